@@ -18,12 +18,12 @@ from ranklet.export.imported import COMPARING, ranker_name, with_probes
 from ranklet.export.indexing.writing import INDEXING, write_indexed
 from ranklet.export.options import ExportOptions
 from ranklet.export.writer import BundleWriter
+from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.extras import hinted
-from ranklet.runtime.rankers import KINDS
+from ranklet.runtime.kinds import KINDS
 from ranklet.runtime.rankers.bm25 import BM25Settings
 from ranklet.runtime.storage.address import writable
-from ranklet.runtime.storage.bundle_files import BundleFiles
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.data.collection import Document
 from ranklet.training.data.probes import unjudged_probes

@@ -14,21 +14,20 @@ from ranklet.export.distributed.indexing import analysed_on
 from ranklet.export.distributed.options import LOCAL, EngineOptions
 from ranklet.export.distributed.shards import Shards
 from ranklet.export.errors import ExportError
+from ranklet.export.exporter import exporter
 from ranklet.export.indexing.writing import needs_of, write_indexed
 from ranklet.export.options import ExportOptions
-from ranklet.export.rankers import exporter
 from ranklet.export.writer import BundleWriter, check_source
+from ranklet.runtime.bundles.files import TOKENIZER
+from ranklet.runtime.bundles.manifest import Manifest, RankerEntry, Splitting, check_name
 from ranklet.runtime.errors import BundleError, ModelFolderError
-from ranklet.runtime.options import allowed_values
-from ranklet.runtime.rankers import KINDS
+from ranklet.runtime.kinds import KINDS
+from ranklet.runtime.options import allowed_values, check_one_of
 from ranklet.runtime.storage.address import writable
-from ranklet.runtime.storage.bundle_files import TOKENIZER
-from ranklet.runtime.storage.checks import check_one_of
-from ranklet.runtime.storage.manifest import Manifest, RankerEntry, Splitting, check_name
 from ranklet.runtime.text.analysis import ENGLISH
 from ranklet.training.checkpoint import Checkpoint, check_finite
 from ranklet.training.data.collection import Document
-from ranklet.training.imported.faults import first_line, one_line
+from ranklet.training.faults import first_line, one_line
 from ranklet.training.indexing.analysed import WordAnalysis, analyse
 from ranklet.training.indexing.language.options import TextOptions
 from ranklet.training.progress import progress

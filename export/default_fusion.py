@@ -23,13 +23,13 @@ from ranklet.export.default_pipelines import (
     standard_pipelines,
 )
 from ranklet.runtime.bundle import Bundle
+from ranklet.runtime.bundles.documents import Documents
+from ranklet.runtime.bundles.files import BundleFiles
+from ranklet.runtime.bundles.manifest import Manifest, RankerEntry
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.options import check_options, one_of, read_from
-from ranklet.runtime.pipeline.stages import MAX_WEIGHT, Fuse, Pipeline
+from ranklet.runtime.pipeline import MAX_WEIGHT, Fuse, Pipeline
 from ranklet.runtime.search.local import LocalSearch
-from ranklet.runtime.storage.bundle_files import BundleFiles
-from ranklet.runtime.storage.documents import Documents
-from ranklet.runtime.storage.manifest import Manifest, RankerEntry
 from ranklet.training.data.probes import sentence
 
 QUERIES = 64  # that are made; with twice as many no weight moved by more than .02

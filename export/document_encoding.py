@@ -14,11 +14,11 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from ranklet.export.resumable import Arrays, BlockCache
+from ranklet.runtime.bundles.files import CUT
 from ranklet.runtime.errors import BundleError
-from ranklet.runtime.storage.bundle_files import CUT
 from ranklet.training.indexing.analysed import AnalysedCollection
+from ranklet.training.indexing.origins import Origins
 from ranklet.training.indexing.packer import packed
-from ranklet.training.indexing.reuse.origins import Origins
 from ranklet.training.progress import progress
 
 BLOCK = 1024  # documents; an interruption costs at most as many

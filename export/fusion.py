@@ -10,11 +10,10 @@ from ranklet.export.default_pipelines import BY_RANKS, DEPTH, SUM, stages
 from ranklet.export.errors import ExportError
 from ranklet.export.writer import BundleWriter, check_source
 from ranklet.runtime.bundle import Bundle
+from ranklet.runtime.bundles.files import BundleFiles
+from ranklet.runtime.bundles.manifest import check_name
 from ranklet.runtime.errors import BundleError, InputError
-from ranklet.runtime.pipeline.fusion import FIXED, SCALINGS
-from ranklet.runtime.pipeline.stages import Fuse, Pipeline
-from ranklet.runtime.storage.bundle_files import BundleFiles
-from ranklet.runtime.storage.manifest import check_name
+from ranklet.runtime.pipeline import FIXED, SCALINGS, Fuse, Pipeline
 from ranklet.training.data.splits import JudgedQuery
 from ranklet.training.evaluation.measures import Judged, parse_measure
 from ranklet.training.evaluation.systems import evaluate

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
 
+from ranklet.runtime.bundles.manifest import check_name
 from ranklet.runtime.errors import BundleError
-from ranklet.runtime.storage.manifest import check_name
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.data.probes import Probes
 from ranklet.training.imported.folder import model_name

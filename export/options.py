@@ -5,11 +5,39 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ranklet.export.onnx.openvino_int8 import need_packages
-from ranklet.export.proof.report import EXACT, HALF, Tolerance
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.lexical.sparse_store import MOST_TERMS
 from ranklet.runtime.onnx.encoder import VARIANTS
 from ranklet.training.data.probes import Probes
+
+
+@dataclass(frozen=True)
+class Tolerance:
+    """The limits that a variant must stay within.
+
+    Attributes:
+        max_ndcg_loss: largest relative loss of nDCG@10 against PyTorch; a larger one counts only if
+            it is significant, see `SIGNIFICANT`.
+        min_overlap: smallest share of PyTorch's top 10 that the variant has, mean over queries.
+        max_error: largest difference of a score, as a share of the standard deviation of PyTorch's
+            scores.
+        max_batch_error: largest difference between a document's scores alone and among others, as a
+            share of the standard deviation of PyTorch's scores.
+    """
+
+    max_ndcg_loss: float = 0.01
+    min_overlap: float = 0.8
+    max_error: float = 3.0
+    max_batch_error: float = 0.01
+
+
+# An fp32 graph is the same computation in another order, so any larger difference is a fault. The
+# largest error is what is bounded; documents whose scores differ by less may change their places.
+EXACT = Tolerance(max_ndcg_loss=0.001, min_overlap=0.95, max_error=0.01, max_batch_error=0.001)
+# 16 bits and 8 bits round every number. The largest error of tens of thousands of pairs is up to
+# 0.5 of the scores' standard deviation in 16 bits, and up to 1.4 in 8 bits (benchmarks/RESULTS.md).
+# Whatever is wrong in a graph before that is found in 32 bits, see `export_proven`.
+HALF = Tolerance(max_error=1.0)
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from ranklet.runtime.storage.atomic_file import atomic_file
-from ranklet.runtime.storage.private_folder import make_private
+from ranklet.runtime.writing.atomic_file import atomic_file
+from ranklet.runtime.writing.private_folder import make_private
 
 Arrays = dict[str, NDArray[Any]]
 

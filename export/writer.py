@@ -15,6 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.export.errors import ExportError
+from ranklet.runtime.bundles.files import BundleFiles
+from ranklet.runtime.bundles.manifest import MANIFEST, FileEntry, Manifest, check_path
 from ranklet.runtime.errors import BundleError
 from ranklet.runtime.lexical.impact_index import (
     DOCUMENTS,
@@ -25,14 +27,12 @@ from ranklet.runtime.lexical.impact_index import (
     ImpactIndex,
 )
 from ranklet.runtime.storage.address import on_disk, writable
-from ranklet.runtime.storage.bundle_files import BundleFiles
-from ranklet.runtime.storage.leftovers import Claim, clean_up, remove
-from ranklet.runtime.storage.locks import locked
-from ranklet.runtime.storage.manifest import MANIFEST, FileEntry, Manifest, check_path
-from ranklet.runtime.storage.private_folder import check_private
-from ranklet.runtime.storage.replacing import replace_target
-from ranklet.runtime.storage.strangers import files_in, matching, remove_own, strangers
-from ranklet.runtime.text.strings import Strings
+from ranklet.runtime.storage.strings import Strings
+from ranklet.runtime.writing.leftovers import Claim, clean_up, remove
+from ranklet.runtime.writing.locks import locked
+from ranklet.runtime.writing.private_folder import check_private
+from ranklet.runtime.writing.replacing import replace_target
+from ranklet.runtime.writing.strangers import files_in, matching, remove_own, strangers
 from ranklet.training.indexing.packer import release
 from ranklet.version import __version__
 

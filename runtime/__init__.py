@@ -20,9 +20,9 @@ from ranklet.runtime.errors import (
 )
 from ranklet.runtime.explanation import Explanation
 from ranklet.runtime.hits import Hit, Ranking, Timing
-from ranklet.runtime.lexical.query_syntax import Query
-from ranklet.runtime.pipeline.stages import Fuse, Keep, Pipeline, Rescore, Retrieve
+from ranklet.runtime.pipeline import Fuse, Keep, Pipeline, Rescore, Retrieve
 from ranklet.runtime.ranking import load, rank, rank_batch, rerank, score
+from ranklet.runtime.typed.query_syntax import Query
 
 __all__ = [
     "Bundle",

@@ -10,28 +10,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.runtime.arguments import Document, check_budget, check_query, listed, own_documents
+from ranklet.runtime.bundles.files import BundleFiles, Check
+from ranklet.runtime.bundles.manifest import Manifest
+from ranklet.runtime.call.deadline import Deadline
+from ranklet.runtime.call.query import QueryContext
 from ranklet.runtime.display import common_words, strongest
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.explanation import Explanation
 from ranklet.runtime.highlight import Span, spans
 from ranklet.runtime.hits import Hit, Ranking
-from ranklet.runtime.lexical.query_syntax import Query
-from ranklet.runtime.lexical.restriction import read_query
 from ranklet.runtime.metadata.where import Condition
-from ranklet.runtime.pipeline.deadline import Deadline
-from ranklet.runtime.pipeline.fusion import FIXED
-from ranklet.runtime.pipeline.query import QueryContext
-from ranklet.runtime.pipeline.resolve import PipelineLike, resolve_pipeline
+from ranklet.runtime.pipeline import FIXED, PipelineLike
 from ranklet.runtime.search.asynchronous import in_thread
 from ranklet.runtime.search.local import LocalSearch
 from ranklet.runtime.search.port import Search, Where
 from ranklet.runtime.search.selection import Selection, check_metadata_use
 from ranklet.runtime.search.texts import TextRun, own_passages
 from ranklet.runtime.storage.address import Address, shown
-from ranklet.runtime.storage.bundle_files import BundleFiles, Check
-from ranklet.runtime.storage.manifest import Manifest
 from ranklet.runtime.text.analysis import Analysis
 from ranklet.runtime.text.ranked import ranked_part
+from ranklet.runtime.typed.meaning import read_query
+from ranklet.runtime.typed.query_syntax import Query
 
 
 class Bundle:
@@ -255,7 +254,7 @@ class Bundle:
         check_metadata_use(where, group_by, self.metadata, own=documents is not None)
         deadline = Deadline(budget_ms)
         if documents is None:
-            stages = resolve_pipeline(pipeline, self.manifest)
+            stages = self.manifest.pipeline(pipeline)
             found = self._search.rank(
                 query, stages, selection, deadline, where=where, explain=explain
             )
@@ -273,7 +272,7 @@ class Bundle:
         deadline: Deadline | None = None,
     ) -> TextRun:
         """Run a pipeline on the caller's own texts, all of which it returns."""
-        stages = resolve_pipeline(pipeline, self.manifest).without_cuts()
+        stages = self.manifest.pipeline(pipeline).without_cuts()
         passages = own_passages(documents)
         return TextRun(self.files, query, stages, passages, deadline, titles=self.titles)
 
@@ -290,7 +289,7 @@ class Bundle:
         Raises:
             InputError, UnknownRankerError, BundleError: as `rank`.
         """
-        stages = resolve_pipeline(pipeline, self.manifest)
+        stages = self.manifest.pipeline(pipeline)
         return self._search.rank_ids(query, stages, Selection(k=k), where=where)
 
     def rank_batch(
@@ -361,7 +360,7 @@ class Bundle:
         if ids is None or documents is not None:
             raise InputError("pass either documents (texts) or ids (of the collection)")
         wanted = listed(ids, "ids", "put the one id in a list")
-        return self._search.score(query, wanted, resolve_pipeline(pipeline, self.manifest))
+        return self._search.score(query, wanted, self.manifest.pipeline(pipeline))
 
     def explain(
         self, query: str, document_id: str, *, pipeline: PipelineLike = None
@@ -402,7 +401,7 @@ class Bundle:
         """
         check_query(query)
         check_budget(budget_ms)
-        stages = resolve_pipeline(pipeline, self.manifest)
+        stages = self.manifest.pipeline(pipeline)
         return self._search.explained(query, document_id, stages, Deadline(budget_ms))
 
     def highlight(self, hit: Hit, most: int | None = None) -> list[Span]:
@@ -445,4 +444,4 @@ class Bundle:
         has those of the passage that the pipeline ranks highest.
         """
         check_query(query)
-        return self._search.features(query, resolve_pipeline(pipeline, self.manifest), scaling)
+        return self._search.features(query, self.manifest.pipeline(pipeline), scaling)

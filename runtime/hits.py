@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from datetime import date
 from typing import Any, NamedTuple, overload
 
+from ranklet.runtime.bundles.types import Value
 from ranklet.runtime.display import Row, table
 from ranklet.runtime.explanation import Explanation
-from ranklet.runtime.metadata.types import Value
 
 _SHOWN = 3  # hits in a repr
 _SHOWN_VALUE = 60  # characters of a value of the metadata on one line

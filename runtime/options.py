@@ -6,11 +6,11 @@ for a command line. A subclass may change a field's default and inherits the res
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
+from math import inf
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from ranklet.runtime.errors import InputError
-from ranklet.runtime.storage.checks import check_integer, check_number, check_one_of
 
 _KEY = "option"  # in a field's metadata
 
@@ -152,6 +152,38 @@ def allowed_values(options: Any) -> dict[str, tuple[str, ...]]:
 def one_of_two(name: str, other: str) -> InputError:
     """Return the error of two options of which only one can be given."""
     return InputError(f"--{name} and --{other} say the same in two ways; give only one of them")
+
+
+def check_number(name: str, value: object, least: float, most: float | None = None) -> None:
+    """Raise InputError unless `value` is a finite number from `least` to `most`."""
+    # No math.isfinite: it overflows on a whole number of 400 digits, which JSON may hold.
+    if type(value) not in (int, float) or not _within(value, least, most):
+        raise InputError(f"{name} is {value!r}; it must be a number {range_of(least, most)}")
+
+
+def check_integer(name: str, value: object, least: float, most: float | None = None) -> None:
+    """Raise InputError unless `value` is a whole number from `least` to `most`."""
+    if type(value) is not int or not _within(value, least, most):
+        raise InputError(f"{name} is {value!r}; it must be a whole number {range_of(least, most)}")
+
+
+def range_of(least: float, most: float | None) -> str:
+    """Return a range in words.
+
+    >>> range_of(0, 0.5), range_of(1, None)
+    ('from 0 to 0.5', 'from 1')
+    """
+    return f"from {least}" if most is None else f"from {least} to {most}"
+
+
+def _within(value: Any, least: float, most: float | None) -> bool:
+    return bool(least <= value and (value < inf if most is None else value <= most))
+
+
+def check_one_of(name: str, value: object, allowed: Sequence[str]) -> None:
+    """Raise InputError unless `value` is one of those allowed."""
+    if value not in allowed:
+        raise InputError(f"{name} is {value!r}; allowed are {', '.join(allowed)}")
 
 
 def _field(default: object, option: Option) -> Any:

@@ -13,15 +13,15 @@ from numpy.typing import NDArray
 
 from ranklet.runtime.arguments import Document, listed
 from ranklet.runtime.bundle import Bundle
+from ranklet.runtime.bundles.files import Check
+from ranklet.runtime.bundles.manifest import MANIFEST
 from ranklet.runtime.errors import InputError, RemoteError
 from ranklet.runtime.hits import Ranking
-from ranklet.runtime.lexical.query_syntax import Query
 from ranklet.runtime.metadata.where import Condition
-from ranklet.runtime.pipeline.resolve import PipelineLike
+from ranklet.runtime.pipeline import PipelineLike
 from ranklet.runtime.search.port import Where
 from ranklet.runtime.storage.address import Address, located, raw_text
-from ranklet.runtime.storage.bundle_files import Check
-from ranklet.runtime.storage.manifest import MANIFEST
+from ranklet.runtime.typed.query_syntax import Query
 
 BUNDLE_VARIABLE = "RANKLET_BUNDLE"
 COLLECTION_VARIABLE = "RANKLET_COLLECTION"  # read by servers and functions

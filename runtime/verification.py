@@ -6,15 +6,15 @@ from pathlib import Path
 
 import numpy as np
 
+from ranklet.runtime.bundles.files import CUT, TOKENIZER, BundleFiles
+from ranklet.runtime.call.candidates import TextCandidates
+from ranklet.runtime.call.query import QueryContext
 from ranklet.runtime.errors import BundleError
+from ranklet.runtime.kinds import KINDS
 from ranklet.runtime.metadata.columns import Metadata
 from ranklet.runtime.onnx.self_contained import check_onnx, check_openvino
-from ranklet.runtime.pipeline.candidates import TextCandidates
-from ranklet.runtime.pipeline.query import QueryContext
-from ranklet.runtime.rankers import KINDS
-from ranklet.runtime.storage.bundle_files import CUT, TOKENIZER, BundleFiles
+from ranklet.runtime.storage.strings import Strings
 from ranklet.runtime.text.analysis import STOPPED
-from ranklet.runtime.text.strings import Strings
 from ranklet.runtime.text.tokenizing import encode
 
 UNHEARD_OF = "ᚠ ᚁ 𒀀"  # runes, ogham and cuneiform, which no vocabulary contains

@@ -20,9 +20,9 @@ from ranklet.export.bundles import export_bundle, index_bundle
 from ranklet.export.options import ExportOptions
 from ranklet.export.proof import variants
 from ranklet.runtime.bundle import Bundle
+from ranklet.runtime.bundles.files import BundleFiles
+from ranklet.runtime.call.protocol import Ranker
 from ranklet.runtime.rankers.cross_encoder.ranker import CrossEncoderSettings
-from ranklet.runtime.rankers.protocol import Ranker
-from ranklet.runtime.storage.bundle_files import BundleFiles
 from ranklet.training.checkpoint import Checkpoint, read_checkpoint
 from ranklet.training.data.collection import Collection
 from ranklet.training.data.splits import read_split

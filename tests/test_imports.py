@@ -7,7 +7,7 @@ from functools import cache
 
 import pytest
 
-from ranklet.runtime.rankers import KINDS
+from ranklet.runtime.kinds import KINDS
 
 # What a server must not pay for: frameworks, science, and the tools of training.
 FORBIDDEN = (
@@ -90,7 +90,7 @@ def test_lexical_training_does_without_pytorch() -> None:
     modules = (
         "ranklet.training", "ranklet.training.pretrained.backbone", "ranklet.training.checkpoint",
         "ranklet.training.learning.options", "ranklet.training.sampling.batches",
-        "ranklet.training.sampling.text_pairs", "ranklet.training.rankers.bm25.training",
+        "ranklet.training.encoders.text_pairs", "ranklet.training.rankers.bm25.training",
         "ranklet.training.rankers.model1.training", "ranklet.commands.train",
     )  # fmt: skip
     assert not loaded_by(f"import {', '.join(modules)}") & NEURAL

@@ -10,10 +10,10 @@ import pytest
 from benchmarks import BENCHMARKS
 from tests.product_imports import Graph, cycles, import_graph
 
-from ranklet.export.rankers import Exporter, exporter
+from ranklet.export.exporter import Exporter, exporter
+from ranklet.runtime.call.protocol import Ranker, Retriever
 from ranklet.runtime.errors import RankletError
-from ranklet.runtime.rankers import KINDS, ranker_module
-from ranklet.runtime.rankers.protocol import Ranker, Retriever
+from ranklet.runtime.kinds import KINDS, ranker_module
 
 ROOT = Path(__file__).resolve().parent.parent
 LAYERS = ("runtime", "training", "export", "handlers")
@@ -102,7 +102,7 @@ def graph() -> Graph:
 
 def test_no_modules_import_each_other(graph: Graph) -> None:
     assert len(graph) > 200
-    assert "ranklet.runtime.storage.bundle_files" in graph["ranklet.runtime.bundle"]
+    assert "ranklet.runtime.bundles.files" in graph["ranklet.runtime.bundle"]
     assert cycles(graph) == []
 
 

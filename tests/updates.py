@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from ranklet.export.bundles import index_bundle
 from ranklet.export.default_pipelines import SUM
-from ranklet.runtime.storage.bundle_files import BundleFiles
+from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.training.data.collection import Document
 from ranklet.training.data.sources.options import SourceOptions
 from ranklet.training.data.sources.source import Source

@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ranklet.runtime.bundles.manifest import FORMAT_VERSION, other_version
 from ranklet.runtime.errors import BundleError, InputError
-from ranklet.runtime.rankers import KINDS, ranker_module
+from ranklet.runtime.kinds import KINDS, ranker_module
 from ranklet.runtime.storage.address import writable
-from ranklet.runtime.storage.atomic_folder import atomic_folder
-from ranklet.runtime.storage.manifest import FORMAT_VERSION, other_version
-from ranklet.runtime.storage.strangers import files_in, matching, strangers
+from ranklet.runtime.writing.atomic_folder import atomic_folder
+from ranklet.runtime.writing.strangers import files_in, matching, strangers
 from ranklet.training.data.probes import FILE as PROBES
 from ranklet.training.data.probes import Probes, read_probes
 from ranklet.training.indexing.language.names import LANGUAGES

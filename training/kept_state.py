@@ -4,8 +4,8 @@ from pathlib import Path
 
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.storage.address import writable
-from ranklet.runtime.storage.private_folder import check_private
-from ranklet.runtime.storage.strangers import files_in, matching, remove_own, strangers
+from ranklet.runtime.writing.private_folder import check_private
+from ranklet.runtime.writing.strangers import files_in, matching, remove_own, strangers
 
 _OWN = matching(
     "state.pt", "teacher.npz", "mined.*.npy", "oracle.*.f16", "oracle.*.json", ".*.partial"

@@ -27,7 +27,7 @@ from benchmarks.all_systems.tables import (
 from benchmarks.all_systems.timing import costs
 from benchmarks.harness.place import ROOT, Place
 from benchmarks.harness.report import table
-from ranklet.runtime.pipeline.stages import Fuse
+from ranklet.runtime.pipeline import Fuse
 
 PACKAGES = ("torch", "transformers", "onnxruntime", "tokenizers", "gensim", "simplemma")
 PICTURE = ROOT / "docs" / "quality-latency.svg"

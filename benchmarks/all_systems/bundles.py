@@ -29,8 +29,8 @@ from ranklet.export.bundles import export_bundle, index_bundle
 from ranklet.export.default_pipelines import standard_pipelines
 from ranklet.export.options import ExportOptions
 from ranklet.export.writer import BundleWriter
+from ranklet.runtime.bundles.files import TOKENIZER, BundleFiles
 from ranklet.runtime.onnx.encoder import VARIANTS
-from ranklet.runtime.storage.bundle_files import TOKENIZER, BundleFiles
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.data.collection import Document
 
@@ -47,7 +47,7 @@ WRITING = (
     "runtime/onnx",
     "runtime/lexical",
     "runtime/text",
-    "runtime/storage/manifest.py",
+    "runtime/bundles/manifest.py",
     "benchmarks/all_systems/studies.py",
 )
 

@@ -17,10 +17,10 @@ from benchmarks.harness.evenly import evenly
 from benchmarks.harness.judging import judged_lists
 from benchmarks.harness.remembering import Memory, remember
 from ranklet import runtime
-from ranklet.runtime.pipeline import fusion
-from ranklet.runtime.pipeline.stages import Fuse, Pipeline, Retrieve
-from ranklet.runtime.pipeline.topk import top_k
-from ranklet.runtime.storage.bundle_files import BundleFiles
+from ranklet.runtime.bundles.files import BundleFiles
+from ranklet.runtime.call.topk import top_k
+from ranklet.runtime.execution import fusion
+from ranklet.runtime.pipeline import Fuse, Pipeline, Retrieve
 from ranklet.training.data.splits import JudgedQuery
 from ranklet.training.evaluation.measures import Judged, parse_measure, per_query
 from ranklet.training.tuning.coordinate_ascent import coordinate_ascent

@@ -29,7 +29,7 @@ from benchmarks.harness.judging import sharing
 from benchmarks.harness.processes import one_thread
 from benchmarks.harness.remembering import Memory, remember
 from ranklet import runtime
-from ranklet.runtime.storage.bundle_files import BundleFiles
+from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.training.data.splits import JudgedQuery, read_split
 from ranklet.training.evaluation.systems import MEASURES, evaluate
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from benchmarks.all_systems.studies import BM25, Ranker, Reads
-from ranklet.runtime.pipeline.stages import Fuse, Keep, Pipeline, Rescore, Retrieve, Stage
-from ranklet.runtime.rankers import KINDS
+from ranklet.runtime.kinds import KINDS
+from ranklet.runtime.pipeline import Fuse, Keep, Pipeline, Rescore, Retrieve, Stage
 
 RERANKED = 100  # of BM25's, and what a cross-encoder reads at the end
 DEPTH = 200  # of each list of a pipeline

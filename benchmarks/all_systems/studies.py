@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from benchmarks.harness.place import Place
-from ranklet.runtime.storage.manifest import Splitting
+from ranklet.runtime.bundles.manifest import Splitting
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.data.collection import Document
 from ranklet.training.data.splits import JudgedQuery, read_split

@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 from benchmarks.built.trained import DENSE, all_cores, learn_and_save
 from benchmarks.harness.place import Place
 from ranklet.training.checkpoint import Checkpoint, read_checkpoint
+from ranklet.training.encoders.encoder_texts import encoder_inputs
+from ranklet.training.encoders.text_pairs import tokenise
 from ranklet.training.imported.importing import read_model
 from ranklet.training.indexing.wordpieces import padding_token
 from ranklet.training.learning.weights import weights_of
@@ -19,9 +21,7 @@ from ranklet.training.pretrained.backbone import wheel_folder
 from ranklet.training.rankers.dense import training as dense_training
 from ranklet.training.rankers.dense.averaging import average, copied
 from ranklet.training.rankers.dense.options import Options
-from ranklet.training.sampling.encoder_texts import encoder_inputs
 from ranklet.training.sampling.ragged import by_length
-from ranklet.training.sampling.text_pairs import tokenise
 
 STEPS = 200  # of 32 queries
 BLOCK = 32  # texts that are encoded at a time

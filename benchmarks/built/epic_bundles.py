@@ -29,7 +29,7 @@ CODE = (
         f"runtime/rankers/{name}.py"
         for name in ("bm25", "epic", "learned_sparse", "sparse_encoders")
     ),
-    "runtime/storage/manifest.py",
+    "runtime/bundles/manifest.py",
     "runtime/onnx",
     "runtime/lexical",
     "runtime/text",

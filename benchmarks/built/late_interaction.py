@@ -8,7 +8,7 @@ from benchmarks.all_systems.studies import drawn
 from benchmarks.built.trained import CROSS_RATES, learn_and_save, tuned_bm25
 from benchmarks.harness.place import Place
 from ranklet.export.bundles import export_bundle, index_bundle
-from ranklet.runtime.storage.manifest import Splitting
+from ranklet.runtime.bundles.manifest import Splitting
 from ranklet.training.checkpoint import Checkpoint, read_checkpoint
 from ranklet.training.data.collection import Document
 from ranklet.training.rankers.colbert import training as colbert
@@ -35,7 +35,7 @@ BUNDLE = (
     "runtime/rankers/bm25.py",
     "runtime/rankers/colbert",
     "runtime/dense/maxsim.py",
-    "runtime/storage/manifest.py",
+    "runtime/bundles/manifest.py",
     "runtime/onnx",
     "runtime/lexical",
     "runtime/text",

@@ -8,10 +8,10 @@ from numpy.typing import NDArray
 
 from benchmarks.built.bundles import google_wiki
 from benchmarks.harness.place import Place
-from ranklet.runtime.pipeline.query import QueryContext
+from ranklet.runtime.bundles.files import BundleFiles
+from ranklet.runtime.call.protocol import Retriever
+from ranklet.runtime.call.query import QueryContext
 from ranklet.runtime.rankers.bm25 import BM25Settings
-from ranklet.runtime.rankers.protocol import Retriever
-from ranklet.runtime.storage.bundle_files import BundleFiles
 from ranklet.training.data.splits import read_split
 
 FIELD = "lemmas"

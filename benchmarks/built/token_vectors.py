@@ -10,17 +10,17 @@ from numpy.typing import NDArray
 
 from benchmarks.built.trained import all_cores, tuned_bm25
 from benchmarks.harness.place import Place
+from ranklet.runtime.call.query import QueryContext
 from ranklet.runtime.onnx.tokens import token_ids
-from ranklet.runtime.pipeline.query import QueryContext
 from ranklet.runtime.rankers.colbert.tokens import Role, TokenLayout
 from ranklet.runtime.text.ranked import ranked_text
 from ranklet.training.checkpoint import Checkpoint, read_checkpoint
 from ranklet.training.data.splits import JudgedQuery, read_split
+from ranklet.training.encoders.text_pairs import Tokens
 from ranklet.training.indexing.analysed import analyse, open_bm25
 from ranklet.training.rankers.colbert import training as colbert
 from ranklet.training.rankers.srm.oracle import TokenVectors, oracle_vectors
 from ranklet.training.sampling.ragged import packed
-from ranklet.training.sampling.text_pairs import Tokens
 
 BLOCK = 1024  # documents whose vectors are read at a time
 DEPTH = 100  # candidates

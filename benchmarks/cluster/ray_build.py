@@ -22,7 +22,7 @@ from benchmarks.footprint.update_speed import exported, pieces, written
 from benchmarks.harness.place import ROOT, Place
 from benchmarks.harness.report import table
 from ranklet.export.distributed.shards import MOST_DOCUMENTS
-from ranklet.runtime.storage.bundle_files import BundleFiles
+from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.training.data.splits import read_split
 
 PACKAGES = ("ray", "onnxruntime", "tokenizers", "simplemma")

@@ -15,9 +15,9 @@ from benchmarks.harness.intervals import difference, shown
 from benchmarks.harness.place import Place
 from benchmarks.harness.report import table
 from ranklet import runtime
-from ranklet.runtime.pipeline.stages import Pipeline, Retrieve
+from ranklet.runtime.bundles.files import BundleFiles
+from ranklet.runtime.pipeline import Pipeline, Retrieve
 from ranklet.runtime.rankers.conformer_kernel.settings import ConformerKernelSettings
-from ranklet.runtime.storage.bundle_files import BundleFiles
 from ranklet.training.data.splits import JudgedQuery, read_split
 from ranklet.training.evaluation.systems import Evaluation, evaluate
 

@@ -19,13 +19,13 @@ from ranklet.export.bundles import export_bundle, index_bundle
 from ranklet.export.onnx.graph import TorchSession
 from ranklet.export.options import ExportOptions
 from ranklet.export.proof.report import read_reports
-from ranklet.runtime.pipeline.candidates import StoredCandidates
-from ranklet.runtime.pipeline.query import QueryContext
-from ranklet.runtime.pipeline.stages import Pipeline, Rescore, Retrieve
+from ranklet.runtime.bundles.files import BundleFiles
+from ranklet.runtime.call.candidates import StoredCandidates
+from ranklet.runtime.call.query import QueryContext
+from ranklet.runtime.pipeline import Pipeline, Rescore, Retrieve
 from ranklet.runtime.rankers.conformer_kernel.matching import TermMatching
 from ranklet.runtime.rankers.conformer_kernel.ranker import ConformerKernel
 from ranklet.runtime.rankers.conformer_kernel.settings import ConformerKernelSettings
-from ranklet.runtime.storage.bundle_files import BundleFiles
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.data.splits import JudgedQuery, read_split
 from ranklet.training.evaluation.systems import Evaluation, comparisons, evaluate, mark

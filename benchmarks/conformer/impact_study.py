@@ -15,17 +15,17 @@ from ranklet.export.rankers.conformer_kernel.floors import (
 )
 from ranklet.export.rankers.conformer_kernel.impacts import CandidateScores, candidate_scores
 from ranklet.export.rankers.conformer_kernel.term_prediction import LikelyTerms, likely_terms
+from ranklet.runtime.bundles.documents import Documents
+from ranklet.runtime.bundles.files import BundleFiles
+from ranklet.runtime.call.candidates import StoredCandidates
+from ranklet.runtime.call.query import QueryContext
+from ranklet.runtime.call.topk import top_k
 from ranklet.runtime.lexical.impact_index import ImpactIndex
 from ranklet.runtime.onnx.encoder import VARIANTS
 from ranklet.runtime.onnx.session import Session
-from ranklet.runtime.pipeline.candidates import StoredCandidates
-from ranklet.runtime.pipeline.query import QueryContext
-from ranklet.runtime.pipeline.topk import top_k
 from ranklet.runtime.rankers.conformer_kernel.matching import TermMatching
 from ranklet.runtime.rankers.conformer_kernel.network import FIRST
 from ranklet.runtime.rankers.conformer_kernel.ranker import ConformerKernel
-from ranklet.runtime.storage.bundle_files import BundleFiles
-from ranklet.runtime.storage.documents import Documents
 from ranklet.training.data.splits import JudgedQuery
 from ranklet.training.evaluation.measures import discount
 from ranklet.training.indexing.analysed import AnalysedCollection

@@ -16,7 +16,7 @@ from benchmarks.harness.place import CODE, Place
 from benchmarks.harness.report import table
 from ranklet import runtime
 from ranklet.export.bundles import export_bundle, index_bundle
-from ranklet.runtime.pipeline.stages import Pipeline, Retrieve
+from ranklet.runtime.pipeline import Pipeline, Retrieve
 from ranklet.runtime.rankers.bm25 import BM25Settings
 from ranklet.runtime.rankers.conformer_kernel.settings import ConformerKernelSettings
 from ranklet.training.checkpoint import Checkpoint

@@ -23,7 +23,7 @@ from benchmarks.harness.report import table
 from ranklet import runtime
 from ranklet.export.bundles import export_bundle, index_bundle
 from ranklet.export.options import ExportOptions
-from ranklet.runtime.pipeline.stages import Pipeline, Rescore, Retrieve
+from ranklet.runtime.pipeline import Pipeline, Rescore, Retrieve
 from ranklet.runtime.rankers.bm25 import BM25Settings
 from ranklet.runtime.rankers.conformer_kernel.settings import ConformerKernelSettings
 from ranklet.training.checkpoint import Checkpoint, read_checkpoint

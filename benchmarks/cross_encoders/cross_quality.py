@@ -17,7 +17,7 @@ from benchmarks.built.trained import CROSS, CROSS_BODY_MINUTES, cross_checkpoint
 from benchmarks.harness.place import Place
 from benchmarks.harness.query_scaling import of_unit_variance
 from benchmarks.harness.report import table
-from ranklet.runtime.pipeline.query import QueryContext
+from ranklet.runtime.call.query import QueryContext
 from ranklet.runtime.rankers.cross_encoder.ranker import CrossEncoderSettings
 from ranklet.training.checkpoint import Checkpoint, read_checkpoint
 from ranklet.training.data.splits import JudgedQuery, read_split

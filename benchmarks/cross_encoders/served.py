@@ -17,8 +17,8 @@ from benchmarks.harness.place import Place
 from ranklet import runtime
 from ranklet.export.bundles import export_bundle
 from ranklet.export.options import ExportOptions
+from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.onnx.encoder import VARIANTS
-from ranklet.runtime.storage.bundle_files import BundleFiles
 from ranklet.training.checkpoint import Checkpoint, read_checkpoint
 
 NAME = "cross"

@@ -18,9 +18,9 @@ from benchmarks.built.trained import DENSE, learn_and_save, tuned_bm25
 from benchmarks.harness.judging import values_of
 from benchmarks.harness.place import Place
 from benchmarks.harness.report import table
-from ranklet.runtime.pipeline.fusion import alternate, reciprocal_ranks
-from ranklet.runtime.pipeline.query import QueryContext
-from ranklet.runtime.pipeline.topk import top_k
+from ranklet.runtime.call.query import QueryContext
+from ranklet.runtime.call.topk import top_k
+from ranklet.runtime.execution.fusion import alternate, reciprocal_ranks
 from ranklet.runtime.text.ranked import ranked_text
 from ranklet.training.checkpoint import Checkpoint, read_checkpoint
 from ranklet.training.data.collection import Document

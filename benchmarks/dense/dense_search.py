@@ -20,11 +20,11 @@ from benchmarks.harness.processes import fresh
 from benchmarks.harness.report import table
 from ranklet.export.bundles import export_bundle
 from ranklet.export.options import ExportOptions
+from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.dense.binary import binary_codes
 from ranklet.runtime.dense.hnsw import build as build_hnsw
 from ranklet.runtime.dense.stored import StoredVectors
 from ranklet.runtime.rankers.dense import DenseEncoder
-from ranklet.runtime.storage.bundle_files import BundleFiles
 from ranklet.training.data.probes import unjudged_probes
 from ranklet.training.data.splits import read_split
 from ranklet.training.imported.importing import read_model

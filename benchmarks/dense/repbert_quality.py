@@ -22,7 +22,7 @@ from ranklet.export.bundles import export_bundle, index_bundle
 from ranklet.export.fusion import learn_weights
 from ranklet.export.options import ExportOptions
 from ranklet.export.proof.report import Report, read_reports
-from ranklet.runtime.pipeline.stages import Fuse, Pipeline, Retrieve
+from ranklet.runtime.pipeline import Fuse, Pipeline, Retrieve
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.data.splits import read_split
 from ranklet.training.evaluation.consistency import Consistency

@@ -25,8 +25,8 @@ from benchmarks.harness.place import Place
 from benchmarks.harness.processes import one_thread
 from benchmarks.harness.report import table
 from ranklet import runtime
-from ranklet.runtime.pipeline.stages import Fuse, Pipeline, Rescore, Retrieve, Stage
-from ranklet.runtime.storage.bundle_files import BundleFiles
+from ranklet.runtime.bundles.files import BundleFiles
+from ranklet.runtime.pipeline import Fuse, Pipeline, Rescore, Retrieve, Stage
 from ranklet.training.data.splits import JudgedQuery
 from ranklet.training.evaluation.significance import compare
 from ranklet.training.evaluation.systems import mark

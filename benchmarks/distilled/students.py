@@ -24,8 +24,8 @@ from benchmarks.built.trained import (
 from benchmarks.harness.place import Place
 from ranklet import runtime
 from ranklet.export.bundles import export_bundle, index_bundle
+from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.rankers.conformer_kernel.settings import ConformerKernelSettings
-from ranklet.runtime.storage.bundle_files import BundleFiles
 from ranklet.training.checkpoint import Checkpoint, read_checkpoint
 from ranklet.training.data.splits import read_split
 from ranklet.training.rankers.conformer_kernel.sizes import Network

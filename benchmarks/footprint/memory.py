@@ -14,9 +14,9 @@ from benchmarks.footprint.cold_start import NUMPY
 from benchmarks.harness.place import Place
 from benchmarks.harness.processes import fresh
 from benchmarks.harness.report import table
-from ranklet.runtime.pipeline.query import QueryContext
+from ranklet.runtime.bundles.files import BundleFiles
+from ranklet.runtime.call.query import QueryContext
 from ranklet.runtime.rankers.bm25 import BM25
-from ranklet.runtime.storage.bundle_files import BundleFiles
 
 PACKAGES = ("bm25s", "tantivy")
 ROUNDS = 3

@@ -25,7 +25,7 @@ from benchmarks.harness.place import MissingDataError, Place
 from benchmarks.harness.report import table
 from ranklet.export.default_pipelines import BY_RANKS, SUM
 from ranklet.runtime.bundle import Bundle
-from ranklet.runtime.pipeline.stages import Fuse, Pipeline
+from ranklet.runtime.pipeline import Fuse, Pipeline
 from ranklet.training.data.splits import JudgedQuery
 from ranklet.training.evaluation.significance import compare
 from ranklet.training.evaluation.systems import evaluate

@@ -12,7 +12,7 @@ from benchmarks.harness.contest import contest
 from benchmarks.harness.place import Place
 from benchmarks.harness.report import table
 from ranklet.runtime.bundle import Bundle
-from ranklet.runtime.pipeline.query import QueryContext
+from ranklet.runtime.call.query import QueryContext
 from ranklet.runtime.rankers.dense import Dense
 from ranklet.runtime.text.ranked import ranked_text
 from ranklet.training.data.splits import JudgedQuery

@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from ranklet.export.bundles import export_bundle
 from ranklet.export.options import ExportOptions
 from ranklet.export.proof.variants import Graph, Proof, Score, export_proven
+from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.onnx.encoder import VARIANTS
 from ranklet.runtime.onnx.session import Runs, Session
-from ranklet.runtime.storage.bundle_files import BundleFiles
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.data.probes import Probes
 

@@ -21,9 +21,9 @@ from benchmarks.harness.timing import take_turns
 from ranklet.export.bundles import export_bundle
 from ranklet.export.options import ExportOptions
 from ranklet.runtime.bundle import Bundle
+from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.onnx.encoder import Encoder, open_encoder
 from ranklet.runtime.rankers.dense import OUTPUT, DenseSettings
-from ranklet.runtime.storage.bundle_files import BundleFiles
 
 Run = Callable[[list[str]], object]
 Contenders = dict[str, Run]

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from ranklet.runtime.pipeline.fusion import scaling_of
+from ranklet.runtime.execution.fusion import scaling_of
 
 
 def of_unit_variance(scores: NDArray[np.float32]) -> NDArray[np.float32]:

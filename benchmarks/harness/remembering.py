@@ -6,9 +6,9 @@ from typing import NamedTuple
 import numpy as np
 
 from ranklet import runtime
-from ranklet.runtime.pipeline.candidates import Candidates, StoredCandidates
-from ranklet.runtime.pipeline.query import QueryContext
-from ranklet.runtime.rankers.protocol import Scores
+from ranklet.runtime.call.candidates import Candidates, StoredCandidates
+from ranklet.runtime.call.protocol import Scores
+from ranklet.runtime.call.query import QueryContext
 
 
 class Known(NamedTuple):

@@ -43,7 +43,7 @@ def search(text, k):
 ENCODER = """
 import json
 from ranklet.runtime.rankers.colbert.encoder import ColBERTEncoder
-from ranklet.runtime.storage.bundle_files import BundleFiles
+from ranklet.runtime.bundles.files import BundleFiles
 with open(texts) as opened:
     items = json.load(opened)
 encoder = ColBERTEncoder.open(BundleFiles(path), "colbert")

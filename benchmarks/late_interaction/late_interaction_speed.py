@@ -37,8 +37,8 @@ from benchmarks.late_interaction.engines import (
     peers,
     seconds_to_index,
 )
+from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.rankers.colbert.ranker import ColBERT
-from ranklet.runtime.storage.bundle_files import BundleFiles
 from ranklet.training.data.splits import JudgedQuery, read_split
 from ranklet.training.evaluation.significance import compare
 from ranklet.training.evaluation.systems import mark

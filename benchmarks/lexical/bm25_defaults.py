@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from benchmarks.harness.evenly import evenly
 from benchmarks.harness.place import Place
 from benchmarks.harness.report import table
-from ranklet.runtime.pipeline.query import QueryContext
+from ranklet.runtime.call.query import QueryContext
 from ranklet.runtime.rankers.bm25 import BM25Settings
 from ranklet.training.data.collection import Collection
 from ranklet.training.data.splits import JudgedQuery, read_split

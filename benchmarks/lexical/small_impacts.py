@@ -14,8 +14,8 @@ from benchmarks.harness.place import Place
 from benchmarks.harness.report import table
 from benchmarks.harness.timing import take_turns
 from benchmarks.lexical.normalisers import TRIED, Tried
+from ranklet.runtime.call.query import QueryContext
 from ranklet.runtime.lexical.impact_index import IMPACT_TYPES, ImpactIndex
-from ranklet.runtime.pipeline.query import QueryContext
 from ranklet.runtime.rankers.bm25 import BM25Settings
 from ranklet.training.data.splits import JudgedQuery, read_split
 from ranklet.training.evaluation.measures import Judged, parse_measure, per_query

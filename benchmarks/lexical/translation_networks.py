@@ -27,9 +27,9 @@ from benchmarks.harness.intervals import difference, shown
 from benchmarks.harness.place import CODE, Place
 from benchmarks.harness.report import table
 from ranklet.export.bundles import export_bundle, index_bundle
-from ranklet.runtime.pipeline.candidates import Candidates, StoredCandidates, numbers_of
-from ranklet.runtime.pipeline.query import QueryContext
-from ranklet.runtime.storage.bundle_files import BundleFiles
+from ranklet.runtime.bundles.files import BundleFiles
+from ranklet.runtime.call.candidates import Candidates, StoredCandidates, numbers_of
+from ranklet.runtime.call.query import QueryContext
 from ranklet.training.checkpoint import Checkpoint, read_checkpoint
 from ranklet.training.data.splits import JudgedQuery, read_split
 from ranklet.training.evaluation.measures import Judged, parse_measure, per_query

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from benchmarks.built.peers import bm25s_index
 from benchmarks.harness.place import Place
 from benchmarks.harness.report import table
-from ranklet.runtime.pipeline.query import QueryContext
+from ranklet.runtime.call.query import QueryContext
 from ranklet.runtime.rankers.bm25 import BM25Settings
 from ranklet.training.data.splits import JudgedQuery, read_split
 from ranklet.training.evaluation.measures import Judged, mean, parse_measure

@@ -23,8 +23,8 @@ from benchmarks.harness.intervals import Interval, ratio
 from benchmarks.harness.place import Place
 from benchmarks.harness.processes import one_thread
 from benchmarks.harness.report import table
+from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.onnx.encoder import VARIANTS
-from ranklet.runtime.storage.bundle_files import BundleFiles
 
 PACKAGES = ("torch", "onnxruntime", "tokenizers")
 WIDE = "fp32"

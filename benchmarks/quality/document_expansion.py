@@ -21,8 +21,8 @@ from benchmarks.harness.report import table
 from ranklet import runtime
 from ranklet.export.bundles import export_bundle, index_bundle
 from ranklet.export.options import ExportOptions
-from ranklet.runtime.pipeline.fusion import ranks, reciprocal_ranks
-from ranklet.runtime.pipeline.stages import Pipeline, Retrieve
+from ranklet.runtime.execution.fusion import ranks, reciprocal_ranks
+from ranklet.runtime.pipeline import Pipeline, Retrieve
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.data.collection import Collection
 from ranklet.training.data.splits import JudgedQuery, read_split

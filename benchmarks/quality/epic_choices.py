@@ -25,8 +25,9 @@ from benchmarks.quality.epic_quality import reciprocal_rank
 from ranklet.export.onnx.graph import TorchSession
 from ranklet.export.sparse.pruning import COMMON, FLOOR, term_floors, term_priorities
 from ranklet.export.sparse.scoring import encoders_over
-from ranklet.runtime.lexical.sparse_store import SparseQuery, prune, store_of_rows
-from ranklet.runtime.pipeline.topk import top_k
+from ranklet.runtime.call.query_vector import SparseQuery
+from ranklet.runtime.call.topk import top_k
+from ranklet.runtime.lexical.sparse_store import prune, store_of_rows
 from ranklet.runtime.rankers.epic import EPICEncoders
 from ranklet.runtime.text.ranked import ranked_text
 from ranklet.training.checkpoint import Checkpoint

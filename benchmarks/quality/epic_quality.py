@@ -28,10 +28,10 @@ from benchmarks.harness.report import goal, table
 from ranklet import runtime
 from ranklet.export.proof.report import Report, read_reports
 from ranklet.export.sparse.pruning import LADDER, TOLERATED_LOSS, VALUE_BYTES
+from ranklet.runtime.call.query import QueryContext
+from ranklet.runtime.call.topk import top_k
 from ranklet.runtime.lexical.sparse_store import SparseStore
-from ranklet.runtime.pipeline.query import QueryContext
-from ranklet.runtime.pipeline.stages import Fuse, Keep, Pipeline, Rescore, Retrieve
-from ranklet.runtime.pipeline.topk import top_k
+from ranklet.runtime.pipeline import Fuse, Keep, Pipeline, Rescore, Retrieve
 from ranklet.runtime.rankers.epic import EPIC
 from ranklet.training.data.splits import JudgedQuery, read_split
 from ranklet.training.evaluation.systems import MEASURES, Evaluation, comparisons, evaluate, mark

@@ -21,7 +21,7 @@ from benchmarks.harness.report import table
 from ranklet import runtime
 from ranklet.export.bundles import export_bundle, index_bundle
 from ranklet.export.fusion import learn_weights
-from ranklet.runtime.pipeline.stages import Fuse, Pipeline, Rescore, Retrieve
+from ranklet.runtime.pipeline import Fuse, Pipeline, Rescore, Retrieve
 from ranklet.runtime.text.ranked import ranked_text
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.data.collection import Collection, Document, write_collection

@@ -16,12 +16,12 @@ from benchmarks.harness.place import Place
 from benchmarks.harness.report import table
 from ranklet import runtime
 from ranklet.export.fusion import learn_weights
-from ranklet.runtime.lexical.forward import Gathered
+from ranklet.runtime.call.candidates import StoredCandidates
+from ranklet.runtime.call.query import QueryContext
 from ranklet.runtime.lexical.model1 import translation_likelihoods
-from ranklet.runtime.pipeline.candidates import StoredCandidates
-from ranklet.runtime.pipeline.query import QueryContext
-from ranklet.runtime.pipeline.stages import Fuse, Pipeline, Rescore, Retrieve, Stage
+from ranklet.runtime.pipeline import Fuse, Pipeline, Rescore, Retrieve, Stage
 from ranklet.runtime.rankers.neural_model1 import NeuralModel1
+from ranklet.runtime.storage.forward import Gathered
 from ranklet.training.data.splits import JudgedQuery, read_split
 from ranklet.training.evaluation.measures import Judged, mean, parse_measure
 from ranklet.training.evaluation.significance import Comparison, compare

@@ -16,7 +16,7 @@ from benchmarks.harness.report import table
 from ranklet import runtime
 from ranklet.export.bundles import export_bundle, index_bundle
 from ranklet.export.options import ExportOptions
-from ranklet.runtime.pipeline.stages import Fuse, Pipeline, Retrieve
+from ranklet.runtime.pipeline import Fuse, Pipeline, Retrieve
 from ranklet.runtime.rankers.bm25 import BM25Settings
 from ranklet.training.checkpoint import Checkpoint, read_checkpoint
 from ranklet.training.data import weak
@@ -80,7 +80,7 @@ NAMES = {
     JUDGED: "hybrid, judged training",
 }
 BASE = NAMES[UNTRAINED]
-_WEAK_CODE = (*DENSE, "training/data/weak.py", "training/data/sources/passages.py")
+_WEAK_CODE = (*DENSE, "training/data/weak.py", "training/data/passages.py")
 
 
 def run(place: Place) -> str:

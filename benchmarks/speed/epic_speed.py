@@ -22,12 +22,13 @@ from benchmarks.harness.report import goal, table
 from benchmarks.harness.timing import spread, take_turns
 from benchmarks.quality.epic_quality import further
 from ranklet import runtime
+from ranklet.runtime.call.query import QueryContext
+from ranklet.runtime.call.query_vector import SparseQuery
+from ranklet.runtime.execution import prefetch as ahead
 from ranklet.runtime.lexical.impact_index import IMPACT_TYPES, ImpactIndex
-from ranklet.runtime.lexical.sparse_store import SparseQuery, SparseStore
+from ranklet.runtime.lexical.sparse_store import SparseStore
 from ranklet.runtime.onnx.encoder import VARIANTS, variant_file
 from ranklet.runtime.onnx.session import THREADS_VARIABLE
-from ranklet.runtime.pipeline import prefetch as ahead
-from ranklet.runtime.pipeline.query import QueryContext
 from ranklet.runtime.rankers.epic import EPIC, QUERY_ENCODER
 from ranklet.training.data.splits import read_split
 from ranklet.training.indexing.impacts import index_of_rows

@@ -16,14 +16,14 @@ from benchmarks.harness.place import Place
 from benchmarks.harness.report import goal, goal_at_least, table
 from benchmarks.harness.timing import spread, take_turns
 from ranklet import runtime
+from ranklet.runtime.bundles.documents import Documents
+from ranklet.runtime.call.candidates import StoredCandidates
+from ranklet.runtime.call.query import QueryContext
 from ranklet.runtime.dense.exact import ExactIndex
 from ranklet.runtime.dense.hnsw import HNSWIndex
-from ranklet.runtime.lexical.forward import Forward, Gathered
 from ranklet.runtime.onnx.session import threads
-from ranklet.runtime.pipeline.candidates import StoredCandidates
-from ranklet.runtime.pipeline.query import QueryContext
 from ranklet.runtime.rankers.dense import GRAPH, Dense, DenseSettings
-from ranklet.runtime.storage.documents import Documents
+from ranklet.runtime.storage.forward import Forward, Gathered
 from ranklet.training.data.splits import read_split
 
 PACKAGES = ("onnxruntime", "tokenizers", "hnswlib")

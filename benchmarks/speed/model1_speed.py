@@ -14,9 +14,9 @@ from benchmarks.built.peers import opened, retriever_of
 from benchmarks.harness.place import Place
 from benchmarks.harness.report import goal, table
 from benchmarks.harness.timing import spread, take_turns
+from ranklet.runtime.call.candidates import StoredCandidates
+from ranklet.runtime.call.query import QueryContext
 from ranklet.runtime.lexical.model1 import translation_likelihoods
-from ranklet.runtime.pipeline.candidates import StoredCandidates
-from ranklet.runtime.pipeline.query import QueryContext
 from ranklet.runtime.rankers.model1 import Model1
 from ranklet.training.data.splits import JudgedQuery, read_split
 

@@ -16,7 +16,7 @@ from benchmarks.harness.place import Place
 from benchmarks.harness.report import table
 from benchmarks.harness.timing import spread, take_turns
 from ranklet import runtime
-from ranklet.runtime.pipeline.query import QueryContext
+from ranklet.runtime.call.query import QueryContext
 from ranklet.runtime.rankers.bm25 import BM25
 
 PACKAGES = ("bm25s", "numba", "tantivy")

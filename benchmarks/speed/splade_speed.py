@@ -19,9 +19,9 @@ from benchmarks.harness.report import table
 from benchmarks.harness.timing import take_turns
 from ranklet.export.bundles import export_bundle, index_bundle
 from ranklet.export.options import ExportOptions
-from ranklet.runtime.lexical.sparse_store import SparseQuery
+from ranklet.runtime.bundles.files import BundleFiles
+from ranklet.runtime.call.query_vector import SparseQuery
 from ranklet.runtime.rankers.learned_sparse import LearnedSparse
-from ranklet.runtime.storage.bundle_files import BundleFiles
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.data.collection import write_collection
 from ranklet.training.data.splits import read_split

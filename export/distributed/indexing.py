@@ -11,23 +11,21 @@ import numpy as np
 
 from ranklet.export.distributed.cluster import Cluster, Task
 from ranklet.export.distributed.shard_index import open_indexer, shard_settings, write_encoders
-from ranklet.export.distributed.shards import Shards, cut
+from ranklet.export.distributed.shards import Shards
 from ranklet.export.document_encoding import ENCODING
 from ranklet.export.errors import ClusterError
 from ranklet.export.indexing.joined import joined
 from ranklet.export.indexing.writing import needs_of
-from ranklet.export.updating.changes import Changes
+from ranklet.runtime.bundles.documents import Documents
+from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.errors import BundleError
-from ranklet.runtime.storage.atomic_file import atomic_file
-from ranklet.runtime.storage.bundle_files import BundleFiles
-from ranklet.runtime.storage.documents import Documents
-from ranklet.runtime.storage.private_folder import make_private
-from ranklet.training.data.collection import Document
+from ranklet.runtime.writing.atomic_file import atomic_file
+from ranklet.runtime.writing.private_folder import make_private
 from ranklet.training.indexing.analysed import AnalysedCollection
 from ranklet.training.indexing.language.options import TextOptions
 from ranklet.training.indexing.metadata import of_whole_documents
-from ranklet.training.indexing.reuse.analysis import Contents
-from ranklet.training.indexing.reuse.origins import Origins, joined_strings
+from ranklet.training.indexing.origins import Origins, joined_strings
+from ranklet.training.indexing.reuse import Contents
 from ranklet.training.progress import progress
 
 
@@ -50,7 +48,7 @@ def analysed_on(
         titles: whether titles are ranked.
         words: the language, and what the forms of a word have in common.
     """
-    bundles = _indexed(cluster, shards, rankers, folder, titles=titles)
+    bundles = indexed_shards(cluster, shards, rankers, folder, titles=titles)
     stored = [each.need_documents() for each in bundles]
     sizes = [len(each) for each in stored]
     part = np.repeat(np.arange(len(sizes)), sizes)
@@ -72,41 +70,13 @@ def analysed_on(
     return replace(found, metadata=shards.metadata.fields(places))
 
 
-def with_shards(cluster: Cluster, changes: Changes, source: BundleFiles, folder: Path) -> Changes:
-    """Return the same changes, of which no document is new, because shards have indexed it.
-
-    Args:
-        cluster: where the shards are indexed.
-        changes: of a bundle's documents.
-        source: the bundle.
-        folder: keeps finished shards until the new bundle is written.
-    """
-    contents, origins = changes.contents, changes.origins
-    new = origins.new
-    if not len(new):
-        return changes
-    documents = (
-        Document(contents.ids[number], contents.titles[number], contents.texts[number])
-        for number in new.tolist()
-    )
-    shards = [each.to_json().encode() for each in cut(documents)]
-    titles = source.manifest.titles
-    bundles = _indexed(cluster, shards, source, folder, titles=titles)
-    sizes = [each.manifest.documents for each in bundles]
-    part, number = origins.part.copy(), origins.number.copy()
-    own = np.repeat(np.arange(len(sizes)), sizes)
-    part[new] = len(origins.bundles) + own
-    number[new] = np.arange(len(own)) - (np.cumsum(sizes) - sizes)[own]
-    return replace(changes, origins=Origins.of([*origins.bundles, *bundles], part, number))
-
-
 def _first(documents: Documents) -> "np.ndarray[tuple[int], np.dtype[np.int64]]":
     """Return the number of the first passage of each passage's document, (documents,) int64."""
     numbers = np.arange(len(documents))
     return numbers if documents.first is None else documents.first.astype(np.int64)
 
 
-def _indexed(
+def indexed_shards(
     cluster: Cluster, shards: Iterable[bytes], rankers: BundleFiles, folder: Path, *, titles: bool
 ) -> list[BundleFiles]:
     """Return a bundle of each shard, in order; those that an earlier run has finished are kept."""

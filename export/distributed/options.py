@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.options import check_options, integer, number, one_of, text
-from ranklet.runtime.storage.bundle_files import BundleFiles
 
 ENGINES = ("local", "ray")
 

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from ranklet.export.distributed.shards import Shard
+from ranklet.export.exporter import exporter
 from ranklet.export.indexing.writing import Needs, write_indexed
-from ranklet.export.rankers import exporter
 from ranklet.export.writer import BundleWriter
-from ranklet.runtime.storage.bundle_files import TOKENIZER, BundleFiles
-from ranklet.runtime.storage.manifest import Manifest
+from ranklet.runtime.bundles.files import TOKENIZER, BundleFiles
+from ranklet.runtime.bundles.manifest import Manifest
 from ranklet.training.indexing.analysed import analyse
 
 

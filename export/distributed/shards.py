@@ -4,10 +4,10 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple, Protocol
 
+from ranklet.runtime.bundles.manifest import UNSPLIT, Splitting
 from ranklet.runtime.errors import CollectionError
-from ranklet.runtime.storage.manifest import UNSPLIT, Splitting
 from ranklet.training.data.collection import Document
-from ranklet.training.data.sources.passages import passages
+from ranklet.training.data.passages import passages
 from ranklet.training.data.sources.source import Source
 from ranklet.training.indexing.analysed import ANALYSING
 from ranklet.training.indexing.metadata import MetadataCollector

@@ -18,9 +18,9 @@ from ranklet.export.feeds.plan import (
     shared,
     terms,
 )
+from ranklet.runtime.bundles.types import DATE, DATETIME, FLAG, NUMBER, STRING, STRINGS
+from ranklet.runtime.call.query_vector import SparseQuery
 from ranklet.runtime.hits import plain
-from ranklet.runtime.lexical.sparse_store import SparseQuery
-from ranklet.runtime.metadata.types import DATE, DATETIME, FLAG, NUMBER, STRING, STRINGS
 
 DOCUMENTS = "bulk.ndjson"
 LONGEST_KEY = 512  # bytes of an id

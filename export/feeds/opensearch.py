@@ -5,7 +5,7 @@ from typing import Any
 from ranklet.export.feeds import elastic
 from ranklet.export.feeds.elastic import DOCUMENTS, lines, usage
 from ranklet.export.feeds.plan import Field, Plan, Vector, as_json, numbers, terms
-from ranklet.runtime.lexical.sparse_store import SparseQuery
+from ranklet.runtime.call.query_vector import SparseQuery
 
 __all__ = ["DOCUMENTS", "lines", "query", "schema", "usage"]
 

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 from ranklet.export.errors import ExportError
 from ranklet.export.feeds.plan import Entry, Plan, Vector
 from ranklet.export.feeds.source import Source
-from ranklet.runtime.lexical.sparse_store import SparseQuery
+from ranklet.runtime.bundles.files import BundleFiles
+from ranklet.runtime.call.query_vector import SparseQuery
 from ranklet.runtime.remote.connection import address, connect, remote_errors
 from ranklet.runtime.remote.names import (
     ABOUT,
@@ -28,7 +29,6 @@ from ranklet.runtime.remote.names import (
     about,
     stored,
 )
-from ranklet.runtime.storage.bundle_files import BundleFiles
 from ranklet.training.progress import progress
 
 if TYPE_CHECKING:

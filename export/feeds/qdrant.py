@@ -6,9 +6,9 @@ from typing import Any
 from uuid import UUID, uuid5
 
 from ranklet.export.feeds.plan import Entry, Field, Plan, Vector, as_json, numbers, shared
+from ranklet.runtime.bundles.types import DATE, DATETIME, FLAG, NUMBER, STRING, STRINGS
+from ranklet.runtime.call.query_vector import SparseQuery
 from ranklet.runtime.hits import plain
-from ranklet.runtime.lexical.sparse_store import SparseQuery
-from ranklet.runtime.metadata.types import DATE, DATETIME, FLAG, NUMBER, STRING, STRINGS
 
 DOCUMENTS = "points.jsonl"
 BATCH = 100  # points per line

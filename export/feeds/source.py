@@ -7,14 +7,14 @@ from pathlib import Path
 import numpy as np
 
 from ranklet.export.feeds.plan import Entry, Field, Plan, Vector
+from ranklet.runtime.bundles.files import BundleFiles
+from ranklet.runtime.call.protocol import Retriever
+from ranklet.runtime.call.query import QueryContext
 from ranklet.runtime.errors import InputError
+from ranklet.runtime.kinds import KINDS
 from ranklet.runtime.lexical.impact_index import ImpactIndex
 from ranklet.runtime.metadata.columns import Metadata
-from ranklet.runtime.pipeline.query import QueryContext
-from ranklet.runtime.rankers import KINDS
-from ranklet.runtime.rankers.protocol import Retriever
 from ranklet.runtime.storage.address import located
-from ranklet.runtime.storage.bundle_files import BundleFiles
 
 INDEX_NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")  # what all engines allow
 FED = ("impacts", "dense")  # ways to retrieve whose scores are products of two vectors

@@ -19,9 +19,9 @@ from ranklet.export.feeds.plan import (
     numbers,
     shared,
 )
+from ranklet.runtime.bundles.types import DATE, DATETIME, FLAG, NUMBER, STRING, STRINGS
+from ranklet.runtime.call.query_vector import SparseQuery
 from ranklet.runtime.hits import plain
-from ranklet.runtime.lexical.sparse_store import SparseQuery
-from ranklet.runtime.metadata.types import DATE, DATETIME, FLAG, NUMBER, STRING, STRINGS
 
 DOCUMENTS = "documents.jsonl"
 STEPS = 1 << 20  # of the largest impact of a ranker, and of the largest weight of a query

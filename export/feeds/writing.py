@@ -12,8 +12,8 @@ from ranklet.export.feeds.plan import Entry, Field, Plan, Vector, as_json
 from ranklet.export.feeds.source import Source
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.storage.address import writable
-from ranklet.runtime.storage.atomic_folder import atomic_folder
-from ranklet.runtime.storage.strangers import files_in, strangers
+from ranklet.runtime.writing.atomic_folder import atomic_folder
+from ranklet.runtime.writing.strangers import files_in, strangers
 from ranklet.training.progress import progress
 
 ENGINES = ("vespa", "opensearch", "elasticsearch", "qdrant")  # each a module of this folder

@@ -10,8 +10,8 @@ from ranklet.runtime.text.analysis import ENGLISH
 from ranklet.training.data.collection import Document
 from ranklet.training.indexing.analysed import AnalysedCollection, analyse
 from ranklet.training.indexing.language.options import TextOptions
-from ranklet.training.indexing.reuse.analysis import Contents, analyse_again
-from ranklet.training.indexing.reuse.origins import Origins
+from ranklet.training.indexing.origins import Origins
+from ranklet.training.indexing.reuse import Contents, analyse_again
 from ranklet.version import __version__
 
 _log = logging.getLogger(__name__)

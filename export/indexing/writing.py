@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from ranklet.export.default_fusion import FusionOptions, fusion_of
-from ranklet.export.rankers import exporter
+from ranklet.export.exporter import exporter
 from ranklet.export.writer import BundleWriter
+from ranklet.runtime.bundles.files import PASSAGES, TOKENIZER, BundleFiles
+from ranklet.runtime.bundles.manifest import Splitting
 from ranklet.runtime.metadata.columns import DISTINCT, folder_of
-from ranklet.runtime.storage.bundle_files import PASSAGES, TOKENIZER, BundleFiles
-from ranklet.runtime.storage.manifest import Splitting
 from ranklet.training.indexing.analysed import AnalysedCollection
 from ranklet.training.indexing.metadata import Field
 from ranklet.training.progress import progress

@@ -20,9 +20,8 @@ from ranklet.export.onnx.fp32_head import head_tensors
 from ranklet.export.onnx.graph import TorchSession, Transformer, export_graph, fused_operators
 from ranklet.export.onnx.openvino_int8 import quantise
 from ranklet.export.onnx.variants import FORMS, WEIGHTS_ONLY, convert
-from ranklet.export.options import ExportOptions
+from ranklet.export.options import EXACT, ExportOptions
 from ranklet.export.proof.report import (
-    EXACT,
     FAITHFUL,
     REPORT,
     USABLE,

@@ -4,12 +4,12 @@ from dataclasses import asdict
 
 import numpy as np
 
+from ranklet.export.exporter import Exporter
 from ranklet.export.options import ExportOptions
-from ranklet.export.rankers import Exporter
 from ranklet.export.writer import INDEX_FILES, BundleWriter
+from ranklet.runtime.bundles.files import BundleFiles
+from ranklet.runtime.bundles.manifest import RankerEntry
 from ranklet.runtime.rankers.bm25 import STATISTICS, BM25Settings
-from ranklet.runtime.storage.bundle_files import BundleFiles
-from ranklet.runtime.storage.manifest import RankerEntry
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.indexing.analysed import AnalysedCollection
 from ranklet.training.indexing.impacts import in_fewer_bits

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from ranklet.export.exporter import Exporter
 from ranklet.export.onnx.calibration import thinned
 from ranklet.export.onnx.fp32_head import name_head
 from ranklet.export.onnx.graph import Transformer
@@ -19,12 +20,13 @@ from ranklet.export.proof.variants import (
     tokenizer_of,
     write_reports,
 )
-from ranklet.export.rankers import Exporter
 from ranklet.export.writer import BundleWriter
+from ranklet.runtime.bundles.files import BundleFiles
+from ranklet.runtime.bundles.manifest import RankerEntry
+from ranklet.runtime.call.candidates import TextCandidates
+from ranklet.runtime.call.query import QueryContext
 from ranklet.runtime.onnx.encoder import TOKENIZER
 from ranklet.runtime.onnx.session import Runs
-from ranklet.runtime.pipeline.candidates import TextCandidates
-from ranklet.runtime.pipeline.query import QueryContext
 from ranklet.runtime.rankers.cross_encoder.ranker import (
     IMPORTED,
     OUTPUT,
@@ -32,8 +34,6 @@ from ranklet.runtime.rankers.cross_encoder.ranker import (
     CrossEncoder,
     CrossEncoderSettings,
 )
-from ranklet.runtime.storage.bundle_files import BundleFiles
-from ranklet.runtime.storage.manifest import RankerEntry
 from ranklet.runtime.text.pair_layout import pair_layout
 from ranklet.runtime.text.pairing import INPUTS, Pairing
 from ranklet.training.checkpoint import Checkpoint

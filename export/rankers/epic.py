@@ -6,20 +6,20 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from ranklet.export.exporter import Exporter
 from ranklet.export.onnx.calibration import Feeds
 from ranklet.export.onnx.graph import TorchSession
 from ranklet.export.options import ExportOptions
 from ranklet.export.proof.variants import probes_of, tokenizer_of
-from ranklet.export.rankers import Exporter
 from ranklet.export.sparse.exporting import export_sparse, sparse_graph
 from ranklet.export.sparse.indexing import INDEXED, index
 from ranklet.export.sparse.pruning import term_floors, term_priorities
 from ranklet.export.sparse.scoring import encoders_over, scores_of
 from ranklet.export.writer import BundleWriter
-from ranklet.runtime.lexical.sparse_store import SparseQuery
+from ranklet.runtime.bundles.manifest import RankerEntry
+from ranklet.runtime.call.query_vector import SparseQuery
 from ranklet.runtime.rankers.epic import DOCUMENT_ENCODER, QUERY_ENCODER, EPICEncoders, EPICSettings
 from ranklet.runtime.rankers.sparse_encoders import INPUTS, PRIORITIES
-from ranklet.runtime.storage.manifest import RankerEntry
 from ranklet.training.checkpoint import Checkpoint
 
 if TYPE_CHECKING:

@@ -8,9 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.export.errors import ExportError
+from ranklet.export.exporter import Exporter
 from ranklet.export.options import ExportOptions
-from ranklet.export.rankers import Exporter
 from ranklet.export.writer import BundleWriter
+from ranklet.runtime.bundles.files import BundleFiles
+from ranklet.runtime.bundles.manifest import RankerEntry
 from ranklet.runtime.errors import BundleError
 from ranklet.runtime.lexical.translation_table import TranslationTable
 from ranklet.runtime.rankers.model1 import (
@@ -22,13 +24,11 @@ from ranklet.runtime.rankers.model1 import (
     Model1Settings,
     open_table,
 )
-from ranklet.runtime.storage.bundle_files import BundleFiles
-from ranklet.runtime.storage.manifest import RankerEntry
-from ranklet.runtime.text.strings import Strings
+from ranklet.runtime.storage.strings import Strings
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.indexing.analysed import AnalysedCollection
-from ranklet.training.indexing.reuse.vocabulary import places
 from ranklet.training.indexing.translation_tables import Translations, as_table, background
+from ranklet.training.indexing.vocabulary import places
 
 
 def export(

@@ -2,17 +2,17 @@
 
 import numpy as np
 
+from ranklet.export.exporter import Exporter
 from ranklet.export.onnx.graph import TorchSession
 from ranklet.export.options import ExportOptions
 from ranklet.export.proof.variants import probes_of, tokenizer_of
-from ranklet.export.rankers import Exporter
 from ranklet.export.sparse.exporting import export_sparse, sparse_graph
 from ranklet.export.sparse.indexing import INDEXED, index
 from ranklet.export.sparse.scoring import encoders_over, scores_of
 from ranklet.export.writer import BundleWriter
+from ranklet.runtime.bundles.manifest import RankerEntry
 from ranklet.runtime.rankers.sparse_encoders import PRIORITIES
 from ranklet.runtime.rankers.splade import ENCODER, QUERY_WEIGHTS, SPLADEEncoders, SPLADESettings
-from ranklet.runtime.storage.manifest import RankerEntry
 from ranklet.training.checkpoint import Checkpoint
 
 

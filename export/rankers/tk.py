@@ -6,22 +6,22 @@ from dataclasses import asdict, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from ranklet.export.exporter import Exporter
 from ranklet.export.options import ExportOptions
 from ranklet.export.proof.variants import probes_of
-from ranklet.export.rankers import Exporter
 from ranklet.export.rankers.conformer_kernel.network import (
     analysed_probes,
     count_truncated,
     export_term_network,
 )
 from ranklet.export.writer import BundleWriter
+from ranklet.runtime.bundles.files import BundleFiles
+from ranklet.runtime.bundles.manifest import RankerEntry
+from ranklet.runtime.call.candidates import TextCandidates
+from ranklet.runtime.call.query import QueryContext
 from ranklet.runtime.onnx.session import Runs
-from ranklet.runtime.pipeline.candidates import TextCandidates
-from ranklet.runtime.pipeline.query import QueryContext
 from ranklet.runtime.rankers.conformer_kernel.network import ROWS, spellings
 from ranklet.runtime.rankers.tk import TK, TKSettings
-from ranklet.runtime.storage.bundle_files import BundleFiles
-from ranklet.runtime.storage.manifest import RankerEntry
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.data.probes import Probes
 from ranklet.training.indexing.analysed import AnalysedCollection

@@ -21,7 +21,8 @@ from ranklet.export.proof.variants import (
 from ranklet.export.sparse.pruning import fewest, pruning_reports
 from ranklet.export.sparse.scoring import encoders_over, text_scores
 from ranklet.export.writer import BundleWriter
-from ranklet.runtime.lexical.sparse_store import SparseQuery
+from ranklet.runtime.bundles.manifest import RankerEntry
+from ranklet.runtime.call.query_vector import SparseQuery
 from ranklet.runtime.onnx.encoder import TOKENIZER
 from ranklet.runtime.onnx.session import Runs
 from ranklet.runtime.rankers.sparse_encoders import (
@@ -30,7 +31,6 @@ from ranklet.runtime.rankers.sparse_encoders import (
     SparseEncoder,
     SparseEncoders,
 )
-from ranklet.runtime.storage.manifest import RankerEntry
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.data.probes import Probes
 

@@ -11,13 +11,13 @@ from ranklet.export.document_encoding import (
 )
 from ranklet.export.errors import ExportError
 from ranklet.export.writer import INDEX_FILES, BundleWriter
+from ranklet.runtime.bundles.files import CUT, BundleFiles
+from ranklet.runtime.bundles.manifest import RankerEntry
 from ranklet.runtime.lexical.sparse_store import SparseStore, store_of_rows
 from ranklet.runtime.rankers.learned_sparse import INDEX, OFFSETS, TERMS, VALUES, LearnedSparse
-from ranklet.runtime.storage.bundle_files import CUT, BundleFiles
-from ranklet.runtime.storage.manifest import RankerEntry
 from ranklet.training.indexing.analysed import AnalysedCollection
 from ranklet.training.indexing.impacts import index_of_rows, storage_loss
-from ranklet.training.indexing.reuse.origins import Rows, joined_rows
+from ranklet.training.indexing.origins import Rows, joined_rows
 
 INDEXED = (OFFSETS, TERMS, VALUES, CUT, *(INDEX + file for file in INDEX_FILES))  # what it writes
 

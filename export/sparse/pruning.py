@@ -7,7 +7,8 @@ from numpy.typing import NDArray
 
 from ranklet.export.proof.report import Report, compare_scores
 from ranklet.export.sparse.scoring import sparse_scores
-from ranklet.runtime.lexical.sparse_store import SparseQuery, prune, store_of_rows
+from ranklet.runtime.call.query_vector import SparseQuery
+from ranklet.runtime.lexical.sparse_store import prune, store_of_rows
 
 LADDER = (50, 100, 200, 500, 1000, 2000, 5000)  # values of r that are measured
 TOLERATED_LOSS = 0.005  # of nDCG@10, if r is chosen automatically

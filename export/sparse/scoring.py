@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ranklet.runtime.lexical.sparse_store import SparseQuery, SparseStore
+from ranklet.runtime.call.query_vector import SparseQuery
+from ranklet.runtime.lexical.sparse_store import SparseStore
 from ranklet.runtime.onnx.encoder import Encoder
 from ranklet.runtime.onnx.session import Runs
 from ranklet.runtime.rankers.sparse_encoders import SparseEncoders, SparseSettings

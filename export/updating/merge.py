@@ -12,14 +12,14 @@ from ranklet.export.updating.changes import Changes, Counts
 from ranklet.export.updating.same_rankers import check_same
 from ranklet.export.updating.update import analysed
 from ranklet.export.writer import BundleWriter
+from ranklet.runtime.bundles.documents import Documents
+from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.extras import hinted
 from ranklet.runtime.storage.address import on_disk
-from ranklet.runtime.storage.bundle_files import BundleFiles
-from ranklet.runtime.storage.documents import Documents
 from ranklet.training.data.bundle_documents import metadata_of
-from ranklet.training.indexing.reuse.analysis import Contents
-from ranklet.training.indexing.reuse.origins import Origins, joined_strings
+from ranklet.training.indexing.origins import Origins, joined_strings
+from ranklet.training.indexing.reuse import Contents
 
 Prefer = Literal["none", "first", "last"]
 PREFER = ("none", "first", "last")

@@ -1,8 +1,8 @@
 """Compare the rankers of bundles, as they were exported, whatever was indexed for them."""
 
-from ranklet.export.rankers import exporter
+from ranklet.export.exporter import exporter
+from ranklet.runtime.bundles.files import TOKENIZER, BundleFiles
 from ranklet.runtime.errors import InputError
-from ranklet.runtime.storage.bundle_files import TOKENIZER, BundleFiles
 
 _REPORT = "report.json"  # proofs, no part of a model
 

@@ -7,22 +7,26 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeGuard
 
-from ranklet.export.distributed.cluster import connected
-from ranklet.export.distributed.indexing import with_shards
+import numpy as np
+
+from ranklet.export.distributed.cluster import Cluster, connected
+from ranklet.export.distributed.indexing import indexed_shards
 from ranklet.export.distributed.options import LOCAL, EngineOptions
+from ranklet.export.distributed.shards import cut
 from ranklet.export.indexing.joined import joined
 from ranklet.export.indexing.writing import needs_of, write_indexed
 from ranklet.export.updating.changes import Changes, Counts, changed
 from ranklet.export.writer import BundleWriter, check_source
+from ranklet.runtime.bundles.files import BundleFiles
+from ranklet.runtime.bundles.manifest import Splitting
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.extras import hinted
-from ranklet.runtime.storage.bundle_files import BundleFiles
-from ranklet.runtime.storage.manifest import Splitting
 from ranklet.training.data.collection import Collection, Document, is_collection
 from ranklet.training.data.sources.options import SourceOptions
 from ranklet.training.data.sources.source import Source, Texts
 from ranklet.training.indexing.analysed import AnalysedCollection
 from ranklet.training.indexing.language.options import TextOptions
+from ranklet.training.indexing.origins import Origins
 
 _RECORDED = ("added", "replaced", "deleted")  # in the provenance
 
@@ -101,7 +105,7 @@ def update(
         added = _documents(source, add, options)
         changes = changed(source, added, wanted, missing_ok=missing_ok)
         if cluster is not None:
-            changes = with_shards(cluster, changes, source, out.resume_folder)
+            changes = _with_shards(cluster, changes, source, out.resume_folder)
         done = Update(**dataclasses.asdict(changes.counts), path=out.target)
         provenance = {"update": {name: getattr(done, name) for name in _RECORDED}}
         splitting = source.manifest.splitting
@@ -168,3 +172,33 @@ def _with_own_ids(source: Source) -> Iterable[Document]:
                 "numbered 1, 2, …; name the column of their ids by --id-column"
             )
         yield document
+
+
+def _with_shards(cluster: Cluster, changes: Changes, source: BundleFiles, folder: Path) -> Changes:
+    """Return the same changes, of which no document is new, because shards have indexed it.
+
+    Args:
+        cluster: where the shards are indexed.
+        changes: of a bundle's documents.
+        source: the bundle.
+        folder: keeps finished shards until the new bundle is written.
+    """
+    contents, origins = changes.contents, changes.origins
+    new = origins.new
+    if not len(new):
+        return changes
+    documents = (
+        Document(contents.ids[number], contents.titles[number], contents.texts[number])
+        for number in new.tolist()
+    )
+    shards = [each.to_json().encode() for each in cut(documents)]
+    titles = source.manifest.titles
+    bundles = indexed_shards(cluster, shards, source, folder, titles=titles)
+    sizes = [each.manifest.documents for each in bundles]
+    part, number = origins.part.copy(), origins.number.copy()
+    own = np.repeat(np.arange(len(sizes)), sizes)
+    part[new] = len(origins.bundles) + own
+    number[new] = np.arange(len(own)) - (np.cumsum(sizes) - sizes)[own]
+    return dataclasses.replace(
+        changes, origins=Origins.of([*origins.bundles, *bundles], part, number)
+    )

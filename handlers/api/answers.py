@@ -28,10 +28,10 @@ from ranklet.handlers.api.fields import Fields
 from ranklet.handlers.api.limits import Limits, Room
 from ranklet.handlers.api.typed import typed
 from ranklet.runtime.bundle import Bundle
+from ranklet.runtime.call.deadline import Deadline
 from ranklet.runtime.errors import TooManySpansError
 from ranklet.runtime.explanation import branches
 from ranklet.runtime.hits import Hit, Ranking, Timing, plain
-from ranklet.runtime.pipeline.deadline import Deadline
 
 DEFAULT_K = 10
 _BRANCH_BYTES = len('{"label":"","value":0,"parts":[]}')

@@ -5,7 +5,7 @@ import re
 from ranklet.handlers.api.errors import RequestError
 from ranklet.handlers.api.fields import Fields
 from ranklet.handlers.api.limits import Limits
-from ranklet.runtime.lexical.query_syntax import Query, typed_query
+from ranklet.runtime.typed.query_syntax import Query, typed_query
 
 MOST_PARTS = 20  # phrases, excluded words and prefixes, which are looked up in the collection
 MOST_WORDS = 50  # that are looked up for typos, in some hundred spellings if they are unknown

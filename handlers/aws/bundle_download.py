@@ -17,11 +17,11 @@ from typing import NamedTuple
 
 from ranklet.handlers.aws.s3 import MovedError, Object, Store
 from ranklet.runtime.bundle import Bundle
+from ranklet.runtime.bundles.files import Check
 from ranklet.runtime.errors import BundleError, InputError
 from ranklet.runtime.ranking import BUNDLE_VARIABLE, COLLECTION_VARIABLE, load
 from ranklet.runtime.storage.address import shown
-from ranklet.runtime.storage.bundle_files import Check
-from ranklet.runtime.storage.private_folder import private_folder
+from ranklet.runtime.writing.private_folder import private_folder
 
 SHA256_VARIABLE = "RANKLET_BUNDLE_SHA256"
 TRIES = 3  # downloads that start again because the object was replaced

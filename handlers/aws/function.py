@@ -12,6 +12,7 @@ from ranklet.handlers.api.answers import ANSWERS
 from ranklet.handlers.api.errors import RequestError, panics_as_errors
 from ranklet.handlers.api.fields import parse
 from ranklet.handlers.api.limits import Limits, whole_number
+from ranklet.handlers.api.trial import try_out
 from ranklet.handlers.aws.bundle_download import open_bundle
 from ranklet.handlers.aws.events import (
     MOST_BYTES,
@@ -23,7 +24,6 @@ from ranklet.handlers.aws.events import (
 )
 from ranklet.handlers.aws.request_log import Outcome, log_request
 from ranklet.handlers.aws.sqs import RESULTS_VARIABLE, Results, failures_of
-from ranklet.handlers.server.live_bundle import try_out
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.errors import RankletError
 

@@ -27,8 +27,8 @@ from ranklet.handlers.server.hosts import Hosts
 from ranklet.handlers.server.request_body import read
 from ranklet.handlers.server.service import application, encoded, page_file
 from ranklet.runtime.bundle import Bundle
+from ranklet.runtime.bundles.documents import Documents
 from ranklet.runtime.errors import RankletError
-from ranklet.runtime.storage.documents import Documents
 
 FOLDER = Path(__file__).parent
 PLAYGROUND = FOLDER.parent / "playground"

@@ -5,17 +5,15 @@ from pathlib import Path
 from time import monotonic
 
 from ranklet.handlers.api.errors import RequestError
+from ranklet.handlers.api.trial import try_out
 from ranklet.handlers.server.keys import Filter, part_of
 from ranklet.runtime.bundle import Bundle
+from ranklet.runtime.bundles.files import Check
 from ranklet.runtime.ranking import load
 from ranklet.runtime.storage.address import is_address, shown
-from ranklet.runtime.storage.bundle_files import Check
 
 Log = Callable[[str, str], None]  # severity, message
 RETRY_SECONDS = 30.0  # between two trials of a bundle that failed the last one
-TRIAL_QUERY = "a first query"  # if the bundle has no text to take one from
-TRIAL_CHARACTERS = 1000  # of a document's text that serve as the query
-TRIAL_DEPTH = 2  # documents per stage: two open the same files as a hundred
 
 
 class LiveBundle:
@@ -113,19 +111,3 @@ class LiveBundle:
                 "ERROR",
                 f"{outcome}; the bundle {shown(self._path)!r} cannot be served: {description}",
             )
-
-
-def try_out(bundle: Bundle) -> None:
-    """Rank once, few documents deep, so that every file is open before the first caller waits.
-
-    Raises:
-        RankletError: the bundle cannot answer.
-    """
-    manifest = bundle.manifest
-    if len(bundle):
-        text = bundle.sample_texts(1)[0].strip() or TRIAL_QUERY
-        pipeline = manifest.pipelines.get(manifest.default_pipeline)
-        shallow = pipeline.shallow(TRIAL_DEPTH) if pipeline else None
-        bundle.rank(text[:TRIAL_CHARACTERS], k=1, pipeline=shallow)
-    elif manifest.default_pipeline or len(manifest.rankers) == 1:
-        bundle.rank(TRIAL_QUERY, [TRIAL_QUERY], k=1)

@@ -28,12 +28,12 @@ from ranklet.handlers.api.fields import parse
 from ranklet.handlers.api.limits import Room
 from ranklet.handlers.api.openapi import describe
 from ranklet.handlers.api.query_string import request_of
-from ranklet.handlers.page.reference import reference
 from ranklet.handlers.server.hosts import Hosts
 from ranklet.handlers.server.keys import ApiKeys, part_of
 from ranklet.handlers.server.live_bundle import LiveBundle
 from ranklet.handlers.server.metrics import MEDIA, Metrics
 from ranklet.handlers.server.middleware import CLIENT_GONE, Middleware, Record, resident_bytes
+from ranklet.handlers.server.reference import reference
 from ranklet.handlers.server.request_body import read
 from ranklet.handlers.server.settings import ServerSettings
 from ranklet.handlers.server.worker_pool import ClientGone, WorkerPool

@@ -13,10 +13,10 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from ranklet.runtime.call.mask import Mask, checked_mask
+from ranklet.runtime.call.topk import Scored, top_k
 from ranklet.runtime.dense.stored import StoredVectors
 from ranklet.runtime.errors import BundleError
-from ranklet.runtime.pipeline.mask import Mask, checked_mask
-from ranklet.runtime.pipeline.topk import Scored, top_k
 
 WORD = 64  # bits
 BLOCK = 1 << 15  # documents whose codes are compared at a time, so that sums stay in the cache

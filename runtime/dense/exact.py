@@ -3,9 +3,9 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from ranklet.runtime.call.mask import Mask, checked_mask
+from ranklet.runtime.call.topk import Scored, top_k
 from ranklet.runtime.dense.stored import StoredVectors
-from ranklet.runtime.pipeline.mask import Mask, checked_mask
-from ranklet.runtime.pipeline.topk import Scored, top_k
 
 GATHERED = 4  # copying a row and multiplying it takes as long as multiplying four in place
 

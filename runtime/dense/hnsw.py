@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ranklet.runtime.call.mask import Mask, checked_mask
+from ranklet.runtime.call.topk import Scored, top_k
 from ranklet.runtime.dense.exact import GATHERED, ExactIndex
 from ranklet.runtime.dense.graph_file import check_graph
 from ranklet.runtime.dense.stored import StoredVectors
 from ranklet.runtime.errors import BundleError, InputError
 from ranklet.runtime.extras import install
 from ranklet.runtime.onnx.session import threads
-from ranklet.runtime.pipeline.mask import Mask, checked_mask
-from ranklet.runtime.pipeline.topk import Scored, top_k
 
 _VISITED = 8  # taking one more vector from the graph takes as long as comparing 8 exactly
 _SPARE = 2  # the last of what is taken from the graph are found less surely

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ranklet.runtime.call.mask import Mask
 from ranklet.runtime.dense.maxsim import quantise
 from ranklet.runtime.errors import BundleError
-from ranklet.runtime.pipeline.mask import Mask
 from ranklet.runtime.storage.block_array import fetch_rows, fetch_whole
 
 # By name: the type of a stored number.

@@ -11,8 +11,7 @@ from typing import NamedTuple
 
 from ranklet.runtime.explanation import Explanation, ReadSpans
 from ranklet.runtime.onnx.tokens import TextToken
-from ranklet.runtime.text.token_words import word_places
-from ranklet.runtime.text.words import stop_words
+from ranklet.runtime.text.words import stop_words, word_places
 
 SHOWN = 10  # number of words that are parts of their own; the others are added up
 

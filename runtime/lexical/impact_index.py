@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from ranklet.runtime.call.mask import Mask, checked_mask
+from ranklet.runtime.call.query_vector import SparseQuery
+from ranklet.runtime.call.topk import Scored, top_k
 from ranklet.runtime.errors import BundleError, InputError, damaged
-from ranklet.runtime.lexical.sparse_store import SparseQuery
-from ranklet.runtime.pipeline.mask import Mask, checked_mask
-from ranklet.runtime.pipeline.topk import Scored, top_k
 from ranklet.runtime.storage.arrays import rows_ascend
 from ranklet.runtime.storage.block_array import fetch_rows, is_absent
 
 if TYPE_CHECKING:
-    from ranklet.runtime.storage.bundle_files import BundleFiles
+    from ranklet.runtime.bundles.files import BundleFiles
 
 # The files of an index, in a folder of a bundle.
 OFFSETS = "offsets.npy"  # positions of each term's postings, (terms + 1,) int64

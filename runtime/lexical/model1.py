@@ -6,8 +6,8 @@ Source: Boytsov & Kolter 2021, eq. 2 to 4.
 import numpy as np
 from numpy.typing import NDArray
 
-from ranklet.runtime.lexical.forward import Gathered
 from ranklet.runtime.lexical.translation_table import TranslationTable
+from ranklet.runtime.storage.forward import Gathered
 
 UNSEEN = 1e-9  # P(q|C) of a token that the collection lacks (Boytsov & Kolter, footnote 3)
 

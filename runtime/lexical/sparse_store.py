@@ -1,10 +1,11 @@
 """Store the sparse vectors of all documents, by document, for rescoring and explanations."""
 
-from typing import NamedTuple, Self
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ranklet.runtime.call.query_vector import SparseQuery
 from ranklet.runtime.errors import BundleError
 from ranklet.runtime.storage.arrays import rows_ascend
 from ranklet.runtime.storage.block_array import fetch_rows, mapped
@@ -68,7 +69,7 @@ class SparseStore:
         impacts[found] = values[at[found]]
         return impacts
 
-    def products(self, query: "SparseQuery", documents: NDArray[np.integer]) -> NDArray[np.float32]:
+    def products(self, query: SparseQuery, documents: NDArray[np.integer]) -> NDArray[np.float32]:
         """Return the dot product of a query with each of some documents, (documents,) float32."""
         # In float64, rounding cannot make a document's score depend on the other documents.
         total = query.weights.astype(np.float64) @ self.impacts(query.terms, documents)
@@ -96,19 +97,6 @@ class SparseStore:
             raise BundleError(f"{name}: the terms of a document do not ascend")
         if not (np.isfinite(self.values) & (self.values > 0)).all():
             raise BundleError(f"{name}: a term's value is not finite and positive")
-
-
-class SparseQuery(NamedTuple):
-    """A query's sparse vector."""
-
-    terms: NDArray[np.int32]  # ascending and unique, (terms,)
-    weights: NDArray[np.float32]  # > 0, (terms,)
-
-    @classmethod
-    def positive(cls, terms: NDArray[np.integer], weights: NDArray[np.float32]) -> Self:
-        """Return the vector of the terms, ascending and unique, whose weights are above 0."""
-        positive = weights > 0
-        return cls(terms[positive].astype(np.int32), weights[positive])
 
 
 class SparseRows(NamedTuple):

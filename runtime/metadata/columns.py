@@ -17,13 +17,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ranklet.runtime.bundles.files import BundleFiles
+from ranklet.runtime.bundles.types import DATE, DATETIME, FLAG, NUMBER, STRING, STRINGS, Value
+from ranklet.runtime.call.mask import Mask
 from ranklet.runtime.errors import BundleError, damaged
 from ranklet.runtime.metadata.dates import MICROSECONDS, day_at, microseconds_of, moment_at
-from ranklet.runtime.metadata.types import DATE, DATETIME, FLAG, NUMBER, STRING, STRINGS, Value
-from ranklet.runtime.pipeline.mask import Mask
 from ranklet.runtime.storage.block_array import fetch_rows, fetch_whole, is_absent
-from ranklet.runtime.storage.bundle_files import BundleFiles
-from ranklet.runtime.text.strings import Strings
+from ranklet.runtime.storage.strings import Strings
 
 # Files of a field, in `folder_of`.
 VALUES, CODES, OFFSETS, DISTINCT, MISSING = (

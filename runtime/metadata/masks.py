@@ -8,6 +8,8 @@ from threading import Lock
 import numpy as np
 from numpy.typing import NDArray
 
+from ranklet.runtime.call.deadline import Deadline
+from ranklet.runtime.call.mask import Mask
 from ranklet.runtime.errors import BundleError, OutOfTimeError
 from ranklet.runtime.metadata.columns import Lists, Metadata, Ordered
 from ranklet.runtime.metadata.value_classes import classes_of
@@ -24,8 +26,6 @@ from ranklet.runtime.metadata.where import (
     Test,
     tests_of,
 )
-from ranklet.runtime.pipeline.deadline import Deadline
-from ranklet.runtime.pipeline.mask import Mask
 
 CACHED = 8  # masks per bundle, of one byte per document
 _FREE = 1 << 26  # values that are read before the deadline is looked at, in about 50 ms

@@ -11,9 +11,9 @@ from functools import reduce
 import numpy as np
 from numpy.typing import NDArray
 
+from ranklet.runtime.call.mask import Mask
 from ranklet.runtime.metadata.columns import Ordered, Span
 from ranklet.runtime.metadata.where import EQUAL, IN, MISSING, Both, Condition, Not, Operand, Test
-from ranklet.runtime.pipeline.mask import Mask
 
 _LARGEST = np.iinfo(np.int64).max
 

@@ -11,9 +11,9 @@ from math import isfinite
 
 import numpy as np
 
+from ranklet.runtime.bundles.types import DATE, DATETIME, FLAG, NUMBER, PLURALS, STRING, STRINGS
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.metadata.dates import in_utc, read_date
-from ranklet.runtime.metadata.types import DATE, DATETIME, FLAG, NUMBER, PLURALS, STRING, STRINGS
 
 AND, OR, NOT = "and", "or", "not"
 EQUAL, UNEQUAL, IN, NOT_IN = "==", "!=", "in", "not in"

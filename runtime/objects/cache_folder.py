@@ -8,7 +8,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from ranklet.runtime.errors import InputError
-from ranklet.runtime.storage.private_folder import private_folder
+from ranklet.runtime.writing.private_folder import private_folder
 
 FOLDER_VARIABLE = "RANKLET_CACHE"
 LIMIT_VARIABLE = "RANKLET_CACHE_GB"

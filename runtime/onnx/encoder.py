@@ -16,7 +16,7 @@ from ranklet.runtime.onnx.tokens import TextToken, text_tokens, token_ids
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
-    from ranklet.runtime.storage.bundle_files import BundleFiles
+    from ranklet.runtime.bundles.files import BundleFiles
 
 # Files of an exported encoder, in rankers/NAME/.
 VARIANTS = {

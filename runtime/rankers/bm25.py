@@ -7,21 +7,21 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from ranklet.runtime.call.candidates import Candidates
+from ranklet.runtime.call.mask import Mask
+from ranklet.runtime.call.protocol import AT_ONCE, Retrieved, Retriever, Scores
+from ranklet.runtime.call.query import QueryContext
+from ranklet.runtime.call.query_vector import SparseQuery
 from ranklet.runtime.errors import BundleError, InputError
 from ranklet.runtime.explanation import Explanation
+from ranklet.runtime.kinds import Settings
 from ranklet.runtime.lexical.bm25 import boosted, idf, saturation
 from ranklet.runtime.lexical.impact_index import IMPACT_TYPES, ImpactIndex
-from ranklet.runtime.lexical.sparse_store import SparseQuery
 from ranklet.runtime.options import check_options, number, one_of
-from ranklet.runtime.pipeline.candidates import Candidates
-from ranklet.runtime.pipeline.mask import Mask
-from ranklet.runtime.pipeline.query import QueryContext
-from ranklet.runtime.rankers.protocol import AT_ONCE, Retrieved, Retriever, Scores
-from ranklet.runtime.storage.checks import Settings
 from ranklet.runtime.text.analysis import FIELDS
 
 if TYPE_CHECKING:
-    from ranklet.runtime.storage.bundle_files import BundleFiles
+    from ranklet.runtime.bundles.files import BundleFiles
 
 # The files of the kind in rankers/NAME/, in addition to the impact index, whose impacts are
 # idf · saturation. All cover the indexed collection.

@@ -12,6 +12,10 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from ranklet.runtime.call.candidates import Candidates
+from ranklet.runtime.call.mask import Mask
+from ranklet.runtime.call.protocol import Retrieved, Retriever, Scores
+from ranklet.runtime.call.query import QueryContext
 from ranklet.runtime.dense.binary import WORD, BinaryIndex
 from ranklet.runtime.dense.exact import ExactIndex
 from ranklet.runtime.dense.hnsw import HNSWIndex
@@ -20,21 +24,17 @@ from ranklet.runtime.dense.stored import FORMS, WHOLE, StoredVectors
 from ranklet.runtime.dense.word_amounts import explain_words
 from ranklet.runtime.errors import InputError, damaged
 from ranklet.runtime.explanation import RANKER_FIELD, Explanation
+from ranklet.runtime.kinds import Settings
 from ranklet.runtime.onnx.encoder import TOKENIZER, Encoded, open_encoder
 from ranklet.runtime.onnx.token_table import TokenTable
 from ranklet.runtime.onnx.tokens import TextToken
 from ranklet.runtime.options import check_options, integer, one_of, text
-from ranklet.runtime.pipeline.candidates import Candidates
-from ranklet.runtime.pipeline.mask import Mask
-from ranklet.runtime.pipeline.query import QueryContext
-from ranklet.runtime.rankers.protocol import Retrieved, Retriever, Scores
-from ranklet.runtime.storage.checks import Settings
 from ranklet.runtime.text.analysis import Analyzer
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
-    from ranklet.runtime.storage.bundle_files import BundleFiles
+    from ranklet.runtime.bundles.files import BundleFiles
 
 # Names of the graph's inputs, (batch, tokens) int64, and of its output, (batch, dimension) float32.
 # An encoder without token types has no third input.

@@ -13,21 +13,22 @@ from typing import TYPE_CHECKING, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from ranklet.runtime.call.candidates import Candidates
+from ranklet.runtime.call.mask import Mask
+from ranklet.runtime.call.protocol import Retrieved, Retriever, Scores
+from ranklet.runtime.call.query import QueryContext
+from ranklet.runtime.call.query_vector import SparseQuery
+from ranklet.runtime.call.topk import top_k
 from ranklet.runtime.errors import BundleError
 from ranklet.runtime.explanation import RANKER_FIELD, Explanation, ReadSpans
 from ranklet.runtime.lexical.impact_index import ImpactIndex
-from ranklet.runtime.lexical.sparse_store import SparseQuery, SparseStore
+from ranklet.runtime.lexical.sparse_store import SparseStore
 from ranklet.runtime.onnx.tokens import token_ids
-from ranklet.runtime.pipeline.candidates import Candidates
-from ranklet.runtime.pipeline.mask import Mask
-from ranklet.runtime.pipeline.query import QueryContext
-from ranklet.runtime.pipeline.topk import top_k
-from ranklet.runtime.rankers.protocol import Retrieved, Retriever, Scores
 from ranklet.runtime.rankers.sparse_encoders import SparseEncoders
 from ranklet.runtime.text.analysis import Analyzer
 
 if TYPE_CHECKING:
-    from ranklet.runtime.storage.bundle_files import BundleFiles
+    from ranklet.runtime.bundles.files import BundleFiles
 
 # The files in rankers/NAME/, the documents' vectors as a forward store and as an impact index.
 INDEX = "index/"

@@ -6,20 +6,20 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from ranklet.runtime.call.candidates import Candidates
+from ranklet.runtime.call.protocol import AT_ONCE, Ranker, Scores
+from ranklet.runtime.call.query import QueryContext
 from ranklet.runtime.errors import BundleError, damaged
 from ranklet.runtime.explanation import Explanation
-from ranklet.runtime.lexical.forward import Gathered
+from ranklet.runtime.kinds import Settings
 from ranklet.runtime.lexical.model1 import UNSEEN, log_odds, translation_likelihoods
 from ranklet.runtime.lexical.translation_table import TranslationTable
 from ranklet.runtime.options import check_options, number, one_of
-from ranklet.runtime.pipeline.candidates import Candidates
-from ranklet.runtime.pipeline.query import QueryContext
-from ranklet.runtime.rankers.protocol import AT_ONCE, Ranker, Scores
-from ranklet.runtime.storage.checks import Settings
+from ranklet.runtime.storage.forward import Gathered
 from ranklet.runtime.text.analysis import FIELDS
 
 if TYPE_CHECKING:
-    from ranklet.runtime.storage.bundle_files import BundleFiles
+    from ranklet.runtime.bundles.files import BundleFiles
 
 # The files of the kind in rankers/NAME/. `export` writes the table over its own vocabulary
 # (TOKENS). `index` rewrites it over the collection's vocabulary and adds BACKGROUND.

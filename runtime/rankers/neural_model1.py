@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from ranklet.runtime.lexical.forward import Gathered
+from ranklet.runtime.call.deadline import FIRST_SLICE
 from ranklet.runtime.onnx.batches import length_batches
 from ranklet.runtime.onnx.encoder import open_session
 from ranklet.runtime.options import one_of
-from ranklet.runtime.pipeline.deadline import FIRST_SLICE
 from ranklet.runtime.rankers import model1
+from ranklet.runtime.storage.forward import Gathered
 
 if TYPE_CHECKING:
+    from ranklet.runtime.bundles.files import BundleFiles
     from ranklet.runtime.onnx.session import Runs
-    from ranklet.runtime.storage.bundle_files import BundleFiles
 
 # Names of the network's inputs, (batch, tokens) int64 padded with [PAD], and of its output,
 # Σ_d T(q|d) P(d|D), (batch, query tokens) float32.

@@ -10,17 +10,18 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from ranklet.runtime.call.query_vector import SparseQuery
 from ranklet.runtime.errors import BundleError, InputError
+from ranklet.runtime.kinds import Settings
 from ranklet.runtime.lexical.impact_index import IMPACT_TYPES
-from ranklet.runtime.lexical.sparse_store import MOST_TERMS, SparseQuery, SparseRows, prune
+from ranklet.runtime.lexical.sparse_store import MOST_TERMS, SparseRows, prune
 from ranklet.runtime.onnx.encoder import TOKENIZER, Encoded, Encoder, open_encoder
 from ranklet.runtime.options import check_options, integer, one_of
-from ranklet.runtime.storage.checks import Settings
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
-    from ranklet.runtime.storage.bundle_files import BundleFiles
+    from ranklet.runtime.bundles.files import BundleFiles
 
 # Names of the graphs' inputs, each (batch, tokens) int64.
 INPUTS = ("input_ids", "attention_mask", "token_type_ids")

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ranklet.runtime.call.query_vector import SparseQuery
 from ranklet.runtime.errors import BundleError
-from ranklet.runtime.lexical.sparse_store import SparseQuery
 from ranklet.runtime.onnx.tokens import token_ids
+from ranklet.runtime.options import check_one_of
 from ranklet.runtime.rankers.learned_sparse import LearnedSparse
 from ranklet.runtime.rankers.sparse_encoders import SparseEncoder, SparseEncoders, SparseSettings
-from ranklet.runtime.storage.checks import check_one_of
 
 # One graph encodes queries and documents. Its output is (batch, vocabulary) float32.
 ENCODER = SparseEncoder("", "term_weights", segment=0)

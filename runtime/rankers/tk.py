@@ -12,18 +12,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from ranklet.runtime.call.candidates import Candidates
+from ranklet.runtime.call.protocol import Ranker, Scores
+from ranklet.runtime.call.query import QueryContext
 from ranklet.runtime.explanation import Explanation, ReadSpans
 from ranklet.runtime.onnx.encoder import open_session
 from ranklet.runtime.options import one_of
-from ranklet.runtime.pipeline.candidates import Candidates
-from ranklet.runtime.pipeline.query import QueryContext
 from ranklet.runtime.rankers.conformer_kernel.network import ROWS, TermNetwork
 from ranklet.runtime.rankers.conformer_kernel.settings import TermSettings
-from ranklet.runtime.rankers.protocol import Ranker, Scores
 
 if TYPE_CHECKING:
+    from ranklet.runtime.bundles.files import BundleFiles
     from ranklet.runtime.onnx.session import Runs
-    from ranklet.runtime.storage.bundle_files import BundleFiles
 
 ARCHITECTURES = ("tk", "tkl")
 

@@ -7,10 +7,10 @@ from functools import partial
 from time import monotonic
 from typing import Any, NamedTuple, TypeVar
 
+from ranklet.runtime.bundles.files import BundleFiles
+from ranklet.runtime.call.deadline import Deadline
+from ranklet.runtime.call.query_vector import QueryVector, SparseQuery
 from ranklet.runtime.errors import InputError, RemoteError
-from ranklet.runtime.lexical.sparse_store import SparseQuery
-from ranklet.runtime.pipeline.deadline import Deadline
-from ranklet.runtime.rankers.protocol import QueryVector
 from ranklet.runtime.remote.connection import (
     SECONDS,
     GoneError,
@@ -36,7 +36,6 @@ from ranklet.runtime.remote.names import (
 )
 from ranklet.runtime.search.texts import Passage
 from ranklet.runtime.storage.address import shown
-from ranklet.runtime.storage.bundle_files import BundleFiles
 
 MOST = 16_384  # entities that Milvus returns for a search
 THREADS = 32  # calls at a time

@@ -7,10 +7,10 @@ from datetime import date, datetime
 from hashlib import sha256
 from typing import Any
 
+from ranklet.runtime.bundles.files import BundleFiles
+from ranklet.runtime.bundles.types import DATE, DATETIME, Value
+from ranklet.runtime.kinds import KINDS
 from ranklet.runtime.metadata.dates import day_at, days_of, microseconds_of, moment_at
-from ranklet.runtime.metadata.types import DATE, DATETIME, Value
-from ranklet.runtime.rankers import KINDS
-from ranklet.runtime.storage.bundle_files import BundleFiles
 
 # Fields of an entity.
 KEY, DOCUMENT, PASSAGE, TITLE, TEXT, METADATA = (

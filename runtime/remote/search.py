@@ -10,19 +10,19 @@ from typing import NoReturn, Self, TypeVar
 import numpy as np
 
 from ranklet.runtime.arguments import check_query
+from ranklet.runtime.bundles.files import BundleFiles
+from ranklet.runtime.call.deadline import Deadline
+from ranklet.runtime.call.protocol import Retriever
+from ranklet.runtime.call.query import QueryContext
 from ranklet.runtime.errors import InputError, UnknownDocumentError
 from ranklet.runtime.hits import Timing
-from ranklet.runtime.lexical.query_syntax import Query
-from ranklet.runtime.pipeline.deadline import Deadline
-from ranklet.runtime.pipeline.query import QueryContext
-from ranklet.runtime.pipeline.stages import Pipeline, Retrieve
-from ranklet.runtime.rankers.protocol import Retriever
+from ranklet.runtime.pipeline import Pipeline, Retrieve
 from ranklet.runtime.remote.collection import MOST, MilvusCollection, Published, ReplacedError
 from ranklet.runtime.remote.connection import SECONDS, TOKEN_VARIABLE, located
 from ranklet.runtime.remote.expressions import expression
 from ranklet.runtime.search.port import Search, Where, steadily
 from ranklet.runtime.search.texts import Passage, TextRun
-from ranklet.runtime.storage.bundle_files import BundleFiles
+from ranklet.runtime.typed.query_syntax import Query
 
 TRIES = 3  # of a call during which the collection is replaced
 

@@ -7,25 +7,25 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
+from ranklet.runtime.bundles.files import PASSAGES, BundleFiles
+from ranklet.runtime.call.candidates import StoredCandidates, numbers_of
+from ranklet.runtime.call.deadline import Deadline
+from ranklet.runtime.call.mask import Mask
+from ranklet.runtime.call.query import QueryContext
 from ranklet.runtime.errors import UnknownDocumentError
+from ranklet.runtime.execution.execution import Execution
 from ranklet.runtime.explanation import Explanation
 from ranklet.runtime.hits import Hit
-from ranklet.runtime.lexical.query_syntax import Query
-from ranklet.runtime.lexical.restriction import read_query
 from ranklet.runtime.metadata.columns import Metadata
 from ranklet.runtime.metadata.masks import Masks
 from ranklet.runtime.metadata.where import Condition, fields_of
-from ranklet.runtime.pipeline.candidates import StoredCandidates, numbers_of
-from ranklet.runtime.pipeline.deadline import Deadline
-from ranklet.runtime.pipeline.execution import Execution
-from ranklet.runtime.pipeline.mask import Mask
-from ranklet.runtime.pipeline.query import QueryContext
-from ranklet.runtime.pipeline.stages import Pipeline
+from ranklet.runtime.pipeline import Pipeline
 from ranklet.runtime.search.port import Search, Where
 from ranklet.runtime.search.run import Run, execute
 from ranklet.runtime.search.selection import groups_of
 from ranklet.runtime.storage.block_array import fetch_rows
-from ranklet.runtime.storage.bundle_files import PASSAGES, BundleFiles
+from ranklet.runtime.typed.meaning import read_query
+from ranklet.runtime.typed.query_syntax import Query
 
 
 class LocalSearch(Search):

@@ -9,16 +9,16 @@ from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from ranklet.runtime.bundles.files import BundleFiles
+from ranklet.runtime.call.deadline import Deadline
+from ranklet.runtime.call.query import QueryContext
 from ranklet.runtime.errors import BundleError, OutOfTimeError, RemoteError
 from ranklet.runtime.hits import Hit, Ranking
-from ranklet.runtime.lexical.query_syntax import Query
 from ranklet.runtime.metadata.where import Both, Condition, read_where
-from ranklet.runtime.pipeline.deadline import Deadline
-from ranklet.runtime.pipeline.query import QueryContext
-from ranklet.runtime.pipeline.stages import Pipeline, Retrieve
+from ranklet.runtime.pipeline import Pipeline, Retrieve
 from ranklet.runtime.search.run import Run
 from ranklet.runtime.search.selection import Selection
-from ranklet.runtime.storage.bundle_files import BundleFiles
+from ranklet.runtime.typed.query_syntax import Query
 
 Where = Mapping[str, Any]  # a filter by metadata; docs/filtering.md describes it
 

@@ -8,16 +8,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ranklet.runtime.bundles.files import BundleFiles
+from ranklet.runtime.call.candidates import Candidates, numbers_of
+from ranklet.runtime.call.deadline import Deadline
+from ranklet.runtime.call.mask import Mask
+from ranklet.runtime.call.query import QueryContext
+from ranklet.runtime.execution.execution import Execution
 from ranklet.runtime.explanation import Explanation
 from ranklet.runtime.hits import Hit, Ranking, Timing
-from ranklet.runtime.pipeline.candidates import Candidates, numbers_of
-from ranklet.runtime.pipeline.deadline import Deadline
-from ranklet.runtime.pipeline.execution import Execution
-from ranklet.runtime.pipeline.mask import Mask
-from ranklet.runtime.pipeline.query import QueryContext
-from ranklet.runtime.pipeline.stages import Pipeline
+from ranklet.runtime.pipeline import Pipeline
 from ranklet.runtime.search.selection import Selection
-from ranklet.runtime.storage.bundle_files import BundleFiles
 
 
 def execute(

@@ -6,15 +6,15 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ranklet.runtime.bundles.files import BundleFiles
+from ranklet.runtime.bundles.types import Value
+from ranklet.runtime.call.candidates import TextCandidates
+from ranklet.runtime.call.deadline import Deadline
+from ranklet.runtime.call.query import QueryContext
 from ranklet.runtime.explanation import Explanation
 from ranklet.runtime.hits import Hit
-from ranklet.runtime.metadata.types import Value
-from ranklet.runtime.pipeline.candidates import TextCandidates
-from ranklet.runtime.pipeline.deadline import Deadline
-from ranklet.runtime.pipeline.query import QueryContext
-from ranklet.runtime.pipeline.stages import Pipeline
+from ranklet.runtime.pipeline import Pipeline
 from ranklet.runtime.search.run import Run, execute
-from ranklet.runtime.storage.bundle_files import BundleFiles
 from ranklet.runtime.text.ranked import ranked_text
 
 

@@ -1,1 +1,1 @@
-"""A bundle on disk: its archive, manifest, arrays and documents."""
+"""From bytes to arrays and strings, in memory, mapped, or fetched by blocks."""

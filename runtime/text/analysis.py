@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.runtime.errors import BundleError
+from ranklet.runtime.storage.strings import SortedStrings
 from ranklet.runtime.text.splitter import Placed, Splitter
-from ranklet.runtime.text.strings import SortedStrings
 from ranklet.runtime.text.tokenizing import encode
 from ranklet.runtime.text.words import SPLITTER
 

@@ -12,8 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.runtime.errors import InputError
-from ranklet.runtime.options import check_options, integer, one_of
-from ranklet.runtime.storage.checks import check_integer
+from ranklet.runtime.options import check_integer, check_options, integer, one_of
 from ranklet.runtime.text.chunks import Span, covered, piece_chunks, within, word_windows
 from ranklet.runtime.text.lexicon import Lexicon, Word
 from ranklet.runtime.text.marking import STRATEGIES, Marker, Marks, inserted

@@ -6,8 +6,8 @@ from tests.commands.running import Capture, fails, strict, succeeds
 
 from ranklet.commands import main
 from ranklet.runtime import Bundle
+from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.errors import BundleError
-from ranklet.runtime.storage.bundle_files import BundleFiles
 from ranklet.training.data.collection import write_collection
 from ranklet.training.data.trec import read_run
 

@@ -16,7 +16,7 @@ from tests.models import sentence_folder, sentence_transformers
 
 from ranklet.commands import main
 from ranklet.export.proof.report import read_reports
-from ranklet.runtime.storage.bundle_files import BundleFiles
+from ranklet.runtime.bundles.files import BundleFiles
 
 if TYPE_CHECKING:
     from tests.conftest import Built

@@ -9,8 +9,8 @@ import pytest
 from ranklet.commands import main, train
 from ranklet.commands.train.arguments import options_from
 from ranklet.runtime.errors import InputError
+from ranklet.runtime.kinds import KINDS
 from ranklet.runtime.options import Declared, options_of
-from ranklet.runtime.rankers import KINDS
 
 Capture = pytest.CaptureFixture[str]
 

@@ -7,7 +7,7 @@ from tests.commands.running import Capture, fails, succeeds
 from tests.updates import SPLIT, WHOLE, documents_of, first_records, indexed, seeded
 
 from ranklet.commands import main
-from ranklet.runtime.storage.bundle_files import BundleFiles
+from ranklet.runtime.bundles.files import BundleFiles
 
 if TYPE_CHECKING:
     from tests.conftest import Built

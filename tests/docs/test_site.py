@@ -13,7 +13,7 @@ from tests.docs.pages import ROOT
 
 import ranklet
 from ranklet import runtime
-from ranklet.runtime.rankers import KINDS
+from ranklet.runtime.kinds import KINDS
 
 
 class Page(HTMLParser):

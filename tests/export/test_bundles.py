@@ -10,15 +10,15 @@ from ranklet.export import bundles
 from ranklet.export.bundles import export_bundle, index_bundle
 from ranklet.export.default_pipelines import standard_pipelines
 from ranklet.export.errors import ExportError
+from ranklet.export.exporter import exporter
 from ranklet.export.fusion import fuse_bundle, learn_weights
 from ranklet.export.options import ExportOptions
-from ranklet.export.rankers import exporter
 from ranklet.runtime import Bundle, BundleError, CollectionError, InputError
+from ranklet.runtime.bundles.files import BundleFiles
+from ranklet.runtime.bundles.manifest import RankerEntry
 from ranklet.runtime.errors import UnknownRankerError
 from ranklet.runtime.rankers.bm25 import BM25Settings
 from ranklet.runtime.rankers.model1 import Model1Settings
-from ranklet.runtime.storage.bundle_files import BundleFiles
-from ranklet.runtime.storage.manifest import RankerEntry
 from ranklet.runtime.verification import verify
 from ranklet.training.checkpoint import Checkpoint, read_checkpoint
 from ranklet.training.data.collection import Collection, Document, write_collection
@@ -306,7 +306,7 @@ def test_a_hostile_table_is_not_indexed(small: Collection, tmp_path: Path) -> No
     hostile = shutil.copytree(tmp_path / "exported", tmp_path / "hostile")
     (hostile / "manifest.json").unlink()
     from ranklet.export.writer import sha256
-    from ranklet.runtime.storage.manifest import FileEntry
+    from ranklet.runtime.bundles.manifest import FileEntry
 
     entry = FileEntry(array.stat().st_size, sha256(array))
     files = {**bundle.manifest.files, "rankers/m/sources.npy": entry}

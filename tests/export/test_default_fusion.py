@@ -16,7 +16,7 @@ from ranklet.export.default_fusion import (
 from ranklet.export.fusion import fuse_bundle
 from ranklet.export.updating.update import update
 from ranklet.runtime.errors import InputError
-from ranklet.runtime.pipeline.stages import Fuse
+from ranklet.runtime.pipeline import Fuse
 from ranklet.runtime.rankers.bm25 import BM25Settings
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.data.sources.source import Source

@@ -7,8 +7,8 @@ from ranklet.export.default_pipelines import (
     stages,
     standard_pipelines,
 )
-from ranklet.runtime.pipeline.stages import Keep, Pipeline, Rescore, Retrieve
-from ranklet.runtime.storage.manifest import RankerEntry
+from ranklet.runtime.bundles.manifest import RankerEntry
+from ranklet.runtime.pipeline import Keep, Pipeline, Rescore, Retrieve
 
 
 def test_a_network_behind_an_index_reranks_few_and_never_mixes_its_scores_with_impacts() -> None:

@@ -11,9 +11,9 @@ from tests.kinds import TinyRankers
 
 from ranklet.export import document_encoding
 from ranklet.export.bundles import index_bundle
+from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.rankers.dense import DenseEncoder
 from ranklet.runtime.rankers.epic import EPICEncoders
-from ranklet.runtime.storage.bundle_files import BundleFiles
 from ranklet.training.data.collection import Document
 from ranklet.training.indexing.analysed import analyse
 

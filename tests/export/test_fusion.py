@@ -11,10 +11,9 @@ from ranklet.commands import main
 from ranklet.export.fusion import fuse_bundle, learn_weights
 from ranklet.runtime import load
 from ranklet.runtime.bundle import Bundle
+from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.errors import RankletError
-from ranklet.runtime.pipeline.fusion import SCALINGS
-from ranklet.runtime.pipeline.stages import Fuse, Pipeline
-from ranklet.runtime.storage.bundle_files import BundleFiles
+from ranklet.runtime.pipeline import SCALINGS, Fuse, Pipeline
 from ranklet.training.data.collection import Collection
 from ranklet.training.data.splits import read_split
 from ranklet.training.evaluation.systems import evaluate

@@ -15,10 +15,10 @@ from ranklet.export import writer as writer_module
 from ranklet.export.errors import ExportError
 from ranklet.export.writer import ALIGNMENT, BundleWriter, write_zip
 from ranklet.runtime.bundle import Bundle
+from ranklet.runtime.bundles.files import BundleFiles
+from ranklet.runtime.bundles.manifest import Manifest, RankerEntry
 from ranklet.runtime.errors import BundleError, InputError
-from ranklet.runtime.storage.bundle_files import BundleFiles
-from ranklet.runtime.storage.manifest import Manifest, RankerEntry
-from ranklet.runtime.text.strings import Strings
+from ranklet.runtime.storage.strings import Strings
 from ranklet.training.indexing.packer import packed
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.commands.running import Capture, fails, falls_short, succeeds
 
-from ranklet.runtime.storage.bundle_files import BundleFiles
+from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.training.checkpoint import read_checkpoint
 
 if TYPE_CHECKING:

@@ -17,13 +17,15 @@ from numpy.typing import NDArray
 from tests.metadata_rows import a_filter, allows, rows
 
 from ranklet.export.build import build
+from ranklet.runtime.bundles.files import BundleFiles
+from ranklet.runtime.call.query_vector import SparseQuery
 from ranklet.runtime.dense import binary
 from ranklet.runtime.dense.binary import BinaryIndex, binary_codes
 from ranklet.runtime.dense.exact import ExactIndex
 from ranklet.runtime.dense.maxsim import TokenStore, quantise_query
 from ranklet.runtime.dense.stored import StoredVectors
 from ranklet.runtime.lexical.impact_index import ImpactIndex
-from ranklet.runtime.lexical.sparse_store import SparseQuery, SparseStore
+from ranklet.runtime.lexical.sparse_store import SparseStore
 from ranklet.runtime.metadata.columns import Metadata
 from ranklet.runtime.metadata.masks import evaluate
 from ranklet.runtime.metadata.where import read_where
@@ -33,7 +35,6 @@ from ranklet.runtime.rankers.conformer_kernel.ranker import ConformerKernel
 from ranklet.runtime.rankers.dense import Dense
 from ranklet.runtime.rankers.epic import EPIC
 from ranklet.runtime.rankers.splade import SPLADE
-from ranklet.runtime.storage.bundle_files import BundleFiles
 
 pytestmark = pytest.mark.slow
 

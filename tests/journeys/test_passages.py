@@ -18,8 +18,8 @@ from ranklet.handlers.api.limits import Limits
 from ranklet.handlers.aws.function import Function
 from ranklet.handlers.page.page import page
 from ranklet.runtime import Bundle
+from ranklet.runtime.bundles.files import PASSAGES
 from ranklet.runtime.errors import BundleError
-from ranklet.runtime.storage.bundle_files import PASSAGES
 from ranklet.runtime.verification import verify
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.data.sources.options import SourceOptions

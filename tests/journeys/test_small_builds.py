@@ -14,12 +14,12 @@ from ranklet.export.build import build
 from ranklet.export.updating.merge import merge
 from ranklet.export.updating.update import update
 from ranklet.runtime import load
+from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.rankers.bm25 import BM25
-from ranklet.runtime.storage.bundle_files import BundleFiles
 from ranklet.runtime.verification import verify
 from ranklet.training.indexing import analysed, impacts, ordering, packer, postings, word_tokens
-from ranklet.training.indexing.reuse import analysis
+from ranklet.training.indexing import reuse as analysis
 
 WORDS = [
     f"{first}{second}" for first in ("ba", "do", "ki", "le", "mu") for second in "bdfgklmnprst"

@@ -15,8 +15,8 @@ from ranklet.export.updating.merge import merge
 from ranklet.export.updating.update import update
 from ranklet.runtime import BundleError, InputError, load
 from ranklet.runtime.bundle import Bundle
+from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.rankers.bm25 import BM25, BM25Settings
-from ranklet.runtime.storage.bundle_files import BundleFiles
 from ranklet.runtime.verification import verify
 from ranklet.training.checkpoint import Checkpoint, read_checkpoint
 from ranklet.training.data.collection import Collection, Document, Query, write_collection

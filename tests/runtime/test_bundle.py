@@ -512,7 +512,7 @@ def test_opening_by_many_threads_at_once_does_not_deadlock(
         time.sleep(0.001)  # long enough for the others to come in between
         return map_array(*given)
 
-    monkeypatch.setattr("ranklet.runtime.storage.bundle_files.map_array", slow)
+    monkeypatch.setattr("ranklet.runtime.bundles.files.map_array", slow)
     fresh, done = Bundle(built.fused), []
 
     def ask(at: int) -> None:

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
+from ranklet.runtime.bundles.manifest import FORMAT_VERSION
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.rankers.bm25 import BM25Settings
 from ranklet.runtime.rankers.dense import DenseSettings
-from ranklet.runtime.storage import replacing
-from ranklet.runtime.storage.manifest import FORMAT_VERSION
+from ranklet.runtime.writing import replacing
 from ranklet.training.checkpoint import Checkpoint, check_finite, read_checkpoint
 from ranklet.training.data.probes import Probes
 

@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from ranklet.runtime.bundles.documents import Documents
+from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.metadata.columns import Metadata
-from ranklet.runtime.storage.bundle_files import BundleFiles
-from ranklet.runtime.storage.documents import Documents
 from ranklet.training.data.collection import Document
 
 

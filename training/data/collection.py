@@ -17,10 +17,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from ranklet.runtime.bundles.manifest import UNSPLIT, Splitting
 from ranklet.runtime.errors import CollectionError
-from ranklet.runtime.storage.atomic_folder import atomic_folder
-from ranklet.runtime.storage.manifest import UNSPLIT, Splitting
-from ranklet.runtime.storage.strangers import files_in, matching, strangers
+from ranklet.runtime.writing.atomic_folder import atomic_folder
+from ranklet.runtime.writing.strangers import files_in, matching, strangers
 from ranklet.training.data.seen_ids import SeenIds
 from ranklet.training.data.trec import (
     check_id,

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from ranklet.runtime.errors import CollectionError, InputError
 from ranklet.runtime.storage.address import writable
-from ranklet.runtime.storage.locks import locked
+from ranklet.runtime.writing.locks import locked
 from ranklet.training.data.collection import (
     QRELS,
     SPLIT_NAME,

@@ -22,8 +22,8 @@ from pathlib import Path
 
 from ranklet.runtime.errors import CollectionError
 from ranklet.runtime.storage.address import writable
-from ranklet.runtime.storage.syncing import sync_file, sync_folder
-from ranklet.training.data.sources.opening import LONGEST
+from ranklet.runtime.writing.syncing import sync_file, sync_folder
+from ranklet.training.data.opening import LONGEST
 
 BEIR_HEADER = ["query-id", "corpus-id", "score"]
 _GRADE = re.compile(r"[+-]?[0-9]{1,9}")  # trec_eval has 32 bits for it

@@ -20,7 +20,7 @@ import numpy as np
 
 from ranklet.runtime.errors import InputError
 from ranklet.training.data.collection import Collection, Document, Query, write_collection
-from ranklet.training.data.sources.passages import sentences
+from ranklet.training.data.passages import sentences
 
 TITLES, SENTENCES = "titles", "sentences"
 WEAK = (TITLES, SENTENCES)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.errors import InputError
-from ranklet.runtime.pipeline.resolve import PipelineLike, resolve_pipeline
+from ranklet.runtime.pipeline import PipelineLike
 from ranklet.training.data.splits import JudgedQuery
 from ranklet.training.evaluation.significance import Comparison, compare
 from ranklet.training.progress import progress
@@ -76,7 +76,7 @@ def evaluate(
         raise InputError(f"the depth is {depth}; it must be a whole number from 1")
     wanted = {name: _measure(name) for name in measures}
     for recipe in pipelines.values():  # to report mistakes before hours of ranking
-        resolve_pipeline(recipe, bundle.manifest)
+        bundle.manifest.pipeline(recipe)
     values = {name: {key: np.zeros(len(queries)) for key in wanted} for name in pipelines}
     runs: dict[str, dict[str, Hits]] = {name: {} for name in pipelines}
     block = max(1, BLOCK_HITS // depth // max(1, len(pipelines)))  # queries

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ranklet.runtime.errors import ModelFolderError
-from ranklet.training.imported.faults import one_line
+from ranklet.training.faults import one_line
 from ranklet.training.imported.folder import ADAPTER, CONFIG, check_weights, read_json
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ranklet.runtime.bundles.files import POINTER
 from ranklet.runtime.errors import ModelFolderError
-from ranklet.runtime.storage.bundle_files import POINTER
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -6,10 +6,10 @@ from importlib import import_module
 from pathlib import Path
 
 from ranklet.runtime.errors import InputError, ModelFolderError, RankletError
-from ranklet.runtime.rankers import LEXICAL
+from ranklet.runtime.kinds import LEXICAL
 from ranklet.training.checkpoint import RANKLET, Checkpoint, read_checkpoint
+from ranklet.training.faults import one_line
 from ranklet.training.imported.encoder import check_known, check_not_generative
-from ranklet.training.imported.faults import one_line
 from ranklet.training.imported.folder import CONFIG, ModelFolder
 
 NAMES = {

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 from ranklet.runtime.errors import ModelFolderError
 from ranklet.training.checkpoint import Checkpoint
+from ranklet.training.faults import one_line
 from ranklet.training.imported.encoder import quiet
-from ranklet.training.imported.faults import one_line
 from ranklet.training.imported.folder import ModelFolder
 
 LIBRARY, PACKAGE = "sentence-transformers", "sentence_transformers"

@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ranklet.runtime.errors import InputError, ModelFolderError
+from ranklet.training.faults import one_line
 from ranklet.training.imported.encoder import chosen, quiet
-from ranklet.training.imported.faults import one_line
 from ranklet.training.imported.folder import check_content, read_json
 
 if TYPE_CHECKING:

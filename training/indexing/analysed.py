@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, TypedDict
 import numpy as np
 from numpy.typing import NDArray
 
+from ranklet.runtime.bundles.documents import Documents
 from ranklet.runtime.errors import CollectionError, InputError
-from ranklet.runtime.lexical.forward import Forward
 from ranklet.runtime.rankers.bm25 import BM25, BM25Settings
-from ranklet.runtime.storage.documents import Documents
+from ranklet.runtime.storage.forward import Forward
 from ranklet.runtime.text.analysis import ENGLISH, FIELDS, STOPPED, Analyzer
 from ranklet.runtime.text.ranked import ranked_text
 from ranklet.runtime.text.tokenizing import encode_batch
@@ -20,9 +20,9 @@ from ranklet.training.indexing.collection_words import CollectionWords
 from ranklet.training.indexing.language.options import TextOptions
 from ranklet.training.indexing.metadata import Field, MetadataCollector, of_whole_documents
 from ranklet.training.indexing.ordering import order_of
+from ranklet.training.indexing.origins import Origins
 from ranklet.training.indexing.packer import Packer, packed, release
 from ranklet.training.indexing.postings import Postings, Titles, invert
-from ranklet.training.indexing.reuse.origins import Origins
 from ranklet.training.progress import progress
 
 if TYPE_CHECKING:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable
 
-from ranklet.runtime.lexical.forward import Forward
+from ranklet.runtime.storage.forward import Forward
 from ranklet.runtime.text.analysis import ENGLISH, Vocabulary, splitter
 from ranklet.training.indexing.language.detection import Detected
 from ranklet.training.indexing.language.names import AUTO

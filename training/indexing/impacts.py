@@ -14,7 +14,7 @@ from ranklet.runtime.lexical.impact_index import (
     as_stored,
     largest_impacts,
 )
-from ranklet.runtime.storage.checks import check_one_of
+from ranklet.runtime.options import check_one_of
 from ranklet.training.indexing.packer import packed, release
 
 _CODES = 255  # the codes of uint8 above 0

@@ -14,8 +14,8 @@ from collections.abc import Set as AbstractSet
 
 import numpy as np
 
+from ranklet.runtime.storage.strings import SortedStrings
 from ranklet.runtime.text.analysis import STOPPED, Vocabulary, splitter
-from ranklet.runtime.text.strings import SortedStrings
 from ranklet.training.indexing.language.normaliser import Class, Normaliser, normaliser
 from ranklet.training.indexing.language.spellings import Spelling
 from ranklet.training.indexing.language.stop_lists import stop_list

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ranklet.runtime.bundles.types import DATE, DATETIME, FLAG, MAX_FIELDS, NUMBER, STRING, STRINGS
 from ranklet.runtime.errors import CollectionError
 from ranklet.runtime.metadata.columns import CODES, MISSING, OFFSETS, VALUES
-from ranklet.runtime.metadata.types import DATE, DATETIME, FLAG, MAX_FIELDS, NUMBER, STRING, STRINGS
-from ranklet.runtime.text.strings import Strings
+from ranklet.runtime.storage.strings import Strings
 from ranklet.training.indexing.field_types import (
     Unusable,
     as_days,
@@ -37,7 +37,7 @@ class Field:
     """One field of all documents as a bundle stores it.
 
     Attributes:
-        type: one of `ranklet.runtime.metadata.types.TYPES`.
+        type: one of `ranklet.runtime.bundles.types.TYPES`.
         arrays: by the names of their files; docs/maintainers/bundle-format.md has their shapes.
         distinct: the sorted distinct strings, if the values are strings.
     """

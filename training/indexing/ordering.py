@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from ranklet.runtime.text.strings import Strings
+from ranklet.runtime.storage.strings import Strings
 
 _WORD = 8  # bytes that are compared at once
 _READ = 1 << 16  # strings that are read at a time

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from ranklet.runtime.text.strings import Strings
+from ranklet.runtime.storage.strings import Strings
 
 _OFFSETS = 1 << 16  # offsets of strings that wait in memory
 _WRITTEN = 16 << 20  # bytes of an array that are written at a time

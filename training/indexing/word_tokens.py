@@ -7,11 +7,11 @@ from itertools import chain
 import numpy as np
 from numpy.typing import NDArray
 
-from ranklet.runtime.lexical.forward import Forward
+from ranklet.runtime.storage.forward import Forward
 from ranklet.runtime.text.analysis import STOPPED, Vocabulary
 from ranklet.runtime.text.words import words
 from ranklet.training.indexing.packer import NumberPacker, packed, release, spans
-from ranklet.training.indexing.reuse.vocabulary import places
+from ranklet.training.indexing.vocabulary import places
 
 _TEXTS = 256  # texts whose words are numbered at a time
 _TOKENS = 1 << 20  # tokens that are renumbered at a time

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ranklet.runtime.errors import InputError
-from ranklet.training.imported.faults import one_line
+from ranklet.training.faults import one_line
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer

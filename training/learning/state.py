@@ -9,8 +9,8 @@ from typing import Any
 
 import torch
 
-from ranklet.runtime.storage.atomic_file import atomic_file
-from ranklet.runtime.storage.private_folder import make_private
+from ranklet.runtime.writing.atomic_file import atomic_file
+from ranklet.runtime.writing.private_folder import make_private
 from ranklet.training.errors import TrainingError
 
 STATE = "state.pt"

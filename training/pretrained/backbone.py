@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.storage.address import writable
-from ranklet.runtime.storage.atomic_folder import atomic_folder
+from ranklet.runtime.writing.atomic_folder import atomic_folder
+from ranklet.training.faults import one_line
 from ranklet.training.imported.encoder import network_class, new_network, plain_config, quiet
-from ranklet.training.imported.faults import one_line
 from ranklet.training.imported.folder import check_weights, model_name, read_json
 from ranklet.training.indexing.wordpieces import padding_token, read_tokenizer
 

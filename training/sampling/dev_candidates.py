@@ -3,8 +3,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from ranklet.runtime.pipeline.query import QueryContext
-from ranklet.runtime.rankers.protocol import Retriever
+from ranklet.runtime.call.protocol import Retriever
+from ranklet.runtime.call.query import QueryContext
 from ranklet.training.data.splits import JudgedQueries, JudgedQuery
 from ranklet.training.indexing.analysed import AnalysedCollection
 from ranklet.training.outcome import Lists

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from ranklet.runtime.call.protocol import Retriever
+from ranklet.runtime.call.query import QueryContext
 from ranklet.runtime.errors import InputError
-from ranklet.runtime.pipeline.query import QueryContext
-from ranklet.runtime.rankers.protocol import Retriever
 from ranklet.training.data.splits import JudgedQuery
 from ranklet.training.indexing.analysed import AnalysedCollection
 from ranklet.training.progress import progress

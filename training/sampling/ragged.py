@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ranklet.runtime.lexical.forward import Forward
+from ranklet.runtime.storage.forward import Forward
 from ranklet.training.progress import progress
 
 

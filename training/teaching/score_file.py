@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.runtime.errors import InputError
-from ranklet.runtime.storage.atomic_file import atomic_file
+from ranklet.runtime.writing.atomic_file import atomic_file
 
 FORMAT, VERSION = "ranklet scores", 1
 NAMES = ("about", "queries", "documents", "texts", "offsets", "numbers", "scores")

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from ranklet.runtime.bundle import Bundle
+from ranklet.runtime.call.query import QueryContext
 from ranklet.runtime.errors import InputError
-from ranklet.runtime.pipeline.query import QueryContext
 from ranklet.training.data.collection import Collection
 from ranklet.training.data.splits import JudgedQueries, JudgedQuery
 from ranklet.training.indexing.analysed import AnalysedCollection, analyse

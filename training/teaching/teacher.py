@@ -13,11 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.runtime.bundle import Bundle
+from ranklet.runtime.bundles.manifest import MANIFEST
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.storage.address import is_address
-from ranklet.runtime.storage.atomic_file import atomic_file
-from ranklet.runtime.storage.manifest import MANIFEST
-from ranklet.runtime.storage.private_folder import make_private
+from ranklet.runtime.writing.atomic_file import atomic_file
+from ranklet.runtime.writing.private_folder import make_private
 from ranklet.training.checkpoint import RANKLET, Checkpoint, read_checkpoint
 from ranklet.training.progress import progress
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from ranklet.export.exporter import Exporter
 from ranklet.export.onnx.graph import Transformer, example_inputs
 from ranklet.export.options import ExportOptions
 from ranklet.export.proof.variants import (
@@ -16,16 +17,15 @@ from ranklet.export.proof.variants import (
     tokenizer_of,
     write_reports,
 )
-from ranklet.export.rankers import Exporter
 from ranklet.export.rankers.colbert.indexing import INDEXED, index
 from ranklet.export.rankers.colbert.stored_forms import Vectors, float_scores, form_reports
 from ranklet.export.writer import BundleWriter
+from ranklet.runtime.bundles.manifest import RankerEntry
 from ranklet.runtime.onnx.encoder import TOKENIZER, Encoder
 from ranklet.runtime.onnx.session import Runs
 from ranklet.runtime.rankers.colbert.encoder import ColBERTEncoder
 from ranklet.runtime.rankers.colbert.settings import OUTPUT, ColBERTSettings
 from ranklet.runtime.rankers.colbert.tokens import TokenLayout
-from ranklet.runtime.storage.manifest import RankerEntry
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.data.probes import Probes
 

@@ -20,15 +20,15 @@ from ranklet.export.document_encoding import (
 )
 from ranklet.export.resumable import Arrays, BlockCache
 from ranklet.export.writer import BundleWriter
-from ranklet.runtime.rankers import KINDS
+from ranklet.runtime.bundles.files import CUT, BundleFiles
+from ranklet.runtime.bundles.manifest import RankerEntry
+from ranklet.runtime.kinds import KINDS
 from ranklet.runtime.rankers.colbert.encoder import ColBERTEncoder, TokenEncoder
 from ranklet.runtime.rankers.colbert.ranker import EXHAUSTIVE
 from ranklet.runtime.rankers.colbert.settings import OFFSETS, SCALES, VALUES
-from ranklet.runtime.storage.bundle_files import CUT, BundleFiles
-from ranklet.runtime.storage.manifest import RankerEntry
 from ranklet.training.indexing.analysed import AnalysedCollection
+from ranklet.training.indexing.origins import joined_column, joined_offsets
 from ranklet.training.indexing.packer import packed
-from ranklet.training.indexing.reuse.origins import joined_column, joined_offsets
 
 INDEXED = (OFFSETS, VALUES, SCALES, CUT)  # what `index` writes
 

@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.export.errors import ExportError
+from ranklet.export.exporter import Exporter
 from ranklet.export.options import ExportOptions
 from ranklet.export.proof.report import REPORT, Report, reports_of
 from ranklet.export.proof.variants import probes_of, write_reports
-from ranklet.export.rankers import Exporter
 from ranklet.export.rankers.conformer_kernel.floors import latent_floors
 from ranklet.export.rankers.conformer_kernel.impacts import document_impacts, impact_reports
 from ranklet.export.rankers.conformer_kernel.network import (
@@ -27,17 +27,17 @@ from ranklet.export.rankers.conformer_kernel.network import (
 from ranklet.export.rankers.conformer_kernel.term_prediction import likely_terms
 from ranklet.export.resumable import BlockCache
 from ranklet.export.writer import INDEX_FILES, BundleWriter
+from ranklet.runtime.bundles.files import BundleFiles
+from ranklet.runtime.bundles.manifest import RankerEntry
+from ranklet.runtime.call.candidates import TextCandidates
+from ranklet.runtime.call.query import QueryContext
 from ranklet.runtime.lexical.bm25 import idf
 from ranklet.runtime.onnx.encoder import VARIANTS
 from ranklet.runtime.onnx.session import Runs, Session
-from ranklet.runtime.pipeline.candidates import TextCandidates
-from ranklet.runtime.pipeline.query import QueryContext
 from ranklet.runtime.rankers.conformer_kernel.matching import TermMatching
 from ranklet.runtime.rankers.conformer_kernel.network import ROWS, spellings
 from ranklet.runtime.rankers.conformer_kernel.ranker import FLOORS, IDF
 from ranklet.runtime.rankers.conformer_kernel.settings import ConformerKernelSettings
-from ranklet.runtime.storage.bundle_files import BundleFiles
-from ranklet.runtime.storage.manifest import RankerEntry
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.data.probes import Probes
 from ranklet.training.indexing.analysed import AnalysedCollection

@@ -19,9 +19,9 @@ from ranklet.export.proof.report import Report, compare_scores
 from ranklet.export.rankers.conformer_kernel.floors import latent_scores, read_documents
 from ranklet.export.rankers.conformer_kernel.term_prediction import LikelyTerms
 from ranklet.export.resumable import NO_CACHE, Arrays, BlockCache
+from ranklet.runtime.call.candidates import StoredCandidates
+from ranklet.runtime.call.query import QueryContext
 from ranklet.runtime.lexical.impact_index import ImpactIndex
-from ranklet.runtime.pipeline.candidates import StoredCandidates
-from ranklet.runtime.pipeline.query import QueryContext
 from ranklet.runtime.rankers.conformer_kernel.matching import TermMatching
 from ranklet.runtime.rankers.conformer_kernel.network import FIRST
 from ranklet.training.indexing.analysed import AnalysedCollection

@@ -15,7 +15,7 @@ from ranklet.export.proof.variants import Graph, Score, export_proven, write_rep
 from ranklet.export.writer import BundleWriter
 from ranklet.runtime.rankers.conformer_kernel.network import INPUTS, OUTPUT, TOKENS
 from ranklet.runtime.rankers.conformer_kernel.settings import TermSettings
-from ranklet.runtime.text.strings import Strings
+from ranklet.runtime.storage.strings import Strings
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.data.collection import Document
 from ranklet.training.data.probes import Probes

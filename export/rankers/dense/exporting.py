@@ -15,6 +15,7 @@ from ranklet.export.document_encoding import (
     encoder_digest,
     warn_of_long_documents,
 )
+from ranklet.export.exporter import Exporter
 from ranklet.export.onnx.graph import Transformer, example_inputs
 from ranklet.export.options import ExportOptions
 from ranklet.export.proof.variants import (
@@ -24,10 +25,11 @@ from ranklet.export.proof.variants import (
     tokenizer_of,
     write_reports,
 )
-from ranklet.export.rankers import Exporter
 from ranklet.export.rankers.dense.stored_forms import form_reports
 from ranklet.export.rankers.dense.table import export_table
 from ranklet.export.writer import BundleWriter
+from ranklet.runtime.bundles.files import CUT, BundleFiles
+from ranklet.runtime.bundles.manifest import RankerEntry
 from ranklet.runtime.dense.binary import BinaryIndex, binary_codes
 from ranklet.runtime.dense.exact import ExactIndex
 from ranklet.runtime.dense.hnsw import HNSWIndex, build
@@ -45,8 +47,6 @@ from ranklet.runtime.rankers.dense import (
     DenseSettings,
     open_vectors,
 )
-from ranklet.runtime.storage.bundle_files import CUT, BundleFiles
-from ranklet.runtime.storage.manifest import RankerEntry
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.data.probes import Probes
 from ranklet.training.indexing.analysed import AnalysedCollection

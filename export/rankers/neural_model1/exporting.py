@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.export.errors import ExportError
+from ranklet.export.exporter import Exporter
 from ranklet.export.onnx.graph import example_inputs
 from ranklet.export.options import ExportOptions
 from ranklet.export.proof.report import compare_scores
@@ -20,9 +21,10 @@ from ranklet.export.proof.variants import (
     tokenizer_of,
     write_reports,
 )
-from ranklet.export.rankers import Exporter, model1
+from ranklet.export.rankers import model1
 from ranklet.export.writer import BundleWriter
-from ranklet.runtime.lexical.forward import Gathered
+from ranklet.runtime.bundles.files import BundleFiles
+from ranklet.runtime.bundles.manifest import RankerEntry
 from ranklet.runtime.lexical.model1 import log_odds, translation_likelihoods
 from ranklet.runtime.onnx.session import Runs
 from ranklet.runtime.rankers.neural_model1 import (
@@ -32,8 +34,7 @@ from ranklet.runtime.rankers.neural_model1 import (
     NeuralModel1Settings,
     network_likelihoods,
 )
-from ranklet.runtime.storage.bundle_files import BundleFiles
-from ranklet.runtime.storage.manifest import RankerEntry
+from ranklet.runtime.storage.forward import Gathered
 from ranklet.runtime.text.tokenizing import encode, encode_batch
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.data.probes import Probes

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.export.errors import ExportError
+from ranklet.export.exporter import Exporter
 from ranklet.export.onnx.graph import TorchSession, Transformer, example_inputs
 from ranklet.export.options import ExportOptions
 from ranklet.export.proof.report import Report, compare_scores
@@ -20,12 +21,12 @@ from ranklet.export.proof.variants import (
     why_refused,
     write_reports,
 )
-from ranklet.export.rankers import Exporter
 from ranklet.export.rankers.colbert.exporting import MaxSimScores, token_groups
 from ranklet.export.rankers.colbert.stored_forms import Vectors, float_scores, form_reports
 from ranklet.export.rankers.srm.indexing import INDEXED, index
 from ranklet.export.rankers.srm.static_part import WEIGHTS, static_bytes, static_part, write_static
 from ranklet.export.writer import BundleWriter
+from ranklet.runtime.bundles.manifest import RankerEntry
 from ranklet.runtime.dense.maxsim import quantise_query
 from ranklet.runtime.onnx.encoder import TOKENIZER, Encoder
 from ranklet.runtime.rankers.colbert.encoder import ColBERTEncoder
@@ -33,7 +34,6 @@ from ranklet.runtime.rankers.colbert.settings import OUTPUT
 from ranklet.runtime.rankers.srm.codes import ELEMENT
 from ranklet.runtime.rankers.srm.encoder import LightEncoder, StaticVectors
 from ranklet.runtime.rankers.srm.settings import CODES, WEIGHTS_OUTPUT, SRMSettings
-from ranklet.runtime.storage.manifest import RankerEntry
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.data.probes import Probes
 

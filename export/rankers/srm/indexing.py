@@ -8,14 +8,14 @@ from numpy.typing import NDArray
 from ranklet.export.document_encoding import BLOCK, encoded_before
 from ranklet.export.rankers.colbert.indexing import Column, Encoded, index_tokens, index_vectors
 from ranklet.export.writer import BundleWriter
+from ranklet.runtime.bundles.files import CUT, BundleFiles
+from ranklet.runtime.bundles.manifest import RankerEntry
 from ranklet.runtime.lexical.bm25 import idf
 from ranklet.runtime.rankers.colbert.settings import OFFSETS, SCALES, VALUES
 from ranklet.runtime.rankers.colbert.tokens import TokenLayout
 from ranklet.runtime.rankers.srm.codes import token_type
 from ranklet.runtime.rankers.srm.encoder import LightEncoder
 from ranklet.runtime.rankers.srm.settings import CODE_OFFSETS, CODE_TOKENS, CODE_WEIGHTS, CODES, IDF
-from ranklet.runtime.storage.bundle_files import CUT, BundleFiles
-from ranklet.runtime.storage.manifest import RankerEntry
 from ranklet.training.indexing.analysed import AnalysedCollection
 
 INDEXED = (OFFSETS, VALUES, SCALES, CODE_OFFSETS, CODE_TOKENS, CODE_WEIGHTS, IDF, CUT)

@@ -18,7 +18,7 @@ from ranklet.runtime.rankers.colbert.tokens import Role, Row, TokenLayout
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
-    from ranklet.runtime.storage.bundle_files import BundleFiles
+    from ranklet.runtime.bundles.files import BundleFiles
 
 
 class TokenVectors(NamedTuple):

@@ -10,23 +10,23 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from ranklet.runtime.call.candidates import Candidates
+from ranklet.runtime.call.deadline import FIRST_SLICE
+from ranklet.runtime.call.mask import Mask, checked_mask
+from ranklet.runtime.call.protocol import Retrieved, Retriever, Scores
+from ranklet.runtime.call.query import QueryContext
+from ranklet.runtime.call.topk import top_k
 from ranklet.runtime.dense.maxsim import MaxSimStore, Quantised, TokenStore, longest
 from ranklet.runtime.errors import BundleError, damaged
 from ranklet.runtime.explanation import RANKER_FIELD, Explanation
-from ranklet.runtime.pipeline.candidates import Candidates
-from ranklet.runtime.pipeline.deadline import FIRST_SLICE
-from ranklet.runtime.pipeline.mask import Mask, checked_mask
-from ranklet.runtime.pipeline.query import QueryContext
-from ranklet.runtime.pipeline.topk import top_k
 from ranklet.runtime.rankers.colbert.encoder import ColBERTEncoder, StoredTokens, TokenEncoder
 from ranklet.runtime.rankers.colbert.explanation import explain_matches
 from ranklet.runtime.rankers.colbert.settings import OFFSETS, SCALES, VALUES, ColBERTSettings
 from ranklet.runtime.rankers.colbert.tokens import Row
-from ranklet.runtime.rankers.protocol import Retrieved, Retriever, Scores
 from ranklet.runtime.text.analysis import Analyzer
 
 if TYPE_CHECKING:
-    from ranklet.runtime.storage.bundle_files import BundleFiles
+    from ranklet.runtime.bundles.files import BundleFiles
 
 # Vectors of a collection, some 25,000 passages, up to which scoring all of them takes about 0.2 s
 # on one thread. Indexing warns of larger ones if no ranker retrieves by an index.

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 from ranklet.runtime.errors import InputError
+from ranklet.runtime.kinds import Settings
 from ranklet.runtime.options import check_options, integer, one_of, switch, text
-from ranklet.runtime.storage.checks import Settings
 
 # Names of the graph's inputs, (batch, tokens) int64, and of its output, (batch, tokens, dimension)
 # float32. An encoder without token types has no third input.

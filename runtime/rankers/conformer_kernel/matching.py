@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from ranklet.runtime.call.candidates import Candidates
+from ranklet.runtime.call.query import QueryContext
 from ranklet.runtime.lexical.bm25 import idf
-from ranklet.runtime.pipeline.candidates import Candidates
-from ranklet.runtime.pipeline.query import QueryContext
 from ranklet.runtime.rankers.conformer_kernel.network import UNKNOWN, TermNetwork
 from ranklet.runtime.rankers.conformer_kernel.settings import ConformerKernelSettings
 

@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from ranklet.runtime.call.candidates import Candidates
+from ranklet.runtime.call.protocol import Scores
+from ranklet.runtime.call.query import QueryContext
 from ranklet.runtime.errors import BundleError, damaged
-from ranklet.runtime.lexical.forward import Gathered
 from ranklet.runtime.onnx.batches import length_batches
 from ranklet.runtime.onnx.session import Runs, run_each
-from ranklet.runtime.pipeline.candidates import Candidates
-from ranklet.runtime.pipeline.query import QueryContext
 from ranklet.runtime.rankers.conformer_kernel.settings import TermSettings
-from ranklet.runtime.rankers.protocol import Scores
-from ranklet.runtime.text.strings import Strings
+from ranklet.runtime.storage.forward import Gathered
+from ranklet.runtime.storage.strings import Strings
 
 if TYPE_CHECKING:
-    from ranklet.runtime.storage.bundle_files import BundleFiles
+    from ranklet.runtime.bundles.files import BundleFiles
 
 # The files of a network in rankers/NAME/, in addition to its variants.
 TOKENS = "tokens"  # spellings of the network's terms; term i has row 2 + i

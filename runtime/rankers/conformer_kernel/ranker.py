@@ -12,22 +12,22 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from ranklet.runtime.call.candidates import Candidates, numbers_of
+from ranklet.runtime.call.deadline import FIRST_SLICE
+from ranklet.runtime.call.mask import Mask
+from ranklet.runtime.call.protocol import AT_ONCE, Retrieved, Retriever, Scores
+from ranklet.runtime.call.query import QueryContext
+from ranklet.runtime.call.query_vector import SparseQuery
 from ranklet.runtime.errors import BundleError
 from ranklet.runtime.explanation import Explanation, ReadSpans
 from ranklet.runtime.lexical.impact_index import ImpactIndex
-from ranklet.runtime.lexical.sparse_store import SparseQuery
 from ranklet.runtime.onnx.encoder import open_session
-from ranklet.runtime.pipeline.candidates import Candidates, numbers_of
-from ranklet.runtime.pipeline.deadline import FIRST_SLICE
-from ranklet.runtime.pipeline.mask import Mask
-from ranklet.runtime.pipeline.query import QueryContext
 from ranklet.runtime.rankers.conformer_kernel.matching import TermMatching
 from ranklet.runtime.rankers.conformer_kernel.network import ROWS
 from ranklet.runtime.rankers.conformer_kernel.settings import ConformerKernelSettings
-from ranklet.runtime.rankers.protocol import AT_ONCE, Retrieved, Retriever, Scores
 
 if TYPE_CHECKING:
-    from ranklet.runtime.storage.bundle_files import BundleFiles
+    from ranklet.runtime.bundles.files import BundleFiles
 
 # The files of the kind in rankers/NAME/, in addition to its network and the impact index.
 IDF = "idf.npy"  # the idf of each word form, (terms,) float32

@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ranklet.runtime.kinds import Settings
 from ranklet.runtime.lexical.impact_index import IMPACT_TYPES
-from ranklet.runtime.options import check_options, integer, number, one_of
+from ranklet.runtime.options import check_number, check_options, integer, number, one_of
 from ranklet.runtime.rankers.conformer_kernel.explicit_match import term_match
-from ranklet.runtime.storage.checks import Settings, check_number
 
 ARCHITECTURES = ("ndrm1", "ndrm2", "ndrm3")
 FIELDS = ("words", "lemmas")

@@ -8,25 +8,25 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ranklet.runtime.call.candidates import Candidates, TextCandidates
+from ranklet.runtime.call.deadline import FIRST_SLICE
+from ranklet.runtime.call.protocol import Ranker, Scores
+from ranklet.runtime.call.query import QueryContext
 from ranklet.runtime.errors import InputError, damaged
 from ranklet.runtime.explanation import RANKER_FIELD, Explanation, ReadSpans
+from ranklet.runtime.kinds import Settings
 from ranklet.runtime.onnx.batches import length_batches
 from ranklet.runtime.onnx.encoder import TOKENIZER, open_session, rows_in_budget
 from ranklet.runtime.onnx.session import Runs, run_each
 from ranklet.runtime.options import one_of
-from ranklet.runtime.pipeline.candidates import Candidates, TextCandidates
-from ranklet.runtime.pipeline.deadline import FIRST_SLICE
-from ranklet.runtime.pipeline.query import QueryContext
 from ranklet.runtime.rankers.cross_encoder.explanation import explain_translations
-from ranklet.runtime.rankers.protocol import Ranker, Scores
-from ranklet.runtime.storage.checks import Settings
 from ranklet.runtime.text.analysis import Analyzer
 from ranklet.runtime.text.pairing import PairFormat, Pairing, Row, pair_inputs
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
-    from ranklet.runtime.storage.bundle_files import BundleFiles
+    from ranklet.runtime.bundles.files import BundleFiles
 
 HEADS = (
     "vanilla", "model1", "cedr_knrm", "cedr_drmm", "cedr_pacrr", "marker_avg", "marker_max",

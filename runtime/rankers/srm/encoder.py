@@ -29,7 +29,7 @@ from ranklet.runtime.rankers.srm.table import SubEmbeddings
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
-    from ranklet.runtime.storage.bundle_files import BundleFiles
+    from ranklet.runtime.bundles.files import BundleFiles
 
 
 class StaticVectors:

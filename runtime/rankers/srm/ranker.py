@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ranklet.runtime.call.deadline import FIRST_SLICE
+from ranklet.runtime.call.query import QueryContext
 from ranklet.runtime.dense.maxsim import MaxSimStore
 from ranklet.runtime.errors import BundleError
-from ranklet.runtime.pipeline.deadline import FIRST_SLICE
-from ranklet.runtime.pipeline.query import QueryContext
 from ranklet.runtime.rankers.colbert.ranker import ColBERT
 from ranklet.runtime.rankers.srm.codes import Codes, CodeStore, token_type
 from ranklet.runtime.rankers.srm.encoder import LightEncoder
@@ -29,7 +29,7 @@ from ranklet.runtime.rankers.srm.settings import (
 )
 
 if TYPE_CHECKING:
-    from ranklet.runtime.storage.bundle_files import BundleFiles
+    from ranklet.runtime.bundles.files import BundleFiles
 
 _CHECKED = 1 << 20  # codes that are checked at a time
 

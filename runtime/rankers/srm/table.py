@@ -9,7 +9,7 @@ from ranklet.runtime.errors import BundleError, damaged
 from ranklet.runtime.rankers.srm.settings import TABLE, TABLE_SCALES, SRMSettings
 
 if TYPE_CHECKING:
-    from ranklet.runtime.storage.bundle_files import BundleFiles
+    from ranklet.runtime.bundles.files import BundleFiles
 
 _CHECKED = 1 << 14  # tokens whose factors are checked at a time
 

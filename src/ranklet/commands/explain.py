@@ -9,7 +9,7 @@ from ranklet.commands.output import say, show, show_json
 from ranklet.commands.rank import COLLECTION, WHERE, read_filter
 from ranklet.commands.rank.answers import ROWS, ignored_words
 from ranklet.runtime.errors import InputError
-from ranklet.runtime.storage.atomic_file import atomic_file
+from ranklet.runtime.writing.atomic_file import atomic_file
 
 if TYPE_CHECKING:
     from ranklet.runtime.hits import Hit

@@ -142,9 +142,9 @@ def needs(options: argparse.Namespace) -> str:
 def run(options: argparse.Namespace) -> int:
     """Export, print the proofs and return the exit status."""
     from ranklet.export.bundles import export_bundle
+    from ranklet.export.exporter import exporter
     from ranklet.export.options import ExportOptions
     from ranklet.export.proof.report import read_reports, report_table
-    from ranklet.export.rankers import exporter
 
     _check(options)
     chosen = ExportOptions(
@@ -267,8 +267,8 @@ def _unjudged(texts: str | None, queries: str | None) -> "Probes":
     from ranklet.commands.demo.python_docs import collect
     from ranklet.training.data.collection import Document
     from ranklet.training.data.probes import unjudged_probes
-    from ranklet.training.data.query_texts import read_query_texts
     from ranklet.training.data.sources.options import SourceOptions
+    from ranklet.training.data.sources.query_texts import read_query_texts
     from ranklet.training.data.sources.source import Source
 
     if texts is not None:

@@ -3,7 +3,7 @@
 import argparse
 
 from ranklet.commands.output import say
-from ranklet.runtime.pipeline.fusion import FIXED, SCALINGS
+from ranklet.runtime.pipeline import FIXED, SCALINGS
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -45,8 +45,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> None:
     """Learn the weights and write the bundle."""
     from ranklet.export.fusion import fuse_bundle
+    from ranklet.runtime.bundles.files import BundleFiles
     from ranklet.runtime.storage.address import on_disk
-    from ranklet.runtime.storage.bundle_files import BundleFiles
     from ranklet.training.data.collection import Collection
     from ranklet.training.data.judgements import check_judgements
     from ranklet.training.data.splits import read_split

@@ -40,9 +40,9 @@ def run(options: argparse.Namespace) -> None:
     from ranklet.export.document_encoding import ENCODING
     from ranklet.export.indexing.writing import INDEXING
     from ranklet.runtime import load
-    from ranklet.runtime.metadata.types import in_words
+    from ranklet.runtime.bundles.files import BundleFiles
+    from ranklet.runtime.bundles.types import in_words
     from ranklet.runtime.storage.address import on_disk
-    from ranklet.runtime.storage.bundle_files import BundleFiles
     from ranklet.training.data.collection import Collection, is_collection
     from ranklet.training.data.sources.source import FINDING, Source
     from ranklet.training.indexing.analysed import ANALYSING

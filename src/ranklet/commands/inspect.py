@@ -5,7 +5,7 @@ import json
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from ranklet.runtime.storage.manifest import Manifest
+    from ranklet.runtime.bundles.manifest import Manifest
 
 from ranklet.commands.output import say, show_json
 
@@ -19,7 +19,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> None:
     """Print the contents of the manifest."""
     from ranklet.runtime import load
-    from ranklet.runtime.metadata.types import in_words
+    from ranklet.runtime.bundles.types import in_words
     from ranklet.runtime.onnx.encoder import VARIANTS
     from ranklet.runtime.storage.address import shown
 

@@ -23,7 +23,7 @@ from ranklet.integrations.search import (
 )
 from ranklet.runtime import Ranking
 from ranklet.runtime.extras import hinted
-from ranklet.runtime.pipeline.resolve import PipelineLike
+from ranklet.runtime.pipeline import PipelineLike
 
 with hinted():
     from langchain_core.documents import Document

@@ -22,7 +22,7 @@ from ranklet.integrations.search import (
 )
 from ranklet.runtime import InputError, Ranking
 from ranklet.runtime.extras import hinted
-from ranklet.runtime.pipeline.resolve import PipelineLike
+from ranklet.runtime.pipeline import PipelineLike
 
 with hinted():
     from llama_index.core.base.base_retriever import BaseRetriever

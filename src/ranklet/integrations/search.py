@@ -12,7 +12,7 @@ from ranklet.runtime import Bundle, Hit, InputError, Ranking, load
 from ranklet.runtime.arguments import check_budget
 from ranklet.runtime.hits import plain
 from ranklet.runtime.metadata.where import unknown_field
-from ranklet.runtime.pipeline.resolve import own_pipeline, resolve_pipeline
+from ranklet.runtime.pipeline import own_pipeline
 from ranklet.runtime.search.selection import Selection
 from ranklet.runtime.storage.address import located, raw_text
 
@@ -39,7 +39,7 @@ def check(bundle: BundleLike, options: Mapping[str, Any], *, retrieves: bool) ->
         chosen["k"] = 0
     Selection(**chosen)
     check_budget(options.get("budget_ms"))
-    resolve_pipeline(options.get("pipeline"), found.manifest)
+    found.manifest.pipeline(options.get("pipeline"))
     where, group_by = options.get("where"), options.get("group_by")
     if not retrieves and (where is not None or group_by is not None):
         raise InputError(

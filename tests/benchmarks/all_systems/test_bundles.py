@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from ranklet.runtime.storage.bundle_files import BundleFiles
+from ranklet.runtime.bundles.files import BundleFiles
 
 if TYPE_CHECKING:
     from tests.kinds import TinyRankers

@@ -7,7 +7,7 @@ from benchmarks.all_systems.pipelines import BASE, BEST, HYBRID, System
 from benchmarks.all_systems.studies import QA_MIX, Reads
 from tests.benchmarks.all_systems.test_comparing import studied
 
-from ranklet.runtime.pipeline.stages import Pipeline, Retrieve
+from ranklet.runtime.pipeline import Pipeline, Retrieve
 
 BEST_ONE = BEST[Reads.NOTHING]
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from ranklet.runtime.storage.bundle_files import BundleFiles
+from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.training.data.collection import Collection
 from ranklet.training.data.splits import read_split
 

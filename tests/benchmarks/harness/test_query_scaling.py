@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from benchmarks.harness.query_scaling import of_unit_variance
 
-from ranklet.runtime.pipeline import fusion
+from ranklet.runtime.execution import fusion
 
 
 @pytest.mark.parametrize("seed", range(20))

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from ranklet.export.sparse.pruning import term_floors, term_priorities
-from ranklet.runtime.lexical.sparse_store import SparseQuery
+from ranklet.runtime.call.query_vector import SparseQuery
 from ranklet.training.data.splits import JudgedQuery
 
 pytest.importorskip("matplotlib", reason="of extra [bench]")

@@ -8,8 +8,8 @@ import pytest
 from benchmarks.harness.place import Place
 from numpy.typing import NDArray
 
-from ranklet.runtime.pipeline.mask import Mask
-from ranklet.runtime.pipeline.topk import Scored
+from ranklet.runtime.call.mask import Mask
+from ranklet.runtime.call.topk import Scored
 
 filter_speed = pytest.importorskip("benchmarks.speed.filter_speed")
 TINY = filter_speed.Sizes(impacts=3_000, vectors=900, linked=400, late=60, queries=12, rounds=1)

@@ -15,9 +15,9 @@ from ranklet.commands.demo.results import FIRST, answered, hits
 from ranklet.export.proof.report import STORED, read_reports
 from ranklet.training.data.collection import Collection
 from ranklet.training.data.splits import read_split
+from ranklet.training.encoders import text_pairs
 from ranklet.training.evaluation.systems import evaluate
 from ranklet.training.pretrained import backbone
-from ranklet.training.sampling import text_pairs
 
 LINES = 60  # that two screens have
 

@@ -20,8 +20,8 @@ from ranklet.export.distributed.options import LOCAL
 from ranklet.export.errors import ExportError
 from ranklet.export.options import ExportOptions
 from ranklet.export.updating.update import update
+from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.errors import CollectionError
-from ranklet.runtime.storage.bundle_files import BundleFiles
 from ranklet.training.data.collection import Collection
 from ranklet.training.data.sources.options import SourceOptions
 from ranklet.training.data.sources.source import Source

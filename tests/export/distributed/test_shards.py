@@ -5,8 +5,8 @@ import pytest
 
 from ranklet.export.distributed import shards
 from ranklet.export.distributed.shards import Shard, Shards, cut
+from ranklet.runtime.bundles.manifest import Splitting
 from ranklet.runtime.errors import CollectionError
-from ranklet.runtime.storage.manifest import Splitting
 from ranklet.training.data.collection import Document
 from ranklet.training.data.sources.options import SourceOptions
 from ranklet.training.data.sources.source import Source

@@ -5,15 +5,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from ranklet.export.options import ExportOptions
-from ranklet.export.proof.report import (
-    EXACT,
-    Report,
-    Tolerance,
-    compare_scores,
-    refusal,
-    report_table,
-)
+from ranklet.export.options import EXACT, ExportOptions, Tolerance
+from ranklet.export.proof.report import Report, compare_scores, refusal, report_table
 
 REFERENCE = np.array([[3, 2, 1, 0], [3, 2, 1, 0], [3, 2, 1, 0]], np.float32)
 SWAPPED = np.array([[2, 3, 1, 0], [3, 2, 1, 0], [3, 2, 1, 0]], np.float32)

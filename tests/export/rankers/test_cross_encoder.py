@@ -15,8 +15,8 @@ from ranklet.export.onnx.fp32_head import HEAD
 from ranklet.export.proof.report import read_reports
 from ranklet.runtime import load
 from ranklet.runtime.bundle import Bundle
+from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.rankers.cross_encoder.ranker import HEADS
-from ranklet.runtime.storage.bundle_files import BundleFiles
 from ranklet.runtime.verification import verify
 from ranklet.training.imported.importing import read_model
 

@@ -16,8 +16,8 @@ from ranklet.export.proof.report import read_reports
 from ranklet.handlers.page.page import page
 from ranklet.runtime import load
 from ranklet.runtime.bundle import Bundle
+from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.rankers.epic import EPIC
-from ranklet.runtime.storage.bundle_files import BundleFiles
 from ranklet.runtime.verification import verify
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.data.collection import Collection

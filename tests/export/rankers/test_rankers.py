@@ -9,7 +9,7 @@ from tests.kinds import ROWS, TinyRankers
 from ranklet.export.bundles import export_bundle, index_bundle
 from ranklet.export.errors import ExportError
 from ranklet.export.proof.report import read_reports
-from ranklet.runtime.storage.bundle_files import BundleFiles
+from ranklet.runtime.bundles.files import BundleFiles
 
 
 @pytest.mark.slow

@@ -7,8 +7,8 @@ from tests.kinds import TinyRankers
 from tests.models import vectors_alone
 
 from ranklet.export.proof.report import read_reports
+from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.rankers.splade import SPLADE
-from ranklet.runtime.storage.bundle_files import BundleFiles
 from ranklet.training.rankers.splade import training as splade
 
 

@@ -11,8 +11,8 @@ from ranklet.export.bundles import export_bundle, index_bundle
 from ranklet.export.options import ExportOptions
 from ranklet.export.proof.report import read_reports
 from ranklet.runtime.bundle import Bundle
-from ranklet.runtime.pipeline.candidates import StoredCandidates, TextCandidates
-from ranklet.runtime.pipeline.query import QueryContext
+from ranklet.runtime.call.candidates import StoredCandidates, TextCandidates
+from ranklet.runtime.call.query import QueryContext
 from ranklet.runtime.rankers.tk import TK
 from ranklet.runtime.text.ranked import ranked_text
 from ranklet.training.checkpoint import Checkpoint

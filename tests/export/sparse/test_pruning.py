@@ -8,8 +8,8 @@ import pytest
 from ranklet.export.options import ExportOptions
 from ranklet.export.sparse.pruning import fewest, pruning_reports
 from ranklet.export.sparse.scoring import scores_of
+from ranklet.runtime.call.query_vector import SparseQuery
 from ranklet.runtime.errors import InputError
-from ranklet.runtime.lexical.sparse_store import SparseQuery
 
 # φ_d of two documents over four terms.
 WHOLE = np.array([[1.0, -0.9, 0.0, 2.0], [0.5, 0.25, 0.0, -1.0]], np.float32)

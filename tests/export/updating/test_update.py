@@ -29,6 +29,7 @@ from ranklet.export.errors import ExportError
 from ranklet.export.rankers.dense import exporting as dense
 from ranklet.export.updating.update import update
 from ranklet.runtime.bundle import Bundle
+from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.errors import (
     BundleError,
     CollectionError,
@@ -39,7 +40,6 @@ from ranklet.runtime.errors import (
 from ranklet.runtime.rankers.colbert.encoder import ColBERTEncoder
 from ranklet.runtime.rankers.dense import DenseEncoder
 from ranklet.runtime.rankers.epic import EPICEncoders
-from ranklet.runtime.storage.bundle_files import BundleFiles
 from ranklet.training.data.collection import Collection
 from ranklet.training.data.sources.options import SourceOptions
 from ranklet.training.data.sources.source import Source

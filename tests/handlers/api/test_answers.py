@@ -15,7 +15,7 @@ from ranklet.handlers.api.fields import parse
 from ranklet.handlers.api.limits import Limits
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.errors import InputError
-from ranklet.runtime.lexical.query_syntax import Query
+from ranklet.runtime.typed.query_syntax import Query
 
 LIMITS = Limits()
 REQUEST: dict[str, Any] = {"query": "rising dough", "k": 3}

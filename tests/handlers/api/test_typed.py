@@ -8,7 +8,7 @@ from ranklet.handlers.api.errors import RequestError
 from ranklet.handlers.api.fields import Fields
 from ranklet.handlers.api.limits import Limits
 from ranklet.handlers.api.typed import MOST_PARTS, MOST_WORDS, typed
-from ranklet.runtime.lexical.query_syntax import Query
+from ranklet.runtime.typed.query_syntax import Query
 
 LIMITS = Limits()
 

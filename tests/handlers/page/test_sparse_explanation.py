@@ -10,10 +10,11 @@ from tests.handlers.page.parsed import amount, check_tables, check_tree, shown
 
 from ranklet.handlers.page.score_tree import groups
 from ranklet.runtime.bundle import Bundle
+from ranklet.runtime.bundles.files import BundleFiles
+from ranklet.runtime.call.candidates import TextCandidates
+from ranklet.runtime.call.query import QueryContext
 from ranklet.runtime.hits import Hit
 from ranklet.runtime.onnx.encoder import Encoder
-from ranklet.runtime.pipeline.candidates import TextCandidates
-from ranklet.runtime.pipeline.query import QueryContext
 from ranklet.runtime.rankers.epic import (
     DOCUMENT_ENCODER,
     EPIC,
@@ -21,7 +22,6 @@ from ranklet.runtime.rankers.epic import (
     EPICEncoders,
     EPICSettings,
 )
-from ranklet.runtime.storage.bundle_files import BundleFiles
 
 if TYPE_CHECKING:
     from tests.handlers.page.parsed import Element

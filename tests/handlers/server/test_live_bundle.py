@@ -15,9 +15,9 @@ from ranklet.export.updating.update import update
 from ranklet.export.writer import write_zip
 from ranklet.handlers.api.errors import RequestError
 from ranklet.handlers.server import live_bundle
-from ranklet.handlers.server.live_bundle import TRIAL_DEPTH, LiveBundle, try_out
-from ranklet.runtime import load, ranking
-from ranklet.runtime.errors import BundleError, RankletError
+from ranklet.handlers.server.live_bundle import LiveBundle
+from ranklet.runtime import ranking
+from ranklet.runtime.errors import RankletError
 from ranklet.runtime.rankers.model1 import Model1
 
 if TYPE_CHECKING:
@@ -191,27 +191,6 @@ def test_whatever_a_bundle_raises_the_watch_goes_on(
     monkeypatch.setattr(live_bundle, "monotonic", lambda: float("inf"))
     live.refresh()
     assert "was replaced and serves" in lines[2]
-
-
-def test_every_ranker_is_tried_on_few_documents(
-    built: Built, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    scored: list[int] = []
-    real = Model1.score
-
-    def counted(self: Model1, query: Any, candidates: Any) -> Any:
-        scored.append(len(candidates))
-        return real(self, query, candidates)
-
-    monkeypatch.setattr(Model1, "score", counted)
-    try_out(load(built.fused))
-    assert scored
-    assert 0 < max(scored) <= TRIAL_DEPTH
-
-
-def test_rankers_that_need_a_collection_say_so(built: Built) -> None:
-    with pytest.raises(BundleError, match="has no collection"):
-        try_out(load(built.exported))
 
 
 @pytest.mark.slow

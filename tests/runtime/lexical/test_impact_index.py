@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from ranklet.runtime.call.topk import Scored
 from ranklet.runtime.errors import BundleError, InputError
 from ranklet.runtime.lexical import impact_index
 from ranklet.runtime.lexical.impact_index import ImpactIndex
-from ranklet.runtime.pipeline.topk import Scored
 
 Lists = dict[int, dict[int, float]]  # impact by term, then document
 

@@ -14,8 +14,8 @@ from tests.metadata_rows import FIELDS
 
 from ranklet.export.writer import sha256
 from ranklet.runtime import Bundle, BundleError
+from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.metadata.columns import Metadata
-from ranklet.runtime.storage.bundle_files import BundleFiles
 from ranklet.runtime.verification import verify
 
 if TYPE_CHECKING:

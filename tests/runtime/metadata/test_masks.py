@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from tests.metadata_rows import FIELDS, WORDS, a_filter, allows
 
+from ranklet.runtime.bundles.files import BundleFiles
+from ranklet.runtime.call.deadline import Deadline
 from ranklet.runtime.errors import OutOfTimeError
 from ranklet.runtime.metadata import masks as masks_module
 from ranklet.runtime.metadata.columns import Metadata
 from ranklet.runtime.metadata.masks import CACHED, Masks, evaluate
 from ranklet.runtime.metadata.where import read_where
-from ranklet.runtime.pipeline.deadline import Deadline
-from ranklet.runtime.storage.bundle_files import BundleFiles
 
 if TYPE_CHECKING:
     from tests.conftest import Described

@@ -29,10 +29,10 @@ from ranklet.runtime import (
     load,
     ranking,
 )
+from ranklet.runtime.bundles import files as bundle_files
 from ranklet.runtime.dense import binary
+from ranklet.runtime.kinds import KINDS
 from ranklet.runtime.objects import block_file, block_store, http_ranges, remote_zip, transport
-from ranklet.runtime.rankers import KINDS
-from ranklet.runtime.storage import bundle_files
 from ranklet.runtime.verification import verify
 
 if TYPE_CHECKING:

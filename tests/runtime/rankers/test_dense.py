@@ -12,10 +12,10 @@ from tests.kinds import FP32, TinyRankers
 
 from ranklet.export.bundles import export_bundle, index_bundle
 from ranklet.runtime import load
+from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.errors import BundleError
 from ranklet.runtime.onnx.encoder import Encoder
 from ranklet.runtime.rankers.dense import DenseEncoder
-from ranklet.runtime.storage.bundle_files import BundleFiles
 from ranklet.runtime.verification import verify
 
 DENSE = [{"stage": "retrieve", "ranker": "dense", "k": 5}]

@@ -16,8 +16,8 @@ from tests.kinds import LOOSE, TinyRankers, opened, reranked_by, retrieved_by
 from ranklet.export.bundles import export_bundle, index_bundle
 from ranklet.runtime import load
 from ranklet.runtime.bundle import Bundle
+from ranklet.runtime.call.query import QueryContext
 from ranklet.runtime.errors import BundleError, InputError
-from ranklet.runtime.pipeline.query import QueryContext
 from ranklet.runtime.rankers.epic import EPIC, EPICSettings
 from ranklet.runtime.verification import verify
 from ranklet.training.checkpoint import Checkpoint

@@ -13,12 +13,12 @@ from tests.kinds import ROWS, TinyRankers
 
 from ranklet.export.writer import write_zip
 from ranklet.runtime.bundle import Bundle
+from ranklet.runtime.bundles.files import BundleFiles
+from ranklet.runtime.call.protocol import Retriever
+from ranklet.runtime.call.query import QueryContext
 from ranklet.runtime.errors import BundleError, InputError
-from ranklet.runtime.pipeline.query import QueryContext
-from ranklet.runtime.rankers import KINDS, ranker_module
+from ranklet.runtime.kinds import KINDS, ranker_module
 from ranklet.runtime.rankers.dense import Dense
-from ranklet.runtime.rankers.protocol import Retriever
-from ranklet.runtime.storage.bundle_files import BundleFiles
 from ranklet.runtime.verification import verify
 
 QUERIES = ("quiet stream", "an old old fiddle", "red apple here", "gnorp winter")

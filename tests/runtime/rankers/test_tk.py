@@ -12,12 +12,12 @@ from tests.damage import Change, change_array
 from tests.kinds import TinyRankers
 
 from ranklet.runtime.bundle import Bundle
+from ranklet.runtime.bundles.manifest import Manifest
+from ranklet.runtime.call.candidates import TextCandidates
+from ranklet.runtime.call.deadline import FIRST_SLICE
+from ranklet.runtime.call.query import QueryContext
 from ranklet.runtime.errors import BundleError, InputError
-from ranklet.runtime.pipeline.candidates import TextCandidates
-from ranklet.runtime.pipeline.deadline import FIRST_SLICE
-from ranklet.runtime.pipeline.query import QueryContext
 from ranklet.runtime.rankers.tk import TK
-from ranklet.runtime.storage.manifest import Manifest
 from ranklet.runtime.verification import verify
 
 QUERIES = ("quiet stream", "an old old fiddle", "red apple here", "gnorp winter")

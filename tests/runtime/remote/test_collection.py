@@ -12,10 +12,10 @@ from tests.runtime.remote.forwarder import Forwarder, forwarder
 from ranklet.export.build import build
 from ranklet.export.feeds.publishing import publish
 from ranklet.runtime.bundle import Bundle
+from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.errors import RemoteError
 from ranklet.runtime.remote.collection import MilvusCollection, ReplacedError
 from ranklet.runtime.remote.search import MilvusSearch
-from ranklet.runtime.storage.bundle_files import BundleFiles
 
 pytest.importorskip("milvus_lite")
 pytest.importorskip("pymilvus")

@@ -19,15 +19,15 @@ from ranklet.export.build import build
 from ranklet.export.errors import ExportError
 from ranklet.export.feeds.publishing import publish
 from ranklet.runtime.bundle import Bundle
+from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.errors import BundleError, InputError, RemoteError, UnknownDocumentError
 from ranklet.runtime.hits import Hit
-from ranklet.runtime.lexical.query_syntax import Query
 from ranklet.runtime.metadata.where import read_where
-from ranklet.runtime.pipeline.stages import Pipeline
+from ranklet.runtime.pipeline import Pipeline
 from ranklet.runtime.ranking import load
 from ranklet.runtime.remote.names import ABOUT
 from ranklet.runtime.remote.search import MilvusSearch
-from ranklet.runtime.storage.bundle_files import BundleFiles
+from ranklet.runtime.typed.query_syntax import Query
 from ranklet.training.data.sources.options import SourceOptions
 
 if TYPE_CHECKING:

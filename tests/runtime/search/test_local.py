@@ -12,7 +12,7 @@ from tests.metadata_rows import FIELDS, WORDS, allows
 from ranklet.export.build import build
 from ranklet.runtime import Bundle, BundleError, InputError, UnknownDocumentError, load
 from ranklet.runtime.errors import OutOfTimeError
-from ranklet.runtime.pipeline.stages import Pipeline, Rescore, Retrieve
+from ranklet.runtime.pipeline import Pipeline, Rescore, Retrieve
 from ranklet.training.data.sources.options import SourceOptions
 
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from ranklet.export.build import build
+from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.errors import InputError
-from ranklet.runtime.storage.bundle_files import BundleFiles
 from ranklet.training.data.bundle_documents import joined, whole_documents
 from ranklet.training.data.collection import Document
 from ranklet.training.data.sources.options import SourceOptions

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from ranklet.export.writer import BundleWriter
+from ranklet.runtime.bundles.files import BundleFiles
+from ranklet.runtime.bundles.manifest import Manifest
 from ranklet.runtime.errors import BundleError, InputError
 from ranklet.runtime.lexical.impact_index import ImpactIndex
-from ranklet.runtime.storage.bundle_files import BundleFiles
-from ranklet.runtime.storage.manifest import Manifest
 from ranklet.training.indexing import impacts as module
 from ranklet.training.indexing.impacts import (
     in_fewer_bits,

@@ -2,7 +2,7 @@ import random
 
 import pytest
 
-from ranklet.runtime.text.strings import Strings
+from ranklet.runtime.storage.strings import Strings
 from ranklet.training.indexing import ordering as module
 from ranklet.training.indexing.ordering import order_of
 

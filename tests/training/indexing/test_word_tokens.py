@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
+from ranklet.runtime.storage.strings import SortedStrings
 from ranklet.runtime.text.analysis import Vocabulary
-from ranklet.runtime.text.strings import SortedStrings
 from ranklet.training.indexing import word_tokens as module
 from ranklet.training.indexing.word_tokens import WordTokens
 

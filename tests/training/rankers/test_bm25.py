@@ -16,7 +16,7 @@ from ranklet.training.tuning.judged_candidates import grades
 def reciprocal_rank(
     analysed: AnalysedCollection, queries: list[JudgedQuery], settings: BM25Settings
 ) -> float:
-    from ranklet.runtime.pipeline.query import QueryContext
+    from ranklet.runtime.call.query import QueryContext
 
     ranker, total = open_bm25(settings, analysed.postings(settings.field)), 0.0
     for query in queries:

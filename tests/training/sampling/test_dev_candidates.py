@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from ranklet.runtime.pipeline.query import QueryContext
+from ranklet.runtime.call.query import QueryContext
 from ranklet.runtime.rankers.bm25 import BM25Settings
 from ranklet.training.data.collection import Collection
 from ranklet.training.data.splits import read_split

@@ -11,7 +11,7 @@ from tests.kinds import ROWS, TinyRankers, tiny_options
 from tests.scored import common_words, scores_at, teacher
 
 from ranklet.runtime.errors import InputError
-from ranklet.runtime.rankers import KINDS
+from ranklet.runtime.kinds import KINDS
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.data.splits import read_split
 from ranklet.training.errors import TrainingError

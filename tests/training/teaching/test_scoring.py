@@ -7,8 +7,8 @@ import pytest
 from tests.kinds import TinyRankers
 from tests.scored import common_words, scored, teacher
 
+from ranklet.runtime.call.query import QueryContext
 from ranklet.runtime.errors import InputError
-from ranklet.runtime.pipeline.query import QueryContext
 from ranklet.training.data.collection import Collection, Document, Query, write_collection
 from ranklet.training.data.splits import read_split
 from ranklet.training.indexing.analysed import AnalysedCollection, open_bm25

@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from ranklet.runtime.pipeline.candidates import Candidates
-from ranklet.runtime.pipeline.query import QueryContext
+from ranklet.runtime.call.candidates import Candidates
+from ranklet.runtime.call.query import QueryContext
 from ranklet.runtime.rankers.bm25 import BM25Settings
 from ranklet.training.data.splits import JudgedQuery
 from ranklet.training.indexing.analysed import AnalysedCollection, open_bm25

@@ -7,8 +7,8 @@ from typing import Any
 
 from ranklet.runtime.errors import CollectionError, InputError
 from ranklet.runtime.extras import install
+from ranklet.training.data.opening import LONGEST, Position
 from ranklet.training.data.sources.json_files import as_record
-from ranklet.training.data.sources.opening import LONGEST, Position
 from ranklet.training.data.sources.records import Bad, Records
 
 STATE, SPLITS = "state.json", "dataset_dict.json"

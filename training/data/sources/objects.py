@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Sized
 from dataclasses import dataclass
 
+from ranklet.training.data.opening import Position
 from ranklet.training.data.sources.json_files import as_record
-from ranklet.training.data.sources.opening import Position
 from ranklet.training.data.sources.records import Records
 
 

@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
+from ranklet.runtime.bundles.manifest import Splitting
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.options import check_options, integer, one_of, switch, text
-from ranklet.runtime.storage.manifest import Splitting
 
 FORMATS = ("auto", "csv", "tsv", "jsonl", "json", "parquet", "text")
 

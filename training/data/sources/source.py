@@ -6,16 +6,16 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from ranklet.runtime.bundles.manifest import Splitting
 from ranklet.runtime.errors import CollectionError, InputError
-from ranklet.runtime.storage.manifest import Splitting
 from ranklet.training.data.cells import as_id, as_text, texts_in
 from ranklet.training.data.collection import Document, inner_fields
+from ranklet.training.data.passages import passages
 from ranklet.training.data.seen_ids import SeenIds
 from ranklet.training.data.sources.columns import Columns, Survey, choose_columns, listed
 from ranklet.training.data.sources.json_files import kind_of
 from ranklet.training.data.sources.objects import Objects
 from ranklet.training.data.sources.options import SourceOptions
-from ranklet.training.data.sources.passages import passages
 from ranklet.training.data.sources.paths import Files, files_of
 from ranklet.training.data.sources.problems import Problems
 from ranklet.training.data.sources.records import Bad, Record, Records, is_decoded, not_decoded

@@ -9,7 +9,7 @@ from tempfile import TemporaryFile
 from typing import Any
 
 from ranklet.training.data.cells import Cell
-from ranklet.training.data.sources.opening import Position
+from ranklet.training.data.opening import Position
 from ranklet.training.data.sources.records import Bad, Record, Records
 
 # Values that JSON does not have. A datetime is a date, too.

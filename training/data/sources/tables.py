@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from ranklet.runtime.errors import CollectionError
 from ranklet.training.data.cells import Cell
-from ranklet.training.data.sources.opening import LONGEST, Position, format_suffix, lines, open_text
+from ranklet.training.data.opening import LONGEST, Position, format_suffix, lines, open_text
 from ranklet.training.data.sources.records import Bad, Record, Records
 
 DELIMITERS = (",", ";", "\t", "|")

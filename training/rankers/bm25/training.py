@@ -6,7 +6,7 @@ from time import monotonic
 
 import numpy as np
 
-from ranklet.runtime.pipeline.query import QueryContext
+from ranklet.runtime.call.query import QueryContext
 from ranklet.runtime.rankers.bm25 import BM25Settings
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.data.collection import Collection

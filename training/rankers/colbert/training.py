@@ -23,6 +23,8 @@ from ranklet.runtime.rankers.colbert.tokens import Role, TokenLayout
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.data.collection import Collection
 from ranklet.training.data.splits import JudgedQueries
+from ranklet.training.encoders.encoder_texts import ENCODED, EncoderTexts
+from ranklet.training.encoders.text_pairs import Batch, Tokens
 from ranklet.training.learning.device import full_precision, seeded
 from ranklet.training.learning.losses import in_batch_softmax, ranknet_loss
 from ranklet.training.learning.weights import load_weights
@@ -31,8 +33,6 @@ from ranklet.training.progress import EVALUATING, progress
 from ranklet.training.rankers.colbert.markers import marker_tokens
 from ranklet.training.rankers.colbert.network import LAYERS, ColBERTNetwork, max_sim
 from ranklet.training.rankers.colbert.options import Options
-from ranklet.training.sampling.encoder_texts import ENCODED, EncoderTexts
-from ranklet.training.sampling.text_pairs import Batch, Tokens
 
 MEASURED = "int16"  # how vectors are stored while the pool is ranked
 

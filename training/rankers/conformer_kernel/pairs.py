@@ -10,10 +10,10 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from ranklet.runtime.call.protocol import Retriever
 from ranklet.runtime.lexical.bm25 import idf
 from ranklet.runtime.rankers.conformer_kernel.network import PADDING, UNKNOWN
 from ranklet.runtime.rankers.conformer_kernel.settings import TermSettings
-from ranklet.runtime.rankers.protocol import Retriever
 from ranklet.training.data.splits import JudgedQuery
 from ranklet.training.indexing.analysed import AnalysedCollection
 from ranklet.training.learning.losses import ranknet_loss

@@ -5,9 +5,15 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Self
 
 from ranklet.runtime.errors import InputError
-from ranklet.runtime.options import check_options, integer, number, one_of
+from ranklet.runtime.options import (
+    check_integer,
+    check_one_of,
+    check_options,
+    integer,
+    number,
+    one_of,
+)
 from ranklet.runtime.rankers.conformer_kernel.settings import ARCHITECTURES
-from ranklet.runtime.storage.checks import check_integer, check_one_of
 
 if TYPE_CHECKING:
     from ranklet.training.checkpoint import Checkpoint

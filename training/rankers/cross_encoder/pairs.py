@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ranklet.runtime.rankers.protocol import Retriever
+from ranklet.runtime.call.protocol import Retriever
 from ranklet.runtime.text.pairing import Pair, Pairing
 from ranklet.training.data.splits import JudgedQuery
 from ranklet.training.indexing.analysed import AnalysedCollection

@@ -14,6 +14,9 @@ from ranklet.runtime.rankers.dense import DenseSettings
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.data.collection import Collection
 from ranklet.training.data.splits import JudgedQueries
+from ranklet.training.encoders.encoder_texts import EncoderTexts
+from ranklet.training.encoders.mined_negatives import MinedNegatives
+from ranklet.training.encoders.text_pairs import Batch
 from ranklet.training.learning.device import autocast, choose_device
 from ranklet.training.learning.length import planned
 from ranklet.training.learning.losses import in_batch_softmax
@@ -24,9 +27,6 @@ from ranklet.training.rankers.dense.averaging import average, averaged, copied
 from ranklet.training.rankers.dense.importing import describe_backbone, load_layers
 from ranklet.training.rankers.dense.network import LAYERS, DenseNetwork
 from ranklet.training.rankers.dense.options import KEEP, MINED, Options
-from ranklet.training.sampling.encoder_texts import EncoderTexts
-from ranklet.training.sampling.mined_negatives import MinedNegatives
-from ranklet.training.sampling.text_pairs import Batch
 
 SCALE = 20.0  # of cosines in the loss margin, because their differences are small
 

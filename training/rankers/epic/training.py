@@ -16,6 +16,8 @@ from ranklet.runtime.rankers.epic import DOCUMENT_ENCODER, QUERY_ENCODER, EPICSe
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.data.collection import Collection
 from ranklet.training.data.splits import JudgedQueries
+from ranklet.training.encoders.encoder_texts import EncoderTexts
+from ranklet.training.encoders.text_pairs import Batch, Tokens
 from ranklet.training.indexing.wordpieces import special_tokens
 from ranklet.training.learning.device import seeded
 from ranklet.training.learning.losses import in_batch_softmax, listwise_loss
@@ -25,8 +27,6 @@ from ranklet.training.pretrained.start import load_network, load_start
 from ranklet.training.rankers.epic.expansion import expansion_start
 from ranklet.training.rankers.epic.network import EPIC, EPICHead
 from ranklet.training.rankers.epic.options import Options
-from ranklet.training.sampling.encoder_texts import EncoderTexts
-from ranklet.training.sampling.text_pairs import Batch, Tokens
 
 
 def train(

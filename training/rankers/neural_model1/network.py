@@ -13,8 +13,8 @@ from torch import Tensor, nn
 from torch.nn.functional import cosine_similarity
 
 from ranklet.runtime.errors import InputError
+from ranklet.runtime.options import check_integer, check_one_of
 from ranklet.runtime.rankers.neural_model1 import NeuralModel1Settings
-from ranklet.runtime.storage.checks import check_integer, check_one_of
 from ranklet.training.rankers.neural_model1.options import PARAMETRISATIONS
 
 # T(q|d) of an untrained network. The paper does not give it. With σ(0) = ½ every pair would have a

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ranklet.runtime.lexical.forward import Forward
-from ranklet.runtime.rankers.protocol import Retriever
+from ranklet.runtime.call.protocol import Retriever
+from ranklet.runtime.storage.forward import Forward
 from ranklet.training.data.splits import JudgedQuery
 from ranklet.training.indexing.analysed import AnalysedCollection
 from ranklet.training.rankers.neural_model1.options import PairOptions

@@ -14,6 +14,8 @@ from ranklet.runtime.rankers.splade import ENCODER, SPLADESettings
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.data.collection import Collection
 from ranklet.training.data.splits import JudgedQueries
+from ranklet.training.encoders.encoder_texts import EncoderTexts
+from ranklet.training.encoders.text_pairs import Batch
 from ranklet.training.indexing.wordpieces import special_tokens
 from ranklet.training.learning.length import planned
 from ranklet.training.learning.losses import in_batch_softmax
@@ -21,8 +23,6 @@ from ranklet.training.learning.weights import load_weights
 from ranklet.training.pretrained.start import begin_sparse, load_network, load_start
 from ranklet.training.rankers.splade.network import SPLADE, flops
 from ranklet.training.rankers.splade.options import Options
-from ranklet.training.sampling.encoder_texts import EncoderTexts
-from ranklet.training.sampling.text_pairs import Batch
 
 RAMP = 1 / 3  # share of the training in which the penalty grows
 FIRST_SHARE = 0.05  # share of the documents that has a term at first

@@ -17,15 +17,15 @@ from ranklet.runtime.text.tokenizing import encode
 from ranklet.training.checkpoint import Checkpoint, read_checkpoint
 from ranklet.training.data.collection import Collection
 from ranklet.training.data.splits import JudgedQueries
+from ranklet.training.encoders.encoder_texts import EncoderTexts
+from ranklet.training.encoders.text_pairs import Tokens
 from ranklet.training.pretrained.backbone import load_backbone
 from ranklet.training.rankers.colbert import training as colbert
 from ranklet.training.rankers.colbert.network import ColBERTNetwork
 from ranklet.training.rankers.srm.centroids import centroids
 from ranklet.training.rankers.srm.options import Options
 from ranklet.training.rankers.srm.oracle import TokenVectors, oracle_vectors
-from ranklet.training.sampling.encoder_texts import EncoderTexts
 from ranklet.training.sampling.negatives import Numbers
-from ranklet.training.sampling.text_pairs import Tokens
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer

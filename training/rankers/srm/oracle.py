@@ -14,11 +14,11 @@ from torch import Tensor
 
 from ranklet.runtime.rankers.colbert.encoder import row_feeds
 from ranklet.runtime.rankers.colbert.tokens import Role, Row, TokenLayout
-from ranklet.runtime.storage.atomic_file import atomic_file
-from ranklet.runtime.storage.private_folder import make_private
+from ranklet.runtime.writing.atomic_file import atomic_file
+from ranklet.runtime.writing.private_folder import make_private
+from ranklet.training.encoders.text_pairs import Tokens
 from ranklet.training.progress import progress
 from ranklet.training.rankers.colbert.network import ColBERTNetwork
-from ranklet.training.sampling.text_pairs import Tokens
 
 BLOCK = 32  # texts that the oracle reads at a time
 KEPT_EVERY = 64  # blocks that an interruption costs at most

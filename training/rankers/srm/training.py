@@ -21,6 +21,7 @@ from ranklet.runtime.rankers.srm.special import special_ids
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.data.collection import Collection
 from ranklet.training.data.splits import JudgedQueries
+from ranklet.training.encoders.text_pairs import Batch
 from ranklet.training.learning.device import full_precision, seeded
 from ranklet.training.learning.losses import margin_mse
 from ranklet.training.learning.weights import trained
@@ -30,7 +31,6 @@ from ranklet.training.rankers.srm.material import Material
 from ranklet.training.rankers.srm.network import KIND, LightNetwork, light_vectors
 from ranklet.training.rankers.srm.options import Options
 from ranklet.training.rankers.srm.oracle import TokenVectors
-from ranklet.training.sampling.text_pairs import Batch
 
 _log = logging.getLogger(__name__)
 

@@ -2,9 +2,8 @@
 
 from dataclasses import dataclass
 
-from ranklet.runtime.options import integer
+from ranklet.runtime.options import check_integer, check_one_of, integer
 from ranklet.runtime.rankers.tk import ARCHITECTURES
-from ranklet.runtime.storage.checks import check_integer, check_one_of
 from ranklet.training.rankers.conformer_kernel.sizes import TermSizes
 
 

@@ -16,7 +16,7 @@ from ranklet.commands.output import complain, show
 from ranklet.commands.train import material
 from ranklet.commands.train.allocator import keep_freed_memory
 from ranklet.commands.train.arguments import OptionParser, add_options, options_from
-from ranklet.runtime.rankers import KINDS, LEXICAL
+from ranklet.runtime.kinds import KINDS, LEXICAL
 from ranklet.training.indexing.language.options import TextOptions
 
 FELL_SHORT = 3  # exit status

@@ -9,8 +9,7 @@ from types import MappingProxyType
 from typing import Any, NoReturn, TypeVar
 
 from ranklet.runtime.errors import InputError
-from ranklet.runtime.options import Declared, Option, one_of_two, options_of
-from ranklet.runtime.storage.checks import range_of
+from ranklet.runtime.options import Declared, Option, one_of_two, options_of, range_of
 
 T = TypeVar("T")
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from ranklet.commands.train.arguments import add_options, options_from
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.options import options_of
-from ranklet.runtime.storage.strangers import files_in, matching, strangers
+from ranklet.runtime.writing.strangers import files_in, matching, strangers
 from ranklet.training.data.collection import CORPUS
 from ranklet.training.data.sources.options import SourceOptions
 from ranklet.training.data.weak import HELD_OUT, LEARN, LEAST_QUERIES, WEAK, make_pairs

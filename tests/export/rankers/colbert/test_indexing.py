@@ -8,8 +8,8 @@ from tests.kinds import FP32, TinyRankers, opened
 
 from ranklet.export.bundles import export_bundle, index_bundle
 from ranklet.export.rankers.colbert import indexing
+from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.rankers.colbert.ranker import ColBERT
-from ranklet.runtime.storage.bundle_files import BundleFiles
 
 
 @pytest.mark.parametrize("name", ["colbert", "expanded", "pooled"])

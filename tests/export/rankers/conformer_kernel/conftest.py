@@ -9,7 +9,7 @@ from tests.export.rankers.conformer_kernel.reference import FORMS
 from tests.kinds import TinyRankers
 
 from ranklet.runtime.bundle import Bundle
-from ranklet.runtime.storage.bundle_files import BundleFiles
+from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.training.checkpoint import Checkpoint
 
 EVERYTHING: dict[str, Any] = {"floor": 0.0, "terms": 10_000, "candidates": 10_000}

@@ -6,8 +6,8 @@ import numpy as np
 import torch
 
 from ranklet.runtime.bundle import Bundle
+from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.rankers.conformer_kernel.ranker import ConformerKernel
-from ranklet.runtime.storage.bundle_files import BundleFiles
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.indexing.analysed import AnalysedCollection
 from ranklet.training.rankers.conformer_kernel import training as conformer_kernel

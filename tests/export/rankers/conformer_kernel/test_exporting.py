@@ -11,10 +11,10 @@ from ranklet.export.onnx.fp32_head import HEAD
 from ranklet.export.proof.report import read_reports
 from ranklet.export.rankers.conformer_kernel import exporting
 from ranklet.runtime.bundle import Bundle
+from ranklet.runtime.bundles.files import BundleFiles
+from ranklet.runtime.call.candidates import TextCandidates
+from ranklet.runtime.call.query import QueryContext
 from ranklet.runtime.onnx.encoder import VARIANTS as FILES
-from ranklet.runtime.pipeline.candidates import TextCandidates
-from ranklet.runtime.pipeline.query import QueryContext
-from ranklet.runtime.storage.bundle_files import BundleFiles
 from ranklet.runtime.text.ranked import ranked_text
 from ranklet.training.checkpoint import Checkpoint
 

@@ -19,11 +19,11 @@ from ranklet.export.rankers.conformer_kernel import floors as term_floors
 from ranklet.export.rankers.conformer_kernel import impacts as term_impacts
 from ranklet.export.rankers.conformer_kernel.term_prediction import LikelyTerms
 from ranklet.runtime.bundle import Bundle
+from ranklet.runtime.bundles.files import BundleFiles
+from ranklet.runtime.call.candidates import StoredCandidates
+from ranklet.runtime.call.query import QueryContext
 from ranklet.runtime.lexical.impact_index import ImpactIndex
-from ranklet.runtime.pipeline.candidates import StoredCandidates
-from ranklet.runtime.pipeline.query import QueryContext
 from ranklet.runtime.rankers.conformer_kernel.network import scores_of_each
-from ranklet.runtime.storage.bundle_files import BundleFiles
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.data.collection import Collection
 

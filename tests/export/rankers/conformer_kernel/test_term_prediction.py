@@ -10,7 +10,7 @@ from ranklet.export.rankers.conformer_kernel.term_prediction import (
     likely_terms,
     predictor,
 )
-from ranklet.runtime.storage.bundle_files import BundleFiles
+from ranklet.runtime.bundles.files import BundleFiles
 
 
 def test_scores_of_low_rank_are_predicted_from_a_few() -> None:

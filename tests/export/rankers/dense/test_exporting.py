@@ -18,13 +18,13 @@ from ranklet.export.options import ExportOptions
 from ranklet.export.proof.report import read_reports
 from ranklet.export.rankers.dense import exporting
 from ranklet.runtime import load
+from ranklet.runtime.bundles.files import BundleFiles
+from ranklet.runtime.call.candidates import StoredCandidates
+from ranklet.runtime.call.query import QueryContext
 from ranklet.runtime.dense.stored import StoredVectors
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.onnx.encoder import Encoder
-from ranklet.runtime.pipeline.candidates import StoredCandidates
-from ranklet.runtime.pipeline.query import QueryContext
 from ranklet.runtime.rankers.dense import Dense
-from ranklet.runtime.storage.bundle_files import BundleFiles
 from ranklet.runtime.verification import verify
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.rankers.dense import training as dense_training

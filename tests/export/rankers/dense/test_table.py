@@ -15,8 +15,8 @@ from ranklet.export.options import ExportOptions
 from ranklet.export.proof.report import read_reports
 from ranklet.export.rankers.dense.table import stored_as
 from ranklet.runtime import load
+from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.rankers.dense import DenseEncoder, DenseSettings
-from ranklet.runtime.storage.bundle_files import BundleFiles
 from ranklet.runtime.verification import verify
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.data.collection import Collection

@@ -8,10 +8,10 @@ import pytest
 from tests.kinds import FP32, TinyRankers, opened
 
 from ranklet.export.bundles import export_bundle, index_bundle
+from ranklet.runtime.bundles.files import BundleFiles
+from ranklet.runtime.bundles.manifest import Splitting
 from ranklet.runtime.rankers.srm.encoder import LightEncoder
 from ranklet.runtime.rankers.srm.ranker import LightRanker
-from ranklet.runtime.storage.bundle_files import BundleFiles
-from ranklet.runtime.storage.manifest import Splitting
 from ranklet.training.data.collection import Document
 
 CODED = ("single_codes", "mixed_codes", "static_codes", "top1_codes")

@@ -2,8 +2,8 @@ import numpy as np
 from tests.kinds import TinyRankers
 from tests.runtime.rankers.conformer_kernel.sessions import Fake
 
-from ranklet.runtime.pipeline.candidates import TextCandidates
-from ranklet.runtime.pipeline.query import QueryContext
+from ranklet.runtime.call.candidates import TextCandidates
+from ranklet.runtime.call.query import QueryContext
 from ranklet.runtime.rankers.conformer_kernel.matching import TermMatching
 from ranklet.runtime.rankers.conformer_kernel.ranker import ConformerKernel
 

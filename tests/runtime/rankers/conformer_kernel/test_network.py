@@ -5,9 +5,9 @@ import pytest
 from tests.runtime.rankers.conformer_kernel.sessions import Fake
 
 from ranklet.runtime.errors import BundleError
-from ranklet.runtime.lexical.forward import Gathered
 from ranklet.runtime.rankers.conformer_kernel import network as term_network
 from ranklet.runtime.rankers.conformer_kernel.network import PADDING, network_scores, scores_of_each
+from ranklet.runtime.storage.forward import Gathered
 
 
 def test_each_document_is_scored_for_its_own_terms_in_runs_that_fit(

@@ -16,12 +16,12 @@ from tests.kinds import TinyRankers
 from ranklet.handlers.page.score_tree import groups
 from ranklet.runtime import load
 from ranklet.runtime.bundle import Bundle
+from ranklet.runtime.call.candidates import StoredCandidates
+from ranklet.runtime.call.deadline import FIRST_SLICE
+from ranklet.runtime.call.protocol import AT_ONCE
+from ranklet.runtime.call.query import QueryContext
 from ranklet.runtime.errors import BundleError
-from ranklet.runtime.pipeline.candidates import StoredCandidates
-from ranklet.runtime.pipeline.deadline import FIRST_SLICE
-from ranklet.runtime.pipeline.query import QueryContext
 from ranklet.runtime.rankers.conformer_kernel.ranker import ConformerKernel
-from ranklet.runtime.rankers.protocol import AT_ONCE
 from ranklet.runtime.verification import verify
 from ranklet.training.checkpoint import Checkpoint
 

@@ -11,14 +11,14 @@ import pytest
 from tests.kinds import FP32, TinyRankers, opened, reranked_by
 
 from ranklet.export.bundles import export_bundle
-from ranklet.handlers.server.live_bundle import try_out
+from ranklet.handlers.api.trial import try_out
 from ranklet.runtime import load
 from ranklet.runtime.bundle import Bundle
+from ranklet.runtime.bundles.files import BundleFiles
+from ranklet.runtime.call.candidates import StoredCandidates, TextCandidates
+from ranklet.runtime.call.query import QueryContext
 from ranklet.runtime.errors import BundleError, InputError
-from ranklet.runtime.pipeline.candidates import StoredCandidates, TextCandidates
-from ranklet.runtime.pipeline.query import QueryContext
 from ranklet.runtime.rankers.cross_encoder.ranker import CrossEncoder, CrossEncoderSettings
-from ranklet.runtime.storage.bundle_files import BundleFiles
 
 SHORT = CrossEncoderSettings(max_query_tokens=8, max_tokens=32)
 

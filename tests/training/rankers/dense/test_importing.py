@@ -20,9 +20,9 @@ from tests.models import (
 
 from ranklet.export.bundles import export_bundle
 from ranklet.export.options import ExportOptions
+from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.errors import InputError, ModelFolderError
 from ranklet.runtime.rankers.dense import DenseEncoder
-from ranklet.runtime.storage.bundle_files import BundleFiles
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.imported.importing import read_model
 from ranklet.training.imported.original import LARGEST, compare

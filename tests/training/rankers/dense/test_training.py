@@ -22,6 +22,8 @@ from ranklet.runtime.rankers.dense import DenseSettings
 from ranklet.training.checkpoint import Checkpoint, read_checkpoint
 from ranklet.training.data.collection import Collection
 from ranklet.training.data.splits import read_split
+from ranklet.training.encoders.encoder_texts import encoder_inputs
+from ranklet.training.encoders.text_pairs import Pool, TextPairs, tokenise
 from ranklet.training.errors import TrainingError
 from ranklet.training.indexing.wordpieces import padding_token
 from ranklet.training.pretrained.backbone import Backbone, load_backbone
@@ -29,8 +31,6 @@ from ranklet.training.rankers.dense import training as dense_training
 from ranklet.training.rankers.dense.network import DenseNetwork, pool
 from ranklet.training.rankers.dense.options import Options
 from ranklet.training.rankers.dense.training import in_batch_loss
-from ranklet.training.sampling.encoder_texts import encoder_inputs
-from ranklet.training.sampling.text_pairs import Pool, TextPairs, tokenise
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer

@@ -19,6 +19,7 @@ from ranklet.runtime.rankers.epic import EPICSettings
 from ranklet.training.checkpoint import Checkpoint, read_checkpoint
 from ranklet.training.data.collection import Collection
 from ranklet.training.data.splits import read_split
+from ranklet.training.encoders.text_pairs import tokenise
 from ranklet.training.errors import TrainingError
 from ranklet.training.indexing.wordpieces import special_tokens
 from ranklet.training.learning.device import seeded
@@ -28,7 +29,6 @@ from ranklet.training.rankers.epic import training as epic
 from ranklet.training.rankers.epic.expansion import expansion_start
 from ranklet.training.rankers.epic.network import EPIC, DocumentEncoder, EPICHead, QueryEncoder
 from ranklet.training.rankers.epic.options import Options
-from ranklet.training.sampling.text_pairs import tokenise
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer

@@ -10,9 +10,9 @@ import torch
 from ranklet.commands import main
 from ranklet.commands.train import FELL_SHORT
 from ranklet.runtime.errors import InputError
-from ranklet.runtime.lexical.forward import Gathered
 from ranklet.runtime.lexical.model1 import log_odds, translation_likelihoods
 from ranklet.runtime.rankers.bm25 import BM25Settings
+from ranklet.runtime.storage.forward import Gathered
 from ranklet.training.checkpoint import Checkpoint, read_checkpoint
 from ranklet.training.data.collection import Collection
 from ranklet.training.data.splits import read_split

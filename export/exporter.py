@@ -1,0 +1,53 @@
+"""What an export must know of a kind, whose module in export/rankers has one `EXPORTER`."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+from ranklet.export.errors import ExportError
+from ranklet.export.options import ExportOptions
+from ranklet.export.writer import BundleWriter
+from ranklet.runtime.bundles.files import BundleFiles
+from ranklet.runtime.bundles.manifest import RankerEntry
+from ranklet.runtime.kinds import KINDS
+from ranklet.training.checkpoint import Checkpoint
+from ranklet.training.indexing.analysed import AnalysedCollection
+
+
+@dataclass(frozen=True)
+class Exporter:
+    """How a kind is exported and indexed; the module of a kind has one, `EXPORTER`.
+
+    Attributes:
+        export: writes what depends on no collection, under a ranker's name.
+        index: writes what depends on the collection, and copies the rest of a bundle's ranker.
+        known_words: returns words that the vocabulary of a collection must have for a ranker.
+        indexed: the files that `index` writes, in the ranker's folder; a folder ends with a slash.
+        learned: returns a digest of what was exported and is in one of these files, too.
+        settings: names of the kind's settings that an export may change.
+        prunes: whether `ExportOptions.prune` has a meaning for the kind.
+        parts: for a kind whose rows of documents are used again when bundles are joined, the
+            settings under which part of a collection is indexed only for that; None for others.
+    """
+
+    export: Callable[[Checkpoint, str, BundleWriter, ExportOptions], RankerEntry]
+    index: Callable[[BundleFiles, str, AnalysedCollection, BundleWriter], RankerEntry]
+    known_words: Callable[[BundleFiles, str], tuple[str, ...]] = lambda *_: ()
+    indexed: tuple[str, ...] = ()
+    learned: Callable[[BundleFiles, str], str] = lambda *_: ""
+    settings: tuple[str, ...] = ()
+    prunes: bool = False
+    parts: Mapping[str, Any] | None = None
+
+
+def exporter(kind: str) -> Exporter:
+    """Return the exporter of a kind, imported when it is first needed.
+
+    Raises:
+        ExportError: there is no such kind.
+    """
+    if kind not in KINDS:
+        raise ExportError(f"unknown ranker kind {kind!r}; known are {', '.join(KINDS)}")
+    own: Exporter = import_module(f"ranklet.export.rankers.{kind}").EXPORTER
+    return own

@@ -1,0 +1,169 @@
+"""Read the documents of a bundle (ids, titles, texts and tokens) from disk on demand."""
+
+from bisect import bisect_left
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ranklet.runtime.errors import BundleError, InputError, UnknownDocumentError, damaged
+from ranklet.runtime.storage.block_array import fetch_rows, fetch_whole
+from ranklet.runtime.storage.forward import Forward, Gathered
+from ranklet.runtime.storage.strings import Strings
+from ranklet.runtime.text.analysis import Vocabulary
+from ranklet.runtime.text.ranked import ranked_text
+
+
+class Documents:
+    """The collection of one bundle; immutable and shared by all threads.
+
+    Args:
+        ids: the caller's document ids. The passages of a document have the same id, and their
+            numbers follow each other.
+        by_id: document numbers in the order of their ids' UTF-8 bytes, (documents,) uint32.
+        titles: may be empty strings.
+        texts: without the titles.
+        forwards: tokens by field, ``words`` or ``wordpieces``; lemmas follow from the words.
+        vocabulary: maps words to lemmas.
+        titled: whether titles are ranked and not only shown.
+        first: number of the first passage of the same document, (documents,) uint32; None if every
+            document is whole.
+    """
+
+    def __init__(
+        self,
+        ids: Strings,
+        by_id: NDArray[np.uint32],
+        titles: Strings,
+        texts: Strings,
+        forwards: Mapping[str, Forward],
+        vocabulary: Vocabulary,
+        *,
+        titled: bool = True,
+        first: NDArray[np.uint32] | None = None,
+    ) -> None:
+        self.ids, self.titles, self.texts, self.titled = ids, titles, texts, titled
+        self.by_id, self._forwards, self.vocabulary = by_id, forwards, vocabulary
+        self.first = first
+
+    def __len__(self) -> int:
+        """Return the number of documents, where each passage counts as one."""
+        return len(self.ids)
+
+    @property
+    def whole(self) -> int:
+        """How many documents there are, where the passages of a document count as one."""
+        if self.first is None:
+            return len(self)
+        return int(np.count_nonzero(self.first == np.arange(len(self))))
+
+    def number(self, document_id: str) -> int:
+        """Return the number of a document id, or of the document's first passage.
+
+        Raises:
+            InputError: the id is not a string.
+            UnknownDocumentError: the id is not in the collection.
+        """
+        if not isinstance(document_id, str):
+            raise InputError(f"a document id must be a string, not {document_id!r:.60}")
+        # Not "replace", because a lone surrogate must not match the "?" that would replace it.
+        wanted = document_id.encode("utf-8", "surrogatepass")
+        # A bisection by blocks would wait for the network at each step.
+        fetch_whole(self.by_id, *self.ids.packed)
+        try:
+            place = bisect_left(self.by_id, wanted, key=lambda number: self.ids.raw(int(number)))
+            if place < len(self.by_id) and self.ids.raw(int(self.by_id[place])) == wanted:
+                number = int(self.by_id[place])
+                return number if self.first is None else int(self.first[number])
+        except IndexError as error:
+            raise damaged("by_id has a document past the last") from error
+        first = f"the first is {self.ids[0]!r}" if len(self) else "so there is none"
+        raise UnknownDocumentError(
+            f"unknown document id {document_id[:80]!r}: the bundle has {self.whole:,} documents, "
+            f"{first}"
+        )
+
+    def lacking(self, ids: Iterable[str]) -> set[str]:
+        """Return those of some ids that no document has."""
+        missing = set()
+        for each in ids:
+            try:
+                self.number(each)
+            except UnknownDocumentError:
+                missing.add(each)
+        return missing
+
+    def passage(self, number: int) -> int | None:
+        """Return which passage of its document this is, from 1; None if documents are whole."""
+        return None if self.first is None else number - int(self.first[number]) + 1
+
+    def passages(self, number: int) -> NDArray[np.uint32]:
+        """Return the numbers of all passages of the document whose first passage is `number`."""
+        if self.first is None:
+            return np.array([number], np.uint32)
+        begin, end = np.searchsorted(self.first, [number, number + 1]).tolist()
+        return np.arange(begin, end, dtype=np.uint32)
+
+    def stored(
+        self, *, shown: bool = True, tokens: bool = False
+    ) -> list[tuple[NDArray[Any], NDArray[Any]]]:
+        """Return the offsets and the content of ids, of titles and texts, and of tokens.
+
+        Args:
+            shown: whether titles and texts are among them.
+            tokens: whether the tokens in all fields are.
+        """
+        strings = [self.ids, *((self.titles, self.texts) if shown else ())]
+        every: list[tuple[NDArray[Any], NDArray[Any]]] = [each.packed for each in strings]
+        if tokens:
+            every += [(each.offsets, each.tokens) for each in self._forwards.values()]
+        return every
+
+    def record(self, number: int) -> tuple[str, str, str]:
+        """Return a document's id, title and text.
+
+        Raises:
+            BundleError: there is no such number.
+        """
+        if number >= len(self):
+            raise damaged(f"document {number} is not in the bundle")
+        return self.ids[number], self.titles[number], self.texts[number]
+
+    def ranked_texts(self, numbers: Iterable[int]) -> list[str]:
+        """Return the ranked texts of some documents, which may include titles."""
+        wanted = list(numbers)
+        fetch_rows(wanted, ragged=self.stored()[1:])
+        return [ranked_text(self.titles[n], self.texts[n], self.titled) for n in wanted]
+
+    def samples(self, count: int, among: Sequence[int] | None = None) -> list[str]:
+        """Return the titles of evenly spaced documents, or the beginnings of untitled texts.
+
+        Args:
+            count: at most so many.
+            among: the numbers of the documents to choose from; None chooses from all.
+        """
+        among = range(len(self)) if among is None else among
+        chosen = among[:: max(1, len(among) // max(1, count))][:count]
+        fetch_rows(chosen, ragged=self.stored()[1:])
+        return [self.titles[number] or self.texts[number][:60] for number in chosen]
+
+    def tokens(self, field: str, numbers: NDArray[np.uint32]) -> Gathered:
+        """Return the tokens of some documents in a field."""
+        if field != "lemmas":
+            return self.forward(field).gather(numbers)
+        gathered = self.forward("words").gather(numbers)
+        return gathered._replace(tokens=self.vocabulary.lemma_of[gathered.tokens])
+
+    def forward(self, stored_field: str) -> Forward:
+        """Return the forward store of a field, with the tokens of all documents.
+
+        Raises:
+            BundleError: the bundle does not store that field.
+        """
+        if stored_field not in self._forwards:
+            raise BundleError(
+                f"the bundle does not have the {stored_field} of its documents, which a ranker "
+                "needs; index the collection again"
+            )
+        return self._forwards[stored_field]

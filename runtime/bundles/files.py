@@ -1,0 +1,375 @@
+"""Open and check a bundle, whose files are mapped and read on demand."""
+
+import hashlib
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from threading import RLock
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from ranklet.runtime.bundles.documents import Documents
+from ranklet.runtime.bundles.manifest import MANIFEST, MAX_MANIFEST_BYTES, Manifest
+from ranklet.runtime.call.protocol import Ranker
+from ranklet.runtime.errors import BundleError, UnknownRankerError
+from ranklet.runtime.explanation import RANKER_FIELD
+from ranklet.runtime.kinds import ranker_module
+from ranklet.runtime.storage.address import Address, is_address
+from ranklet.runtime.storage.archive import Archive, open_archive
+from ranklet.runtime.storage.arrays import map_array
+from ranklet.runtime.storage.block_array import SMALL, AbsentFile, fetch_files, is_absent
+from ranklet.runtime.storage.forward import Forward
+from ranklet.runtime.storage.strings import SortedStrings, Strings
+from ranklet.runtime.text.analysis import FIELDS, STOPPED, Analysis, Analyzer, Vocabulary
+from ranklet.runtime.text.tokenizing import open_tokenizer
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+
+    from ranklet.runtime.objects.block_store import BlockStore
+    from ranklet.runtime.objects.remote_zip import RemoteZip
+
+Check = Literal["fast", "full"]
+PASSAGES = "documents/passages.npy"  # if documents are split; see `Documents.first`
+POINTER = b"version https://git-lfs"  # how a file begins that git-lfs has not fetched
+CUT = "cut.npy"  # in a ranker's folder, the numbers of the documents that its model truncated
+TOKENIZER = "text/tokenizer.json"
+S = TypeVar("S", bound=Strings)
+T = TypeVar("T")
+
+
+class BundleFiles:
+    """A bundle on disk; immutable and shared by all threads.
+
+    Args:
+        path: a folder or an uncompressed .zip; or the address of a .zip on object storage.
+        check: ``fast`` compares every file's size with the manifest now, and every array's type and
+            shape with the format on first use. ``full`` also compares every file's sha256 (1 to 2
+            GB per second).
+        device: where models run, ``cpu``, ``cuda`` or ``auto``.
+        strict: raise instead of warning if CUDA is requested but not available.
+        cache: the folder for blocks of an address; None for the default.
+        keep: whether sessions of models are kept that otherwise end with those who opened them.
+
+    Raises:
+        BundleError: the bundle is missing, damaged, hostile or of another version.
+        RemoteError: the address cannot be read.
+    """
+
+    def __init__(
+        self,
+        path: str | Path,
+        check: Check = "fast",
+        *,
+        device: str = "auto",
+        strict: bool = False,
+        cache: str | Path | None = None,
+        keep: bool = False,
+    ) -> None:
+        self.path: Path | Address = Address(path) if is_address(path) else Path(path)
+        self.device, self.strict, self.cache = device, strict, cache
+        self._kept: dict[Hashable, Any] | None = {} if keep else None
+        self._archive = self._opened_archive()
+        self._rankers: dict[str, Ranker] = {}
+        self._analyzer: Analyzer | None = None
+        self._documents: Documents | None = None
+        self._lock = RLock()  # re-entrant, because opening a ranker opens the vocabulary
+        # A folder may be replaced while its files are opened, and then files of two bundles of the
+        # same size would be mixed.
+        while True:
+            text = self._read_manifest()
+            self.manifest = Manifest.from_json(text)
+            self._files: dict[str, memoryview | AbsentFile] = {}
+            self._compared: set[str] = set()
+            try:
+                self._check_files(check)
+            except BundleError:
+                if self._archive.read(MANIFEST)[:] == text:
+                    raise
+            if self._archive.read(MANIFEST)[:] == text:
+                return
+
+    def _opened_archive(self) -> "Archive | RemoteZip":
+        if not isinstance(self.path, Address):
+            return open_archive(self.path)
+        from ranklet.runtime.objects.remote_zip import RemoteZip  # saves 30 ms of a cold start
+
+        return RemoteZip(self.path, self.cache)
+
+    @property
+    def is_remote(self) -> bool:
+        """Whether the bundle is on object storage, so that reading it waits for the network."""
+        return isinstance(self.path, Address)
+
+    def is_current(self, *, look: bool = True) -> bool:
+        """Return whether the object at an address is the one that was opened.
+
+        Args:
+            look: whether its server is called; otherwise queries must have noticed the change.
+
+        Raises:
+            RemoteError: that cannot be found out.
+        """
+        return self.store is None or self.store.is_current(look=look)
+
+    @property
+    def store(self) -> "BlockStore | None":
+        """The blocks of the object at an address; None for a bundle on disk."""
+        return getattr(self._archive, "store", None)
+
+    def _read_manifest(self) -> bytes:
+        if MANIFEST not in self._archive.names():
+            raise BundleError(
+                f"{str(self.path)!r} has no {MANIFEST}, so it is not a bundle; `ranklet index` and "
+                "`ranklet export` write one"
+            )
+        text = self._archive.read(MANIFEST)
+        if len(text) > MAX_MANIFEST_BYTES:
+            raise BundleError(f"{MANIFEST} has {len(text)} bytes; at most {MAX_MANIFEST_BYTES}")
+        return bytes(text[:])
+
+    def _check_files(self, check: Check) -> None:
+        listed, present = set(self.manifest.files), self._archive.names() - {MANIFEST}
+        if missing := sorted(listed - present):
+            raise BundleError(f"{missing[0]!r} is listed in {MANIFEST} and missing from the bundle")
+        if extra := sorted(present - listed):
+            raise BundleError(f"{extra[0]!r} is in the bundle and not listed in {MANIFEST}")
+        contents = {name: self._archive.read(name) for name in self.manifest.files}
+        if check == "full":
+            fetch_files([each for each in contents.values() if isinstance(each, AbsentFile)])
+        for name, entry in self.manifest.files.items():
+            data = contents[name]
+            if len(data) != entry.bytes:
+                if not isinstance(data, AbsentFile) and bytes(data[: len(POINTER)]) == POINTER:
+                    raise BundleError(
+                        f"{name} is a pointer of git-lfs and not the file itself; run `git lfs "
+                        "pull` in the folder of the bundle"
+                    )
+                raise BundleError(f"{name} has {len(data)} bytes, {MANIFEST} says {entry.bytes}")
+            self._files[name] = data
+        if check == "full":
+            self.compare(self.manifest.files)
+
+    def compare(self, names: Iterable[str]) -> None:
+        """Compare the sha256 of some files, each once.
+
+        Raises:
+            BundleError: one differs.
+        """
+        for name in names:
+            if name in self._compared:
+                continue
+            data, sha256 = self._listed(name), self.manifest.files[name].sha256
+            if isinstance(data, AbsentFile):
+                data.whole(sha256, compare=True)
+            elif hashlib.sha256(data[:]).hexdigest() != sha256:
+                raise BundleError(f"{name} was changed after export, because its sha256 differs")
+            self._compared.add(name)
+
+    def has(self, name: str) -> bool:
+        """Return whether the bundle has a file of that name."""
+        return name in self._files
+
+    def file(self, name: str) -> memoryview:
+        """Return the mapped content of a file; from object storage it is fetched whole."""
+        data = self._listed(name)
+        if isinstance(data, AbsentFile):
+            return data.whole(self.manifest.files[name].sha256)
+        return data
+
+    def _listed(self, name: str) -> memoryview | AbsentFile:
+        if name not in self._files:
+            raise BundleError(f"the bundle has no {name!r}, which a ranker needs; export it again")
+        return self._files[name]
+
+    def array(
+        self,
+        name: str,
+        dtype: DTypeLike,
+        shape: tuple[int | None, ...],
+        *others: DTypeLike,
+        whole: bool = False,
+    ) -> NDArray[Any]:
+        """Return a mapped array of this shape and of one of the types; see `map_array`.
+
+        From object storage, an array of more than `SMALL` bytes is a `BlockArray`, unless it is
+        wanted `whole`.
+        """
+        data = self._listed(name)
+        if whole or len(data) <= SMALL:
+            data = self.file(name)
+        return map_array(data, name, (dtype, *others), shape)
+
+    def fetch(self, names: Iterable[str]) -> None:
+        """Fetch some files of object storage at once."""
+        absent = [each for name in names if isinstance(each := self._listed(name), AbsentFile)]
+        fetch_files(absent)
+
+    def offsets(
+        self, name: str, rows: int | None = None, *, whole: bool = False
+    ) -> NDArray[np.int64]:
+        """Return a mapped array of row offsets that begin with 0 and never decrease.
+
+        Those of a `BlockArray` are compared when they are read; see `BlockArray.places`.
+
+        Returns:
+            (rows + 1,) int64.
+
+        Raises:
+            BundleError: it is not such an array.
+        """
+        shape = (None if rows is None else rows + 1,)
+        offsets = self.array(name, np.int64, shape, whole=whole)
+        # Compared, not subtracted, because a difference of int64 can wrap around and look positive.
+        if (
+            not len(offsets)
+            or offsets[0] != 0
+            or (offsets[-1] < 0 if is_absent(offsets) else (offsets[1:] < offsets[:-1]).any())
+        ):
+            raise BundleError(f"{name} is damaged; it must begin with 0 and never decrease")
+        return offsets
+
+    def strings(
+        self, name: str, kind: type[S], count: int | None = None, *, whole: bool = False
+    ) -> S:
+        """Return the strings of ``NAME.npy`` (UTF-8) and ``NAME.offsets.npy``."""
+        offsets = self.offsets(f"{name}.offsets.npy", count, whole=whole)
+        shape = (int(offsets[-1]),)
+        return kind(self.array(f"{name}.npy", np.uint8, shape, whole=whole), offsets)
+
+    def settings(self, name: str) -> Any:
+        """Return the settings of a ranker, an instance of its kind's `Settings`."""
+        return self.manifest.rankers[name].read_settings(name)
+
+    # One lock for everything that is opened on demand. Before Python 3.12 every cached_property has
+    # its own lock, and two threads could take it and this lock in opposite order and deadlock.
+
+    @property
+    def analyzer(self) -> Analyzer:
+        """The text analysis of the indexed collection.
+
+        Its methods raise BundleError if no collection has been indexed yet or the vocabulary is
+        damaged.
+        """
+        with self._lock:
+            if self._analyzer is None:
+                self._analyzer = Analyzer(self._open_vocabulary, self.tokenizer)
+            return self._analyzer
+
+    def _open_vocabulary(self) -> Vocabulary:
+        self.need_collection()
+        # Whole, because a bisection by blocks would wait for the network at each step.
+        forms = self.strings("text/forms", SortedStrings, whole=True)
+        lemma_of = self.array("text/lemma_of.npy", np.int32, (len(forms),), whole=True)
+        # It is used for every text, so it is checked now (0.1 ms per million forms).
+        if not len(forms) or lemma_of.min() < STOPPED or lemma_of.max() >= len(forms):
+            raise BundleError("text/lemma_of.npy is damaged; an id lies past the vocabulary")
+        return Vocabulary(forms, lemma_of, self.manifest.languages)
+
+    def tokenizer(self, name: str = TOKENIZER) -> "Tokenizer":
+        """Read the tokenizer of the field wordpieces, or a ranker's own.
+
+        Raises:
+            BundleError: the bundle does not have it, or it cannot be read.
+        """
+        return open_tokenizer(bytes(self.file(name)), name)
+
+    @property
+    def documents(self) -> Documents | None:
+        """The collection, or None if none has been indexed yet."""
+        if not self.manifest.documents:
+            return None
+        with self._lock:
+            if self._documents is None:
+                self._documents = self._open_documents(self.manifest.documents)
+            return self._documents
+
+    def _open_documents(self, count: int) -> Documents:
+        forwards = {
+            field: self._forward(field)
+            for field in ("words", "wordpieces")
+            if f"documents/{field}.npy" in self._files
+        }
+        return Documents(
+            self.strings("documents/ids", Strings, count),
+            self.array("documents/by_id.npy", np.uint32, (count,)),
+            self.strings("documents/titles", Strings, count),
+            self.strings("documents/texts", Strings, count),
+            forwards,
+            self.analyzer.vocabulary,
+            titled=self.manifest.titles,
+            first=self._first_passages(count),
+        )
+
+    def _first_passages(self, count: int) -> NDArray[np.uint32] | None:
+        if not self.has(PASSAGES):
+            return None
+        first: NDArray[np.uint32] = self.array(PASSAGES, np.uint32, (count,), whole=True)
+        # Passes over it are cheap, and searches rely on its order.
+        if first[0] != 0 or (first[1:] < first[:-1]).any() or (first > np.arange(count)).any():
+            raise BundleError(f"{PASSAGES} is damaged; numbers must not decrease")
+        if (first[first] != first).any():
+            raise BundleError(f"{PASSAGES} is damaged; a document begins inside another one")
+        return first
+
+    def _forward(self, field: str) -> Forward:
+        offsets = self.offsets(f"documents/{field}.offsets.npy", self.manifest.documents)
+        shape = (int(offsets[-1]),)
+        return Forward(offsets, self.array(f"documents/{field}.npy", np.int32, shape, np.uint16))
+
+    def need_collection(self) -> None:
+        """Raise BundleError if no collection has been indexed yet."""
+        if not self.manifest.documents:
+            raise BundleError(
+                f"the bundle {str(self.path)!r} has no collection, but its rankers need the "
+                "statistics of one; run `ranklet index` on it"
+            )
+
+    def need_documents(self) -> Documents:
+        """Return the collection, or raise BundleError if there is none."""
+        if self.documents is None:
+            raise BundleError("this needs a bundle with a collection; run `ranklet index`")
+        return self.documents
+
+    def ranker(self, name: str) -> Ranker:
+        """Return a ranker by name, opened on first use.
+
+        Raises:
+            UnknownRankerError: the bundle has no ranker of that name.
+        """
+        if name not in self.manifest.rankers:
+            known = ", ".join(self.manifest.rankers) or "none"
+            raise UnknownRankerError(f"unknown ranker {name!r}; the bundle has {known}")
+        with self._lock:
+            if name not in self._rankers:
+                kind = self.manifest.rankers[name].kind
+                self._rankers[name] = ranker_module(kind).RANKER.open(self, name)
+            return self._rankers[name]
+
+    def analysis(self, field: str) -> Analysis:
+        """Return an analysis for a field of an explanation."""
+        if field in FIELDS:
+            return self.analyzer.begin()
+        return (self.ranker(field.removeprefix(RANKER_FIELD)).analyzer or self.analyzer).begin()
+
+    def kept(self, key: Hashable, make: Callable[[], T]) -> T:
+        """Return what was made for a key before, if the bundle keeps it, or else make it."""
+        if self._kept is None:
+            return make()
+        with self._lock:
+            if key not in self._kept:
+                self._kept[key] = make()
+            made: T = self._kept[key]
+            return made
+
+    @contextmanager
+    def damage_reported(self) -> Iterator[Self]:
+        """Raise BundleError if damage of the bundle leads to an IndexError while ranking."""
+        try:
+            yield self
+        except IndexError as error:  # an id in the bundle lies past the end of an array
+            raise BundleError(
+                f"the bundle {str(self.path)!r} is damaged ({error}); run `ranklet verify` on it"
+            ) from error

@@ -1,0 +1,84 @@
+"""The query of one call, analysed and encoded once for all rankers."""
+
+from collections.abc import Callable, Mapping, Sequence
+from threading import Lock
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ranklet.runtime.call.mask import Mask
+from ranklet.runtime.text.analysis import Analysis
+
+T = TypeVar("T")
+
+
+class Phrases(Protocol):
+    """The phrases of a query, which are looked up in the texts of documents."""
+
+    def fitting(self, numbers: NDArray[np.integer]) -> NDArray[np.bool_]:
+        """Return which of some documents have the phrases; fewer values if time runs out."""
+        ...
+
+
+class QueryContext:
+    """The query of one call, with what has been computed of it so far.
+
+    Args:
+        text: what the user asks.
+        analysis: the analysis of this call, shared with the caller's own documents.
+        added: ids of further words, which no model reads, (words,) int32.
+        allowed: the documents that the query allows; None for all.
+        corrections: by unknown word, the word that replaces it.
+        phrases: finds out which of the allowed documents have the phrases of the query; None if all
+            of them do.
+        left_out: descriptions of what of the query there was no time to look up.
+    """
+
+    def __init__(
+        self,
+        text: str,
+        analysis: Analysis,
+        added: NDArray[np.int32] | None = None,
+        allowed: Mask | None = None,
+        corrections: Mapping[str, str] | None = None,
+        phrases: Phrases | None = None,
+        left_out: Sequence[str] = (),
+    ) -> None:
+        self.text, self.analysis, self.allowed = text, analysis, allowed
+        self._added, self.corrections = added, dict(corrections or {})
+        self.phrases, self.left_out = phrases, tuple(left_out)
+        self._fields: dict[str, NDArray[np.int32]] = {}
+        self._values: dict[int, Any] = {}
+        self._locks: dict[int, Lock] = {}
+
+    def tokens(self, field: str) -> NDArray[np.int32]:
+        """Return the query's token ids in a field, in order with repetitions, (tokens,) int32."""
+        if field not in self._fields:
+            tokens = self.analysis.asked(self.text, field)
+            if self._added is not None and field != "wordpieces":
+                added = np.setdiff1d(self.analysis.in_field(self._added, field), tokens)
+                tokens = np.concatenate([tokens, added])
+            self._fields[field] = tokens
+        return self._fields[field]
+
+    def ignored(self, *, alike: bool = False) -> tuple[str, ...]:
+        """Return the stop words of the text, as typed, if a ranker has read its words or lemmas.
+
+        Args:
+            alike: see `Analysis.stopped`.
+        """
+        if not self._fields.keys() - {"wordpieces"}:
+            return ()
+        return tuple(dict.fromkeys(self.analysis.stopped(self.text, alike=alike)))
+
+    def once(self, key: int, make: Callable[[], T]) -> T:
+        """Return the result of `make`, which is called only once per query and key.
+
+        If another thread is calling it, wait for that thread.
+        """
+        with self._locks.setdefault(key, Lock()):
+            if key not in self._values:
+                self._values[key] = make()
+        value: T = self._values[key]
+        return value

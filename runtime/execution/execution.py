@@ -1,0 +1,386 @@
+"""Run a pipeline stage by stage on candidates with one score column per ranker or fusion."""
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from time import perf_counter
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ranklet.runtime.bundles.documents import Documents
+from ranklet.runtime.call.candidates import Candidates, StoredCandidates, TextCandidates, numbers_of
+from ranklet.runtime.call.deadline import Deadline
+from ranklet.runtime.call.mask import Mask, both
+from ranklet.runtime.call.protocol import Ranker, Retriever
+from ranklet.runtime.call.query import QueryContext
+from ranklet.runtime.call.topk import top_k
+from ranklet.runtime.errors import BundleError, InputError, damaged
+from ranklet.runtime.execution import fusion
+from ranklet.runtime.execution.joined_pieces import join_pieces
+from ranklet.runtime.execution.prefetch import encode_ahead
+from ranklet.runtime.execution.reasons import (
+    explain_alternate,
+    explain_linear,
+    explain_reciprocal_ranks,
+)
+from ranklet.runtime.explanation import Explanation
+from ranklet.runtime.hits import Timing
+from ranklet.runtime.pipeline import Fuse, Keep, Pipeline, Rescore, Retrieve
+
+QUERY = -1  # the query's place among the texts of a call
+
+
+class Execution:
+    """The execution of one pipeline for one query.
+
+    If time runs out, a ranker's stage is skipped or scores only the best candidates so far. A
+    fusion adds up the available scores, and a candidate without a score gets the lowest of them. So
+    the order is the one of the finished work. The first stage and keep stages are always done.
+
+    Args:
+        pipeline: the stages.
+        ranker: returns an opened ranker by name.
+        documents: the collection.
+        query: the query.
+        given: the caller's own texts, all of which the retrieve stages then score.
+        known: by ranker, the scores of such texts that retrieve stages do not compute, with NaN for
+            texts that the ranker did not retrieve, (texts,) float32.
+        deadline: when to stop.
+        allowed: whether each document of the collection may be retrieved, (documents,) bool;
+            passages where documents are split. None allows all.
+
+    Attributes:
+        cut: whether a list ended because it was full, so that longer lists may have more documents.
+        left_out: descriptions of the stages that were not done, or not for all candidates.
+
+    Raises:
+        InputError: there are both the caller's own texts and a mask.
+    """
+
+    def __init__(
+        self,
+        pipeline: Pipeline,
+        ranker: Callable[[str], Ranker],
+        documents: Documents | None,
+        query: QueryContext,
+        given: Candidates | None = None,
+        deadline: Deadline | None = None,
+        allowed: Mask | None = None,
+        known: Mapping[str, NDArray[np.float32]] | None = None,
+    ) -> None:
+        if given is not None and allowed is not None:
+            raise InputError(
+                "a mask says which documents of the collection may be retrieved, but the "
+                "candidates are given; pass only those that are allowed"
+            )
+        self._pipeline, self._ranker, self._query = pipeline, ranker, query
+        self._documents, self._given, self._known = documents, given, known or {}
+        self._allowed = both(allowed, query.allowed)
+        self.deadline = Deadline() if deadline is None else deadline
+        self._fusions: dict[str, Fuse] = {}
+        self._columns: dict[str, NDArray[np.float32]] = {}
+        # By ranker, the documents whose score in its column was retrieved; `score` gave the others.
+        self._retrieved: dict[str, NDArray[np.uint32]] = {}
+        # Rankers, and the places of texts that their models truncated; each text counts once.
+        self._truncated: set[tuple[str, int]] = set()
+        # By rank fusion, the ranks of its inputs at that time, (inputs, candidates) float64, and
+        # the documents that were retrieved, because a ranker may rescore them afterwards.
+        self._ranks: dict[str, NDArray[np.float64]] = {}
+        # By linear fusion, the scaling of each input, because a cut leaves other candidates.
+        self._scalings: dict[str, list[fusion.Scaling]] = {}
+        self._retrieved_before: dict[str, dict[str, NDArray[np.uint32]]] = {}
+        # The score of candidates that there was no time to score, by ranker.
+        self._floors: dict[str, float] = {}
+        self._ordered_by = pipeline.rankers()[0]
+        # Ranks before an unfinished stage, which order the candidates that it did not score,
+        # (candidates,).
+        self._places: NDArray[np.intp] | None = None
+        self.candidates: Candidates = (
+            self._stored(np.empty(0, np.uint32)) if given is None else given
+        )
+        self.timings: list[Timing] = []
+        self.left_out: list[str] = list(query.left_out)
+        self.cut = False
+
+    def run(self) -> None:
+        """Run every stage that there is time for."""
+        if not self.deadline.limited:  # with a budget, later rankers may not be needed
+            encode_ahead(map(self._ranker, self._pipeline.rankers()[1:]), self._query)
+        for number, stage in enumerate(self._pipeline.stages):
+            begin = perf_counter()
+            if isinstance(stage, Keep):
+                self.cut |= len(self.candidates) > stage.k
+                self._select(self._best(stage.k))
+            elif isinstance(stage, Fuse):
+                self._fuse(stage)
+            elif number and self.deadline.passed:
+                self.left_out.append(str(stage))
+                continue
+            elif isinstance(stage, Retrieve) and self._given is None:
+                self._retrieve(stage)
+            elif isinstance(stage, Retrieve) and stage.ranker in self._known:
+                self._columns[stage.ranker] = self._known[stage.ranker]
+                self._ordered_by = stage.ranker
+            else:
+                self._rescore(stage, self.deadline if number else Deadline())
+            self.timings.append(Timing(str(stage), (perf_counter() - begin) * 1e3))
+
+    @property
+    def budget_spent(self) -> bool:
+        """Whether time ran out, or was so short that something was left out."""
+        return bool(self.left_out) or self.deadline.passed
+
+    @property
+    def documents(self) -> int:
+        """The number of documents among the candidates; passages of one count once."""
+        return len(self._best_of_each(len(self.candidates)))
+
+    def top(self, k: int) -> tuple[NDArray[np.intp], NDArray[np.float32]]:
+        """Return the positions of the k best candidates and their scores, best first.
+
+        Of a document that is split, only the best passage counts.
+        """
+        best = self._best_of_each(k)
+        return best, self.final()[best]
+
+    def order(self) -> NDArray[np.intp]:
+        """Return the positions of all candidates, best first, (candidates,)."""
+        return self._best(len(self.candidates))
+
+    def keep(self, positions: NDArray[np.intp]) -> None:
+        """Drop all candidates but those at some positions."""
+        self._select(np.sort(positions))
+
+    def final(self) -> NDArray[np.float32]:
+        """Return the final score of every candidate, in their order, (candidates,) float32."""
+        return self._filled(self._ordered_by)
+
+    def scaled(self, scaling: str = fusion.FIXED) -> dict[str, NDArray[np.float32]]:
+        """Return the scaled scores by ranker, the features that a linear fusion weights."""
+        complete = {name: self._complete(name) for name in self._columns}
+        return {
+            name: self._scaling(name, scaling).apply(column).astype(np.float32)
+            for name, column in complete.items()
+        }
+
+    def providers(self) -> dict[str, str]:
+        """Return where each ranker's model ran, for the rankers that have a model."""
+        providers = {
+            name: self._ranker(name).provider for name in self._columns if name not in self._fusions
+        }
+        return {name: provider for name, provider in providers.items() if provider}
+
+    def truncated(self) -> dict[str, int]:
+        """Return by ranker how many texts its model truncated, if there are any."""
+        return dict(Counter(ranker for ranker, _ in self._truncated))
+
+    def explain(self, position: int) -> Explanation:
+        """Explain the final score of the candidate at a position."""
+        explanation = self._explain(self._ordered_by, position)
+        if self.left_out:
+            label = f"{explanation.label} (no time for: {'; '.join(self.left_out)})"
+            explanation = replace(explanation, label=label)
+        return explanation
+
+    def _stored(self, numbers: NDArray[np.uint32]) -> Candidates:
+        if self._documents is None:
+            raise BundleError(
+                "this bundle has no collection; pass documents=[…], or add a collection with "
+                "`ranklet index`"
+            )
+        return StoredCandidates(self._documents, numbers)
+
+    def _retrieve(self, stage: Retrieve) -> None:
+        name, ranker = stage.ranker, self._ranker(stage.ranker)
+        if not isinstance(ranker, Retriever):
+            raise InputError(
+                f"the ranker {name!r} rescores candidates and cannot retrieve; begin the pipeline "
+                "with a ranker that can, such as BM25"
+            )
+        with np.errstate(all="ignore"):  # the ranker reports damaged numbers
+            numbers, scores, query_truncated = ranker.retrieve(self._query, stage.k, self._allowed)
+        self.cut |= len(numbers) >= stage.k
+        self._merge(name, numbers, scores)
+        self._retrieved[name], self._ordered_by = numbers, name
+        if query_truncated:
+            self._truncated.add((name, QUERY))
+
+    def _rescore(self, stage: Retrieve | Rescore, deadline: Deadline) -> None:
+        name, count = stage.ranker, len(self.candidates)
+        column, order = self._scored(name, np.full(count, np.nan, np.float32), deadline)
+        missing = int(np.isnan(column).sum())
+        if missing:
+            self.left_out.append(f"{stage}: {missing:,} of {count:,} candidates")
+            if missing == count:  # opening the ranker took all the time
+                return
+            self._places = np.empty(count, np.intp)
+            self._places[order] = np.arange(count)
+        self._columns[name] = column
+        self._retrieved.pop(name, None)
+        self._filled(name)  # fixes the fill-in score now, so that no later fusion scores the rest
+        self._ordered_by = name
+
+    def _merge(self, ranker: str, numbers: NDArray[np.uint32], scores: NDArray[np.float32]) -> None:
+        """Add a retrieved list; its new documents become candidates with NaN in other columns."""
+        known = self.candidates.stored
+        if known is None or not self._columns:  # the first list
+            self.candidates = self._stored(numbers)
+            self._columns[ranker] = scores
+            return
+        new = numbers[~np.isin(numbers, known)]
+        merged = np.append(known, new)
+        for name, column in self._columns.items():
+            self._columns[name] = np.append(column, np.full(len(new), np.nan, np.float32))
+        order = np.argsort(merged)
+        own_column = np.full(len(merged), np.nan, np.float32)
+        own_column[order[np.searchsorted(merged, numbers, sorter=order)]] = scores
+        self.candidates, self._columns[ranker] = self._stored(merged), own_column
+
+    def _scores(self, ranker: str, candidates: Candidates) -> NDArray[np.float32]:
+        with np.errstate(all="ignore"):  # damaged numbers are reported below
+            scores = self._ranker(ranker).score(self._query, candidates)
+        if scores.query_truncated:
+            self._truncated.add((ranker, QUERY))
+        if isinstance(candidates, TextCandidates):  # stored ones were reported by the indexing
+            self._truncated |= {(ranker, candidates.places[at]) for at in scores.truncated}
+        return _finite(scores.values, f"the ranker {ranker!r}")
+
+    def _scored(
+        self, name: str, column: NDArray[np.float32], deadline: Deadline
+    ) -> tuple[NDArray[np.float32], NDArray[np.intp]]:
+        """Return a column with its missing scores, best candidates first while there is time.
+
+        Also return the positions of all candidates, best first if that order was needed.
+        """
+        first = self._ranker(name).first_slice(texts=self.candidates.stored is None)
+        ranked = deadline.limited and self._columns
+        order = self._best(len(column)) if ranked else np.arange(len(column))
+        missing = order[np.isnan(column[order])]
+        column = column.copy()
+        for part in deadline.slices(len(missing), first):
+            positions = missing[part]
+            if len(positions) == len(column):  # all at once, which reuses texts already analysed
+                column = self._scores(name, self.candidates)
+            else:
+                column[positions] = self._scores(name, self.candidates.select(positions))
+        return column, order
+
+    def _fuse(self, stage: Fuse) -> None:
+        available = [i for i, name in enumerate(stage.inputs) if name in self._columns]
+        if not available:
+            self.left_out.append(str(stage))
+            return
+        inputs = tuple(stage.inputs[i] for i in available)
+        weights = tuple(stage.weights[i] for i in available if stage.weights)
+        fuse = replace(stage, inputs=inputs, weights=weights)
+        self._columns[stage.name] = self._fused(fuse)
+        self._fusions[stage.name] = fuse
+        self._ordered_by = stage.name
+
+    def _fused(self, stage: Fuse) -> NDArray[np.float32]:
+        columns = [self._columns[name] for name in stage.inputs]
+        if not len(self.candidates):
+            return np.empty(0, np.float32)
+        if stage.method != "linear":
+            ranks = self._ranks[stage.name] = np.stack([fusion.ranks(column) for column in columns])
+            self._retrieved_before[stage.name] = dict(self._retrieved)
+            if stage.method == "rrf":
+                return fusion.reciprocal_ranks(ranks, stage.weights)
+            return fusion.alternate(ranks)
+        columns = [self._complete(name) for name in stage.inputs]
+        with np.errstate(all="ignore"):
+            scalings = [self._scaling(name, stage.scaling) for name in stage.inputs]
+            fused = fusion.linear(columns, stage.weights, scalings)
+        self._scalings[stage.name] = scalings
+        return _finite(fused, f"the fusion {stage.name!r}")
+
+    def _complete(self, name: str) -> NDArray[np.float32]:
+        """Score the candidates that a ranker did not return, because a sum needs all terms."""
+        column = self._columns[name]
+        if name not in self._floors and np.isnan(column).any():
+            column = self._columns[name] = self._scored(name, column, self.deadline)[0]
+            if missing := int(np.isnan(column).sum()):
+                self.left_out.append(f"score {missing:,} more candidates by {name}")
+        return self._filled(name)
+
+    def _filled(self, name: str) -> NDArray[np.float32]:
+        """Return a column whose missing scores are replaced by its lowest score."""
+        column = self._columns[name]
+        unscored = np.isnan(column)
+        if not unscored.any():
+            return column
+        if name not in self._floors:
+            self._floors[name] = 0.0 if unscored.all() else float(np.nanmin(column))
+        return np.where(unscored, np.float32(self._floors[name]), column)
+
+    def _scaling(self, name: str, method: str) -> fusion.Scaling:
+        """Return the scaling of a column by the scores that there are, without filled-in ones."""
+        scale = 1.0 if name in self._fusions else self._ranker(name).scale(self._query)
+        return fusion.scaling_of(method, self._columns[name], scale)
+
+    def _best(self, k: int) -> NDArray[np.intp]:
+        column = self._columns[self._ordered_by]
+        unscored = np.isnan(column)
+        partial = self._places is not None and unscored.any()
+        ties = self._places if partial else self.candidates.stored
+        return top_k(np.where(unscored, -np.inf, column), k, ties=ties)
+
+    def _best_of_each(self, k: int) -> NDArray[np.intp]:
+        owners = self.candidates.owners
+        if owners is None:
+            return self._best(k)
+        best = self._best(len(self.candidates))
+        _, places = np.unique(owners[best], return_index=True)
+        return best[np.sort(places)[:k]]
+
+    def _select(self, positions: NDArray[np.intp]) -> None:
+        self.final()  # fixes the lowest score while all candidates are still there
+        self.candidates = self.candidates.select(positions)
+        self._columns = {name: column[positions] for name, column in self._columns.items()}
+        self._ranks = {name: ranks[:, positions] for name, ranks in self._ranks.items()}
+        if self._places is not None:
+            self._places = self._places[positions]
+
+    def _explain(self, name: str, position: int) -> Explanation:
+        if np.isnan(self._columns[name][position]):
+            label = f"{name}: no time to score it, so it gets the lowest score"
+            return Explanation(label, self._floors[name])
+        return self._explain_score(name, position, self._retrieved)
+
+    def _explain_score(
+        self, name: str, position: int, retrieved: Mapping[str, NDArray[np.uint32]]
+    ) -> Explanation:
+        """Explain a score of a ranker or a fusion; `retrieved` is as in `_retrieved`."""
+        if name in self._fusions:
+            return self._explain_fusion(self._fusions[name], position)
+        candidate, ranker = self.candidates.select(np.array([position])), self._ranker(name)
+        was_retrieved = np.isin(numbers_of(candidate), retrieved.get(name, ())).any()
+        if was_retrieved and isinstance(ranker, Retriever):
+            explanation = ranker.explain_retrieved(self._query, candidate)
+        else:
+            explanation = ranker.explain(self._query, candidate)
+        analysis = ranker.analyzer.begin() if ranker.analyzer else self._query.analysis
+        return join_pieces(explanation, self._query.text, candidate, analysis)
+
+    def _explain_fusion(self, stage: Fuse, position: int) -> Explanation:
+        if stage.method == "linear":
+            scalings = self._scalings[stage.name]
+            return explain_linear(stage, scalings, lambda each: self._explain(each, position))
+        retrieved, ranks = self._retrieved_before[stage.name], self._ranks[stage.name]
+        of_candidate = ranks[:, position].tolist()
+
+        def reasons(each: str) -> Explanation:
+            return self._explain_score(each, position, retrieved)
+
+        if stage.method == "rrf":
+            return explain_reciprocal_ranks(stage, of_candidate, reasons)
+        value = float(self._columns[stage.name][position])
+        return explain_alternate(stage, value, of_candidate, reasons)
+
+
+def _finite(scores: NDArray[np.float32], source: str) -> NDArray[np.float32]:
+    """Return the scores, or raise BundleError if one is not finite."""
+    if not np.isfinite(scores).all():
+        raise damaged(f"{source} returned a score that is not finite")
+    return scores

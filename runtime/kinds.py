@@ -1,0 +1,109 @@
+"""The table of ranker kinds, and what their settings share.
+
+A kind has a module of its name in three layers: runtime/rankers, training/rankers and
+export/rankers. No code outside a kind's own
+modules names it. The properties that other code needs are in the kind's row or in its settings.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from importlib import import_module
+from types import ModuleType
+from typing import Any, Literal, Self
+
+from ranklet.runtime.errors import BundleError, InputError, UnknownRankerError
+
+
+@dataclass(frozen=True)
+class Kind:
+    """The properties of a kind that other code needs.
+
+    Attributes:
+        name: the name of the kind and of its modules.
+        index: how it retrieves, by ``impacts``, which makes deep lists cheap, by ``dense`` vectors,
+            or by ``exhaustive`` scoring of all documents, which is for small collections; empty if
+            it only rescores.
+        own_tokenizer: whether its tokenizer may differ from the bundle's word-piece tokenizer.
+        needs_collection: whether it needs statistics or words of a collection to rank texts.
+        every_term: whether its index has every term of every document, of the field in its
+            settings.
+    """
+
+    name: str
+    index: Literal["impacts", "dense", "exhaustive", ""] = ""
+    own_tokenizer: bool = False
+    needs_collection: bool = True
+    every_term: bool = False
+
+    @property
+    def retrieves(self) -> bool:
+        """Whether it has an index; kinds without one only rescore."""
+        return bool(self.index)
+
+
+KINDS = {
+    kind.name: kind
+    for kind in (
+        Kind("bm25", "impacts", every_term=True),
+        Kind("model1"),
+        Kind("neural_model1"),
+        Kind("dense", "dense", needs_collection=False),
+        Kind("epic", "impacts", own_tokenizer=True, needs_collection=False),
+        Kind("splade", "impacts", own_tokenizer=True, needs_collection=False),
+        Kind("colbert", "exhaustive", needs_collection=False),
+        Kind("srm", "exhaustive", needs_collection=False),
+        Kind("cross_encoder", own_tokenizer=True, needs_collection=False),
+        Kind("conformer_kernel", "impacts"),
+        Kind("tk"),
+    )
+}
+
+
+LEXICAL = ("bm25", "model1")  # kinds that are trained and exported without PyTorch
+
+
+def ranker_module(kind: str) -> ModuleType:
+    """Return the runtime module of a kind, imported on first use.
+
+    The check against `KINDS` prevents a manifest from naming any other module.
+
+    Raises:
+        UnknownRankerError: there is no such kind.
+    """
+    if kind not in KINDS:
+        raise UnknownRankerError(f"unknown ranker kind {kind!r}; known are {', '.join(KINDS)}")
+    return import_module(f"ranklet.runtime.rankers.{kind}")
+
+
+class Settings:
+    """What the settings of every kind have; a kind's are a frozen dataclass over this class.
+
+    Attributes:
+        field: of the text that it reads: lemmas, words or wordpieces; empty if it reads the text
+            itself.
+    """
+
+    field: str = ""
+
+    @classmethod
+    def from_json(cls, raw: Mapping[str, Any], where: str) -> Self:
+        """Read the settings of a manifest or a checkpoint.
+
+        Raises:
+            BundleError: a setting is unknown or its value is not allowed; it names `where`.
+        """
+        known = [each.name for each in fields(cls)]  # type: ignore[arg-type]
+        unknown = [name for name in raw if name not in known]
+        if unknown:
+            raise BundleError(
+                f"{where}: unknown setting {unknown[0]!r}; known are {', '.join(known)}"
+            )
+        try:
+            return cls(**raw)
+        except InputError as error:
+            raise BundleError(f"{where}: {error}") from error
+
+    @property
+    def per_pair(self) -> bool:
+        """Whether a network runs over each pair, so that the ranker is for few candidates."""
+        return False

@@ -1,1 +1,0 @@
-"""Running a pipeline: its stages, candidates, fusion and deadline."""

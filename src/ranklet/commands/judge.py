@@ -1,0 +1,119 @@
+"""Judge the hits of queries on a page, and save what is relevant for train, fuse and eval.
+
+The page is for this machine only. Every mark is saved at once, and a judge who comes back goes on
+where the last one stopped. QUERIES has one query per line, or is JSON Lines with a text. With - it
+is read from the standard input.
+"""
+
+import argparse
+import os
+import sys
+import webbrowser
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ranklet.commands.output import say, show
+from ranklet.commands.rank import lines_of
+from ranklet.runtime.console import suggested
+from ranklet.runtime.errors import InputError
+
+if TYPE_CHECKING:
+    from ranklet.training.data.marks import Marks
+
+HOST, PORT = "127.0.0.1", 8090
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.add_argument("bundle", help="an indexed bundle, a folder, .zip or address")
+    parser.add_argument("queries", metavar="QUERIES", help="file with the queries, or -")
+    parser.add_argument(
+        "-o", "--output", metavar="FOLDER", required=True,
+        help="collection to write, or to go on with",
+    )  # fmt: skip
+    parser.add_argument("--split", default="train", help="name of the judged queries in it")
+    parser.add_argument(
+        "--pipeline", help="pipeline whose hits are judged (default: the bundle's default)"
+    )
+    parser.add_argument(
+        "--port", type=int, default=PORT, help="port of the page, or 0 to let the system choose"
+    )
+    parser.add_argument("--no-browser", action="store_true", help="only print the page's address")
+
+
+def run(options: argparse.Namespace) -> None:
+    """Serve the page until Ctrl-C, and print what can be done with the judgements."""
+    from ranklet.handlers.judge.service import JudgeService
+    from ranklet.handlers.judge.service import run as serve
+    from ranklet.handlers.server.settings import ServerSettings
+    from ranklet.handlers.server.uvicorn_server import listen
+    from ranklet.runtime import load
+    from ranklet.training.data.bundle_documents import whole_documents
+    from ranklet.training.data.marks import Marks
+
+    if not 0 <= options.port <= 65_535:
+        raise InputError(f"--port is {options.port}; it must be from 0 to 65535")
+    texts = _queries(options.queries)
+    bundle = load(options.bundle)
+    documents = bundle.files.need_documents()
+    pipelines = bundle.manifest.pipelines
+    if options.pipeline is not None and options.pipeline not in pipelines:
+        raise InputError(
+            f"the bundle has no pipeline {options.pipeline!r}; it has {', '.join(pipelines)}"
+        )
+    if not pipelines:
+        raise InputError("the bundle has no pipeline; export a ranker that can retrieve, too")
+    with listen(ServerSettings(options.bundle, HOST, options.port)) as listening:
+        marks = Marks(Path(options.output), whole_documents(documents), texts, options.split)
+        service = JudgeService(bundle, documents, marks, options.pipeline)
+        address = f"http://{HOST}:{listening.getsockname()[1]}"
+        say(f"judge {len(marks.queries):,} queries at {address} (end with Ctrl-C)")
+        if not options.no_browser and _has_browser():
+            with suppress(webbrowser.Error):
+                webbrowser.open(address)
+        serve(service, listening)
+    show(summary(marks, options.bundle, fused=len(bundle.manifest.rankers) > 1))
+
+
+def summary(marks: "Marks", bundle: str, *, fused: bool) -> str:
+    """Return how far the judge came, and the commands that read the judgements.
+
+    Args:
+        marks: the judgements.
+        bundle: its path, for the commands.
+        fused: whether the bundle has rankers to fuse.
+    """
+    from ranklet.runtime.storage.address import shown
+
+    grades = [marks.grades().get(query.id, {}) for query in marks.queries]
+    judged = sum(bool(each) for each in grades)
+    answered = sum(any(each.values()) for each in grades)
+    total = f"{judged:,} of {len(grades):,} queries are judged"
+    text = f"{total}, {answered:,} with a relevant document → {marks.folder}"
+    if answered:
+        operands = shown(bundle), marks.folder
+        text += f"\ntry: {suggested('eval', *operands, split=marks.split)}"
+        if fused:
+            fusing = suggested("fuse", *operands, split=marks.split, output="fused.ranklet")
+            text += f"\n     {fusing}"
+    return text
+
+
+def _queries(path: str) -> Sequence[str]:
+    from ranklet.training.data.sources.query_texts import read_query_texts
+
+    if path != "-":
+        return read_query_texts(path)
+    texts = list(lines_of(sys.stdin.buffer))
+    if not texts:
+        raise InputError("the standard input has no query; give one query per line")
+    return texts
+
+
+def _has_browser() -> bool:
+    """Return whether there is a screen; without one a browser would take over the terminal."""
+    return sys.platform in ("darwin", "win32") or any(
+        os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY")
+    )

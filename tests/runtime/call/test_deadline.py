@@ -1,0 +1,362 @@
+"""Budgets: what ends in time gives the same scores as ever; the rest is left out and reported."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from tests.conftest import Built
+
+from ranklet import runtime
+from ranklet.runtime import Bundle, InputError
+from ranklet.runtime.call.candidates import Candidates, TextCandidates
+from ranklet.runtime.call.deadline import Deadline
+from ranklet.runtime.call.mask import Mask
+from ranklet.runtime.call.protocol import Ranker, Retrieved, Retriever, Scores
+from ranklet.runtime.call.query import QueryContext
+from ranklet.runtime.execution.execution import Execution
+from ranklet.runtime.explanation import Explanation
+from ranklet.runtime.pipeline import Pipeline
+from ranklet.training.indexing.analysed import AnalysedCollection
+
+if TYPE_CHECKING:
+    pass
+
+
+class Clock:
+    """Time that passes only where a test says so."""
+
+    def __init__(self) -> None:
+        self.ms = 0.0
+
+    def __call__(self) -> float:
+        return self.ms / 1e3
+
+
+class Slow(Retriever):
+    """A ranker that takes its time for every candidate, and for retrieving."""
+
+    def __init__(
+        self,
+        clock: Clock,
+        scores: dict[int, float],
+        *,
+        each_ms: float = 0.0,
+        retrieve_ms: float = 0,
+    ) -> None:
+        self.clock, self.scores = clock, scores
+        self.each_ms, self.retrieve_ms = each_ms, retrieve_ms
+        self.scored: list[list[int]] = []
+
+    def retrieve(self, query: QueryContext, k: int, allowed: Mask | None = None) -> Retrieved:
+        self.clock.ms += self.retrieve_ms
+        found = sorted(self.scores, key=lambda at: (-self.scores[at], at))[:k]
+        scores = np.array([self.scores[at] for at in found], np.float32)
+        return Retrieved(np.array(found, np.uint32), scores)
+
+    def score(self, query: QueryContext, candidates: Candidates) -> Scores:
+        stored = candidates.stored
+        numbers = [int(text) for text in candidates.texts] if stored is None else stored.tolist()
+        self.clock.ms += self.each_ms * len(candidates)
+        self.scored.append(numbers)
+        return Scores(np.array([self.scores.get(at, 0) for at in numbers], np.float32))
+
+    def scale(self, query: QueryContext) -> float:
+        return 1.0
+
+    def explain(self, query: QueryContext, candidate: Candidates) -> Explanation:
+        return Explanation("slow", float(self.score(query, candidate).values[0]))
+
+    def verify(self) -> None: ...
+
+
+class Sliced(Slow):
+    slice_size = 2
+
+
+A_DAY = 86_400_000  # in milliseconds: no machine is so busy that it is spent
+FIRST = {at: 40.0 - at for at in range(40)}  # retrieved in the order of their numbers
+TURNED = {at: float(at + 1) for at in range(40)}  # the second ranker likes the opposite order
+RETRIEVE = {"stage": "retrieve", "ranker": "first"}
+RESCORE = {"stage": "rescore", "ranker": "second"}
+KEEP = {"stage": "keep", "k": 5}
+
+
+def fuse(method: str = "linear", *inputs: str) -> dict[str, Any]:
+    named = list(inputs or ("first", "second"))
+    weights = [] if method == "alternate" else [1.0] * len(named)
+    return {
+        "stage": "fuse",
+        "method": method,
+        "inputs": named,
+        "weights": weights,
+        "name": f"{method} of {'+'.join(named)}",
+    }
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def run(analysed: AnalysedCollection, clock: Clock) -> Any:
+    def run_with(
+        stages: list[dict[str, Any]],
+        budget_ms: float | None,
+        *,
+        given: int | None = None,
+        deadline_clock: Clock = clock,
+        **rankers: Ranker,
+    ) -> Execution:
+        analysis = analysed.analyzer.begin()
+        texts = [str(number) for number in range(given or 0)]
+        own = None if given is None else TextCandidates(texts, analysis)
+        known: dict[str, Ranker] = {"first": Slow(clock, FIRST), **rankers}
+        execution = Execution(
+            Pipeline.from_json(stages),
+            known.__getitem__,
+            analysed.documents,
+            QueryContext("a query", analysis),
+            own,
+            Deadline(budget_ms, deadline_clock),
+        )
+        execution.run()
+        return execution
+
+    return run_with
+
+
+def order(execution: Execution, k: int = 40) -> list[int]:
+    positions, scores = execution.top(k)
+    assert np.isfinite(scores).all()
+    assert (np.diff(scores) <= 0).all()
+    for position, score in zip(positions.tolist(), scores.tolist(), strict=True):
+        assert execution.explain(position).value == pytest.approx(score, abs=1e-6)
+    stored = execution.candidates.stored
+    return [int(at) for at in (positions if stored is None else stored[positions])]
+
+
+def test_without_a_budget_there_is_one_slice(clock: Clock) -> None:
+    unlimited = Deadline(None, clock)
+    assert list(unlimited.slices(100)) == [slice(0, 100)]
+    assert (unlimited.limited, unlimited.passed, unlimited.left_ms()) == (False, False, None)
+
+
+def test_slices_double_while_time_is_plenty_and_shrink_to_what_fits(clock: Clock) -> None:
+    sizes = []
+    for part in Deadline(100, clock).slices(1000, 4):
+        sizes.append(part.stop - part.start)
+        clock.ms += sizes[-1]  # a millisecond each
+    assert sizes == [4, 8, 16, 32, 40]
+    assert clock.ms == 100
+    assert Deadline(0, clock).passed
+    assert list(Deadline(0, clock).slices(9)) == []
+
+
+def test_a_stage_that_cannot_begin_in_time_is_left_out(run: Any, clock: Clock) -> None:
+    second = Slow(clock, TURNED)
+    late = Slow(clock, FIRST, retrieve_ms=20)
+    found = run([RETRIEVE, RESCORE, KEEP], 10, first=late, second=second)
+    assert order(found) == [0, 1, 2, 3, 4]  # cutting costs nothing, so it is done
+    assert (found.left_out, found.budget_spent) == (["rescore by second"], True)
+    assert [each.stage for each in found.timings] == ["retrieve 1000 by first", "keep 5"]
+    assert second.scored == []
+    assert "no time for: rescore by second" in found.explain(0).label
+
+
+def test_the_first_stage_is_always_done_wholly(run: Any, clock: Clock) -> None:
+    assert order(run([RETRIEVE], 0), 3) == [0, 1, 2]
+    slow = Slow(clock, TURNED, each_ms=50)
+    found = run([RETRIEVE, RESCORE], 0, given=4, first=slow)
+    assert order(found) == [3, 2, 1, 0]
+    assert (found.left_out, found.budget_spent) == (["rescore by second"], True)
+
+
+def test_with_time_enough_nothing_changes(run: Any, clock: Clock) -> None:
+    for stages in (
+        [RETRIEVE, RESCORE],
+        [RETRIEVE, RESCORE, fuse()],
+        [RETRIEVE, RESCORE, fuse("rrf"), KEEP],
+        [RETRIEVE, RETRIEVE | {"ranker": "second"}, fuse("alternate")],
+    ):
+        for given in (None, 6):
+            second = Slow(clock, TURNED, each_ms=1)
+            wanted = run(stages, None, given=given, second=second)
+            found = run(stages, 1e6, given=given, second=second)
+            assert order(found) == order(wanted)
+            assert found.final().tolist() == wanted.final().tolist()
+            assert (found.left_out, found.budget_spent) == ([], False)
+
+
+def test_as_many_of_the_best_are_rescored_as_fit(run: Any, clock: Clock) -> None:
+    second = Sliced(clock, TURNED, each_ms=10)
+    found = run([RETRIEVE, RESCORE], 105, second=second)
+    assert second.scored == [[0, 1], [2, 3, 4, 5], [6, 7, 8, 9]]
+    assert clock.ms == 100  # another would have ended late
+    assert found.left_out == ["rescore by second: 30 of 40 candidates"]
+    assert order(found) == [*range(9, -1, -1), *range(10, 40)]
+    unscored = found.explain(20)
+    assert (unscored.value, unscored.label.split(" (")[0]) == (
+        1.0,
+        "second: no time to score it, so it gets the lowest score",
+    )
+
+
+def test_a_cheap_ranker_is_called_once(run: Any, clock: Clock) -> None:
+    class Cheap(Slow):
+        slice_size = 4096
+
+    second = Cheap(clock, TURNED)
+    assert order(run([RETRIEVE, RESCORE], 10, second=second)) == list(range(39, -1, -1))
+    assert second.scored == [list(range(40)), *second.scored[1:]]
+    assert all(len(each) == 1 for each in second.scored[1:])  # explanations
+
+
+def test_the_order_of_the_rest_survives_a_cut(run: Any, clock: Clock) -> None:
+    second = Sliced(clock, TURNED, each_ms=10)
+    found = run([RETRIEVE, RESCORE, KEEP | {"k": 12}, RESCORE | {"ranker": "third"}], 40,
+                second=second, third=Slow(clock, {}))  # fmt: skip
+    assert order(found) == [3, 2, 1, 0, *range(4, 12)]
+    assert found.left_out == ["rescore by second: 36 of 40 candidates", "rescore by third"]
+
+
+def test_a_fusion_adds_up_what_there_is(run: Any, clock: Clock) -> None:
+    late = Slow(clock, FIRST, retrieve_ms=20)
+    for method in ("linear", "rrf", "alternate"):
+        stages = [RETRIEVE, RESCORE, fuse(method)]
+        found = run(stages, 10, first=late, second=Slow(clock, TURNED))
+        assert order(found) == list(range(40))
+        assert found.left_out == ["rescore by second"]
+
+
+def test_a_fusion_of_nothing_is_left_out(run: Any, clock: Clock) -> None:
+    late = Slow(clock, FIRST, retrieve_ms=20)
+    stages = [RETRIEVE, RESCORE, fuse("linear", "second"), fuse("rrf", "first", "second")]
+    found = run(stages, 10, first=late, second=Slow(clock, TURNED))
+    assert order(found) == list(range(40))
+    assert len(found.left_out) == 2
+    assert found.left_out[1].startswith("fuse (linear)")
+
+
+@pytest.mark.parametrize("method", ["linear", "rrf", "alternate"])
+def test_a_fusion_takes_a_column_that_is_not_full(run: Any, clock: Clock, method: str) -> None:
+    second = Sliced(clock, dict.fromkeys(range(40), 100.0) | {3: 500.0}, each_ms=10)
+    found = run([RETRIEVE, RESCORE, fuse(method), KEEP], 65, second=second)
+    assert clock.ms <= 65
+    best = order(found)
+    assert 3 in best[:2]
+    assert len(best) == 5
+    assert found.left_out == ["rescore by second: 34 of 40 candidates"]
+
+
+@pytest.mark.parametrize("scaling", ["variance", "minmax"])
+def test_scaling_uses_the_scores_that_there_are(run: Any, clock: Clock, scaling: str) -> None:
+    second = Sliced(clock, TURNED, each_ms=10)
+    found = run([RETRIEVE, RESCORE, fuse() | {"scaling": scaling}], 65, second=second)
+    assert found.left_out == ["rescore by second: 34 of 40 candidates"]
+    scored = np.arange(1.0, 7)  # TURNED of 0 to 5; the lowest stands in for the others
+    both = [np.array(list(FIRST.values())), np.append(scored, np.full(34, 1.0))]
+    if scaling == "variance":
+        wanted = both[0] / both[0].std() + both[1] / scored.std()
+    else:
+        wanted = (both[0] - 1) / 39 + (both[1] - 1) / 5
+    np.testing.assert_allclose(found.final(), wanted, rtol=1e-6)
+    order(found)  # explanations add up
+
+
+def test_lists_that_there_was_no_time_to_complete(run: Any, clock: Clock) -> None:
+    a, b = {0: 9.0, 1: 5.0, 2: 4.0}, {3: 7.0, 1: 6.0}
+    second = Slow(clock, b, retrieve_ms=20)
+    stages = [RETRIEVE, RETRIEVE | {"ranker": "second"}, fuse()]
+    found = run(stages, 10, first=Slow(clock, a), second=second)
+    # The lowest of each list stands in: 0 → 9 + 6, 1 → 5 + 6, 2 → 4 + 6, 3 → 4 + 7
+    assert dict(zip(order(found), sorted(found.final(), reverse=True), strict=True)) == {
+        0: 15.0,
+        1: 11.0,
+        3: 11.0,
+        2: 10.0,
+    }
+    assert found.left_out == [
+        "score 1 more candidates by first",
+        "score 2 more candidates by second",
+    ]
+
+
+def test_own_texts_are_scored_in_slices_by_later_stages(run: Any, clock: Clock) -> None:
+    second = Sliced(clock, {0: 1.0, 1: 2.0}, each_ms=10)
+    found = run([RETRIEVE, RESCORE], 25, given=10, second=second)
+    assert order(found) == [1, 0, *range(2, 10)]
+    assert found.left_out == ["rescore by second: 8 of 10 candidates"]
+
+
+def test_a_real_bundle_says_what_there_was_no_time_for(bundle: Bundle) -> None:
+    query = "how long to knead dough"
+    wanted = bundle.rank(query, pipeline="linear")
+    plenty = bundle.rank(query, pipeline="linear", budget_ms=A_DAY)
+    assert [(hit.id, hit.score) for hit in plenty] == [(hit.id, hit.score) for hit in wanted]
+    assert (plenty.budget_spent, plenty.left_out) == (False, ())
+    assert (wanted.budget_spent, wanted.left_out) == (False, ())
+    none = bundle.rank(query, pipeline="linear", budget_ms=0, explain=True)
+    assert none.budget_spent
+    assert none.left_out == ("rescore by model1", "rescore by model1_pieces")
+    assert [hit.id for hit in none] == [hit.id for hit in bundle.rank(query, pipeline="bm25")]
+    explanation = none[0].explanation
+    assert explanation is not None
+    assert "no time for: rescore by model1; rescore by model1_pieces" in str(explanation)
+    assert sum(part.value for part in explanation.parts) == pytest.approx(none[0].score, abs=1e-6)
+
+
+def test_a_batch_shares_its_budget(bundle: Bundle, built: Built) -> None:
+    queries = ["knead dough", "a mouse"]
+    found = bundle.rank_batch(queries, pipeline="linear", budget_ms=0)
+    assert [each.left_out for each in found] == [
+        ("rescore by model1", "rescore by model1_pieces")
+    ] * 2
+    found = runtime.rank_batch(queries, bundle=built.fused, budget_ms=float(np.float64(A_DAY)))
+    assert [list(each) for each in found] == [list(bundle.rank(each)) for each in queries]
+    assert not runtime.rank("dough", bundle=built.fused, budget_ms=float(A_DAY)).budget_spent
+
+
+@pytest.mark.parametrize(
+    "wrong", [-1, float("nan"), float("inf"), True, "9", [], 10**400, 86_400_001]
+)
+def test_a_budget_is_a_number_of_milliseconds(bundle: Bundle, wrong: Any) -> None:
+    with pytest.raises(InputError, match="budget_ms must be a number of milliseconds from 0 to"):
+        bundle.rank("dough", budget_ms=wrong)
+    with pytest.raises(InputError, match="budget_ms must be"):
+        bundle.rank_batch([], budget_ms=wrong)
+
+
+@pytest.mark.parametrize("seed", range(150))
+def test_every_budget_gives_a_valid_answer(run: Any, seed: int) -> None:
+    """Random recipes, speeds and budgets: scores are finite, in order, and add up."""
+    rng = np.random.default_rng(seed)
+    clock = Clock()
+
+    def ranker() -> Ranker:
+        known = rng.choice(40, rng.integers(1, 41), replace=False).tolist()
+        scores = {at: float(rng.integers(-5, 6)) for at in known}
+        kind = Sliced if rng.random() < 0.5 else Slow
+        return kind(clock, scores, each_ms=rng.random() * 2, retrieve_ms=rng.random() * 20)
+
+    rankers = {name: ranker() for name in ("first", "second", "third", "fourth")}
+    lists = ["first", "second"][: rng.integers(1, 3)]
+    stages: list[dict[str, Any]] = [RETRIEVE | {"ranker": name} for name in lists]
+    rescored = ["third", "fourth"][: rng.integers(0, 3)]
+    stages += [{"stage": "rescore", "ranker": name} for name in rescored]
+    method = str(rng.choice(["linear", "rrf", "alternate"]))
+    stages.append(fuse(method, *lists, *rescored))
+    if method == "linear":
+        stages[-1]["scaling"] = ("fixed", "variance", "minmax")[seed % 3]
+    if rng.random() < 0.5:
+        stages.append(KEEP)
+    if rng.random() < 0.5:
+        fused = stages[len(lists) + len(rescored)]["name"]
+        stages += [{"stage": "rescore", "ranker": "fourth"}] * ("fourth" not in rescored)
+        stages.append(fuse("linear", fused, *(["fourth"] if len(rescored) < 2 else [])))
+        stages[-1]["name"] = "last"
+    given = int(rng.integers(0, 40)) if rng.random() < 0.3 else None
+    budget = float(rng.random() * 80)
+    execution = run(stages, budget, given=given, deadline_clock=clock, **rankers)
+    assert len(order(execution)) == len(execution.candidates)
+    assert execution.budget_spent or not execution.left_out

@@ -1,0 +1,137 @@
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from ranklet.runtime.execution import fusion
+from ranklet.runtime.execution.fusion import Column, Scaling
+from ranklet.runtime.pipeline import SCALINGS
+
+NAN = float("nan")
+
+
+def column(*scores: float) -> Column:
+    return np.array(scores, np.float32)
+
+
+def listed(order: str, candidates: str) -> Column:
+    """Return the scores of candidates in a list that is in this order, NaN where absent."""
+    return column(*(-order.index(each) if each in order else NAN for each in candidates))
+
+
+def ranks(*columns: Column) -> NDArray[np.float64]:
+    """Return the ranks of each list, (lists, candidates)."""
+    return np.stack([fusion.ranks(each) for each in columns])
+
+
+def merged(first: str, second: str, candidates: str) -> str:
+    scores = fusion.alternate(ranks(listed(first, candidates), listed(second, candidates)))
+    return "".join(candidates[at] for at in np.argsort(-scores))
+
+
+def test_alternate_is_equation_6_of_paper_004() -> None:
+    assert merged("acd", "bac", "abcd") == "abcd"
+    assert merged("acd", "bac", "dcba") == "abcd"
+
+
+def test_alternate_continues_with_the_longer_list_and_scores_by_position() -> None:
+    assert merged("a", "bcd", "abcd") == "abcd"
+    scores = fusion.alternate(ranks(listed("a", "abcd"), listed("bcd", "abcd")))
+    np.testing.assert_allclose(scores, [1, 1 / 2, 1 / 3, 1 / 4])
+
+
+def test_a_candidate_of_no_list_comes_last() -> None:
+    assert merged("ab", "b", "xab") == "abx"
+    scores = fusion.reciprocal_ranks(ranks(listed("ab", "xab"), listed("b", "xab")), (1, 1))
+    assert scores[0] == 0
+
+
+@given(st.permutations("abcdef"), st.permutations("abcdef"), st.integers(0, 6), st.integers(0, 6))
+def test_alternate_takes_turns(first: list[str], second: list[str], m: int, n: int) -> None:
+    one, other = "".join(first)[:m], "".join(second)[:n]
+    turns = [each[at] for at in range(6) for each in (one, other) if at < len(each)]
+    wanted = list(dict.fromkeys(turns))  # a later repeat is dropped
+    assert merged(one, other, "abcdef")[: len(wanted)] == "".join(wanted)
+
+
+def test_reciprocal_ranks_are_those_of_the_source() -> None:
+    scores = fusion.reciprocal_ranks(ranks(column(3, 2, NAN), column(NAN, 1, 2)), (1.0, 0.5))
+    np.testing.assert_allclose(scores, [1 / 61, 1 / 62 + 0.5 / 62, 0.5 / 61])
+
+
+def test_ranks_give_ties_to_the_earlier_position() -> None:
+    assert fusion.ranks(column(1, 2, 1)).tolist() == [2, 1, 3]
+
+
+def test_linear_is_a_weighted_sum_of_scaled_scores() -> None:
+    scalings = [Scaling(2.0), Scaling(0.1)]
+    scores = fusion.linear([column(1, 2), column(10, 20)], (0.5, -1.0), scalings)
+    np.testing.assert_allclose(scores, [0, 0])
+    assert scores.dtype == np.float32
+
+
+@given(st.lists(st.floats(-1e3, 1e3, width=32), min_size=2, max_size=5))
+def test_the_order_of_the_inputs_of_a_linear_fusion_changes_nothing(values: list[float]) -> None:
+    columns = [column(each) for each in values]
+    weights = tuple(0.1 * at for at in range(len(values)))
+    plain = [Scaling(1.0)] * len(values)
+    forward = fusion.linear(columns, weights, plain)
+    backward = fusion.linear(columns[::-1], weights[::-1], plain)
+    np.testing.assert_allclose(forward, backward, rtol=1e-6, atol=1e-9)
+
+
+SCORES = st.lists(st.floats(-1e3, 1e3, width=32) | st.just(NAN), max_size=8)
+
+
+@given(SCORES, st.sampled_from(SCALINGS), st.floats(1e-3, 1e3))
+def test_scaled_scores_are_finite_in_the_same_order_and_missing_where_they_were(
+    scores: list[float], method: str, scale: float
+) -> None:
+    given_scores = column(*scores)
+    scaled = fusion.scaling_of(method, given_scores, scale).apply(given_scores)
+    present = ~np.isnan(given_scores)
+    assert (np.isfinite(scaled) == present).all()
+    order = np.argsort(given_scores[present], kind="stable")
+    assert (np.diff(scaled[present][order]) >= 0).all()
+
+
+@given(SCORES)
+def test_variance_and_range_are_those_of_the_scores_that_there_are(scores: list[float]) -> None:
+    given_scores = column(*scores)
+    known = given_scores[~np.isnan(given_scores)].astype(np.float64)
+    if len(set(known.tolist())) < 2:  # none, a single candidate, or all equal
+        for method in SCALINGS:
+            assert fusion.scaling_of(method, given_scores, 0.25) == Scaling(0.25)
+        return
+    variance = fusion.scaling_of("variance", given_scores, 0.25).apply(given_scores)
+    np.testing.assert_allclose(np.nanstd(variance), 1)
+    np.testing.assert_allclose(variance, given_scores / known.std(), rtol=1e-6)
+    ranged = fusion.scaling_of("minmax", given_scores, 0.25).apply(given_scores)
+    np.testing.assert_allclose((np.nanmin(ranged), np.nanmax(ranged)), (0, 1))
+
+
+@given(st.integers(0, 1000), st.floats(1e-3, 1e3), st.sampled_from(["variance", "minmax"]))
+def test_a_ranker_that_multiplies_its_scores_is_fused_as_before(
+    seed: int, factor: float, method: str
+) -> None:
+    rng = np.random.default_rng(seed)
+    first, second = rng.normal(rng.normal(0, 9), 1, (2, 20))
+
+    def fused(times: float) -> Column:
+        columns = [column(*first * times), column(*second)]
+        scalings = [fusion.scaling_of(method, each, 1.0) for each in columns]
+        return fusion.linear(columns, (0.4, 0.6), scalings)
+
+    np.testing.assert_allclose(fused(factor), fused(1.0), rtol=1e-4, atol=1e-4)
+
+
+def test_the_fixed_scale_multiplies_as_it_did_to_the_bit() -> None:
+    rng = np.random.default_rng(0)
+    columns = list(rng.normal(5, 3, (3, 100)).astype(np.float32))
+    weights, scales = (0.3, 0.123457, -2.0), rng.uniform(0, 1, 3).tolist()
+    wanted = np.zeros(100)
+    for each, weight, scale in zip(columns, weights, scales, strict=True):
+        wanted += weight * scale * each.astype(np.float64)
+    scalings = [fusion.scaling_of("fixed", *each) for each in zip(columns, scales, strict=True)]
+    found = fusion.linear(columns, weights, scalings)
+    assert found.tobytes() == wanted.astype(np.float32).tobytes()

@@ -1,0 +1,63 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ranklet.runtime.errors import BundleError
+from ranklet.runtime.storage.strings import SortedStrings, Strings
+
+UTF8 = st.text(st.characters(exclude_categories=["Cs"]))
+
+
+@given(st.lists(UTF8))
+def test_packed_strings_read_back(strings: list[str]) -> None:
+    packed = Strings.pack(strings)
+    assert len(packed) == len(strings)
+    assert list(packed) == strings
+    assert [packed.raw(at) for at in range(len(packed))] == [each.encode() for each in strings]
+
+
+@given(st.sets(UTF8), UTF8)
+def test_sorted_strings_are_found_and_no_others(strings: set[str], other: str) -> None:
+    ordered = sorted(strings, key=str.encode)
+    packed = SortedStrings.pack(ordered)
+    for _ in range(2):  # the second time from the cache
+        assert [packed.find(each) for each in ordered] == list(range(len(ordered)))
+        assert packed.find(other) == (ordered.index(other) if other in strings else -1)
+
+
+def test_order_is_that_of_bytes_not_of_utf16() -> None:
+    packed = SortedStrings.pack(["a", "é", "\uffff", "\U00010000"])
+    assert [packed.find(each) for each in ("\uffff", "\U00010000", "é", "ê")] == [2, 3, 1, -1]
+
+
+def test_a_lone_surrogate_is_packed_as_a_question_mark_and_never_found() -> None:
+    packed = SortedStrings.pack(["a\ud800"])
+    assert packed[0] == "a?"
+    assert packed.find("a\ud800") == -1
+
+
+def test_a_long_string_is_looked_up_but_not_kept() -> None:
+    packed = SortedStrings.pack(["ant"])
+    assert packed.find("a" * 1_000_000) == -1
+    assert packed.find("bee") == -1
+    assert list(packed._found) == ["bee"]
+
+
+def test_the_cache_stays_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ranklet.runtime.storage.strings._CACHE_SIZE", 3)
+    packed = SortedStrings.pack(["ant", "bee"])
+    assert [packed.find(each) for each in ["ant", "bee", "cat", "dog", "ant"]] == [0, 1, -1, -1, 0]
+    assert len(packed._found) <= 3
+
+
+def test_offsets_need_not_be_aligned() -> None:
+    raw = b"\0" + np.array([0, 1, 3], np.int64).tobytes()
+    offsets = np.frombuffer(memoryview(raw)[1:], np.int64)
+    assert list(Strings(np.frombuffer(b"abc", np.uint8), offsets)) == ["a", "bc"]
+
+
+def test_bytes_that_are_not_utf8_are_damage() -> None:
+    broken = Strings(np.array([0xFF], np.uint8), np.array([0, 1]))
+    with pytest.raises(BundleError, match=r"string 0 .* not UTF-8"):
+        broken[0]

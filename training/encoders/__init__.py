@@ -1,0 +1,1 @@
+"""Train encoders on texts: pairs, negatives that an encoder finds, and teachers."""

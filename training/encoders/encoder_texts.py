@@ -1,0 +1,231 @@
+"""Train one encoder that reads queries and documents separately."""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from ranklet.training.checkpoint import Checkpoint
+from ranklet.training.data.collection import Collection
+from ranklet.training.data.probes import draw_probes
+from ranklet.training.data.splits import JudgedQuery
+from ranklet.training.encoders.pool_baseline import bm25_mrr
+from ranklet.training.encoders.text_pairs import Batch, Pool, TextPairs, Tokens
+from ranklet.training.indexing.wordpieces import padding_token
+from ranklet.training.learning.device import full_precision
+from ranklet.training.learning.length import planned
+from ranklet.training.learning.loop import learn
+from ranklet.training.learning.options import TextPairOptions, recorded
+from ranklet.training.learning.weights import weights_of
+from ranklet.training.outcome import Lists, compared, counts
+from ranklet.training.pretrained.backbone import Backbone
+from ranklet.training.progress import EVALUATING
+from ranklet.training.sampling.ragged import by_length
+from ranklet.training.teaching.margins import TeacherMargins, has_begun, margins_of
+from ranklet.training.teaching.taught import read_taught
+from ranklet.training.teaching.teacher import read_teacher
+
+# Returns the vectors of some rows of texts, (rows, dimension) float32.
+Encode = Callable[[Tokens, NDArray[np.integer]], Tensor]
+
+ENCODED = 32  # texts per batch outside of training
+SAMPLED = 256  # documents of a sample, at least, if the pool has as many
+
+
+class EncoderTexts:
+    """The texts that an encoder is trained on, and those that it is measured on.
+
+    The best weights are those with which some queries of `dev` rank a pool of documents best.
+    Prompts are texts before each query and before each document. Limits are tokens of a query and
+    of a document; None for those of the options.
+
+    Attributes:
+        pairs: the batches.
+        pool: what is ranked for the measure.
+        margins: of the teacher, if the options name one.
+
+    Raises:
+        InputError: no query has a relevant document here, the encoder reads fewer tokens, or the
+            teacher cannot teach.
+    """
+
+    def __init__(
+        self,
+        collection: Collection,
+        queries: Sequence[JudgedQuery],
+        dev: Sequence[JudgedQuery],
+        options: TextPairOptions,
+        backbone: Backbone,
+        prompts: tuple[str, str] = ("", ""),
+        limits: tuple[int, int] | None = None,
+    ) -> None:
+        backbone.check_length(max(options.limits))
+        self._options, self._backbone, self._dev = options, backbone, dev
+        taught = read_taught(options, collection, queries, titles=options.titles)
+        teacher = None
+        if taught is None and options.teacher is not None:
+            teacher = read_teacher(options.teacher, device=options.device)
+        self.padding = padding_token(backbone.tokenizer)
+        self._documents = list(collection.documents())
+        self.pairs = TextPairs(
+            self._documents, queries, backbone.tokenizer, options, prompts, limits, taught
+        )
+        self.pool = Pool(self.pairs, dev, seed=options.seed)
+        self._measured = Lists(
+            f"MRR@10 in a pool of {len(self.pool):,} documents",
+            len(self.pool.texts),
+            bm25_mrr(self.pool, self._documents, backbone.tokenizer, options),
+        )
+        self._counts = counts(len(self._documents), queries, dev)
+        self.margins = margins_of(taught, options)
+        if teacher is not None:
+            self.margins = TeacherMargins.of_checkpoint(
+                teacher,
+                [(batch.queries, batch.own) for batch in self.drawn(options)],
+                self.pairs.judged,
+                self._documents,
+                titles=options.titles,
+                scale=options.teacher_scale,
+                folder=options.folder,
+            )
+
+    def drawn(self, options: TextPairOptions) -> list[Batch]:
+        """Return the batches of a training of this length, if nothing ends it earlier."""
+        length = planned(options, len(self.pairs.batches(0)))
+        found: list[Batch] = []
+        for epoch in range(math.ceil(length.epochs)):
+            left = length.steps - epoch * length.per_epoch
+            found += self.pairs.batches(epoch)[: left * options.accumulation]
+        return found
+
+    def inputs(
+        self, model: nn.Module, segment: int, tokens: Tokens, rows: NDArray[np.integer]
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """Return input_ids, attention_mask and token_type_ids, (rows, tokens) int64 each."""
+        return encoder_inputs(tokens, rows, self.padding, segment, next(model.parameters()).device)
+
+    def encode(
+        self,
+        model: nn.Module,
+        run: Callable[[Tensor, Tensor, Tensor], Tensor],
+        segment: int,
+        tokens: Tokens,
+        rows: NDArray[np.integer],
+    ) -> Tensor:
+        """Return the vectors that a method of the model makes of some rows of texts."""
+        return run(*self.inputs(model, segment, tokens, rows))
+
+    def pool_mrr(self, queries: Encode, documents: Encode) -> float:
+        """Return MRR@10 of ranking the pool by the vectors that two functions return."""
+
+        def vectors(texts: Tokens, encode: Encode) -> NDArray[np.float32]:
+            def run(rows: NDArray[np.integer]) -> NDArray[np.float32]:
+                return np.asarray(encode(texts, rows).float().cpu().numpy())
+
+            return by_length(texts.lengths, ENCODED, run, EVALUATING)
+
+        pool = self.pool
+        return pool.mrr(vectors(pool.queries, queries), vectors(pool.documents, documents))
+
+    def in_batch(
+        self,
+        batch: Batch,
+        loss: Callable[[Tensor, Tensor], Tensor],
+        queries: Tensor,
+        documents: Tensor,
+    ) -> Tensor:
+        """Return a loss of the inner products of a batch's vectors, (texts, dimension) each.
+
+        The loss takes the products and which documents are relevant, (queries, documents) each.
+        With a teacher it is the error of its margins, for which each query needs only the products
+        with its own documents.
+        """
+        relevant = torch.from_numpy(self.pairs.relevant(batch)).to(documents.device)
+        with full_precision(documents.device):  # bfloat16 has 3 digits, which lose the margin
+            if self.margins is not None:
+                own = documents.float().reshape(-1, *queries.shape)
+                scores = (queries.float() * own).sum(2).T
+                return self.margins.loss(batch.queries, batch.own, scores)
+            return loss(queries.float() @ documents.float().T, relevant)
+
+    def sample(self, encode: Encode) -> Tensor:
+        """Return the vectors of documents at even distances in the pool, without gradients."""
+        rows = np.arange(len(self.pool))[:: max(1, len(self.pool) // SAMPLED)]
+        blocks = np.array_split(rows, math.ceil(len(rows) / ENCODED))
+        with torch.no_grad():
+            return torch.cat([encode(self.pool.documents, block) for block in blocks])
+
+    def learn(
+        self,
+        kind: str,
+        settings: Any,
+        model: nn.Module,
+        loss: Callable[[Any], Tensor],
+        evaluate: Callable[[], float],
+        *,
+        batches: Callable[[int], Sequence[Any]] | None = None,
+        label: str = "training",
+        options: TextPairOptions | None = None,
+        **facts: str,
+    ) -> Checkpoint:
+        """Train a model and return its checkpoint; `facts` are added to the report.
+
+        Options that are given replace the length, the rate and the seed of the texts' own.
+        """
+        options = options or self._options
+        if options.resume and has_begun(options.folder):
+            options = replace(options, resume=False)  # it was interrupted before the first step
+        made_of: dict[str, Any] = {"backbone": self._backbone.source}
+        if self.margins is not None:
+            made_of |= self.margins.made_of
+        learned = learn(
+            model, batches or self.pairs.batches, loss, options, evaluate, self._measured,
+            made_of=made_of, label=label,
+        )  # fmt: skip
+        found = self._checkpoint(kind, settings, model, {**learned.report, **facts})
+        return replace(found, curve=learned.curve)
+
+    def unchanged(
+        self, kind: str, settings: Any, model: nn.Module, measure: float, options: TextPairOptions
+    ) -> Checkpoint:
+        """Return the checkpoint of a model that has nothing to learn from judged queries.
+
+        The measure is what it has on the pool.
+        """
+        report = {
+            "measure": self._measured.measure,
+            "best": measure,
+            "comparison": compared(self._measured, None, measure),
+            "options": recorded(options),
+        }
+        return self._checkpoint(kind, settings, model, report)
+
+    def _checkpoint(
+        self, kind: str, settings: Any, model: nn.Module, report: dict[str, Any]
+    ) -> Checkpoint:
+        return Checkpoint(
+            kind,
+            settings,
+            tokenizer=self._backbone.tokenizer,
+            training={**self._counts, **report},
+            network=self._backbone.config_json(),
+            weights=weights_of(model),
+            probes=draw_probes(self._documents, self._dev, titles=self._options.titles),
+        )
+
+
+def encoder_inputs(
+    tokens: Tokens,
+    rows: NDArray[np.integer],
+    padding: int,
+    segment: int,
+    device: torch.device | None = None,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Return input_ids, attention_mask and token_type_ids, (rows, tokens) int64 each."""
+    ids, mask = (torch.from_numpy(array).to(device) for array in tokens.padded(rows, padding))
+    return ids, mask, mask * segment

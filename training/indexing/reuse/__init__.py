@@ -1,1 +1,0 @@
-"""Analyse a changed collection, most of which some bundles have analysed already."""
