@@ -2,7 +2,7 @@
 
 Every handler calls these functions, so a Lambda function and a server give the same answers:
 
-    body = fields.parse(data)
+    body = reading.parse(data)
     answer = ANSWERS["/rank"](bundle, body, limits, budget_ms)
     …except Exception as error: status, body = errors.failure(error)
 """
@@ -12,20 +12,10 @@ from dataclasses import asdict, replace
 from functools import partial
 from typing import Any, NamedTuple
 
-from ranklet.handlers.api.allowed import (
-    EXPLAIN,
-    OF_TEI,
-    RANK,
-    RERANK,
-    UNSUPPORTED,
-    UNSUPPORTED_EXPLAIN,
-    UNSUPPORTED_RERANK,
-    WITHOUT_EFFECT,
-    check_fields,
-)
 from ranklet.handlers.api.errors import RequestError
-from ranklet.handlers.api.fields import Fields
+from ranklet.handlers.api.fields import Route
 from ranklet.handlers.api.limits import Limits, Room
+from ranklet.handlers.api.reading import Request
 from ranklet.handlers.api.typed import typed
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.call.deadline import Deadline
@@ -33,7 +23,6 @@ from ranklet.runtime.errors import TooManySpansError
 from ranklet.runtime.explanation import branches
 from ranklet.runtime.hits import Hit, Ranking, Timing, plain
 
-DEFAULT_K = 10
 _BRANCH_BYTES = len('{"label":"","value":0,"parts":[]}')
 _SPAN_BYTES = len('{"begin":0,"end":1,"value":0}')
 EXAMPLES = 6  # example queries that `info` gives
@@ -58,44 +47,30 @@ def rank(
 ) -> Answer:
     """Rank the collection, or the caller's own `documents`, for a query.
 
-    The body has `query` and perhaps `syntax` and `typos` (docs/query-syntax.md), `k`, `offset`,
-    `min_score`, `where` (a filter by metadata), `group_by` (a field of it), `group_size`,
-    `pipeline` (a name), `explain`, `highlight` (the places in a hit's text that its score comes
-    from), `return_documents`, `documents`. No stage begins after `budget_ms` milliseconds.
+    No stage begins after `budget_ms` milliseconds.
+
+    Args:
+        bundle: what ranks.
+        body: a request whose fields `fields` lists for Route.RANK.
+        limits: the largest values, and the largest answer.
+        budget_ms: the time.
 
     Raises:
         RankletError: a field cannot be used, or the bundle is damaged; see
             `ranklet.handlers.api.errors.failure`.
     """
     deadline = Deadline(budget_ms)
-    check_fields(body, RANK, UNSUPPORTED)
-    fields = Fields(body)
-    query, pipeline = typed(fields, limits), fields.optional_text("pipeline")
-    explain, highlight = fields.flag("explain"), fields.flag("highlight")
+    request = Request(Route.RANK, body, limits)
+    explain, highlight = request["explain"], request["highlight"]
     most = limits.explained if explain or highlight else limits.k
-    size = fields.number("group_size", 1, 1, most)
-    k = fields.number("k", min(DEFAULT_K, most // size), 0, most // size)
-    offset = fields.number("offset", 0, 0, limits.k - k)
-    own = None
-    if fields.has("documents"):
-        own = fields.texts("documents", limits.documents, limits.characters)
-    elif not bundle.has_collection:
+    k = request.at_most("k", most // request.at_most("group_size", most))
+    request.at_most("offset", limits.k - k)
+    wanted = request.rest("syntax", "typos", "highlight", "return_documents")
+    wanted |= {"query": typed(request), "explain": explain or highlight}
+    if wanted["documents"] is None and not bundle.has_collection:
         raise RequestError(422, "this bundle has no collection to rank: give 'documents'")
-    with_text = fields.flag("return_documents", default=True)
-    ranking = bundle.rank(
-        query,
-        own,
-        k=k,
-        where=fields.mapping("where"),
-        pipeline=pipeline,
-        explain=explain or highlight,
-        budget_ms=budget_ms,
-        offset=offset,
-        min_score=fields.score("min_score"),
-        group_by=fields.optional_text("group_by"),
-        group_size=size,
-    )
-    room = Room(limits.answer_bytes)
+    ranking = bundle.rank(**wanted, budget_ms=budget_ms)
+    with_text, room = request["return_documents"], Room(limits.answer_bytes)
     hits = [_hit(hit, with_text, explain, room) for hit in ranking]
     read = 0  # characters of texts, whose words are found again
     for at, (shown, hit) in enumerate(zip(hits, ranking, strict=True) if highlight else ()):
@@ -121,13 +96,11 @@ def explain(
 ) -> Answer:
     """Explain the score of one document of the collection, ranked high or not; see `rank`.
 
-    The body has `query`, `id` and perhaps `pipeline`. If `budget_ms` is too short for all stages,
-    that is an error, because a part of a score would be wrong.
+    If `budget_ms` is too short for all stages, that is an error, because a part of a score would be
+    wrong.
     """
-    check_fields(body, EXPLAIN, UNSUPPORTED_EXPLAIN)
-    fields = Fields(body)
-    query, pipeline = _query_and_pipeline(fields, limits)
-    identity = fields.text("id", limits.query_characters)
+    request = Request(Route.EXPLAIN, body, limits)
+    query, identity, pipeline = (request[name] for name in ("query", "id", "pipeline"))
     if not bundle.has_collection:
         raise RequestError(422, "this bundle has no collection, so no document to explain")
     hit = bundle.explained(query, identity, pipeline=pipeline, budget_ms=budget_ms)
@@ -145,27 +118,23 @@ def rerank(
 ) -> Answer:
     """Score the caller's texts in the formats that existing clients expect; see `rank`.
 
-    The body has `query`, `texts` or `documents`, and perhaps `top_n` (or `top_k`), `model`,
-    `return_documents` (or `return_text`) and `pipeline`. `texts` come from clients of TEI, which
-    get a bare list that cannot say what was left out. `documents` come from clients of Cohere and
-    Jina, which get an object that suits both and names the `version` of Cohere's API. Scores are
-    the bundle's own: higher is better, and they are not probabilities.
+    `texts` come from clients of TEI, which get a bare list that cannot say what was left out.
+    `documents` come from clients of Cohere and Jina, which get an object that suits both and names
+    the `version` of Cohere's API. Scores are the bundle's own: higher is better, and they are not
+    probabilities.
     """
-    check_fields(body, (*RERANK, *OF_TEI, *WITHOUT_EFFECT), UNSUPPORTED_RERANK)
-    fields = Fields(body)
-    query, pipeline = _query_and_pipeline(fields, limits)
-    of_tei = fields.has("texts")
-    if of_tei and fields.has("documents"):
+    asked = Request(Route.RERANK, body, limits).rest()
+    of_tei = asked["texts"] is not None
+    if of_tei and asked["documents"] is not None:
         raise RequestError(422, "give either 'texts' or 'documents', not both")
-    texts = fields.texts("texts" if of_tei else "documents", limits.documents, limits.characters)
-    top = fields.number("top_n", len(texts), 1, 1 << 31)
-    top = fields.number("top_k", top, 1, 1 << 31)
-    with_text = fields.flag("return_text") or fields.flag("return_documents")
-    model = fields.optional_text("model") or "ranklet"
-    whole = not _may_cut(fields)
-    k = min(top, len(texts))
-    ranking = bundle.rank(query, texts, k=k, pipeline=pipeline, budget_ms=budget_ms)
-    if whole and ranking.truncated:
+    texts = asked["texts" if of_tei else "documents"]
+    if texts is None:
+        raise RequestError(422, "'documents' must be a list of at least one document, not null")
+    with_text = asked["return_text"] or asked["return_documents"]
+    k = min(len(texts), *(asked[each] or len(texts) for each in ("top_k", "top_n")))
+    pipeline = asked["pipeline"]
+    ranking = bundle.rank(asked["query"], texts, k=k, pipeline=pipeline, budget_ms=budget_ms)
+    if not asked["truncate"] and ranking.truncated:
         ranker, count = max(ranking.truncated.items(), key=lambda item: item[1])
         raise RequestError(
             413, f"'truncate' is false, and {count:,} texts are longer than {ranker!r} reads"
@@ -189,7 +158,7 @@ def rerank(
     if version:
         meta["api_version"] = {"version": version}
     usage = {"prompt_tokens": 0, "total_tokens": 0}
-    reply = {"model": model, "results": results, "usage": usage, "meta": meta}
+    reply = {"model": asked["model"], "results": results, "usage": usage, "meta": meta}
     return Answer(reply | _budget_fields(ranking), ranking.timings, ranking.left_out)
 
 
@@ -208,14 +177,6 @@ def info(bundle: Bundle, limits: Limits) -> dict[str, Any]:
         "examples": [text.strip()[:80] for text in examples],
         "limits": asdict(limits),
     }
-
-
-def _query_and_pipeline(fields: Fields, limits: Limits) -> tuple[str, str | None]:
-    """Return the query and the pipeline's name, which every request may have.
-
-    Stages of the caller's own could cost unbounded work, so only names are accepted.
-    """
-    return fields.text("query", limits.query_characters), fields.optional_text("pipeline")
 
 
 def _hit(hit: Hit, with_text: bool, explained: bool, room: Room) -> dict[str, Any]:
@@ -262,19 +223,6 @@ def _highlights(bundle: Bundle, hit: Hit, room: Room) -> dict[str, list[dict[str
         begin, end = span.begin - shift, span.end - shift
         spans[part].append({"begin": begin, "end": end, "value": span.value})
     return spans
-
-
-def _may_cut(fields: Fields) -> bool:
-    """Check the fields of TEI's clients; return whether texts may be cut to what rankers read."""
-    fields.flag("raw_scores")
-    side = fields.optional_text("truncation_direction") or "right"
-    if side.lower() != "right":  # some clients of TEI write "Right"
-        raise RequestError(
-            422,
-            f"'truncation_direction' is {side[:40]!r}; it must be 'right', because long texts are "
-            "cut at their end",
-        )
-    return fields.flag("truncate", default=True)
 
 
 def _budget_fields(ranking: Ranking) -> dict[str, Any]:

@@ -1,190 +1,196 @@
-"""Read and check the fields of a request's JSON object.
+"""The fields that requests have, as one table, which all that knows of fields is made of.
 
-A field that is null counts as absent. `allowed` says which fields there are. Half a character (a
-lone surrogate, which JSON can write as an escape) is refused wherever it stands, because nothing
-that has one can be sent on. The character 0 is a character like any other.
+The table decides which fields each route takes and how a value is checked. GET /rank, OpenAPI, the
+tools of assistants, the options of `ranklet rank` and the table in docs/serving.md are made of it.
+A new parameter of `Bundle.rank` needs one row here, and nothing else.
+
+The bodies of the rerank routes come from clients of Cohere, Jina and TEI. A field of theirs that
+cannot change the ranking is accepted. One that would change it is refused with the reason.
 """
 
-import json
-from collections.abc import Mapping
-from typing import Any, NoReturn, TypeVar
+from enum import Flag, auto
+from typing import Any, NamedTuple
 
-from ranklet.handlers.api.errors import RequestError
-from ranklet.runtime.arguments import own_documents
+from ranklet.handlers.api.limits import Limits
 
-T = TypeVar("T")
 
+class Route(Flag):
+    """Where a request comes from."""
+
+    RANK = auto()  # POST /rank, and GET /rank for all that a URL can hold
+    EXPLAIN = auto()  # POST /explain, and the tool ``explain`` of assistants
+    RERANK = auto()  # POST /rerank, /v1/rerank and /v2/rerank
+    SEARCH = auto()  # the tool ``search`` of assistants
+    COMMAND = auto()  # `ranklet rank`
+
+
+class Type(NamedTuple):
+    """The type of a value: its name in JSON Schema, in a message, and in Python."""
+
+    json: str
+    wanted: str
+    python: tuple[type, ...]
+
+
+STRING = Type("string", "a string", (str,))
+FLAG = Type("boolean", "true or false", (bool,))
+WHOLE = Type("integer", "a whole number", (int,))
+NUMBER = Type("number", "a number", (int, float))
+OBJECT = Type("object", "an object", (dict,))
+DOCUMENTS = Type("array", "a list of at least one document", (list,))
+ANYTHING = Type("", "anything", ())  # without effect
+ABSENT = Type("", "absent", ())  # not supported; the help is the reason, the default is accepted
+
+
+class Field(NamedTuple):
+    """A field of requests.
+
+    Attributes:
+        name: as it is sent.
+        type: of its value.
+        routes: the requests that may have it.
+        help: what it does, as the end of a sentence; for ABSENT the reason that it is refused.
+        default: what counts if it is missing or null.
+        least: the smallest number.
+        most: the largest number, or the most characters or documents; the name of a limit.
+        needed: whether it must be given, with at least one word.
+        values: the only ones.
+    """
+
+    name: str
+    type: Type
+    routes: Route
+    help: str
+    default: Any = None
+    least: float | None = None
+    most: float | str | None = None
+    needed: bool = False
+    values: tuple[str, ...] = ()
+
+    @property
+    def sentence(self) -> str:
+        """The help as a sentence."""
+        return f"{self.help[:1].upper()}{self.help[1:]}."
+
+    def largest(self, limits: Limits) -> Any:
+        """Return `most` as a number, None if there is none."""
+        return getattr(limits, self.most) if isinstance(self.most, str) else self.most
+
+    def otherwise(self, limits: Limits) -> Any:
+        """Return the default, which no limit is below."""
+        bounded = self.type is WHOLE and self.default is not None
+        return min(self.default, self.largest(limits)) if bounded else self.default
+
+    def schema(self, limits: Limits) -> dict[str, Any]:
+        """Return the JSON Schema of a value that is not null."""
+        if self.type is ANYTHING:
+            return {"description": self.sentence}
+        if self.type is ABSENT:
+            also = [] if self.default is None else [self.default]
+            return {"enum": [None, *also], "description": f"Not supported: {self.help}."}
+        bounds = {"minimum": self.least, "maximum": self.largest(limits)}
+        if self.type is STRING:
+            bounds = {"maxLength": self.largest(limits), "enum": list(self.values) or None}
+            bounds["pattern"] = r"\S" if self.needed else None
+        elif self.type is DOCUMENTS:
+            bounds = {"minItems": 1, "maxItems": self.largest(limits)}
+            bounds["items"] = {"$ref": "#/components/schemas/Document"}
+        more = {"default": self.otherwise(limits), "description": self.sentence}
+        known = {key: value for key, value in (bounds | more).items() if value is not None}
+        return {"type": self.type.json, **known}
+
+
+MOST_PARTS = 20  # phrases, excluded words and prefixes, which are looked up in the collection
+MOST_WORDS = 50  # that are looked up for typos, in some hundred spellings if they are unknown
+
+_WORDS = "words or a question in plain language"
+_NAME = 1_000  # characters of a name
+_HUGE = 1 << 31  # more than the texts of any request
 _LARGEST = 1e38  # of scores, which have 32 bits
+_ALL = Route.RANK | Route.EXPLAIN | Route.RERANK | Route.SEARCH | Route.COMMAND
+_RANKED = Route.RANK | Route.SEARCH | Route.COMMAND
+_PAGED = Route.RANK | Route.COMMAND
+
+_OF_OWN = "texts of your own have no metadata; send only those to rank"
+_BY_ID = "the id says which document is explained"
+_PLAIN = "a document is explained for a query in plain words"
+_COLLECTION = "it is looked up in the collection, which these texts are no part of"
+_LENGTH = "how much of a text is read is a property of the bundle's rankers"
+
+FIELDS = (
+    Field("query", STRING, Route.RANK | Route.SEARCH, most="query_characters", needed=True,
+          help=f"{_WORDS}; there are no operators, unless syntax is true"),
+    Field("query", STRING, Route.EXPLAIN | Route.RERANK, _WORDS, None, None, "query_characters",
+          needed=True),
+    Field("id", STRING, Route.EXPLAIN, "the document's id", None, None, "query_characters",
+          needed=True),
+    Field("syntax", FLAG, _RANKED, default=False,
+          help='read "exact phrase", -excluded and prefi* in the query (a server: at most '
+          f"{MOST_PARTS})"),
+    Field("typos", FLAG, _RANKED, default=False,
+          help="replace unknown words by ones that differ in one letter (a server: in queries of "
+          f"at most {MOST_WORDS} words)"),
+    Field("k", WHOLE, _PAGED, "number of hits, or of groups", 10, 0, "k"),
+    Field("k", WHOLE, Route.SEARCH, "maximum number of documents", 10, 1, "explained"),
+    Field("offset", WHOLE, _PAGED, "best hits to leave out, so that pages follow each other",
+          0, 0, "k"),
+    Field("min_score", NUMBER, _PAGED, "leave out hits with a lower score", None, -_LARGEST,
+          _LARGEST),
+    Field("where", OBJECT, _RANKED,
+          'filter by metadata, such as {"year": {">=": 2020}} (docs/filtering.md)'),
+    Field("group_by", STRING, _PAGED, "a field of the metadata, whose equal values make groups",
+          None, None, _NAME),
+    Field("group_size", WHOLE, _PAGED, "hits of each group", 1, 1, "k"),
+    Field("pipeline", STRING, _ALL, "a pipeline's name; the default is the bundle's default", None,
+          None, _NAME),
+    Field("explain", FLAG, _RANKED, "explain every score", False),
+    Field("highlight", FLAG, Route.RANK, "show where in a hit's text its score comes from", False),
+    Field("budget_ms", NUMBER, Route.COMMAND,
+          "skip stages that would begin after this many milliseconds"),
+    Field("characters", WHOLE, Route.SEARCH, default=1_000, least=1, most=100_000,
+          help="maximum number of characters of each text; a document that is cut has its full "
+          "length as full_characters"),
+    Field("texts", DOCUMENTS, Route.RERANK, "texts to rank; the answer is TEI's list", None, None,
+          "documents"),
+    Field("documents", DOCUMENTS, Route.RANK, most="documents",
+          help="texts of your own to rank in place of the collection, without syntax, typos, where "
+          "and group_by"),
+    Field("documents", DOCUMENTS, Route.RERANK, "texts to rank; the answer is Cohere's and Jina's",
+          None, None, "documents"),
+    Field("top_n", WHOLE, Route.RERANK, "number of texts that come back", None, 1, _HUGE),
+    Field("top_k", WHOLE, Route.RERANK, "the same as top_n", None, 1, _HUGE),
+    Field("return_documents", FLAG, Route.RANK, "return title, text and metadata of hits", True),
+    Field("return_documents", FLAG, Route.RERANK, "return the texts", False),
+    Field("return_text", FLAG, Route.RERANK, "the same as return_documents", False),
+    Field("model", STRING, Route.RERANK, "a name that comes back in the answer", "ranklet", None,
+          _NAME),
+    # Fields of existing clients. Scores are always the bundle's own, and requests are answered in
+    # the order of their arrival.
+    Field("truncate", FLAG, Route.RERANK, "if false, a text that is too long is refused", True),
+    Field("truncation_direction", STRING, Route.RERANK, "long texts are cut at their end", "right",
+          values=("right", "Right")),
+    Field("raw_scores", FLAG, Route.RERANK, "it has no effect", False),
+    Field("priority", ANYTHING, Route.RERANK, "it has no effect"),
+    Field("user", ANYTHING, Route.RERANK, "it has no effect"),
+    # What people or clients send and what is not supported. Some clients always send what Cohere
+    # does without these fields.
+    Field("filter", ABSENT, Route.RANK | Route.SEARCH, "the filter by metadata is called 'where'"),
+    Field("filter", ABSENT, Route.EXPLAIN, _BY_ID),
+    Field("filter", ABSENT, Route.RERANK, _OF_OWN),
+    Field("where", ABSENT, Route.EXPLAIN, _BY_ID),
+    Field("where", ABSENT, Route.RERANK, _OF_OWN),
+    Field("syntax", ABSENT, Route.EXPLAIN, _PLAIN),
+    Field("syntax", ABSENT, Route.RERANK, _COLLECTION),
+    Field("typos", ABSENT, Route.EXPLAIN, _PLAIN),
+    Field("typos", ABSENT, Route.RERANK, _COLLECTION),
+    Field("max_chunks_per_doc", ABSENT, Route.RERANK, _LENGTH, 10),
+    Field("max_tokens_per_doc", ABSENT, Route.RERANK, _LENGTH, 4096),
+    Field("truncate_prompt_tokens", ABSENT, Route.RERANK, _LENGTH),
+    Field("rank_fields", ABSENT, Route.RERANK,
+          "title and text of a document are ranked; send only what should be ranked"),
+)  # fmt: skip
 
 
-def parse(data: bytes) -> dict[str, Any]:
-    """Return the JSON object in a body.
-
-    Raises:
-        RequestError: 400: the body is not UTF-8, not JSON, or not an object, or an object in it has
-            a key twice.
-    """
-    try:
-        body = loads(data.decode("utf-8"))
-    except UnicodeDecodeError as error:
-        raise RequestError(400, "the body is not UTF-8") from error
-    except (ValueError, RecursionError) as error:  # RecursionError: [[[[…
-        raise RequestError(400, f"the body is not JSON: {str(error)[:100]}") from error
-    if not isinstance(body, dict):
-        raise RequestError(400, f"the body must be a JSON object, not {_json_type(body)}")
-    return body
-
-
-def loads(text: str) -> Any:
-    """Return the value of strict JSON: no NaN, and no key that stands twice in an object.
-
-    Raises:
-        ValueError, RecursionError: it is not JSON.
-        RequestError: 400: a key stands twice.
-    """
-    return json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=_unique)
-
-
-def _refuse_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is not JSON")
-
-
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    content = dict(pairs)
-    if len(content) != len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in content if names.count(name) > 1)
-        raise RequestError(400, f"the key {twice[:40]!r} stands twice in an object; give it once")
-    return content
-
-
-def check_characters(value: Any) -> None:
-    """Raise RequestError (400) if a string of a JSON value, or a key, has half a character.
-
-    >>> check_characters({"documents": ["dough", {"text": "bread"}]})
-    """
-    waiting = [value]
-    while waiting:
-        each = waiting.pop()
-        if isinstance(each, str):
-            try:
-                each.encode()
-            except UnicodeEncodeError as error:
-                half = f"U+{ord(each[error.start]):04X}"
-                raise RequestError(
-                    400,
-                    f"a string has half a character ({half}, a surrogate without its other half); "
-                    "send whole characters",
-                ) from error
-        elif isinstance(each, Mapping):
-            waiting += each
-            waiting += each.values()
-        elif isinstance(each, list):
-            waiting += each
-
-
-class Fields:
-    """The fields of a request. Each method raises RequestError for a value that cannot be used.
-
-    Raises:
-        RequestError: 400: a string has half a character.
-    """
-
-    def __init__(self, body: Mapping[str, Any]) -> None:
-        check_characters(body)
-        self._body = body
-
-    def has(self, name: str) -> bool:
-        """Return whether a field is present and not null."""
-        return self._body.get(name) is not None
-
-    def text(self, name: str, longest: int) -> str:
-        """Return a required string that has at least one word and at most `longest` characters."""
-        text = self.optional_text(name, longest)
-        if text is None:
-            raise RequestError(422, f"{name!r} is missing; it must be a string")
-        if not text.strip():
-            raise RequestError(422, f"{name!r} is empty; give at least one word")
-        return text
-
-    def optional_text(self, name: str, longest: int = 1_000) -> str | None:
-        """Return a string of at most `longest` characters, or None if it is absent."""
-        text = self._typed(name, str, "a string")
-        if text is not None and len(text) > longest:
-            raise RequestError(
-                413, f"{name!r} has {len(text):,} characters; at most {longest:,} are allowed"
-            )
-        return text
-
-    def flag(self, name: str, default: bool = False) -> bool:
-        """Return a boolean."""
-        value = self._typed(name, bool, "true or false")
-        return default if value is None else value
-
-    def score(self, name: str) -> float | None:
-        """Return a number of any size, or None if it is absent."""
-        value = self._body.get(name)
-        number = self._typed(
-            name, type(value) if type(value) in (int, float) else float, "a number"
-        )
-        if number is not None and not -_LARGEST <= number <= _LARGEST:
-            raise RequestError(422, f"{name!r} must be from -{_LARGEST:g} to {_LARGEST:g}")
-        return None if number is None else float(number)
-
-    def mapping(self, name: str) -> dict[str, Any] | None:
-        """Return an object, or None if it is absent."""
-        return self._typed(name, dict, "an object")
-
-    def number(self, name: str, default: int, smallest: int, largest: int) -> int:
-        """Return a whole number from `smallest` to `largest`."""
-        value = self._typed(name, int, "a whole number")
-        if value is None:
-            return default
-        if not smallest <= value <= largest:
-            # Python refuses to print an integer of several thousand digits.
-            shown = f", not {value}" if abs(value) < 1 << 63 else ""
-            raise RequestError(422, f"{name!r} must be from {smallest} to {largest:,}{shown}")
-        return value
-
-    def _typed(self, name: str, kind: type[T], wanted: str) -> T | None:
-        """Return a field of a type, or None if it is absent."""
-        value = self._body.get(name)
-        if kind is int and isinstance(value, float) and value.is_integer():
-            value = int(value)  # JSON does not tell 5.0 from 5
-        if value is None or type(value) is kind:  # a boolean is no int here
-            return value
-        found = "a fraction" if kind is int and isinstance(value, float) else _json_type(value)
-        raise RequestError(422, f"{name!r} must be {wanted}, not {found}")
-
-    def texts(self, name: str, most: int, characters: int) -> list[dict[str, str]]:
-        """Return a list of documents, each as an object with `id`, `title` and `text`.
-
-        Raises:
-            InputError: an entry is no document; see `own_documents`.
-            RequestError: 422: the list is empty; 413: there are too many documents, or they are too
-                long.
-        """
-        entries = self._body.get(name)
-        if not isinstance(entries, list) or not entries:
-            raise RequestError(
-                422, f"{name!r} must be a list of at least one document, not {_json_type(entries)}"
-            )
-        if len(entries) > most:
-            raise RequestError(413, f"{name!r} has {len(entries):,} documents; at most {most:,}")
-        documents = own_documents(entries, name)
-        total = sum(len(title) + len(text) for _, title, text in documents)
-        if total > characters:
-            raise RequestError(413, f"{name!r} has {total:,} characters; at most {characters:,}")
-        return [{"id": key, "title": title, "text": text} for key, title, text in documents]
-
-
-def _json_type(value: Any) -> str:
-    """Return the JSON type of a value for a message, never the value, which may be long."""
-    if value is None:
-        return "null"
-    if isinstance(value, bool):
-        return "a boolean"
-    if value == []:
-        return "an empty list"
-    names = {dict: "an object", list: "a list", str: "a string", int: "a number", float: "a number"}
-    return names[type(value)]
+def fields_of(route: Route) -> dict[str, Field]:
+    """Return the fields that a route knows, by name, in the order of the table."""
+    return {each.name: each for each in FIELDS if route in each.routes}

@@ -22,7 +22,8 @@ class Limits:
         documents: the number of the caller's own texts.
         characters: the length of all these texts together, titles included.
         k: the number of hits.
-        explained: the number of hits with explanations, which cost far more than plain hits.
+        explained: the number of hits with explanations, which cost far more than plain hits; at
+            most `k`.
         seconds: the time for a body to arrive, and the time to compute an answer.
     """
 
@@ -34,6 +35,9 @@ class Limits:
     k: int = 1_000
     explained: int = 100
     seconds: int = 30
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "explained", min(self.explained, self.k))
 
     @classmethod
     def from_variables(cls, variables: Mapping[str, str]) -> "Limits":

@@ -4,27 +4,16 @@ Tests compare this description with the server: it names every route, the server
 allows, and the server refuses what it does not allow.
 """
 
-from collections.abc import Mapping
 from typing import Any
 
-from ranklet.handlers.api.allowed import (
-    COHERE_DEFAULTS,
-    UNSUPPORTED,
-    UNSUPPORTED_EXPLAIN,
-    UNSUPPORTED_RERANK,
-    WITHOUT_EFFECT,
-)
+from ranklet.handlers.api.fields import ABSENT, DOCUMENTS, OBJECT, Field, Route, fields_of
 from ranklet.handlers.api.limits import Limits
-from ranklet.handlers.api.query_string import OBJECTS
-from ranklet.handlers.api.typed import MOST_PARTS, MOST_WORDS
 from ranklet.version import __version__
 
 Schema = dict[str, Any]
 
 _JSON = "application/json"
 _NUMBER = {"type": "number"}
-_FLAG = {"type": ["boolean", "null"], "default": False}
-_NAME = {"type": ["string", "null"], "maxLength": 1000}
 _STRING = {"type": "string"}
 _INTEGER = {"type": "integer"}
 _OBJECT = {"type": "object"}
@@ -40,7 +29,7 @@ def describe(limits: Limits, *, keyed: bool) -> Schema:
         for path, name, request, response, summary in _ANSWERS
     }
     schemas = _schemas(limits)
-    paths["/rank"]["get"] = _in_url(schemas["RankRequest"], security)
+    paths["/rank"]["get"] = _in_url(limits, security)
     paths |= {
         "/info": {"get": _get("info", "What the bundle holds, and the limits.", _JSON, security)},
         "/healthz": {"get": _get("healthz", "Whether the process is alive.", _JSON, [])},
@@ -115,32 +104,21 @@ def _get(name: str, summary: str, media: str, security: list[Any]) -> Schema:
     return {"summary": summary, "operationId": name, "security": security, "responses": replies}
 
 
-def _in_url(request: Schema, security: list[Any]) -> Schema:
+def _in_url(limits: Limits, security: list[Any]) -> Schema:
     """Return GET /rank, whose parameters are the fields of a request but for texts to rank."""
-    explained, plain = (each["properties"] for each in request["anyOf"])
-    widest: Schema = {**explained, "k": plain["k"]}
     parameters = []
-    for name, schema in widest.items():
-        if name == "documents" or schema.get("description", "").startswith("Not supported"):
+    for name, field in fields_of(Route.RANK).items():
+        if field.type in (ABSENT, DOCUMENTS):
             continue
-        parameter = {"name": name, "in": "query", "required": name == "query"}
-        if "description" in schema:
-            parameter["description"] = schema["description"]
-        if name in OBJECTS:
-            parameter["content"] = _json_content(schema)
-        else:
-            parameter["schema"] = _without_null(schema)
-        parameters.append(parameter)
+        schema = field.schema(limits)
+        value = {"content": _json_content(schema)} if field.type is OBJECT else {"schema": schema}
+        parameters.append(
+            {"name": name, "in": "query", "required": field.needed, "description": field.sentence}
+            | value
+        )
     described = _post("rank_by_url", "RankRequest", "Ranking", "Rank the collection.", security)
     kept = {key: value for key, value in described.items() if key != "requestBody"}
     return {**kept, "parameters": parameters}
-
-
-def _without_null(schema: Schema) -> Schema:
-    types = schema.get("type")
-    if not isinstance(types, list):
-        return schema
-    return {**schema, "type": next(each for each in types if each != "null")}
 
 
 def _json_reply(description: str, schema: Schema | None) -> Schema:
@@ -160,20 +138,38 @@ def _object(required: dict[str, Schema], optional: dict[str, Schema] | None = No
     return {"type": "object", "required": list(required), "properties": properties}
 
 
-def _request(
-    required: dict[str, Schema], optional: dict[str, Schema], unsupported: Mapping[str, str]
-) -> Schema:
-    """Return the schema of a request, which has no other fields; unsupported ones may be null."""
-    absent = {
-        name: {"enum": [None, *([COHERE_DEFAULTS[name]] if name in COHERE_DEFAULTS else [])],
-               "description": f"Not supported: {reason}."}
-        for name, reason in unsupported.items()
+def _request(route: Route, limits: Limits, **instead: Schema) -> Schema:
+    """Return the schema of a request, which has no other fields; all but needed ones may be null.
+
+    Args:
+        route: of the request.
+        limits: the largest values.
+        instead: schemas that take the place of those of the table.
+    """
+    fields = fields_of(route)
+    found = {name: _or_null(field, limits) for name, field in fields.items()} | instead
+    needed = [name for name, field in fields.items() if field.needed]
+    needed += [name for name, schema in instead.items() if schema.get("type") == "array"]
+    return {
+        "type": "object", "required": needed, "properties": found, "additionalProperties": False,
     }  # fmt: skip
-    return {**_object(required, {**optional, **absent}), "additionalProperties": False}
 
 
-def _hits(most: int) -> Schema:
-    return {"type": ["integer", "null"], "minimum": 0, "maximum": most, "default": 10}
+def _or_null(field: Field, limits: Limits) -> Schema:
+    schema = field.schema(limits)
+    if field.needed or "type" not in schema:
+        return schema
+    if field.type is DOCUMENTS:
+        return {"anyOf": [schema, _NULL]}
+    if "enum" in schema:
+        schema["enum"] = [*schema["enum"], None]
+    return {**schema, "type": [schema["type"], "null"]}
+
+
+def _of_texts(limits: Limits, name: str, other: str) -> Schema:
+    """Return the schema of a request to rerank, which has texts in one of two fields."""
+    texts = fields_of(Route.RERANK)[name].schema(limits)
+    return _request(Route.RERANK, limits, **{name: texts, other: _NULL})
 
 
 def _list(items: Schema) -> Schema:
@@ -181,65 +177,9 @@ def _list(items: Schema) -> Schema:
 
 
 def _schemas(limits: Limits) -> Schema:
-    query = {"type": "string", "pattern": r"\S", "maxLength": limits.query_characters}
-    with_query = {"query": query}
-    documents = {
-        **_list(_ref("Document")),
-        "minItems": 1,
-        "maxItems": limits.documents,
-        "description": f"Together at most {limits.characters:,} characters.",
-    }
     late = {"budget_spent": {"type": "boolean"}, "left_out": _list(_STRING)}
-    top = {"type": ["integer", "null"], "minimum": 1, "maximum": (1 << 31)}
-    shared = {"pipeline": _NAME, "model": _NAME, "top_n": top, "top_k": top}
-    with_texts = {"return_documents": _FLAG, "return_text": _FLAG}
     name, key = {"type": ["string", "null"]}, {"type": ["string", "integer", "null"]}
-    side = {"anyOf": [{"type": "string", "pattern": "^[Rr]ight$"}, _NULL]}
-    cut = {**_FLAG, "default": True, "description": "If false, a text that is too long is refused."}
-    of_clients: Schema = {
-        "truncate": cut,
-        "raw_scores": _FLAG,
-        "truncation_direction": side,
-        **{each: {"description": "It has no effect."} for each in WITHOUT_EFFECT},
-    }
-    where = {
-        "type": ["object", "null"],
-        "description": 'Conditions on fields of the metadata, such as {"year": {">=": 2020}}. '
-        "Not for documents of your own. /info lists the fields.",
-    }
-    ranked: Schema = {
-        "syntax": {
-            **_FLAG,
-            "description": 'Whether "exact phrase", -excluded and prefi* have a meaning in the '
-            f"query, at most {MOST_PARTS} of them. Not for documents of your own.",
-        },
-        "typos": {
-            **_FLAG,
-            "description": "Whether unknown words are replaced by ones that differ in one letter, "
-            f"in a query of at most {MOST_WORDS} words. Not for documents of your own.",
-        },
-        "where": where,
-        "offset": {
-            "type": ["integer", "null"],
-            "minimum": 0,
-            "maximum": limits.k,
-            "default": 0,
-            "description": f"Best hits to leave out; with k at most {limits.k:,}.",
-        },
-        "min_score": {"type": ["number", "null"], "minimum": -1e38, "maximum": 1e38},
-        "group_by": {**_NAME, "description": "A field of the metadata; k groups come back."},
-        "group_size": {
-            "type": ["integer", "null"],
-            "minimum": 1,
-            "maximum": limits.k,
-            "default": 1,
-            "description": "Hits of a group; with group_by only.",
-        },
-        "pipeline": _NAME,
-        "return_documents": {**_FLAG, "default": True},
-        "documents": {"anyOf": [documents, _NULL]},
-    }
-    reranked = {**shared, **with_texts, **of_clients}
+    few = {**_or_null(fields_of(Route.RANK)["k"], limits), "maximum": limits.explained}
     passage = {"type": "integer", "minimum": 1, "description": "Of a document that was split."}
     span = _object({"begin": _INTEGER, "end": _INTEGER, "value": _NUMBER})
     hit = _object(
@@ -271,21 +211,15 @@ def _schemas(limits: Limits) -> Schema:
         "Document": {"anyOf": [_STRING, _object({"text": _STRING}, {"id": key, "title": name})]},
         "RankRequest": {
             "anyOf": [
-                _request(with_query, {**ranked, "k": _hits(limits.explained),
-                                      "explain": _FLAG, "highlight": _FLAG}, UNSUPPORTED),
-                _request(with_query, {**ranked, "k": _hits(limits.k),
-                                      "explain": _OFF, "highlight": _OFF}, UNSUPPORTED),
+                _request(Route.RANK, limits, k=few),
+                _request(Route.RANK, limits, explain=_OFF, highlight=_OFF),
             ]
         },
         "Ranking": _object(
             {"query": _STRING, "hits": _list(hit), "ms": _OBJECT},
             {**late, "truncated": _OBJECT, "corrections": corrections, "ignored": ignored},
         ),
-        "ExplainRequest": _request(
-            {**with_query, "id": {**query, "description": "The document's id."}},
-            {"pipeline": _NAME},
-            UNSUPPORTED_EXPLAIN,
-        ),
+        "ExplainRequest": _request(Route.EXPLAIN, limits),
         "Explained": _object(
             {"query": _STRING, "id": _STRING, "score": _NUMBER, "explanation": _ref("Explanation")},
             {"passage": passage},
@@ -296,9 +230,7 @@ def _schemas(limits: Limits) -> Schema:
         ),
         "Rerank": {
             "anyOf": [
-                _request({**with_query, each: documents}, {**reranked, other: _NULL},
-                         UNSUPPORTED_RERANK)
-                for each, other in (("documents", "texts"), ("texts", "documents"))
+                _of_texts(limits, "documents", "texts"), _of_texts(limits, "texts", "documents"),
             ]
         },
         "Reranked": {

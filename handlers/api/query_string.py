@@ -5,12 +5,18 @@ from typing import Any
 from urllib.parse import parse_qsl
 
 from ranklet.handlers.api.errors import RequestError
-from ranklet.handlers.api.fields import loads
+from ranklet.handlers.api.fields import (
+    DOCUMENTS,
+    FLAG,
+    NUMBER,
+    OBJECT,
+    STRING,
+    WHOLE,
+    Route,
+    fields_of,
+)
+from ranklet.handlers.api.reading import loads
 
-FLAGS = ("syntax", "typos", "explain", "highlight", "return_documents")
-WHOLE = ("k", "offset", "group_size")
-NUMBERS = ("min_score",)
-OBJECTS = ("where",)  # written as JSON
 MOST_FIELDS = 50
 # JSON's numbers. Python would also read 1_0, blanks around a number, and digits of other scripts.
 _NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
@@ -50,15 +56,20 @@ def request_of(query_string: bytes) -> dict[str, Any]:
 
 
 def _value(name: str, text: str) -> Any:
-    if name in FLAGS:
+    field = fields_of(Route.RANK).get(name)
+    kind = STRING if field is None else field.type
+    if kind is DOCUMENTS:
+        raise RequestError(422, f"{name!r} has no place in a URL; send a POST instead")
+    if kind not in (FLAG, WHOLE, NUMBER, OBJECT):
+        return text
+    if kind is FLAG:
         if text not in ("true", "false"):
             raise RequestError(422, f"{name!r} must be true or false")
         return text == "true"
-    number = name in WHOLE or name in NUMBERS
-    if number and not _NUMBER.fullmatch(text):
-        raise RequestError(422, f"{name!r} must be a number as JSON writes it: 10, -0.5, 1e3")
+    wanted = "JSON" if kind is OBJECT else "a number as JSON writes it: 10, -0.5, 1e3"
     try:
-        return loads(text) if number or name in OBJECTS else text
-    except (ValueError, RecursionError) as error:
-        wanted = "a number" if number else "JSON"
-        raise RequestError(422, f"{name!r} must be {wanted}") from error
+        if kind is OBJECT or _NUMBER.fullmatch(text):
+            return loads(text)
+    except (ValueError, RecursionError):  # such as thousands of digits
+        pass
+    raise RequestError(422, f"{name!r} must be {wanted}")

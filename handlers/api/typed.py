@@ -3,24 +3,19 @@
 import re
 
 from ranklet.handlers.api.errors import RequestError
-from ranklet.handlers.api.fields import Fields
-from ranklet.handlers.api.limits import Limits
+from ranklet.handlers.api.fields import MOST_PARTS, MOST_WORDS
+from ranklet.handlers.api.reading import Request
 from ranklet.runtime.typed.query_syntax import Query, typed_query
 
-MOST_PARTS = 20  # phrases, excluded words and prefixes, which are looked up in the collection
-MOST_WORDS = 50  # that are looked up for typos, in some hundred spellings if they are unknown
 
-
-def typed(fields: Fields, limits: Limits) -> str | Query:
+def typed(request: Request) -> str | Query:
     """Return the `query` of a request, read as its flags `syntax` and `typos` say.
 
     Raises:
-        RequestError: 422: a field is missing or of a wrong type; 413: the query is too long, or has
-            more parts or words than are looked up in a collection.
+        RequestError: 413: the query has more parts or words than are looked up in a collection.
         InputError: the query cannot be read with `syntax`; see `Query.parse`.
     """
-    text = fields.text("query", limits.query_characters)
-    query = typed_query(text, syntax=fields.flag("syntax"), typos=fields.flag("typos"))
+    query = typed_query(request["query"], syntax=request["syntax"], typos=request["typos"])
     if isinstance(query, Query):
         if query.parts > MOST_PARTS:
             raise RequestError(

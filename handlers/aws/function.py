@@ -10,8 +10,8 @@ from typing import Any, Protocol
 from ranklet.handlers import logs
 from ranklet.handlers.api.answers import ANSWERS
 from ranklet.handlers.api.errors import RequestError, panics_as_errors
-from ranklet.handlers.api.fields import parse
 from ranklet.handlers.api.limits import Limits, whole_number
+from ranklet.handlers.api.reading import parse
 from ranklet.handlers.api.trial import try_out
 from ranklet.handlers.aws.bundle_download import open_bundle
 from ranklet.handlers.aws.events import (

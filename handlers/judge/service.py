@@ -20,8 +20,8 @@ from starlette.types import Receive, Scope, Send
 
 from ranklet.handlers.api.answers import rank
 from ranklet.handlers.api.errors import RequestError, error_body, failure
-from ranklet.handlers.api.fields import Fields, parse
 from ranklet.handlers.api.limits import Limits
+from ranklet.handlers.api.reading import check_characters, parse
 from ranklet.handlers.server.connection import BoundedProtocol
 from ranklet.handlers.server.hosts import Hosts
 from ranklet.handlers.server.request_body import read
@@ -127,13 +127,12 @@ class JudgeService:
 
     def _rank(self, body: Mapping[str, Any]) -> dict[str, Any]:
         """Return hits, and the titles of the documents in `also` that are not among them."""
-        fields = Fields(body)
         wanted = {"query": body.get("query"), "k": body.get("k"), "highlight": True}
         if self._pipeline is not None:
             wanted["pipeline"] = self._pipeline
         hits = rank(self._bundle, wanted, LIMITS).body["hits"]  # type: ignore[call-overload]
         found = {hit["id"] for hit in hits}
-        also = body.get("also") or [] if fields.has("also") else []
+        also = body.get("also") or []
         if not isinstance(also, list) or not all(isinstance(each, str) for each in also):
             raise RequestError(422, "'also' must be a list of ids")
         others = [self._named(each) for each in also if each not in found]
@@ -141,7 +140,9 @@ class JudgeService:
 
     def _mark(self, body: Mapping[str, Any]) -> dict[str, Any]:
         """Save marks, `{"query": id, "grades": {document: 1, 0 or null}}`."""
-        query, grades = Fields(body).text("query", LIMITS.query_characters), body.get("grades")
+        query, grades = body.get("query"), body.get("grades")
+        if not isinstance(query, str) or not query.strip():
+            raise RequestError(422, "'query' is missing; it must be a query's id")
         if not isinstance(grades, dict) or not grades:
             raise RequestError(422, "'grades' must be an object, such as {\"d1\": 1}")
         for name, grade in grades.items():
@@ -179,6 +180,7 @@ def _answering(answer: Callable[[Mapping[str, Any]], dict[str, Any]]) -> Any:
     async def endpoint(request: Request) -> Response:
         try:
             body = parse(await read(request, LIMITS)) if request.method == "POST" else {}
+            check_characters(body)
             return _json(await asyncio.to_thread(answer, body))
         except RankletError as error:
             status, shown = failure(error)

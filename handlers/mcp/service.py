@@ -13,8 +13,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from ranklet.handlers.api.errors import RequestError, failure, panics_as_errors
-from ranklet.handlers.api.fields import check_characters, loads
 from ranklet.handlers.api.limits import Limits
+from ranklet.handlers.api.reading import check_characters, loads
 from ranklet.handlers.logs import stack_of
 from ranklet.handlers.mcp.tools import Result, call, tools
 from ranklet.runtime.bundle import Bundle

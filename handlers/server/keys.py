@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ranklet.handlers.api.errors import RequestError
-from ranklet.handlers.api.fields import loads
 from ranklet.handlers.api.limits import PREFIX
+from ranklet.handlers.api.reading import loads
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.errors import BundleError, InputError
 

@@ -24,10 +24,10 @@ from starlette.types import Receive, Scope, Send
 from ranklet.handlers import logs
 from ranklet.handlers.api.answers import ANSWERS, info
 from ranklet.handlers.api.errors import RequestError, error_body, failure, panics_as_errors
-from ranklet.handlers.api.fields import parse
 from ranklet.handlers.api.limits import Room
 from ranklet.handlers.api.openapi import describe
 from ranklet.handlers.api.query_string import request_of
+from ranklet.handlers.api.reading import parse
 from ranklet.handlers.server.hosts import Hosts
 from ranklet.handlers.server.keys import ApiKeys, part_of
 from ranklet.handlers.server.live_bundle import LiveBundle

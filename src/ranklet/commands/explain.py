@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ranklet.commands.output import say, show, show_json
-from ranklet.commands.rank import COLLECTION, WHERE, read_filter
+from ranklet.commands.rank import COLLECTION, read_filter
 from ranklet.commands.rank.answers import ROWS, ignored_words
+from ranklet.handlers.api.fields import Route, fields_of
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.writing.atomic_file import atomic_file
 
@@ -29,7 +30,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="ids of the documents to explain, ranked high or not (default: the best -k)",
     )
     parser.add_argument("-k", type=int, default=5, help="number of hits to explain")
-    parser.add_argument("--where", metavar="JSON", help=f"{WHERE}; not with ids")
+    where = fields_of(Route.COMMAND)["where"].help
+    parser.add_argument("--where", metavar="JSON", help=f"{where}; not with ids")
     parser.add_argument("--pipeline", help="pipeline to use (default: the bundle's default)")
     shape = parser.add_mutually_exclusive_group()
     shape.add_argument("--json", action="store_true", help="print one JSON tree per line")

@@ -11,8 +11,8 @@ from tests.metadata_rows import WORDS
 
 from ranklet.handlers.api.answers import ANSWERS, Answer, explain, info, rank, rerank
 from ranklet.handlers.api.errors import failure
-from ranklet.handlers.api.fields import parse
 from ranklet.handlers.api.limits import Limits
+from ranklet.handlers.api.reading import parse
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.typed.query_syntax import Query

@@ -1,24 +1,108 @@
+"""One row per field, from which all follows that knows of fields."""
+
+import argparse
+import json
+from inspect import signature
+from pathlib import Path
+from typing import Any
+
 import pytest
 
-from ranklet.handlers.api.errors import RequestError, failure
-from ranklet.handlers.api.fields import parse
+from ranklet.commands.rank import add_arguments
+from ranklet.handlers.api import fields
+from ranklet.handlers.api.fields import ABSENT, ANYTHING, DOCUMENTS, FIELDS, STRING, Field, Route
+from ranklet.handlers.api.limits import Limits
+from ranklet.handlers.api.openapi import describe
+from ranklet.handlers.api.query_string import request_of
+from ranklet.handlers.api.reading import Request
+from ranklet.handlers.mcp.tools import tools
+from ranklet.handlers.server.reference import kind
+from ranklet.runtime import Bundle, rank, rank_batch
+
+LIMITS = Limits()
+SERVING = Path(__file__).parents[3] / "docs" / "serving.md"
+PLACES = {
+    Route.RANK: "`/rank`", Route.EXPLAIN: "`/explain`", Route.RERANK: "`/rerank`",
+    Route.SEARCH: "`search` of MCP",
+}  # fmt: skip
+# A value of each type, as JSON and as a URL has it.
+VALUES = {"string": "a", "boolean": False, "integer": 1, "number": 0.5, "object": {"year": 1}}
+
+
+def named(route: Route) -> set[str]:
+    """Return the names of the fields that a route may have."""
+    return {name for name, field in fields.fields_of(route).items() if field.type is not ABSENT}
+
+
+def forms(schema: str) -> list[dict[str, Any]]:
+    described = describe(LIMITS, keyed=False)["components"]["schemas"][schema]
+    return list(described.get("anyOf", [described]))
+
+
+def test_every_parameter_of_rank_is_a_row_and_so_in_a_request_or_a_command() -> None:
+    parameters = set(signature(Bundle.rank).parameters) - {"self"}
+    assert parameters <= {each.name for each in FIELDS}
+    assert parameters - named(Route.RANK) == {"budget_ms"}  # which a server decides
+    assert parameters - named(Route.COMMAND) == {"query", "documents"}
+    for function in (Bundle.rank_batch, rank, rank_batch):
+        assert parameters - {"query", "documents"} <= set(signature(function).parameters)
 
 
 @pytest.mark.parametrize(
-    "data",
-    [
-        b"",
-        b"{",
-        b"\xff",
-        b'{"query": NaN}',
-        b"[" * 100_000,
-        b'{"k": ' + b"9" * 5000 + b"}",
-        b'{"query": "a", "query": "a"}',
-        b'{"where": {"a": [{"b": 1, "b": 2}]}}',
-    ],
+    ("schema", "route"),
+    [("RankRequest", Route.RANK), ("ExplainRequest", Route.EXPLAIN), ("Rerank", Route.RERANK)],
 )
-def test_a_body_that_is_not_json_is_malformed(data: bytes) -> None:
-    with pytest.raises(RequestError) as caught:
-        parse(data)
-    status, body = failure(caught.value)
-    assert (status, body["error_type"]) == (400, "malformed")
+def test_openapi_describes_exactly_the_rows_of_a_route(schema: str, route: Route) -> None:
+    for form in forms(schema):
+        assert form["additionalProperties"] is False
+        assert list(form["properties"]) == list(fields.fields_of(route))
+
+
+@pytest.mark.parametrize("field", FIELDS, ids=lambda field: f"{field.name}-{field.routes.name}")
+def test_a_row_is_wherever_its_routes_say(bundle: Bundle, field: Field) -> None:
+    if field.type in (ABSENT, ANYTHING):
+        return
+    name, value = field.name, VALUES.get(field.type.json, ["a"])
+    if field.values:
+        value = field.values[0]
+    for route in field.routes & ~Route.COMMAND:
+        body = {each.name: "a" for each in fields.fields_of(route).values() if each.needed}
+        read = Request(route, {**body, name: value}, LIMITS)[name]
+        assert read == ([{"id": "0", "title": "", "text": "a"}] if value == ["a"] else value)
+    if Route.RANK in field.routes and field.type is not DOCUMENTS:
+        get = describe(LIMITS, keyed=False)["paths"]["/rank"]["get"]["parameters"]
+        assert name in {each["name"] for each in get}
+        text = value if field.type is STRING else json.dumps(value)
+        assert request_of(f"{name}={text}".encode()) == {name: value}
+    if Route.SEARCH in field.routes and name != "where":  # where there is no metadata
+        assert name in tools(bundle, LIMITS)[0].schema["properties"]
+    if Route.COMMAND in field.routes:
+        parser = argparse.ArgumentParser()
+        add_arguments(parser)
+        assert hasattr(parser.parse_args(["bundle", "query"]), name)
+
+
+def test_numbers_and_flags_are_read_as_strictly_from_a_url_as_from_json() -> None:
+    for name, field in fields.fields_of(Route.RANK).items():
+        if field.type.json in ("integer", "number", "boolean"):
+            for text in ("1_0", "%201", "1%20", "%D9%A3", "010", "%2B5", "1.", ".5", "0x1", "nan"):
+                with pytest.raises(Exception, match=f"'{name}' must be"):
+                    request_of(f"{name}={text}".encode())
+    with pytest.raises(Exception, match="'documents' has no place in a URL; send a POST instead"):
+        request_of(b"documents=a")
+
+
+def test_the_page_has_all_rows() -> None:
+    """The lines of the table in docs/serving.md, made of the rows; paste those that are missing."""
+    rows = [each for each in FIELDS if each.routes is not Route.COMMAND]
+    lines = [line_of(each) for each in rows if each.type not in (ABSENT, ANYTHING)]
+    assert [each for each in lines if each not in SERVING.read_text("utf-8").splitlines()] == []
+
+
+def line_of(field: Field) -> str:
+    places = ", ".join(PLACES[route] for route in field.routes if route in PLACES)
+    value = "needed" if field.needed else field.otherwise(LIMITS)
+    default = value if isinstance(value, str) else "" if value is None else json.dumps(value)
+    return (
+        f"| `{field.name}` | {places} | {kind(field.schema(LIMITS))} | {default} | {field.help} |"
+    )

@@ -5,16 +5,17 @@ from typing import Any
 import pytest
 
 from ranklet.handlers.api.errors import RequestError
-from ranklet.handlers.api.fields import Fields
+from ranklet.handlers.api.fields import MOST_PARTS, MOST_WORDS, Route
 from ranklet.handlers.api.limits import Limits
-from ranklet.handlers.api.typed import MOST_PARTS, MOST_WORDS, typed
+from ranklet.handlers.api.reading import Request
+from ranklet.handlers.api.typed import typed
 from ranklet.runtime.typed.query_syntax import Query
 
 LIMITS = Limits()
 
 
 def read(**body: Any) -> str | Query:
-    return typed(Fields(body), LIMITS)
+    return typed(Request(Route.RANK, body, LIMITS))
 
 
 def test_a_plain_query_may_be_as_long_as_ever() -> None:

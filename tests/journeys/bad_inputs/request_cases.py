@@ -18,8 +18,8 @@ from ranklet.export.errors import ExportError
 from ranklet.export.options import ExportOptions
 from ranklet.handlers.api.answers import ANSWERS
 from ranklet.handlers.api.errors import failure
-from ranklet.handlers.api.fields import parse
 from ranklet.handlers.api.limits import Limits
+from ranklet.handlers.api.reading import parse
 from ranklet.handlers.aws import request_log
 from ranklet.handlers.aws.function import Function
 from ranklet.handlers.server.request_body import read

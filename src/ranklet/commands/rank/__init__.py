@@ -9,9 +9,16 @@ from typing import Any, BinaryIO
 
 from ranklet.commands.engine import add_engine, engine_from
 from ranklet.commands.output import show, show_json
+from ranklet.handlers.api.fields import FLAG, Route, fields_of
 
 COLLECTION = "collection in Milvus to rank, such as milvus://HOST:PORT/NAME (docs/milvus.md)"
-WHERE = 'filter by metadata, such as \'{"year": {">=": 2020}}\' (docs/filtering.md)'
+# How the value of an option is read from its text, and what the help calls it.
+_VALUES = {
+    "integer": (int, "N"),
+    "number": (float, "NUMBER"),
+    "string": (str, "NAME"),
+    "object": (str, "JSON"),
+}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -19,33 +26,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("bundle", help="bundle, a folder, .zip or address")
     parser.add_argument("--collection", metavar="ADDRESS", help=COLLECTION)
     parser.add_argument("query", help="the query, or - to read queries from standard input")
-    parser.add_argument("-k", type=int, default=10, help="number of hits")
-    parser.add_argument("--offset", type=int, default=0, help="best hits to leave out")
-    parser.add_argument("--min-score", type=float, help="leave out hits with a lower score")
-    parser.add_argument(
-        "--group-by",
-        metavar="FIELD",
-        help="at most one hit per value of this field of the metadata",
-    )
-    parser.add_argument("--group-size", type=int, default=1, help="hits per value, with --group-by")
-    parser.add_argument("--where", metavar="JSON", help=WHERE)
-    parser.add_argument("--pipeline", help="pipeline to use (default: the bundle's default)")
-    parser.add_argument(
-        "--budget-ms", type=float, help="skip stages that would begin after this many milliseconds"
-    )
-    parser.add_argument(
-        "--explain", action="store_true", help="explain every score, by its strongest parts"
-    )
-    parser.add_argument(
-        "--syntax",
-        action="store_true",
-        help='read "exact phrase", -excluded and prefi* in the query',
-    )
-    parser.add_argument(
-        "--typos",
-        action="store_true",
-        help="replace unknown words by ones that differ in one letter",
-    )
+    for name, field in fields_of(Route.COMMAND).items():
+        flag = f"-{name}" if len(name) == 1 else f"--{name.replace('_', '-')}"
+        more: dict[str, Any] = {"action": "store_true"}
+        if field.type is not FLAG:
+            reads, metavar = _VALUES[field.type.json]
+            more = {"type": reads, "metavar": metavar, "default": field.default}
+        parser.add_argument(flag, help=field.help, **more)
     parser.add_argument("--json", action="store_true", help="print one JSON object per query")
     add_engine(parser)
 
@@ -57,21 +44,11 @@ def run(options: argparse.Namespace) -> None:
     from ranklet.runtime.storage.address import is_address
 
     engine, printed = engine_from(options), show_json if options.json else show
-    settings = {
-        "rank": {
-            "k": options.k,
-            "where": None if options.where is None else read_filter(options.where),
-            "offset": options.offset,
-            "min_score": options.min_score,
-            "group_by": options.group_by,
-            "group_size": options.group_size,
-            "pipeline": options.pipeline,
-            "explain": options.explain,
-            "budget_ms": options.budget_ms,
-        },
-        "typed": {"syntax": options.syntax, "typos": options.typos},
-        "json": options.json,
-    }
+    given = {name: getattr(options, name) for name in fields_of(Route.COMMAND)}
+    if options.where is not None:
+        given["where"] = read_filter(options.where)
+    typed = {name: given.pop(name) for name in ("syntax", "typos")}
+    settings = {"rank": given, "typed": typed, "json": options.json}
     queries = lines_of(sys.stdin.buffer) if options.query == "-" else iter([options.query])
     if engine.on_ray:
         if options.collection or is_address(options.bundle):

@@ -1,0 +1,221 @@
+"""Read and check the fields of a request's JSON object, by the table in `fields`.
+
+A field that is null counts as absent. Half a character (a lone surrogate, which JSON can write as
+an escape) is refused wherever it stands, because nothing that has one can be sent on. The character
+0 is a character like any other.
+"""
+
+import json
+from collections.abc import Mapping
+from difflib import get_close_matches
+from typing import Any, NoReturn
+
+from ranklet.handlers.api.errors import RequestError
+from ranklet.handlers.api.fields import (
+    ABSENT,
+    ANYTHING,
+    DOCUMENTS,
+    NUMBER,
+    STRING,
+    WHOLE,
+    Field,
+    Route,
+    fields_of,
+)
+from ranklet.handlers.api.limits import Limits
+from ranklet.runtime.arguments import own_documents
+
+_SHOWN = 40  # characters of a name or value in a message
+
+
+def parse(data: bytes) -> dict[str, Any]:
+    """Return the JSON object in a body.
+
+    Raises:
+        RequestError: 400: the body is not UTF-8, not JSON, or not an object, or an object in it has
+            a key twice.
+    """
+    try:
+        body = loads(data.decode("utf-8"))
+    except UnicodeDecodeError as error:
+        raise RequestError(400, "the body is not UTF-8") from error
+    except (ValueError, RecursionError) as error:  # RecursionError: [[[[…
+        raise RequestError(400, f"the body is not JSON: {str(error)[:100]}") from error
+    if not isinstance(body, dict):
+        raise RequestError(400, f"the body must be a JSON object, not {_json_type(body)}")
+    return body
+
+
+def loads(text: str) -> Any:
+    """Return the value of strict JSON: no NaN, and no key that stands twice in an object.
+
+    Raises:
+        ValueError, RecursionError: it is not JSON.
+        RequestError: 400: a key stands twice.
+    """
+    return json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=_unique)
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not JSON")
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    content = dict(pairs)
+    if len(content) != len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in content if names.count(name) > 1)
+        raise RequestError(400, f"the key {twice[:40]!r} stands twice in an object; give it once")
+    return content
+
+
+def check_characters(value: Any) -> None:
+    """Raise RequestError (400) if a string of a JSON value, or a key, has half a character.
+
+    >>> check_characters({"documents": ["dough", {"text": "bread"}]})
+    """
+    waiting = [value]
+    while waiting:
+        each = waiting.pop()
+        if isinstance(each, str):
+            try:
+                each.encode()
+            except UnicodeEncodeError as error:
+                half = f"U+{ord(each[error.start]):04X}"
+                raise RequestError(
+                    400,
+                    f"a string has half a character ({half}, a surrogate without its other half); "
+                    "send whole characters",
+                ) from error
+        elif isinstance(each, Mapping):
+            waiting += each
+            waiting += each.values()
+        elif isinstance(each, list):
+            waiting += each
+
+
+class Request:
+    """The fields of a request, each of which is read and checked when it is asked for.
+
+    Args:
+        route: where the request comes from.
+        body: its JSON object.
+        limits: the largest values.
+
+    Raises:
+        RequestError: 400: a string has half a character; 422: a field is unknown or not supported.
+    """
+
+    def __init__(self, route: Route, body: Mapping[str, Any], limits: Limits) -> None:
+        self._fields, self._body, self._limits = fields_of(route), body, limits
+        self._values: dict[str, Any] = {}
+        for name, value in body.items():
+            self._check_known(name, value)
+        check_characters(body)
+
+    def __getitem__(self, name: str) -> Any:
+        """Return a value, or the default if the field is absent; see `read`."""
+        if name not in self._values:
+            self._values[name] = read(self._fields[name], self._body.get(name), self._limits)
+        return self._values[name]
+
+    def at_most(self, name: str, most: int) -> int:
+        """Return a whole number that another field bounds, too, and so its default; see `read`."""
+        bounded = self._fields[name]._replace(most=most)
+        self._values[name] = read(bounded, self._body.get(name), self._limits)
+        return int(self._values[name])
+
+    def rest(self, *used: str) -> dict[str, Any]:
+        """Check all fields; return the values of all but those that are used, by name.
+
+        Raises:
+            RequestError, InputError: see `read`.
+        """
+        known = (name for name, each in self._fields.items() if each.type not in (ABSENT, ANYTHING))
+        values = {name: self[name] for name in known}
+        return {name: value for name, value in values.items() if name not in used}
+
+    def _check_known(self, name: str, value: Any) -> None:
+        field = self._fields.get(name)
+        if field is None:
+            allowed = [each.name for each in self._fields.values() if each.type is not ABSENT]
+            close = get_close_matches(name[:_SHOWN], allowed, 1)
+            meant = f" (did you mean {close[0]!r}?)" if close else ""
+            raise RequestError(
+                422, f"unknown field {name[:_SHOWN]!r}{meant}; the fields are {', '.join(allowed)}"
+            )
+        if field.type is ABSENT and value is not None and value != field.default:
+            raise RequestError(422, f"the field {name!r} is not supported: {field.help}")
+
+
+def read(field: Field, value: Any, limits: Limits) -> Any:
+    """Return the value of a field, or its default for null.
+
+    Documents become objects with `id`, `title` and `text`.
+
+    Raises:
+        RequestError: 422: it is missing, or of a wrong type or value; 413: it is too long.
+        InputError: an entry of a list is no document; see `own_documents`.
+    """
+    name, most = field.name, field.largest(limits)
+    if value is None:
+        if field.needed:
+            raise RequestError(422, f"{name!r} is missing; it must be {field.type.wanted}")
+        return field.otherwise(limits)
+    if field.type is WHOLE and isinstance(value, float) and value.is_integer():
+        value = int(value)  # JSON does not tell 5.0 from 5
+    if type(value) not in field.type.python or value == []:  # a boolean is no int here
+        fraction = field.type is WHOLE and isinstance(value, float)
+        found = "a fraction" if fraction else _json_type(value)
+        raise RequestError(422, f"{name!r} must be {field.type.wanted}, not {found}")
+    if field.type is STRING:
+        _check_string(field, value, most)
+    elif field.type is DOCUMENTS:
+        return _documents(name, value, most, limits.characters)
+    elif field.least is not None and most is not None and not field.least <= value <= most:
+        # Python refuses to print an integer of several thousand digits.
+        shown = f", not {value}" if abs(value) < 1 << 63 else ""
+        raise RequestError(
+            422, f"{name!r} must be from {_bound(field.least)} to {_bound(most)}{shown}"
+        )
+    return float(value) if field.type is NUMBER else value
+
+
+def _bound(number: float) -> str:
+    return f"{number:,}" if isinstance(number, int) else f"{number:g}"
+
+
+def _check_string(field: Field, value: str, most: int | None) -> None:
+    if most is not None and len(value) > most:
+        raise RequestError(
+            413, f"{field.name!r} has {len(value):,} characters; at most {most:,} are allowed"
+        )
+    if field.needed and not value.strip():
+        raise RequestError(422, f"{field.name!r} is empty; give at least one word")
+    if field.values and value not in field.values:
+        raise RequestError(
+            422,
+            f"{field.name!r} is {value[:_SHOWN]!r}; it must be {field.values[0]!r}: {field.help}",
+        )
+
+
+def _documents(name: str, entries: list[Any], most: int, characters: int) -> list[dict[str, str]]:
+    if len(entries) > most:
+        raise RequestError(413, f"{name!r} has {len(entries):,} documents; at most {most:,}")
+    documents = own_documents(entries, name)
+    total = sum(len(title) + len(text) for _, title, text in documents)
+    if total > characters:
+        raise RequestError(413, f"{name!r} has {total:,} characters; at most {characters:,}")
+    return [{"id": key, "title": title, "text": text} for key, title, text in documents]
+
+
+def _json_type(value: Any) -> str:
+    """Return the JSON type of a value for a message, never the value, which may be long."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "a boolean"
+    if value == []:
+        return "an empty list"
+    names = {dict: "an object", list: "a list", str: "a string", int: "a number", float: "a number"}
+    return names[type(value)]
