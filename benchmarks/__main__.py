@@ -42,8 +42,8 @@ def main() -> int:
         elif options.print:
             print(content)
         else:
-            report.RESULTS.write_text(report.put(report.RESULTS.read_text(), name, content))
-            print(f"{name}: in {report.RESULTS.name} {took}", file=sys.stderr)
+            page = report.write(name, content).relative_to(ROOT)
+            print(f"{name}: in {page} {took}", file=sys.stderr)
     return int(failed)
 
 
@@ -51,7 +51,7 @@ def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME", help="which ones (default: all)")
     parser.add_argument("--list", action="store_true", help="say what there is")
-    parser.add_argument("--print", action="store_true", help="print, and leave RESULTS.md alone")
+    parser.add_argument("--print", action="store_true", help="print, and leave the pages alone")
     parser.add_argument("--fresh", action="store_true", help="rebuild every bundle and index")
     parser.add_argument("--data", type=Path, default=default_data(), help="folder of collections")
     parser.add_argument("--work", type=Path, default=ROOT / "work", help="folder for what is built")

@@ -13,7 +13,7 @@ from benchmarks.all_systems.comparing import RANKED_BY, Cost, Studied, common, g
 from benchmarks.all_systems.measuring import all_studies, answers_seen
 from benchmarks.all_systems.picture import Point, draw
 from benchmarks.all_systems.pipelines import BEST, CROSS, DEPTH, HYBRID, RERANKED
-from benchmarks.all_systems.rankers import LEFT_OUT, RANKERS
+from benchmarks.all_systems.rankers import RANKERS
 from benchmarks.all_systems.studies import QA_MIX, Reads, Study
 from benchmarks.all_systems.tables import (
     chosen,
@@ -71,8 +71,7 @@ no query that was learned from shares:
 
 {_of_last(found)}{_of_own(found)}{_of_pairs(scope)}Members and weights are chosen for MRR@10 on \
 queries of train that are not reported, members by 5-fold cross-validation. Each list of a \
-pipeline has {DEPTH} documents. SPLADE is not here, because no trained one is at hand. \
-{_left_out(scope)}
+pipeline has {DEPTH} documents. SPLADE is not here, because no trained one is at hand.
 
 ### What they cost, {timed}
 
@@ -145,11 +144,6 @@ def _cut(scope: Scope) -> str:
         "keep what is relevant to a query that is reported or held out, and others at random, so "
         "their figures are higher than those of whole collections. "
     )
-
-
-def _left_out(scope: Scope) -> str:
-    """Return why some rankers are not in the tables."""
-    return " ".join(why for name, why in LEFT_OUT.items() if name not in scope.rankers)
 
 
 def points(found: Studied, measured: Mapping[str, Cost]) -> list[Point]:

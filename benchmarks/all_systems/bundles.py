@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.all_systems.rankers import LEFT_OUT, RANKERS
+from benchmarks.all_systems.rankers import RANKERS
 from benchmarks.all_systems.studies import (
     BM25,
     NOTHING,
@@ -23,7 +23,7 @@ from benchmarks.all_systems.studies import (
     Study,
     searched,
 )
-from benchmarks.built.trained import all_cores
+from benchmarks.built.trained import all_cores, code_of
 from benchmarks.harness.place import ROOT, Place
 from ranklet.export.bundles import export_bundle, index_bundle
 from ranklet.export.default_pipelines import standard_pipelines
@@ -52,11 +52,6 @@ WRITING = (
 )
 
 
-def measured_rankers() -> dict[str, Ranker]:
-    """Return the rankers that a run covers."""
-    return {name: each for name, each in RANKERS.items() if name not in LEFT_OUT}
-
-
 @dataclass(frozen=True)
 class Scope:
     """What one run of the benchmark covers; a test gives a smaller one.
@@ -77,7 +72,7 @@ class Scope:
 
     place: Place
     studies: Mapping[str, Study] = field(default_factory=lambda: STUDIES)
-    rankers: Mapping[str, Ranker] = field(default_factory=measured_rankers)
+    rankers: Mapping[str, Ranker] = field(default_factory=lambda: RANKERS)
     options: ExportOptions = field(default_factory=ExportOptions)
     processes: int = 2
     timed: int = 100
@@ -112,7 +107,7 @@ def exported(scope: Scope, study: str, name: str) -> Path:
             export_bundle({name: checkpoint}, path, options, overwrite=True)
 
     kept = slug(scope.parts, source, name, "exported")
-    return scope.place.keep(kept, build, code_of([ranker]), digest_of_numbers(checkpoint, options))
+    return scope.place.keep(kept, build, _code([ranker]), digest_of_numbers(checkpoint, options))
 
 
 def bundle_of(scope: Scope, study: str) -> Path:
@@ -134,7 +129,7 @@ def bundle_of(scope: Scope, study: str) -> Path:
         return scope.place.keep(
             slug(scope.parts, study, name, "indexed"),
             lambda path: index_bundle(alone[name], here, path, titles=titles, overwrite=True),
-            code_of([used[name]]),
+            _code([used[name]]),
             f"{digests[name]} {texts}",
         )
 
@@ -142,7 +137,7 @@ def bundle_of(scope: Scope, study: str) -> Path:
         first = scope.place.keep(
             slug(scope.name, study, LEXICAL_PART, "indexed"),
             lexical,
-            code_of(used[name] for name in others),
+            _code(used[name] for name in others),
             " ".join([*(digests[name] for name in others), texts]),
         )
         joined({LEXICAL_PART: first, **{name: encoded(name) for name in encoders}}, path)
@@ -150,7 +145,7 @@ def bundle_of(scope: Scope, study: str) -> Path:
     return scope.place.keep(
         slug(scope.name, study, "ranklet"),
         build,
-        code_of(used.values()),
+        _code(used.values()),
         " ".join([*digests.values(), texts]),
     )
 
@@ -273,16 +268,6 @@ def trained_on(scope: Scope, study: str, rankers: Iterable[str]) -> str:
     return ", ".join(dict.fromkeys(each for each in sources if each != NOTHING)) or "–"
 
 
-def code_of(rankers: Iterable[Ranker]) -> tuple[str, ...]:
-    """Return the code that a bundle of some rankers depends on."""
-    found: list[str] = list(WRITING)
-    for ranker in rankers:
-        found += ranker.code
-        for layer in ("export", "runtime"):
-            found.append(_module(f"{layer}/rankers/{ranker.kind}"))
-    return tuple(sorted(set(found)))
-
-
 def slug(*parts: str) -> str:
     """Return a name for a file.
 
@@ -290,6 +275,15 @@ def slug(*parts: str) -> str:
     'all.medquad-without-titles.model1'
     """
     return ".".join(re.sub("[^a-z0-9_]+", "-", part.lower()) for part in parts)
+
+
+def _code(rankers: Iterable[Ranker]) -> tuple[str, ...]:
+    """Return the code that a bundle of some rankers depends on."""
+    found: list[str] = list(WRITING)
+    for ranker in rankers:
+        found += code_of(ranker.kind)
+        found += [_module(f"{layer}/rankers/{ranker.kind}") for layer in ("export", "runtime")]
+    return tuple(sorted(set(found)))
 
 
 def _module(name: str) -> str:

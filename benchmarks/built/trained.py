@@ -1,58 +1,144 @@
-"""The networks that several benchmarks share: trained once, on all cores, and kept."""
+"""The checkpoints that benchmarks share: each is trained once, on all cores, and kept.
 
-import math
+A training ends after a number of steps, so that a busy machine learns as much as an idle one. One
+that was interrupted goes on where it was.
+"""
+
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from benchmarks.harness.place import Place
 from ranklet.runtime.onnx.session import processors
 from ranklet.runtime.rankers.bm25 import BM25Settings
-from ranklet.runtime.rankers.cross_encoder import ranker as cross
+from ranklet.runtime.rankers.conformer_kernel.settings import ConformerKernelSettings
 from ranklet.training.checkpoint import Checkpoint, read_checkpoint
-from ranklet.training.data.collection import Collection
-from ranklet.training.data.splits import JudgedQuery, read_split
+from ranklet.training.data.probes import draw_probes
+from ranklet.training.data.splits import read_split
+from ranklet.training.imported.importing import read_model
+from ranklet.training.learning.options import TrainingOptions
 from ranklet.training.learning.state import STATE
-from ranklet.training.rankers.bm25 import training as bm25
-from ranklet.training.rankers.bm25.options import Options as BM25Options
-from ranklet.training.rankers.cross_encoder import training as cross_encoder
-from ranklet.training.rankers.cross_encoder.options import Options as CrossEncoderOptions
-from ranklet.training.rankers.dense import training as dense_training
-from ranklet.training.rankers.dense.options import Options as DenseOptions
-from ranklet.training.rankers.epic import training as epic
-from ranklet.training.rankers.epic.options import Options as EPICOptions
-from ranklet.training.rankers.neural_model1 import training as neural_model1
-from ranklet.training.rankers.neural_model1.options import Options as NeuralModel1Options
+from ranklet.training.pretrained.backbone import wheel_folder
+from ranklet.training.rankers.conformer_kernel.sizes import Network
 
 LEARN, HELD_OUT = "train[:90%]", "train[90%:]"
 TUNING_QUERIES = 1000  # of train, for k1 and b, and to choose the best weights: as `ranklet train`
-REPBERT_MINUTES = 16.0
-# Trainings end after a number of steps, so that a busy machine learns as much as an idle one.
-EPIC_STEPS = 600  # some 14 minutes
-# EPIC goes on with scifact: first titles find their abstracts, of which there are 5,183; then its
-# claims, of which there are 809. Abstracts have some 300 tokens.
-TITLES_TOKENS = 128
-SCIFACT_EPOCHS, SCIFACT_TOKENS = 3, 256
-CROSS_STEP = 16  # queries, as in Boytsov & Kolter
-# Boytsov & Kolter have 2e-5 for BERT-base. MiniLM's layers want more. First for the body that all
-# systems begin with, then for each system.
-CROSS_RATES = 1e-4, 5e-5
-CROSS_BODY_MINUTES = 10.0
+QA_MIX, MEDQUAD = "qa-mix", "medquad"
 
-# What a trained network depends on. The rest of training/ may change without a new training.
-LEARNING = (
-    "training/learning",
-    "training/sampling",
-    "training/pretrained/backbone.py",
-    "training/data/splits.py",
-)
-NEURAL_MODEL1 = (*LEARNING, "training/rankers/neural_model1")
-EPIC = (*LEARNING, "training/rankers/epic")
-DENSE = (*LEARNING, "training/rankers/dense")
-CROSS = (*LEARNING, "training/rankers/cross_encoder")
+# Options that differ from the defaults of `ranklet train`, and how long each takes on two cores.
+NEURAL_MODEL1 = {QA_MIX: {"steps": 6_000}, MEDQUAD: {}}  # some 10 and 15 minutes
+NDRM3_STEPS = {QA_MIX: 300}
+CONFORMER: dict[str, Any] = {
+    "queries": 10_000,
+    "steps": 700,  # some 8 minutes
+    "evaluate_every": 200,
+    "vectors": "word2vec",
+    "network": Network(hidden=128, heads=16, groups=16),  # half of the paper's: 3 × the steps
+}
+DENSE: dict[str, Any] = {
+    "steps": 200, "evaluations": 3,
+    "negatives": "mined", "mine_every": 67, "mine_among": 5_000,
+}  # fmt: skip
+# Of a collection's own queries: twice those of google-wiki, five times the few of scifact, whose
+# abstracts are long, and as many of the others as the encoder of qa-mix has.
+OWN_DENSE: dict[str, dict[str, Any]] = {
+    "scifact": {"steps": 60, "max_document_tokens": 256},
+    "google-wiki": {"steps": 150, "max_document_tokens": 128},
+    MEDQUAD: {"max_document_tokens": 128},
+    "debian-packages": {"max_document_tokens": 128},
+}
+EPIC: dict[str, Any] = {"steps": 200, "evaluations": 2}
+# No markers, no expansion and no vectors of special tokens, like the oracle of Boualili, chapter 8.
+COLBERT: dict[str, Any] = {
+    "markers": False, "special_tokens": False, "punctuation": True, "learning_rate": 5e-5,
+    "epochs": 3, "max_minutes": 18.0, "evaluate_every": 150,
+}  # fmt: skip
+LIGHT: dict[str, Any] = {
+    "context": "neighbours", "window": 1, "idf": True,  # so that no network reads a query
+    "queries": 15_000, "batch": 32, "steps": 80, "evaluations": 1,
+    "distil_texts": 0, "distil_steps": 150, "distil_batch": 32,
+}  # fmt: skip
+CROSS: dict[str, Any] = {"learning_rate": 2e-4, "depth": 100, "evaluations": 4}
+CROSS_STEPS, SHORT_CROSS_STEPS = 1_600, 150  # of 16 queries; the short one for timings
+
+
+def trained(
+    place: Place,
+    kind: str,
+    collection: str,
+    name: str = "",
+    *,
+    titles: bool = True,
+    learn: str = LEARN,
+    held_out: str = HELD_OUT,
+    queries: int | None = None,
+    **options: Any,
+) -> Path:
+    """Return the folder of a ranker of a collection; it is trained, or goes on, where it is needed.
+
+    Args:
+        place: of the run.
+        kind: of the ranker.
+        collection: its name.
+        name: that tells this training from others of the kind and collection.
+        titles: whether titles are part of the text.
+        learn: the split to learn from.
+        held_out: the split that chooses between weights.
+        queries: to learn from, at most.
+        options: of the kind, which differ from its defaults.
+    """
+    package = f"ranklet.training.rankers.{kind}"
+    if kind != "bm25":
+        options["bm25"] = tuned_bm25(place, collection, titles=titles)
+    made: Any = import_module(f"{package}.options").Options(titles=titles, **options)
+    parts = [collection, *([] if titles else ["untitled"]), kind, *([name] if name else [])]
+    kept, code = ".".join(parts), code_of(kind)
+    state = place.state(kept, code)
+
+    def build(path: Path) -> None:
+        documents, own = place.collection(collection), made
+        if isinstance(made, TrainingOptions):
+            own = replace(made, folder=state, resume=(state / STATE).is_file())
+        asked = read_split(documents, learn, limit=queries)
+        choosing = read_split(documents, held_out, limit=TUNING_QUERIES)
+        with all_cores():
+            checkpoint = import_module(f"{package}.training").train(documents, asked, choosing, own)
+        checkpoint.save(path)
+        shutil.rmtree(state, ignore_errors=True)
+
+    return place.keep(kept, build, code, f"{learn} {held_out} {queries} {made!r}")
+
+
+def learned(place: Place, kind: str, collection: str, name: str = "", **options: Any) -> Checkpoint:
+    """Return the checkpoint that `trained` has the folder of."""
+    return read_checkpoint(trained(place, kind, collection, name, **options))
+
+
+def code_of(kind: str) -> tuple[str, ...]:
+    """Return what the training of a kind depends on. The rest of training/ may change."""
+    own = f"training/rankers/{kind}"
+    if kind == "bm25":
+        return (own,)
+    if kind == "model1":
+        return (own, "training/indexing", "training/data/splits.py", "runtime/text")
+    built_on = ("training/rankers/colbert",) if kind == "srm" else ()
+    return (
+        own,
+        *built_on,
+        "training/learning",
+        "training/sampling",
+        "training/pretrained/backbone.py",
+        "training/data/splits.py",
+    )
+
+
+def bm25_checkpoint(place: Place, collection: str, *, titles: bool = True) -> Checkpoint:
+    """Return BM25 over lemmas with k1 and b tuned for MRR@10, as `ranklet train bm25` does."""
+    return learned(place, "bm25", collection, titles=titles, learn="train", queries=TUNING_QUERIES)
 
 
 def tuned_bm25(place: Place, collection: str, *, titles: bool = True) -> BM25Settings:
@@ -63,249 +149,61 @@ def tuned_bm25(place: Place, collection: str, *, titles: bool = True) -> BM25Set
     return settings
 
 
-def bm25_checkpoint(place: Place, collection: str, *, titles: bool = True) -> Checkpoint:
-    """Return BM25 over lemmas with k1 and b tuned for MRR@10, as `ranklet train bm25` does."""
-
-    def build(path: Path) -> None:
-        documents = place.collection(collection)
-        queries = read_split(documents, "train", limit=TUNING_QUERIES)
-        bm25.train(documents, queries, [], BM25Options(titles=titles)).save(path)
-
-    name = f"{collection}{'' if titles else '.untitled'}.bm25"
-    return read_checkpoint(place.keep(name, build, ("training/rankers/bm25",)))
+def neural_model1(place: Place, collection: str) -> Checkpoint:
+    """Return neural Model 1, of medquad without titles or of qa-mix."""
+    titles = collection != MEDQUAD
+    own = NEURAL_MODEL1[collection]
+    return learned(place, "neural_model1", collection, titles=titles, **own)
 
 
-def with_seed(name: str, seed: int) -> str:
-    """Return what a training with a seed is kept as; the first seed has no suffix.
-
-    >>> with_seed("medquad.neural_model1", 0), with_seed("medquad.neural_model1", 2)
-    ('medquad.neural_model1', 'medquad.neural_model1.2')
-    """
-    return f"{name}.{seed}" if seed else name
-
-
-def medquad_neural_model1(place: Place, seed: int = 0) -> Checkpoint:
-    """Return neural Model 1, learned from medquad without titles (some 15 minutes)."""
-    collection = place.collection("medquad")
-    base = tuned_bm25(place, "medquad", titles=False)
-
-    def build(path: Path) -> None:
-        options = NeuralModel1Options(bm25=base, titles=False, seed=seed)
-        with all_cores():
-            neural_model1.train(
-                collection,
-                read_split(collection, LEARN),
-                read_split(collection, HELD_OUT, limit=TUNING_QUERIES),
-                options,
-            ).save(path)
-
-    name = with_seed("medquad.neural_model1", seed)
-    return read_checkpoint(place.keep(name, build, NEURAL_MODEL1))
+def ndrm3(place: Place, collection: str, *, titles: bool = True) -> Checkpoint:
+    """Return NDRM3, whose training is shorter where other systems matter more."""
+    field = tuned_bm25(place, collection, titles=titles).field
+    settings = ConformerKernelSettings(field=field, architecture="ndrm3", scorer="onnx")
+    own = CONFORMER | {"steps": NDRM3_STEPS.get(collection, CONFORMER["steps"])}
+    return learned(place, "conformer_kernel", collection, titles=titles, settings=settings, **own)
 
 
-def qa_mix_dense(place: Place) -> Checkpoint:
-    """Return RepBERT, MiniLM-L6 fine-tuned on qa-mix for `REPBERT_MINUTES`."""
-    collection = place.collection("qa-mix")
-
-    def build(path: Path) -> None:
-        options = DenseOptions(
-            loss="margin",
-            similarity="dot",
-            segments="distinct",
-            max_minutes=REPBERT_MINUTES,
-            evaluate_every=120,
-            negatives="bm25",
-            bm25=tuned_bm25(place, "qa-mix"),
-        )
-        with all_cores():
-            dense_training.train(
-                collection,
-                read_split(collection, LEARN),
-                read_split(collection, HELD_OUT, limit=TUNING_QUERIES),
-                options,
-            ).save(path)
-
-    return read_checkpoint(place.keep("qa-mix.dense", build, DENSE))
-
-
-def qa_mix_epic(place: Place, steps: int = EPIC_STEPS) -> Checkpoint:
-    """Return EPIC, MiniLM-L6 fine-tuned on qa-mix for some steps; resumed if interrupted."""
-    return read_checkpoint(_qa_mix_epic(place, steps))
-
-
-def scifact_titles_epic(place: Place) -> Checkpoint:
-    """Return `qa_mix_epic` gone on with on titles of scifact, whose answers are their abstracts."""
-    return read_checkpoint(_scifact_titles_epic(place))
-
-
-def scifact_epic(place: Place) -> Checkpoint:
-    """Return `scifact_titles_epic` gone on with on scifact's train."""
-    options = EPICOptions(
-        epochs=SCIFACT_EPOCHS,
-        evaluate_every=70,
-        max_document_tokens=SCIFACT_TOKENS,
-        start=_scifact_titles_epic(place),
-    )
-    return read_checkpoint(_epic(place, "scifact", "scifact", options))
-
-
-def _scifact_titles_epic(place: Place) -> Path:
-    titles = [
-        JudgedQuery(f"title of {each.id}", each.title, {each.id: 1})
-        for each in place.collection("scifact").documents()
-        if each.title
-    ]
-    options = EPICOptions(
-        epochs=1,
-        evaluate_every=70,
-        max_document_tokens=TITLES_TOKENS,
-        titles=False,
-        start=_qa_mix_epic(place),
-    )
-    return _epic(place, "scifact", "scifact-titles", options, titles)
-
-
-def _qa_mix_epic(place: Place, steps: int = EPIC_STEPS) -> Path:
-    options = EPICOptions(steps=steps, evaluate_every=200)
-    name = "qa-mix" if steps == EPIC_STEPS else f"qa-mix.{steps}"
-    return _epic(place, "qa-mix", name, options)
-
-
-def _epic(
-    place: Place,
-    collection_name: str,
-    name: str,
-    options: EPICOptions,
-    queries: Sequence[JudgedQuery] = (),
-) -> Path:
-    """Return the folder of an EPIC of a collection, trained on its train if on no other queries."""
-
-    def build(path: Path) -> None:
-        state = place.state(f"{name}.epic", EPIC)
-        learn_and_save(place, collection_name, epic.train, options, path, state, queries)
-
-    return place.keep(f"{name}.epic", build, EPIC)
-
-
-def learn_and_save(
-    place: Place,
-    collection: str,
-    train: Callable[..., Checkpoint],
-    options: Any,
-    path: Path,
-    state: Path,
-    queries: Sequence[JudgedQuery] = (),
-) -> None:
-    """Train on all cores and save the checkpoint; a training that was interrupted goes on.
-
-    Args:
-        place: of the run.
-        collection: its name.
-        train: of the kind.
-        options: of the kind; the BM25 is the collection's tuned one.
-        path: of the checkpoint.
-        state: folder of the training's state, which is removed at the end.
-        queries: to learn from; those of `LEARN` if there are none.
-    """
+def untrained_dense(place: Place, collection: str) -> Checkpoint:
+    """Return MiniLM as it comes, with the probes that a training would set aside."""
     documents = place.collection(collection)
-    learn = queries or read_split(documents, LEARN)
     held_out = read_split(documents, HELD_OUT, limit=TUNING_QUERIES)
-    against = replace(options, bm25=tuned_bm25(place, collection))
-    train_resumably(train, documents, learn, held_out, against, path, state)
+    return replace(read_model(wheel_folder()), probes=draw_probes(documents.documents(), held_out))
 
 
-def train_resumably(
-    train: Callable[..., Checkpoint],
-    documents: Collection,
-    learn: Sequence[JudgedQuery],
-    held_out: Sequence[JudgedQuery],
-    options: Any,
-    path: Path,
-    state: Path,
-) -> None:
-    """Train on all cores and save the checkpoint; a training that was interrupted goes on.
-
-    Args:
-        train: of the kind.
-        documents: the collection.
-        learn: queries to learn from.
-        held_out: queries that choose between weights.
-        options: of the kind.
-        path: of the checkpoint.
-        state: folder of the training's state, which is removed at the end.
-    """
-    options = replace(options, folder=state, resume=(state / STATE).is_file())
-    with all_cores():
-        train(documents, learn, held_out, options).save(path)
-    shutil.rmtree(state, ignore_errors=True)
+def dense(place: Place) -> Checkpoint:
+    """Return MiniLM, trained on qa-mix with negatives that it finds itself."""
+    return learned(place, "dense", QA_MIX, **DENSE)
 
 
-def cross_body(place: Place) -> Path:
-    """Return the folder of a vanilla cross-encoder of qa-mix: what all others begin with.
-
-    So a table of many systems fits into hours: the long training is shared, and each system learns
-    its own head and marks from there (a second phase, as in Boualili, §7.4).
-    """
-
-    def build(path: Path) -> None:
-        documents = place.collection("qa-mix")
-        options = CrossEncoderOptions(
-            learning_rate=CROSS_RATES[0],
-            max_minutes=CROSS_BODY_MINUTES,
-            evaluate_every=150,
-            bm25=tuned_bm25(place, "qa-mix"),
-        )
-        with all_cores():
-            cross_encoder.train(
-                documents,
-                read_split(documents, LEARN),
-                read_split(documents, HELD_OUT, limit=TUNING_QUERIES),
-                options,
-            ).save(path)
-
-    return place.keep("qa-mix.cross_body", build, CROSS)
+def own_dense(
+    place: Place, collection: str, *, titles: bool = True, learn: str = LEARN, seed: int = 0
+) -> Checkpoint:
+    """Return MiniLM, trained on a collection's own queries with negatives that it finds itself."""
+    own = DENSE | OWN_DENSE[collection]
+    return learned(
+        place, "dense", collection, f"own.{seed}", titles=titles, learn=learn, seed=seed, **own
+    )
 
 
-def cross_checkpoint(
-    place: Place,
-    collection: str,
-    name: str,
-    settings: cross.CrossEncoderSettings,
-    *,
-    titles: bool,
-    learn: int,
-) -> Path:
-    """Return the folder of a cross-encoder: `cross_body`, then one epoch of `learn` queries.
+def epic(place: Place) -> Checkpoint:
+    """Return EPIC of qa-mix, some 5 minutes."""
+    return learned(place, "epic", QA_MIX, **EPIC)
 
-    Args:
-        place: of the run.
-        collection: its name.
-        name: of the system.
-        settings: of the cross-encoder.
-        titles: whether titles are part of the text.
-        learn: queries of train.
-    """
-    body = cross_body(place)
 
-    def build(path: Path) -> None:
-        documents = place.collection(collection)
-        options = CrossEncoderOptions(
-            backbone=body,
-            settings=settings,
-            learning_rate=CROSS_RATES[1],
-            evaluate_every=math.ceil(learn / CROSS_STEP),  # at the end
-            bm25=tuned_bm25(place, collection, titles=titles),
-            titles=titles,
-        )
-        with all_cores():
-            cross_encoder.train(
-                documents,
-                read_split(documents, LEARN, limit=learn),
-                read_split(documents, HELD_OUT, limit=TUNING_QUERIES),
-                options,
-            ).save(path)
+def colbert(place: Place) -> Path:
+    """Return the folder of a ColBERT of qa-mix, the oracle of light vectors."""
+    return trained(place, "colbert", QA_MIX, **COLBERT)
 
-    return place.keep(f"{collection}.cross.{name}", build, CROSS)
+
+def light(place: Place, name: str = "", **changes: Any) -> Checkpoint:
+    """Return light vectors of qa-mix whose options are `LIGHT` but for some changes."""
+    return learned(place, "srm", QA_MIX, name, oracle=colbert(place), **(LIGHT | changes))
+
+
+def cross_encoder(place: Place, steps: int = CROSS_STEPS) -> Checkpoint:
+    """Return a vanilla cross-encoder of qa-mix."""
+    return learned(place, "cross_encoder", QA_MIX, f"{steps}", steps=steps, **CROSS)
 
 
 @contextmanager

@@ -1,1 +1,1 @@
-"""Dense encoders: their quality, and ways to search their vectors."""
+"""Dense encoders and what they learn."""

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from benchmarks.built.bundles import google_wiki
 from benchmarks.built.peers import FIELD, asked, bm25s_folder, opened, tantivy_folder
-from benchmarks.footprint.cold_start import NUMPY
 from benchmarks.harness.place import Place
 from benchmarks.harness.processes import fresh
 from benchmarks.harness.report import table
@@ -24,6 +23,7 @@ COUNTS = (1, 500)  # queries that a process answers
 MOST = 1.5  # times the bytes touched, the design's goal
 UNITS = (1, 4096, 65536)  # bytes; pages; what the kernel maps around a page
 
+NUMPY = "import numpy\n"
 RANK = """
 from ranklet import runtime
 bundle = runtime.load(path)

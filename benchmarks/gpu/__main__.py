@@ -1,4 +1,4 @@
-"""Verify fp16 and CUDA, and write the section gpu_checks of RESULTS.md: `make bench-gpu`.
+"""Verify fp16 and CUDA, and write results/gpu.md: `make bench-gpu`.
 
 The exit status is 0 if every part was measured or skipped for want of time, 1 if a part or a row of
 it failed (the section is written and says what), and 77 if there is no GPU or a package cannot use
@@ -21,7 +21,7 @@ FAILED, NO_GPU = 1, 77  # exit statuses
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the checks; return the exit status."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.gpu", description=__doc__)
-    parser.add_argument("--print", action="store_true", help="print, and leave RESULTS.md alone")
+    parser.add_argument("--print", action="store_true", help="print, and write no page")
     parser.add_argument("--minutes", type=float, default=gpu_checks.MINUTES, help="of all parts")
     options = parser.parse_args(arguments)
     try:
@@ -34,7 +34,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def write(setting: Setting, minutes: float, *, only_print: bool) -> int:
-    """Measure, and print the section or put it into RESULTS.md; return the exit status."""
+    """Measure, and print the section or write its page; return the exit status."""
     outcomes = gpu_checks.measured(setting, minutes)
     title = (gpu_checks.__doc__ or "").splitlines()[0].rstrip(".")
     body = gpu_checks.report(outcomes)
@@ -42,8 +42,7 @@ def write(setting: Setting, minutes: float, *, only_print: bool) -> int:
     if only_print:
         print(content)
     else:
-        text = report.put(report.RESULTS.read_text("utf-8"), NAME, content)
-        report.RESULTS.write_text(text, "utf-8")
+        report.write(NAME, content)
     errors = [error for outcome in outcomes for error in outcome.errors]
     for error in errors:
         print(f"bench-gpu: failed: {error}", file=sys.stderr)

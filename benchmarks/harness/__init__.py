@@ -1,1 +1,1 @@
-"""What all benchmarks share: where things are kept, fresh processes, timing, RESULTS.md."""
+"""What all benchmarks share: places, fresh processes, timing, and pages of results."""

@@ -11,7 +11,7 @@ from pathlib import Path
 from benchmarks import BENCHMARKS
 from benchmarks.harness.place import ROOT
 
-RESULTS = ROOT / "benchmarks" / "RESULTS.md"
+RESULTS = ROOT / "benchmarks" / "results"  # a page for each subject
 ALWAYS = ("ranklet", "numpy")  # packages whose versions every section names
 
 
@@ -52,8 +52,17 @@ def section(name: str, title: str, body: str, packages: Sequence[str]) -> str:
     return f"## {name}: {title}\n\n{body.strip()}\n\n{made}\n"
 
 
+def write(name: str, content: str) -> Path:
+    """Put a benchmark's section into the page of its subject; return the page."""
+    subject = BENCHMARKS[name]
+    page = RESULTS / f"{subject}.md"
+    text = page.read_text("utf-8") if page.is_file() else f"# {subject}\n"
+    page.write_text(put(text, name, content), "utf-8")
+    return page
+
+
 def put(text: str, name: str, content: str) -> str:
-    """Return RESULTS.md with a section replaced, or added in the order of `BENCHMARKS`."""
+    """Return a page with a section replaced, or added in the order of `BENCHMARKS`."""
     begin, end = _markers(name)
     marked = f"{begin}\n{content}\n{end}\n"
     if begin in text:

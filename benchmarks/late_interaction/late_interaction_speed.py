@@ -13,13 +13,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.built.late_interaction import (
-    BUNDLE,
-    cut_qa_mix_colbert_bundle,
-    qa_mix_colbert_bundle,
-)
+from benchmarks.built.bundles import cut_qa_mix_colbert, qa_mix_colbert
 from benchmarks.built.peers import opened
 from benchmarks.harness.judging import values_of
+from benchmarks.harness.place import CODE as BUILT
 from benchmarks.harness.place import Place
 from benchmarks.harness.report import table
 from benchmarks.late_interaction.engines import (
@@ -69,7 +66,7 @@ OTHERS = (
     (PLAID_NAME, PLAID_SETTINGS, (BUILD_PLAID, PLAID)),
     ("xtr-warp-rs", WARP_SETTINGS, (BUILD_WARP, WARP)),
 )
-CODE = (*BUNDLE, "benchmarks/late_interaction/engines.py")
+CODE = (*BUILT, "benchmarks/late_interaction/engines.py")
 
 
 class Measured(NamedTuple):
@@ -84,8 +81,8 @@ def run(place: Place) -> str:
     """Answer the queries by every engine, in fresh processes that take turns."""
     queries = read_split(place.collection(COLLECTION), SPLIT, limit=QUERIES)
     needed = {name for query in queries for name in query.relevant}
-    whole = qa_mix_colbert_bundle(place)
-    part = cut_qa_mix_colbert_bundle(place, needed, PASSAGES)
+    whole = qa_mix_colbert(place)
+    part = cut_qa_mix_colbert(place, needed, PASSAGES)
     return f"""
 {QUERIES} {SPLIT} queries of {COLLECTION} for quality, the first {TIMED} of them timed, or as \
 many as {MOST_SECONDS:g} s suffice for, one at a time on one thread, top {TOP}. Medians of \

@@ -1,6 +1,6 @@
 """Reranking 100 candidates of 128 tokens with a MiniLM-L6 cross-encoder: ours, PyTorch and peers.
 
-One and the same network everywhere: the vanilla cross-encoder of `cross_quality`. As it goes to the
+One and the same network everywhere: a vanilla cross-encoder that learned shortly. As it goes to the
 peers it has the pooling layer that transformers wants, made so that it changes nothing. The peers
 run in an environment of their own, and so do we, so that all are in one process and take turns.
 """
@@ -10,12 +10,13 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.built.bundles import google_wiki_hybrid
-from benchmarks.cross_encoders.cross_quality import VANILLA, checkpoint_of, dev_candidates
+from benchmarks.built.bundles import google_wiki_hybrid, qa_mix_lexical
+from benchmarks.built.trained import SHORT_CROSS_STEPS, cross_encoder
 from benchmarks.harness.contest import contest
 from benchmarks.harness.place import Place
 from benchmarks.harness.report import goal_at_least, table
 from benchmarks.speed.hybrid_speed import rescoring
+from ranklet import runtime
 from ranklet.export.bundles import export_bundle
 from ranklet.export.options import ExportOptions
 from ranklet.training.checkpoint import Checkpoint
@@ -28,11 +29,12 @@ TINY = 1e-3  # tanh(x · TINY) / TINY is x but for a share of x² · 10⁻⁶ / 
 EAGER, INT8, THEIR_INT8 = "PyTorch eager", "ranklet, int8", "sentence-transformers, ONNX int8"
 LEAST_EAGER, LEAST_PEER, LEAST_MODEL1 = 2.5, 1.3, 1000.0
 MODEL1_QUERIES = 100
+DRAWN, POOL = 20, 200  # queries, and candidates of BM25 of which the longest are read
 
 
 def run(place: Place) -> str:
     """Export, then have the contest in the peers' environment."""
-    checkpoint = checkpoint_of(place, COLLECTION, VANILLA)
+    checkpoint = cross_encoder(place, SHORT_CROSS_STEPS)
     texts = _texts(place)
     theirs = place.work / THEIRS
     _transformers_folder(checkpoint, theirs)
@@ -78,13 +80,12 @@ google-wiki, one thread, {us:.2f} µs each.
 
 def _texts(place: Place) -> list[tuple[str, list[str]]]:
     """Return queries and their candidates' texts; only documents long enough to fill a pair."""
-    collection = place.collection(COLLECTION)
-    texts = [f"{each.title}\n{each.text}" for each in collection.documents()]
-    found = []
-    for query, numbers in dev_candidates(place, COLLECTION):
-        longest = sorted(numbers.tolist(), key=lambda n: -len(texts[n]))[:DEPTH]
-        if len(longest) == DEPTH:
-            found.append((query.text, [texts[n] for n in longest]))
+    bundle, found = runtime.load(qa_mix_lexical(place)), []
+    for query in read_split(place.collection(COLLECTION), "dev", limit=DRAWN):
+        hits = bundle.rank(query.text, k=POOL)
+        texts = sorted((f"{each.title}\n{each.text}" for each in hits), key=len, reverse=True)
+        if len(texts) >= DEPTH:
+            found.append((query.text, texts[:DEPTH]))
     return found[:QUERIES]
 
 

@@ -7,20 +7,20 @@ import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from importlib.util import find_spec
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.built.epic_bundles import epic_bundle
+from benchmarks.built import trained
+from benchmarks.built.bundles import qa_mix_epic
 from benchmarks.built.peers import opened, retriever_of
-from benchmarks.built.trained import qa_mix_epic
 from benchmarks.harness.place import Place
 from benchmarks.harness.processes import one_thread
 from benchmarks.harness.report import goal, table
 from benchmarks.harness.timing import spread, take_turns
-from benchmarks.quality.epic_quality import further
 from ranklet import runtime
 from ranklet.runtime.call.query import QueryContext
 from ranklet.runtime.call.query_vector import SparseQuery
@@ -64,7 +64,7 @@ def run(place: Place) -> str:
     """Time all of it, once the peers are found and the bundle is built, on all cores."""
     if missing := [package for module, package in PEERS.items() if find_spec(module) is None]:
         raise ModuleNotFoundError(f"{', '.join(missing)}: not installed; they are of extra [bench]")
-    path = epic_bundle(place, COLLECTION)
+    path = qa_mix_epic(place)
     with one_thread():
         return _timed(place, path)
 
@@ -125,6 +125,23 @@ much work; so it has no recall.
 """
 
 
+def further(store: SparseStore, kept: int, priorities: NDArray[np.float32]) -> SparseStore:
+    """Return a store with no more than the `kept` values of each vector that `prune` would keep.
+
+    >>> values = np.array([0.5, 2, 1, 3], np.float16)
+    >>> store = SparseStore(np.array([0, 3, 4]), np.arange(4, dtype=np.uint16), values)
+    >>> further(store, 1, np.array([1, 1, 3, 1], np.float32)).terms.tolist()
+    [2, 3]
+    """
+    held = np.zeros(len(store.terms), np.bool_)
+    for begin, end in pairwise(store.offsets.tolist()):
+        values = np.asarray(store.values[begin:end], np.float32)
+        order = np.argsort(-values * priorities[store.terms[begin:end]], kind="stable")
+        held[begin + order[:kept]] = True
+    ends = np.concatenate([[0], np.cumsum(held)])
+    return SparseStore(ends[store.offsets].astype(np.int64), store.terms[held], store.values[held])
+
+
 def _spreads(what: str, ms: dict[str, NDArray[np.float64]]) -> str:
     rows = [[name, *spread(times)] for name, times in ms.items()]
     return table([what, "p50 ms", "mean", "p99"], rows)
@@ -148,7 +165,7 @@ def _encoders(place: Place, ranker: EPIC, ours: str) -> dict[str, Callable[[Aske
     from ranklet.training.rankers.epic.network import QueryEncoder
 
     torch.set_num_threads(1)
-    checkpoint = qa_mix_epic(place)
+    checkpoint = trained.epic(place)
     if checkpoint.tokenizer is None:
         raise TypeError("the checkpoint has no tokenizer")
     session = TorchSession(QueryEncoder(epic.load(checkpoint)))

@@ -1,4 +1,4 @@
-"""Hybrid ranking on google-wiki: BM25 beside RepBERT, rescored by neural Model 1, stage by stage.
+"""Hybrid ranking on google-wiki: BM25 beside MiniLM, rescored by neural Model 1, stage by stage.
 
 Text in, ten hits with their texts out. The query is encoded by the int8 variant, HNSW is searched
 for 200 documents, BM25 gives 1,000, and the sparse table of neural Model 1 rescores all of them.

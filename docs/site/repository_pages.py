@@ -18,6 +18,11 @@ OUTSIDE = {
     "CHANGELOG.md": "changelog.md",
     "CONTRIBUTING.md": "maintainers/contributing.md",
     "benchmarks/RESULTS.md": "maintainers/figures.md",
+    "benchmarks/archive.md": "maintainers/archived-figures.md",
+    **{
+        f"benchmarks/results/{page.name}": f"maintainers/figures/{page.name}"
+        for page in sorted((ROOT / "benchmarks" / "results").glob("*.md"))
+    },
     "infra/lambda/README.md": "infra/lambda.md",
     "infra/cloudrun/README.md": "infra/cloudrun.md",
     "infra/gpu/README.md": "infra/gpu.md",

@@ -29,13 +29,11 @@ def test_every_part_runs_and_its_section_is_written(
     tiny: TinyRankers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "work").mkdir()
-    results = tmp_path / "RESULTS.md"
-    results.write_text("# Results\n", "utf-8")
-    monkeypatch.setattr(report, "RESULTS", results)
+    monkeypatch.setattr(report, "RESULTS", tmp_path)
     status = command.write(tiny_setting(tiny, tmp_path / "work"), 600.0, only_print=False)
-    text = results.read_text("utf-8")
+    text = (tmp_path / "gpu.md").read_text("utf-8")
     assert status == 0, text
-    assert text.startswith("# Results\n\n<!-- begin gpu_checks -->\n## gpu_checks: fp16 and CUDA")
+    assert text.startswith("# gpu\n\n<!-- begin gpu_checks -->\n## gpu_checks: fp16 and CUDA")
     for title in ("Machine", "Parity", "Throughput", "Server under load", "I/O binding"):
         assert f"### {title}\n" in text
     for kind in KINDS:
@@ -56,12 +54,11 @@ def test_without_a_gpu_one_line_says_why_and_nothing_is_written(
 
     if torch.cuda.is_available():
         pytest.skip("this machine has CUDA")
-    results = tmp_path / "RESULTS.md"
-    monkeypatch.setattr(report, "RESULTS", results)
+    monkeypatch.setattr(report, "RESULTS", tmp_path)
     assert command.main([]) == command.NO_GPU == 77
     out, err = capsys.readouterr()
     assert out == ""
     (line,) = err.splitlines()
     assert line.startswith("bench-gpu: nothing was measured: ")
     assert line.endswith("; CONTRIBUTING.md says what to install")
-    assert not results.exists()
+    assert list(tmp_path.iterdir()) == []

@@ -1,22 +1,23 @@
 from pathlib import Path
 
 import pytest
-from benchmarks.built import epic_bundles, trained
-from benchmarks.conformer import conformer_quality
+from benchmarks.all_systems import bundles, choosing, measuring
+from benchmarks.built import trained
 from benchmarks.harness import place
-from benchmarks.speed import splade_speed
+
+from ranklet.runtime.rankers import KINDS
 
 
-@pytest.mark.parametrize("module", [conformer_quality, epic_bundles, place, splade_speed, trained])
-def test_the_code_that_a_kept_thing_depends_on_exists(module: object) -> None:
-    lists = [
-        value
-        for value in vars(module).values()
-        if isinstance(value, tuple) and any(str(each).startswith("training") for each in value)
-    ]
-    assert lists
-    missing = [each for names in lists for each in names if not (place.ROOT / each).exists()]
-    assert missing == []
+@pytest.mark.parametrize("code", [place.CODE, bundles.WRITING, choosing.CODE, measuring.CODE])
+def test_the_code_that_a_kept_thing_depends_on_exists(code: tuple[str, ...]) -> None:
+    assert [each for each in code if not (place.ROOT / each).exists()] == []
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_code_that_a_training_depends_on_exists(kind: str) -> None:
+    code = trained.code_of(kind)
+    assert f"training/rankers/{kind}" in code
+    assert [each for each in code if not (place.ROOT / each).exists()] == []
 
 
 def test_a_name_that_matches_nothing_is_reported(tmp_path: Path) -> None:

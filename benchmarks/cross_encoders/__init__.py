@@ -1,1 +1,0 @@
-"""What cross-encoders are worth: heads, marks, and long documents."""

@@ -1,1 +1,0 @@
-"""What rankers gain by learning from a cross-encoder."""

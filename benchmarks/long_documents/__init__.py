@@ -1,1 +1,0 @@
-"""What reading all of a long document is worth to a cross-encoder."""
