@@ -5,7 +5,7 @@ from benchmarks.all_systems import bundles, choosing, measuring
 from benchmarks.built import trained
 from benchmarks.harness import place
 
-from ranklet.runtime.rankers import KINDS
+from ranklet.runtime.kinds import KINDS
 
 
 @pytest.mark.parametrize("code", [place.CODE, bundles.WRITING, choosing.CODE, measuring.CODE])
