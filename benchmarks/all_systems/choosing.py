@@ -28,7 +28,8 @@ from ranklet.training.tuning.coordinate_ascent import coordinate_ascent
 MEASURE, FOLDS, RESTARTS = "MRR@10", 5, 2
 MATCHING = ("bm25", "epic")  # kinds whose lists have no document with a score of 0
 SCORING = (
-    *(f"runtime/{name}" for name in ("dense", "lexical", "onnx", "pipeline", "rankers", "text")),
+    *(f"runtime/{name}" for name in ("call", "dense", "execution", "lexical", "onnx")),
+    *(f"runtime/{name}" for name in ("pipeline.py", "rankers", "text")),
     "benchmarks/all_systems/pipelines.py",
 )
 CODE = (*SCORING, "training/tuning", "benchmarks/all_systems/choosing.py")

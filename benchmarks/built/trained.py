@@ -129,6 +129,7 @@ def code_of(kind: str) -> tuple[str, ...]:
     return (
         own,
         *built_on,
+        "training/encoders",
         "training/learning",
         "training/sampling",
         "training/pretrained/backbone.py",
