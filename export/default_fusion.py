@@ -3,8 +3,9 @@
 A sum of scores is only as good as its scales. BM25's scaled scores and an encoder's cosines spread
 differently in each collection and by each encoder, so each ranker is divided by the spread of its
 own scores over the first candidates of queries that are made of the collection. Each then moves the
-order by about as much as any other. `python -m benchmarks default_fusion` compares this with
-reciprocal ranks and with other scales.
+order by about as much as any other. Rankers that match words count less than encoders, because they
+were the weaker half on most collections. `python -m benchmarks default_fusion` compares this with
+reciprocal ranks, with other scales and with other shares.
 """
 
 import logging
@@ -27,6 +28,7 @@ from ranklet.runtime.bundles.documents import Documents
 from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.bundles.manifest import Manifest, RankerEntry
 from ranklet.runtime.errors import InputError
+from ranklet.runtime.kinds import KINDS
 from ranklet.runtime.options import check_options, one_of, read_from
 from ranklet.runtime.pipeline import MAX_WEIGHT, Fuse, Pipeline
 from ranklet.runtime.search.local import LocalSearch
@@ -35,6 +37,7 @@ from ranklet.training.data.probes import sentence
 QUERIES = 64  # that are made; with twice as many no weight moved by more than .02
 DEPTH = 100  # of each ranker's list, over which its scores spread
 FUSIONS = {"sum": SUM, "ranks": BY_RANKS}  # the pipeline of each
+WORDS_SHARE = 2 / 3  # of a ranker of words, where an encoder has 1; chosen on queries of train
 DIGITS = 3  # of a weight, so that the sums of other processors lead to the same one
 
 _log = logging.getLogger(__name__)
@@ -77,7 +80,7 @@ class FusionOptions:
     GROUP = "fusion"
 
     fusion: str = one_of(
-        "sum", tuple(FUSIONS), "what is added up of several rankers: sum for scores"
+        "sum", tuple(FUSIONS), "how rankers are fused without judgements, by scores or by ranks"
     )
     weights: Mapping[str, float] | None = read_from(
         None, "weights of the sum, as in bm25=0.4,minilm=0.6; measured by default", read_weights
@@ -133,7 +136,7 @@ def fusion_of(files: BundleFiles, options: FusionOptions) -> Fusion:
         source: dict[str, Any] = {"weights": "given"}
     elif len(names) > 1:
         spreads = measured_spreads(Bundle.over(LocalSearch(files)), names)
-        weights = weights_of(spreads)
+        weights = weights_of(spreads, _shares(manifest.rankers))
         source = {"weights": "measured on the collection", "spreads": _rounded(spreads)}
     else:
         weights, source = dict.fromkeys(names, 1.0), {}
@@ -150,25 +153,37 @@ def learned(manifest: Manifest) -> dict[str, Pipeline]:
     return {name: each for name, each in manifest.pipelines.items() if name not in standard}
 
 
-def weights_of(spreads: Mapping[str, float]) -> dict[str, float]:
-    """Return weights that sum up to 1, each in inverse proportion to a ranker's spread.
+def weights_of(
+    spreads: Mapping[str, float], shares: Mapping[str, float] | None = None
+) -> dict[str, float]:
+    """Return weights that sum up to 1, each a ranker's share divided by its spread.
 
     A ranker whose scores do not spread says nothing, and gets the weight that it would have if they
     spread as far as those of the others do on average.
 
     >>> weights_of({"bm25": 0.1, "minilm": 0.15})
     {'bm25': 0.6, 'minilm': 0.4}
+    >>> weights_of({"bm25": 0.1, "minilm": 0.1}, {"bm25": 2 / 3})
+    {'bm25': 0.4, 'minilm': 0.6}
     >>> weights_of({"bm25": 0.0, "minilm": 0.0})
     {'bm25': 0.5, 'minilm': 0.5}
 
     Args:
         spreads: standard deviations of scaled scores, by the ranker's name.
+        shares: how much a ranker moves the order, by its name; 1 by default.
     """
     known = [each for each in spreads.values() if each > 0]
     usual = float(np.mean(known)) if known else 1.0
-    shares = {name: 1 / (each if each > 0 else usual) for name, each in spreads.items()}
-    total = sum(shares.values())
-    return _rounded({name: each / total for name, each in shares.items()})
+    parts = {
+        name: (shares or {}).get(name, 1.0) / (each if each > 0 else usual)
+        for name, each in spreads.items()
+    }
+    total = sum(parts.values())
+    return _rounded({name: each / total for name, each in parts.items()})
+
+
+def _shares(rankers: Mapping[str, RankerEntry]) -> dict[str, float]:
+    return {name: WORDS_SHARE for name, entry in rankers.items() if KINDS[entry.kind].every_term}
 
 
 def measured_spreads(bundle: Bundle, names: Sequence[str]) -> dict[str, float]:

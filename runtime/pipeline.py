@@ -68,7 +68,7 @@ class Fuse:
 
 @dataclass(frozen=True)
 class Keep:
-    """Keep the `k` best candidates."""
+    """Keep the `k` best candidates; of a document that is split, only the best passage."""
 
     k: int
     stage: ClassVar[str] = "keep"

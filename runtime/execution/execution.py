@@ -110,8 +110,9 @@ class Execution:
         for number, stage in enumerate(self._pipeline.stages):
             begin = perf_counter()
             if isinstance(stage, Keep):
-                self.cut |= len(self.candidates) > stage.k
-                self._select(self._best(stage.k))
+                best = self._best_of_each(len(self.candidates))
+                self.cut |= len(best) > stage.k
+                self._select(best[: stage.k])
             elif isinstance(stage, Fuse):
                 self._fuse(stage)
             elif number and self.deadline.passed:

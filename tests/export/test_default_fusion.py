@@ -7,6 +7,7 @@ import pytest
 from ranklet import runtime
 from ranklet.export.bundles import export_bundle, index_bundle
 from ranklet.export.default_fusion import (
+    WORDS_SHARE,
     FusionOptions,
     made_queries,
     measured_spreads,
@@ -66,6 +67,11 @@ def fuse(bundle: runtime.Bundle, name: str = "sum") -> Fuse:
 def test_a_ranker_weighs_the_less_the_more_its_scores_spread() -> None:
     assert weights_of({"bm25": 0.1, "dense": 20.0}) == {"bm25": 0.995, "dense": 0.00498}
     assert weights_of({"a": 0.2, "b": 0.0}) == {"a": 0.5, "b": 0.5}
+
+
+def test_words_count_less_than_an_encoder_of_the_same_spread() -> None:
+    weights = weights_of({"bm25": 0.1, "dense": 0.1, "more": 0.1}, {"bm25": WORDS_SHARE})
+    assert weights == {"bm25": 0.25, "dense": 0.375, "more": 0.375}
 
 
 def test_the_weights_are_those_of_the_spreads_in_the_collection(

@@ -12,7 +12,7 @@ from tests.metadata_rows import FIELDS, WORDS, allows
 from ranklet.export.build import build
 from ranklet.runtime import Bundle, BundleError, InputError, UnknownDocumentError, load
 from ranklet.runtime.errors import OutOfTimeError
-from ranklet.runtime.pipeline import Pipeline, Rescore, Retrieve
+from ranklet.runtime.pipeline import Keep, Pipeline, Rescore, Retrieve
 from ranklet.training.data.sources.options import SourceOptions
 
 if TYPE_CHECKING:
@@ -136,3 +136,18 @@ def test_hits_of_a_part_have_their_numbers_in_it(tmp_path: Path) -> None:
     assert [(hit.id, hit.index) for hit in part.rank("bread")] == [
         ("0", 0), ("3", 1), ("6", 2), ("9", 3),
     ]  # fmt: skip
+
+
+def test_a_cut_keeps_documents_and_not_passages_of_the_same_one(tmp_path: Path) -> None:
+    rows = [
+        {"id": "long", "text": "Cats and cats. " * 5},
+        *({"id": f"d{n}", "text": "Cats bark at old dogs in the yard."} for n in range(2)),
+    ]
+    options = SourceOptions(passage_words=3, overlap_words=0)
+    bundle = Bundle(build(rows, tmp_path / "split.ranklet", options=options))
+    cut = [Retrieve("bm25", 20), Keep(3), Rescore("bm25")]
+    assert [hit.id for hit in bundle.rank("cats", k=3, pipeline=Pipeline(tuple(cut)))] == [
+        "long",
+        "d0",
+        "d1",
+    ]
