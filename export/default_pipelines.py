@@ -10,7 +10,7 @@ from ranklet.runtime.pipeline import Fuse, Keep, Pipeline, Rescore, Retrieve, St
 
 DEPTH = 1000  # of a list from an impact index; Boytsov & Kolter (§4.1) found no gain beyond it
 # Of a dense list. The cost of HNSW grows with k, unlike the cost of an impact index, and documents
-# below a dense ranker's 200th place have hardly ever been relevant (docs/maintainers/LOG.md).
+# below a dense ranker's 200th place have hardly ever been relevant (docs/maintainers/log).
 DENSE_DEPTH = 200
 # Documents that a network over each pair reranks; more ranked worse (Boytsov & Kolter, §4.1).
 RERANKED = 100

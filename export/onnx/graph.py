@@ -25,7 +25,7 @@ _log = logging.getLogger(__name__)
 
 # The optimiser of onnxruntime fuses every attention in graphs of the TorchScript exporter at opset
 # 17, but none in graphs of the dynamo exporter at opset 18. Single texts are slower with the
-# Attention node of opset 23 (docs/maintainers/LOG.md).
+# Attention node of opset 23 (docs/maintainers/log).
 OPSET = 17
 
 

@@ -75,8 +75,8 @@ def _store_in_8_bits(model: "ModelProto", calibration: Sequence[Feeds], form: st
     """Store weights in 8 bits per channel, smooth outliers, and quantise activations dynamically.
 
     Measurements on MiniLM favoured this over per-tensor, unsigned, reduced-range, static and
-    weight-only forms, see docs/maintainers/LOG.md. The
-    other forms do without smoothing, or leave activations in 32 bits.
+    weight-only forms, see docs/maintainers/log. The other forms do without smoothing, or leave
+    activations in 32 bits.
     """
     if form == SMOOTHED:
         smooth_channels(model, calibration)

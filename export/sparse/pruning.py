@@ -24,7 +24,7 @@ def term_floors(vectors: NDArray[np.float32], share: float = FLOOR) -> NDArray[n
     Impacts are counted from these floors. The paper prunes φ_d as it is, but nearly all values of a
     φ_d are above 0, and the largest are often large in every document, so they tell no documents
     apart. With floors r = 1000 lost 0.2 % of nDCG@10, without them 1.6 %
-    (docs/maintainers/LOG.md). A floor is subtracted from all documents, so by itself it changes no
+    (docs/maintainers/log). A floor is subtracted from all documents, so by itself it changes no
     order.
 
     Args:
@@ -46,7 +46,7 @@ def term_priorities(
 
     It is (1 + n)^¼ for a term that n documents have in their text. The paper keeps the largest
     values instead. Queries have terms of texts more often than others, and a value that no query
-    asks for is kept in vain (docs/maintainers/LOG.md, which also says what the factor costs).
+    asks for is kept in vain (docs/maintainers/log, which also says what the factor costs).
 
     Args:
         documents: terms of each document.

@@ -129,7 +129,7 @@ class Encoder:
 
     On a CPU each text runs alone and unpadded, because the scales of a quantised model depend on
     the whole batch. Only so a text's vector is independent of other texts. This is not slower
-    (docs/maintainers/LOG.md). On a GPU texts of similar length run together.
+    (docs/maintainers/log). On a GPU texts of similar length run together.
 
     Args:
         session: a graph with the inputs input_ids, attention_mask and token_type_ids.

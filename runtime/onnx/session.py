@@ -121,7 +121,7 @@ class Session:
         strict: raise instead of warning if CUDA is requested but not available.
         many: whether many inputs run at a time, each alone. On a CPU each run then uses one thread,
             and there are as many parallel runs as threads. This is 1.36 times as fast for 128
-            tokens on two processors as successive runs on all threads (docs/maintainers/LOG.md).
+            tokens on two processors as successive runs on all threads (docs/maintainers/log).
 
     Raises:
         InputError: the device is unknown, or `strict` is set and CUDA is not available.

@@ -126,7 +126,7 @@ TERMS = {
     "--max-document-tokens": 4000, "--hidden": 256, "--blocks": 2, "--heads": 32,
     "--kernels": 10, "--dropout": 0.2,
 }  # fmt: skip
-# Those of the papers or of docs/maintainers/LOG.md: a change of one changes what is trained.
+# Those of the papers or of docs/maintainers/log: a change of one changes what is trained.
 DEFAULTS: dict[str, dict[str, Any]] = {
     "bm25": {
         **WORDS, "--field": "lemmas", "--measure": "MRR@10", "--tokenizer": None,

@@ -20,7 +20,7 @@ def listwise_loss(scores: Tensor, sharpness: float = SHARPNESS) -> Tensor:
 
     Scores are (batch, documents) float32, the relevant document first. The paper learns from one
     negative at a time. With seven negatives this loss reaches in two epochs more than `margin_loss`
-    in four (docs/maintainers/LOG.md).
+    in four (docs/maintainers/log).
     """
     return -torch.log_softmax(sharpness * scores, dim=1)[:, 0].mean()
 

@@ -63,7 +63,7 @@ def begin_sparse(encoder: Any, weights: Tensor, share: float) -> None:
 
     An encoder that has learned no predictions gives every text nearly all terms, and ranks by what
     all of them share. SPLADE's MRR@10 on 60 queries is .22 with untouched biases and .84 with
-    lowered ones (docs/maintainers/LOG.md).
+    lowered ones (docs/maintainers/log).
 
     Args:
         encoder: a masked language model of transformers.

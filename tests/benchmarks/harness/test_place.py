@@ -1,14 +1,25 @@
+from importlib import import_module
 from pathlib import Path
 
 import pytest
-from benchmarks.all_systems import bundles, choosing, measuring
+from benchmarks import BENCHMARKS
+from benchmarks.all_systems import bundles, choosing, measuring, timing
 from benchmarks.built import trained
 from benchmarks.harness import place
 
 from ranklet.runtime.kinds import KINDS
 
+SHARED = (place.CODE, bundles.WRITING, choosing.CODE, measuring.CODE, timing.CODE)
 
-@pytest.mark.parametrize("code", [place.CODE, bundles.WRITING, choosing.CODE, measuring.CODE])
+
+@pytest.mark.parametrize("name", BENCHMARKS)
+def test_a_benchmark_can_be_imported_and_names_code_that_exists(name: str) -> None:
+    module = import_module(f"benchmarks.{BENCHMARKS[name]}.{name}")
+    code = (*getattr(module, "CODE", ()), *getattr(module, "_OWN", ()))
+    assert [each for each in code if not (place.ROOT / each).exists()] == []
+
+
+@pytest.mark.parametrize("code", SHARED)
 def test_the_code_that_a_kept_thing_depends_on_exists(code: tuple[str, ...]) -> None:
     assert [each for each in code if not (place.ROOT / each).exists()] == []
 

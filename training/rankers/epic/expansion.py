@@ -3,7 +3,7 @@
 A sentence encoder such as MiniLM has no prediction matrix, and MobileBERT's has another size than
 its vectors. Then word embeddings replace it, because BERT's prediction matrix is tied to them. The
 linear map that best recovers a token's embedding from its contextual vector ranks worse, before and
-after training (docs/maintainers/LOG.md).
+after training (docs/maintainers/log).
 """
 
 from typing import Any

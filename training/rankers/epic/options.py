@@ -14,7 +14,7 @@ class Options(HeadOptions, TextPairOptions):
     The paper's, for BERT base on a GPU: Adam, 2e-5 throughout, batches of 16 triples, some 20,000
     of them (MacAvaney et al.). Here what is new begins at random and learns faster, and by default
     the loss is a softmax over all documents of the batch, which learns faster, too
-    (docs/maintainers/LOG.md).
+    (docs/maintainers/log).
     """
 
     GROUP = "epic"
