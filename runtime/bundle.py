@@ -21,6 +21,7 @@ from ranklet.runtime.highlight import Span, spans
 from ranklet.runtime.hits import Hit, Ranking
 from ranklet.runtime.metadata.where import Condition
 from ranklet.runtime.pipeline import FIXED, PipelineLike
+from ranklet.runtime.rankers.opening import analysis_of
 from ranklet.runtime.search.asynchronous import in_thread
 from ranklet.runtime.search.local import LocalSearch
 from ranklet.runtime.search.port import Search, Where
@@ -432,7 +433,7 @@ class Bundle:
 
     def analysis(self, field: str) -> Analysis:
         """Return an analysis for a field of an explanation."""
-        return self.files.analysis(field)
+        return analysis_of(self.files, field)
 
     def features(
         self, query: str, *, pipeline: PipelineLike = None, scaling: str = FIXED

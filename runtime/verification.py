@@ -13,6 +13,7 @@ from ranklet.runtime.errors import BundleError
 from ranklet.runtime.kinds import KINDS
 from ranklet.runtime.metadata.columns import Metadata
 from ranklet.runtime.onnx.self_contained import check_onnx, check_openvino
+from ranklet.runtime.rankers.opening import ranker_of
 from ranklet.runtime.storage.strings import Strings
 from ranklet.runtime.text.analysis import STOPPED
 from ranklet.runtime.text.tokenizing import encode
@@ -42,7 +43,7 @@ def verify(path: str | Path) -> Iterator[str]:
             yield "metadata"
     for name, entry in bundle.manifest.rankers.items():
         if bundle.manifest.documents:
-            bundle.ranker(name).verify()
+            ranker_of(bundle, name).verify()
         elif KINDS[entry.kind].needs_collection:
             continue
         else:
@@ -127,7 +128,7 @@ def _truncated(bundle: BundleFiles, name: str) -> None:
 def _encoder(bundle: BundleFiles, name: str) -> None:
     """Run the networks of a ranker once, on a text that is not in a collection."""
     analysis = bundle.analyzer.begin()
-    bundle.ranker(name).score(
+    ranker_of(bundle, name).score(
         QueryContext(UNHEARD_OF, analysis), TextCandidates([UNHEARD_OF], analysis)
     )
 

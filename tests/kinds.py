@@ -23,6 +23,7 @@ from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.call.protocol import Ranker
 from ranklet.runtime.rankers.cross_encoder.ranker import CrossEncoderSettings
+from ranklet.runtime.rankers.opening import ranker_of
 from ranklet.training.checkpoint import Checkpoint, read_checkpoint
 from ranklet.training.data.collection import Collection
 from ranklet.training.data.splits import read_split
@@ -183,7 +184,7 @@ R = TypeVar("R", bound=Ranker)
 
 def opened(path: Path, name: str, ranker_class: type[R]) -> R:
     """Return a ranker of a bundle, which must be of this class."""
-    ranker = BundleFiles(path, device="cpu").ranker(name)
+    ranker = ranker_of(BundleFiles(path, device="cpu"), name)
     assert isinstance(ranker, ranker_class)
     return ranker
 

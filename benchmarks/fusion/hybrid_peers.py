@@ -14,6 +14,7 @@ from benchmarks.harness.report import table
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.call.query import QueryContext
 from ranklet.runtime.rankers.dense import Dense
+from ranklet.runtime.rankers.opening import ranker_of
 from ranklet.runtime.text.ranked import ranked_text
 from ranklet.training.data.splits import JudgedQuery
 from ranklet.training.evaluation.significance import compare
@@ -78,7 +79,7 @@ def _cells(values: Mapping[str, Mapping[str, NDArray[np.float64]]], name: str) -
 
 def _request(place: Place, bundle: Bundle, queries: list[JudgedQuery]) -> dict[str, Any]:
     """Return what the peers are asked: texts of passages, queries, and files of their vectors."""
-    documents, ranker = bundle.files.need_documents(), bundle.files.ranker(MINILM)
+    documents, ranker = bundle.files.need_documents(), ranker_of(bundle.files, MINILM)
     if not isinstance(ranker, Dense):
         raise TypeError(f"{MINILM} is no encoder")
     numbers = np.arange(len(documents))

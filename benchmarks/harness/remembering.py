@@ -9,6 +9,7 @@ from ranklet import runtime
 from ranklet.runtime.call.candidates import Candidates, StoredCandidates
 from ranklet.runtime.call.protocol import Scores
 from ranklet.runtime.call.query import QueryContext
+from ranklet.runtime.rankers.opening import ranker_of
 
 
 class Known(NamedTuple):
@@ -33,7 +34,7 @@ def remember(bundle: runtime.Bundle, name: str, memory: Memory) -> None:
         name: of the ranker.
         memory: what is known; several bundles with the same documents and ranker may share it.
     """
-    ranker = bundle.files.ranker(name)
+    ranker = ranker_of(bundle.files, name)
     score = ranker.score
 
     def remembered(query: QueryContext, candidates: Candidates) -> Scores:

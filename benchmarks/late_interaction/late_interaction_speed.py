@@ -36,6 +36,7 @@ from benchmarks.late_interaction.engines import (
 )
 from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.rankers.colbert.ranker import ColBERT
+from ranklet.runtime.rankers.opening import ranker_of
 from ranklet.training.data.splits import JudgedQuery, read_split
 from ranklet.training.evaluation.significance import compare
 from ranklet.training.evaluation.systems import mark
@@ -228,7 +229,7 @@ def _peers(
 
 def _vectors(place: Place, bundle: BundleFiles, queries: Sequence[JudgedQuery]) -> Vectors:
     """Return the bundle's vectors, and those of the queries, as the others read them."""
-    ranker = bundle.ranker("colbert")
+    ranker = ranker_of(bundle, "colbert")
     if not isinstance(ranker, ColBERT):
         raise TypeError(f"colbert is {ranker!r}")
 
@@ -279,7 +280,7 @@ def _report(
                 f"{np.median(each.peaks) / 1e6:,.0f}",
             ]
         )
-    store = bundle.ranker("colbert").token_store  # type: ignore[attr-defined]
+    store = ranker_of(bundle, "colbert").token_store  # type: ignore[attr-defined]
     head = ["", "p50 ms", "p95 ms", "p50 without encoding", *MEASURES, "index, MB", "memory, MB"]
     values = store.vectors.values
     told = [

@@ -30,6 +30,7 @@ from ranklet.runtime.lexical.sparse_store import SparseStore
 from ranklet.runtime.onnx.encoder import VARIANTS, variant_file
 from ranklet.runtime.onnx.session import THREADS_VARIABLE
 from ranklet.runtime.rankers.epic import EPIC, QUERY_ENCODER
+from ranklet.runtime.rankers.opening import ranker_of
 from ranklet.training.data.splits import read_split
 from ranklet.training.indexing.impacts import index_of_rows
 
@@ -71,7 +72,7 @@ def run(place: Place) -> str:
 
 def _timed(place: Place, path: Path) -> str:
     bundle = opened(path)
-    ranker, first = bundle.ranker("epic"), retriever_of(bundle, "bm25")
+    ranker, first = ranker_of(bundle, "epic"), retriever_of(bundle, "bm25")
     if not isinstance(ranker, EPIC):
         raise TypeError(f"epic is {ranker!r}")
     asked = []

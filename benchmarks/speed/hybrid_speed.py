@@ -23,6 +23,7 @@ from ranklet.runtime.dense.exact import ExactIndex
 from ranklet.runtime.dense.hnsw import HNSWIndex
 from ranklet.runtime.onnx.session import threads
 from ranklet.runtime.rankers.dense import GRAPH, Dense, DenseSettings
+from ranklet.runtime.rankers.opening import ranker_of
 from ranklet.runtime.storage.forward import Forward, Gathered
 from ranklet.training.data.splits import read_split
 
@@ -134,7 +135,7 @@ def rescoring(path: Path, queries: list[str], most: int | None = None) -> NDArra
         most: word pieces of a document, None for all.
     """
     bundle = opened(path)
-    first, ranker = retriever_of(bundle, "bm25"), bundle.ranker("neural_model1")
+    first, ranker = retriever_of(bundle, "bm25"), ranker_of(bundle, "neural_model1")
     documents = bundle.documents
     if documents is None:
         raise TypeError("the bundle has no documents")
@@ -153,7 +154,7 @@ def rescoring(path: Path, queries: list[str], most: int | None = None) -> NDArra
 def _recalls(path: Path, queries: list[str]) -> list[list[str]]:
     """Return a row a way to search: recall and times."""
     bundle = opened(path)
-    ranker = bundle.ranker("dense")
+    ranker = ranker_of(bundle, "dense")
     if not isinstance(ranker, Dense):
         raise TypeError(f"dense is {ranker!r}")
     vectors = list(ranker.encoder.encode_queries(queries).vectors)

@@ -14,6 +14,7 @@ from ranklet.runtime.errors import InputError
 from ranklet.runtime.kinds import KINDS
 from ranklet.runtime.lexical.impact_index import ImpactIndex
 from ranklet.runtime.metadata.columns import Metadata
+from ranklet.runtime.rankers.opening import ranker_of
 from ranklet.runtime.storage.address import located
 
 INDEX_NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")  # what all engines allow
@@ -110,7 +111,7 @@ class Source:
         return list(dict.fromkeys(names)) or able
 
     def _retriever(self, name: str) -> Retriever:
-        ranker = self._bundle.ranker(name)
+        ranker = ranker_of(self._bundle, name)
         if not isinstance(ranker, Retriever):
             raise InputError(f"the ranker {name!r} does not retrieve, so it cannot be fed")
         return ranker

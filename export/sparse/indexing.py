@@ -15,6 +15,7 @@ from ranklet.runtime.bundles.files import CUT, BundleFiles
 from ranklet.runtime.bundles.manifest import RankerEntry
 from ranklet.runtime.lexical.sparse_store import SparseStore, store_of_rows
 from ranklet.runtime.rankers.learned_sparse import INDEX, OFFSETS, TERMS, VALUES, LearnedSparse
+from ranklet.runtime.rankers.opening import ranker_of
 from ranklet.training.indexing.analysed import AnalysedCollection
 from ranklet.training.indexing.impacts import index_of_rows, storage_loss
 from ranklet.training.indexing.origins import Rows, joined_rows
@@ -26,7 +27,7 @@ def index(
     source: BundleFiles, name: str, analysed: AnalysedCollection, writer: BundleWriter
 ) -> RankerEntry:
     """Encode every document with the exported model, and write both indexes of the vectors."""
-    entry, ranker = source.manifest.rankers[name], source.ranker(name)
+    entry, ranker = source.manifest.rankers[name], ranker_of(source, name)
     if not isinstance(ranker, LearnedSparse):
         raise ExportError(f"the ranker {name!r} has no sparse vectors; it is of kind {entry.kind}")
     folder, encoders = f"rankers/{name}/", ranker.encoders
@@ -56,7 +57,7 @@ def index(
 
 def _store(bundle: BundleFiles, name: str) -> SparseStore:
     """Return the stored vectors of a ranker that has a collection."""
-    ranker = bundle.ranker(name)
+    ranker = ranker_of(bundle, name)
     if not isinstance(ranker, LearnedSparse):
         raise ExportError(f"the ranker {name!r} of {str(bundle.path)!r} has no sparse vectors")
     return ranker.store

@@ -12,17 +12,14 @@ from numpy.typing import DTypeLike, NDArray
 
 from ranklet.runtime.bundles.documents import Documents
 from ranklet.runtime.bundles.manifest import MANIFEST, MAX_MANIFEST_BYTES, Manifest
-from ranklet.runtime.call.protocol import Ranker
-from ranklet.runtime.errors import BundleError, UnknownRankerError
-from ranklet.runtime.explanation import RANKER_FIELD
-from ranklet.runtime.kinds import ranker_module
+from ranklet.runtime.errors import BundleError
 from ranklet.runtime.storage.address import Address, is_address
 from ranklet.runtime.storage.archive import Archive, open_archive
 from ranklet.runtime.storage.arrays import map_array
 from ranklet.runtime.storage.block_array import SMALL, AbsentFile, fetch_files, is_absent
 from ranklet.runtime.storage.forward import Forward
 from ranklet.runtime.storage.strings import SortedStrings, Strings
-from ranklet.runtime.text.analysis import FIELDS, STOPPED, Analysis, Analyzer, Vocabulary
+from ranklet.runtime.text.analysis import STOPPED, Analyzer, Vocabulary
 from ranklet.runtime.text.tokenizing import open_tokenizer
 
 if TYPE_CHECKING:
@@ -70,11 +67,9 @@ class BundleFiles:
     ) -> None:
         self.path: Path | Address = Address(path) if is_address(path) else Path(path)
         self.device, self.strict, self.cache = device, strict, cache
-        self._kept: dict[Hashable, Any] | None = {} if keep else None
+        self._keep = keep
         self._archive = self._opened_archive()
-        self._rankers: dict[str, Ranker] = {}
-        self._analyzer: Analyzer | None = None
-        self._documents: Documents | None = None
+        self._made: dict[Hashable, Any] = {}  # what was opened on demand
         self._lock = RLock()  # re-entrant, because opening a ranker opens the vocabulary
         # A folder may be replaced while its files are opened, and then files of two bundles of the
         # same size would be mixed.
@@ -253,10 +248,7 @@ class BundleFiles:
         Its methods raise BundleError if no collection has been indexed yet or the vocabulary is
         damaged.
         """
-        with self._lock:
-            if self._analyzer is None:
-                self._analyzer = Analyzer(self._open_vocabulary, self.tokenizer)
-            return self._analyzer
+        return self.once("analyzer", lambda: Analyzer(self._open_vocabulary, self.tokenizer))
 
     def _open_vocabulary(self) -> Vocabulary:
         self.need_collection()
@@ -279,14 +271,10 @@ class BundleFiles:
     @property
     def documents(self) -> Documents | None:
         """The collection, or None if none has been indexed yet."""
-        if not self.manifest.documents:
-            return None
-        with self._lock:
-            if self._documents is None:
-                self._documents = self._open_documents(self.manifest.documents)
-            return self._documents
+        return self.once("documents", self._open_documents) if self.manifest.documents else None
 
-    def _open_documents(self, count: int) -> Documents:
+    def _open_documents(self) -> Documents:
+        count = self.manifest.documents
         forwards = {
             field: self._forward(field)
             for field in ("words", "wordpieces")
@@ -333,36 +321,17 @@ class BundleFiles:
             raise BundleError("this needs a bundle with a collection; run `ranklet index`")
         return self.documents
 
-    def ranker(self, name: str) -> Ranker:
-        """Return a ranker by name, opened on first use.
-
-        Raises:
-            UnknownRankerError: the bundle has no ranker of that name.
-        """
-        if name not in self.manifest.rankers:
-            known = ", ".join(self.manifest.rankers) or "none"
-            raise UnknownRankerError(f"unknown ranker {name!r}; the bundle has {known}")
+    def once(self, key: Hashable, make: Callable[[], T]) -> T:
+        """Return what `make` returns, which is called only once per key."""
         with self._lock:
-            if name not in self._rankers:
-                kind = self.manifest.rankers[name].kind
-                self._rankers[name] = ranker_module(kind).RANKER.open(self, name)
-            return self._rankers[name]
-
-    def analysis(self, field: str) -> Analysis:
-        """Return an analysis for a field of an explanation."""
-        if field in FIELDS:
-            return self.analyzer.begin()
-        return (self.ranker(field.removeprefix(RANKER_FIELD)).analyzer or self.analyzer).begin()
+            if key not in self._made:
+                self._made[key] = make()
+            made: T = self._made[key]
+            return made
 
     def kept(self, key: Hashable, make: Callable[[], T]) -> T:
         """Return what was made for a key before, if the bundle keeps it, or else make it."""
-        if self._kept is None:
-            return make()
-        with self._lock:
-            if key not in self._kept:
-                self._kept[key] = make()
-            made: T = self._kept[key]
-            return made
+        return self.once(key, make) if self._keep else make()
 
     @contextmanager
     def damage_reported(self) -> Iterator[Self]:

@@ -17,6 +17,7 @@ from ranklet.runtime.call.query import QueryContext
 from ranklet.runtime.errors import InputError, UnknownDocumentError
 from ranklet.runtime.hits import Timing
 from ranklet.runtime.pipeline import Pipeline, Retrieve
+from ranklet.runtime.rankers.opening import ranker_of
 from ranklet.runtime.remote.collection import MOST, MilvusCollection, Published, ReplacedError
 from ranklet.runtime.remote.connection import SECONDS, TOKEN_VARIABLE, located
 from ranklet.runtime.remote.expressions import expression
@@ -199,7 +200,7 @@ class MilvusSearch(Search):
             )
         if stage.k > MOST:
             raise InputError(f"Milvus retrieves up to {MOST:,} entities; give k ≤ {MOST:,}")
-        ranker = self.files.ranker(name)
+        ranker = ranker_of(self.files, name)
         vector = ranker.query_vector(query) if isinstance(ranker, Retriever) else None
         if vector is None:
             raise InputError(f"the ranker {name!r} has no vector of a query")

@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from functools import partial
 from time import perf_counter
 from typing import Any
 
@@ -17,6 +18,7 @@ from ranklet.runtime.execution.execution import Execution
 from ranklet.runtime.explanation import Explanation
 from ranklet.runtime.hits import Hit, Ranking, Timing
 from ranklet.runtime.pipeline import Pipeline
+from ranklet.runtime.rankers.opening import ranker_of
 from ranklet.runtime.search.selection import Selection
 
 
@@ -36,7 +38,9 @@ def execute(
         BundleError: the bundle is damaged, or has no collection and no candidates are given.
     """
     documents = files.documents if given is None else None
-    execution = Execution(pipeline, files.ranker, documents, query, given, deadline, allowed, known)
+    execution = Execution(
+        pipeline, partial(ranker_of, files), documents, query, given, deadline, allowed, known
+    )
     with files.damage_reported():
         execution.run()
     return execution

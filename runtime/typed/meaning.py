@@ -14,6 +14,7 @@ from ranklet.runtime.call.mask import Mask
 from ranklet.runtime.call.query import QueryContext
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.kinds import KINDS
+from ranklet.runtime.rankers.opening import ranker_of
 from ranklet.runtime.text.analysis import STOPPED
 from ranklet.runtime.text.compounds import only_word, parts
 from ranklet.runtime.text.spellings import unaccented
@@ -131,7 +132,7 @@ def _postings(bundle: "BundleFiles", documents: Documents) -> Postings | None:
         if KINDS[entry.kind].every_term and bundle.settings(name).field != "wordpieces":
             lemmas = bundle.settings(name).field == "lemmas"
             term_of = documents.vocabulary.lemma_of if lemmas else None
-            return Postings(bundle.ranker(name).postings(), term_of)
+            return Postings(ranker_of(bundle, name).postings(), term_of)
     return None
 
 

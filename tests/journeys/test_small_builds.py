@@ -17,6 +17,7 @@ from ranklet.runtime import load
 from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.rankers.bm25 import BM25
+from ranklet.runtime.rankers.opening import ranker_of
 from ranklet.runtime.verification import verify
 from ranklet.training.indexing import analysed, impacts, ordering, packer, postings, word_tokens
 from ranklet.training.indexing import reuse as analysis
@@ -113,7 +114,7 @@ def test_the_form_is_a_setting_that_is_stated_where_it_is_not_the_default(tmp_pa
     small = build(rows, tmp_path / "small.ranklet", impacts="uint8")
     bundle = BundleFiles(small)
     assert bundle.manifest.rankers["bm25"].settings["impacts"] == "uint8"
-    ranker = bundle.ranker("bm25")
+    ranker = ranker_of(bundle, "bm25")
     assert isinstance(ranker, BM25)
     assert ranker.index.impacts.dtype == np.uint8
     with pytest.raises(InputError, match="its settings differ"):

@@ -17,6 +17,7 @@ from ranklet.runtime import BundleError, InputError, load
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.rankers.bm25 import BM25, BM25Settings
+from ranklet.runtime.rankers.opening import ranker_of
 from ranklet.runtime.verification import verify
 from ranklet.training.checkpoint import Checkpoint, read_checkpoint
 from ranklet.training.data.collection import Collection, Document, Query, write_collection
@@ -181,7 +182,7 @@ def test_it_is_trained_and_exported_with(tmp_path: Path, capsys: Capture) -> Non
     for more, boost in (((), 3), (("--title-boost", "5", "--force"), 5)):
         succeeds(capsys, "export", trained, "-o", exported, *more)
         succeeds(capsys, "index", exported, collection.path, "-o", indexed, "--force")
-        ranker = load(indexed).files.ranker("bm25")
+        ranker = ranker_of(load(indexed).files, "bm25")
         assert isinstance(ranker, BM25)
         assert ranker.settings == BM25Settings("lemmas", settings.k1, settings.b, boost)
     analysed = analyse(Collection(collection.path).documents(), ["lemmas"])

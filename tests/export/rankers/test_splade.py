@@ -8,12 +8,13 @@ from tests.models import vectors_alone
 
 from ranklet.export.proof.report import read_reports
 from ranklet.runtime.bundles.files import BundleFiles
+from ranklet.runtime.rankers.opening import ranker_of
 from ranklet.runtime.rankers.splade import SPLADE
 from ranklet.training.rankers.splade import training as splade
 
 
 def opened(path: Path, name: str) -> SPLADE:
-    ranker = BundleFiles(path, device="cpu").ranker(name)
+    ranker = ranker_of(BundleFiles(path, device="cpu"), name)
     assert isinstance(ranker, SPLADE)
     return ranker
 

@@ -13,6 +13,7 @@ from ranklet.export.proof.report import read_reports
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.call.candidates import StoredCandidates, TextCandidates
 from ranklet.runtime.call.query import QueryContext
+from ranklet.runtime.rankers.opening import ranker_of
 from ranklet.runtime.rankers.tk import TK
 from ranklet.runtime.text.ranked import ranked_text
 from ranklet.training.checkpoint import Checkpoint
@@ -38,7 +39,7 @@ def indexed(tiny: TinyRankers) -> Bundle:
 
 
 def opened(bundle: Bundle, name: str) -> TK:
-    found = bundle.files.ranker(name)
+    found = ranker_of(bundle.files, name)
     assert isinstance(found, TK)
     return found
 

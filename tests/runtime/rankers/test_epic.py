@@ -19,6 +19,7 @@ from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.call.query import QueryContext
 from ranklet.runtime.errors import BundleError, InputError
 from ranklet.runtime.rankers.epic import EPIC, EPICSettings
+from ranklet.runtime.rankers.opening import ranker_of
 from ranklet.runtime.verification import verify
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.data.collection import Collection
@@ -82,7 +83,7 @@ def test_explanations_add_up_and_tell_terms_from_expansion(epic_bundle: Bundle) 
 
 
 def test_a_query_term_without_impact_is_explained_too(epic_bundle: Bundle) -> None:
-    ranker = epic_bundle.files.ranker("epic")
+    ranker = ranker_of(epic_bundle.files, "epic")
     assert isinstance(ranker, EPIC)
     words = ["stream", "motor", "fiddle", "world", "cold", "red", "heavy"]
     terms = np.array([epic_bundle.files.analyzer.tokenizer.token_to_id(word) for word in words])
@@ -97,7 +98,7 @@ def test_a_query_term_without_impact_is_explained_too(epic_bundle: Bundle) -> No
 
 
 def test_an_explanation_names_the_strongest_expansion(epic_bundle: Bundle) -> None:
-    ranker = epic_bundle.files.ranker("epic")
+    ranker = ranker_of(epic_bundle.files, "epic")
     assert isinstance(ranker, EPIC)
     tokenizer = epic_bundle.files.analyzer.tokenizer
     hit = epic_bundle.rank("old stream", k=1, pipeline=ALONE, explain=True)[0]

@@ -19,6 +19,7 @@ from ranklet.runtime.call.query import QueryContext
 from ranklet.runtime.errors import BundleError, InputError
 from ranklet.runtime.kinds import KINDS, ranker_module
 from ranklet.runtime.rankers.dense import Dense
+from ranklet.runtime.rankers.opening import ranker_of
 from ranklet.runtime.verification import verify
 
 QUERIES = ("quiet stream", "an old old fiddle", "red apple here", "gnorp winter")
@@ -85,7 +86,7 @@ class Asked(NamedTuple):
 def asked(request: pytest.FixtureRequest, tiny: TinyRankers) -> Asked:
     kind, name = request.param
     files = BundleFiles(tiny.indexed(kind), device="cpu")
-    ranker = files.ranker(name)
+    ranker = ranker_of(files, name)
     assert isinstance(ranker, Retriever)
     analysis = files.analyzer.begin()
     return Asked(ranker, [QueryContext(text, analysis) for text in (*QUERIES, "gnorp zork")])

@@ -17,6 +17,7 @@ from ranklet.runtime.call.candidates import TextCandidates
 from ranklet.runtime.call.deadline import FIRST_SLICE
 from ranklet.runtime.call.query import QueryContext
 from ranklet.runtime.errors import BundleError, InputError
+from ranklet.runtime.rankers.opening import ranker_of
 from ranklet.runtime.rankers.tk import TK
 from ranklet.runtime.verification import verify
 
@@ -36,7 +37,7 @@ def indexed(tiny: TinyRankers) -> Bundle:
 
 
 def opened(bundle: Bundle) -> TK:
-    found = bundle.files.ranker("tk")
+    found = ranker_of(bundle.files, "tk")
     assert isinstance(found, TK)
     return found
 

@@ -8,6 +8,7 @@ import torch
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.rankers.conformer_kernel.ranker import ConformerKernel
+from ranklet.runtime.rankers.opening import ranker_of
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.indexing.analysed import AnalysedCollection
 from ranklet.training.rankers.conformer_kernel import training as conformer_kernel
@@ -19,7 +20,7 @@ QUERIES = ("quiet stream", "an old old fiddle", "red apple here", "gnorp winter"
 
 
 def opened(bundle: BundleFiles | Bundle, name: str) -> ConformerKernel:
-    found = (bundle if isinstance(bundle, BundleFiles) else bundle.files).ranker(name)
+    found = ranker_of((bundle if isinstance(bundle, BundleFiles) else bundle.files), name)
     assert isinstance(found, ConformerKernel)
     return found
 

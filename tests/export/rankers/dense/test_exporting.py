@@ -25,6 +25,7 @@ from ranklet.runtime.dense.stored import StoredVectors
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.onnx.encoder import Encoder
 from ranklet.runtime.rankers.dense import Dense
+from ranklet.runtime.rankers.opening import ranker_of
 from ranklet.runtime.verification import verify
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.rankers.dense import training as dense_training
@@ -54,7 +55,7 @@ def test_every_variant_is_proven_and_the_proof_is_in_the_bundle(tiny: TinyRanker
 def test_onnx_gives_pytorchs_vectors(tiny: TinyRankers, dense: Checkpoint) -> None:
     import torch
 
-    ranker = BundleFiles(tiny.exported("dense"), device="cpu").ranker("dense")
+    ranker = ranker_of(BundleFiles(tiny.exported("dense"), device="cpu"), "dense")
     assert isinstance(ranker, Dense)
     text = "the old river is old here"
     encoder = ranker.encoder.encoder
@@ -82,7 +83,7 @@ def test_an_index_is_built_where_the_settings_say_so(
     assert len(bundle.rank("quiet stream", k=3)) == 3
     assert "ranker dense" in list(verify(target))
     files = BundleFiles(target, device="cpu")
-    ranker = files.ranker("dense")
+    ranker = ranker_of(files, "dense")
     assert isinstance(ranker, Dense)
     query = QueryContext("quiet stream", files.analyzer.begin())
     allowed = np.arange(48) % 7 == 3

@@ -6,11 +6,12 @@ from ranklet.runtime.call.candidates import TextCandidates
 from ranklet.runtime.call.query import QueryContext
 from ranklet.runtime.rankers.conformer_kernel.matching import TermMatching
 from ranklet.runtime.rankers.conformer_kernel.ranker import ConformerKernel
+from ranklet.runtime.rankers.opening import ranker_of
 
 
 def test_the_proof_reads_a_document_once_and_scores_as_serving_does(tiny: TinyRankers) -> None:
     bundle = tiny.bundle("conformer_kernel").files
-    ranker = bundle.ranker("ndrm3")
+    ranker = ranker_of(bundle, "ndrm3")
     assert isinstance(ranker, ConformerKernel)
     analysis = bundle.analyzer.begin()
     texts_of_queries = ("quiet stream", "an old old fiddle", "gnorp winter", "", "old")

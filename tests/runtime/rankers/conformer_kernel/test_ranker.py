@@ -22,6 +22,7 @@ from ranklet.runtime.call.protocol import AT_ONCE
 from ranklet.runtime.call.query import QueryContext
 from ranklet.runtime.errors import BundleError
 from ranklet.runtime.rankers.conformer_kernel.ranker import ConformerKernel
+from ranklet.runtime.rankers.opening import ranker_of
 from ranklet.runtime.verification import verify
 from ranklet.training.checkpoint import Checkpoint
 
@@ -39,7 +40,7 @@ def indexed(tiny: TinyRankers) -> Bundle:
 
 
 def opened(bundle: Bundle, name: str) -> ConformerKernel:
-    ranker = bundle.files.ranker(name)
+    ranker = ranker_of(bundle.files, name)
     assert isinstance(ranker, ConformerKernel)
     return ranker
 

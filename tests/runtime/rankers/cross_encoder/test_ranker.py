@@ -19,6 +19,7 @@ from ranklet.runtime.call.candidates import StoredCandidates, TextCandidates
 from ranklet.runtime.call.query import QueryContext
 from ranklet.runtime.errors import BundleError, InputError
 from ranklet.runtime.rankers.cross_encoder.ranker import CrossEncoder, CrossEncoderSettings
+from ranklet.runtime.rankers.opening import ranker_of
 
 SHORT = CrossEncoderSettings(max_query_tokens=8, max_tokens=32)
 
@@ -168,7 +169,7 @@ def test_damaged_settings_are_refused(
     manifest["rankers"]["cross"]["settings"][setting] = value
     (damaged / "manifest.json").write_text(json.dumps(manifest))
     with pytest.raises(BundleError, match=message):
-        BundleFiles(damaged).ranker("cross")
+        ranker_of(BundleFiles(damaged), "cross")
 
 
 def test_word_pieces_that_no_model_knows_are_refused(cross_path: Path, tmp_path: Path) -> None:

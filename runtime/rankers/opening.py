@@ -1,0 +1,33 @@
+"""Open the rankers of a bundle, each once and on first use."""
+
+from ranklet.runtime.bundles.files import BundleFiles
+from ranklet.runtime.call.protocol import Ranker
+from ranklet.runtime.errors import UnknownRankerError
+from ranklet.runtime.explanation import RANKER_FIELD
+from ranklet.runtime.kinds import ranker_module
+from ranklet.runtime.text.analysis import FIELDS, Analysis
+
+
+def ranker_of(files: BundleFiles, name: str) -> Ranker:
+    """Return a ranker of a bundle by name, opened on first use.
+
+    Raises:
+        UnknownRankerError: the bundle has no ranker of that name.
+    """
+    if name not in files.manifest.rankers:
+        known = ", ".join(files.manifest.rankers) or "none"
+        raise UnknownRankerError(f"unknown ranker {name!r}; the bundle has {known}")
+
+    def opened() -> Ranker:
+        ranker: Ranker = ranker_module(files.manifest.rankers[name].kind).RANKER.open(files, name)
+        return ranker
+
+    return files.once(("ranker", name), opened)
+
+
+def analysis_of(files: BundleFiles, field: str) -> Analysis:
+    """Return an analysis of a bundle for a field of an explanation."""
+    if field in FIELDS:
+        return files.analyzer.begin()
+    ranker = ranker_of(files, field.removeprefix(RANKER_FIELD))
+    return (ranker.analyzer or files.analyzer).begin()
