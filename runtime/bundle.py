@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.runtime.arguments import Document, check_budget, check_query, listed, own_documents
+from ranklet.runtime.asynchronous import in_thread
 from ranklet.runtime.bundles.files import BundleFiles, Check
 from ranklet.runtime.bundles.manifest import Manifest
 from ranklet.runtime.call.deadline import Deadline
@@ -22,7 +23,6 @@ from ranklet.runtime.hits import Hit, Ranking
 from ranklet.runtime.metadata.where import Condition
 from ranklet.runtime.pipeline import FIXED, PipelineLike
 from ranklet.runtime.rankers.opening import analysis_of
-from ranklet.runtime.search.asynchronous import in_thread
 from ranklet.runtime.search.local import LocalSearch
 from ranklet.runtime.search.port import Search, Where
 from ranklet.runtime.search.selection import Selection, check_metadata_use

@@ -81,3 +81,16 @@ def _guarded(failed: str) -> Iterator[None]:
         raise
     except BaseException as error:
         raise BundleError(f"{failed}: {error}. It is damaged; use another one") from error
+
+
+def special_ids(tokenizer: "Tokenizer") -> list[int]:
+    """Return the ids of the special tokens, ascending.
+
+    >>> from tokenizers import Tokenizer, models
+    >>> tokenizer = Tokenizer(models.WordLevel({"a": 0, "[SEP]": 1, "[X]": 2}, unk_token="a"))
+    >>> _ = tokenizer.add_special_tokens(["[SEP]"])
+    >>> special_ids(tokenizer)
+    [1]
+    """
+    added = tokenizer.get_added_tokens_decoder()
+    return sorted(id_ for id_, token in added.items() if token.special)

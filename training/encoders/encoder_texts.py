@@ -14,13 +14,12 @@ from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.data.collection import Collection
 from ranklet.training.data.probes import draw_probes
 from ranklet.training.data.splits import JudgedQuery
-from ranklet.training.encoders.pool_baseline import bm25_mrr
-from ranklet.training.encoders.text_pairs import Batch, Pool, TextPairs, Tokens
+from ranklet.training.encoders.text_pairs import Batch, Pool, TextPairs, Tokens, bm25_mrr
 from ranklet.training.indexing.wordpieces import padding_token
 from ranklet.training.learning.device import full_precision
-from ranklet.training.learning.length import planned
 from ranklet.training.learning.loop import learn
 from ranklet.training.learning.options import TextPairOptions, recorded
+from ranklet.training.learning.record import planned
 from ranklet.training.learning.weights import weights_of
 from ranklet.training.outcome import Lists, compared, counts
 from ranklet.training.pretrained.backbone import Backbone

@@ -18,10 +18,9 @@ from ranklet.training.errors import TrainingError
 from ranklet.training.learning.device import autocast, choose_device, seeded
 from ranklet.training.learning.event_files import event_files
 from ranklet.training.learning.interruption import held_back
-from ranklet.training.learning.length import planned
 from ranklet.training.learning.optimiser import make_optimiser, rate, set_rate
 from ranklet.training.learning.options import TrainingOptions, recorded
-from ranklet.training.learning.record import Progress
+from ranklet.training.learning.record import Progress, Stopwatch, planned
 from ranklet.training.learning.state import (
     STATE,
     random_states,
@@ -29,7 +28,6 @@ from ranklet.training.learning.state import (
     restore_random_states,
     save_state,
 )
-from ranklet.training.learning.stopwatch import Stopwatch
 from ranklet.training.outcome import Lists, compared, shortcoming
 from ranklet.training.progress import Steps, one_bar
 

@@ -1,8 +1,13 @@
-"""What is recorded of a training while it runs; it is saved with the training's state."""
+"""What is recorded of a training: its planned length, its time, and its curves."""
 
-from collections.abc import Mapping
+import math
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
+from time import monotonic
 from typing import Any
+
+from ranklet.training.learning.options import TrainingOptions
 
 MOST_POINTS = 1000  # of a curve
 
@@ -118,3 +123,58 @@ class Progress:
             "evaluations": [{"step": step, "value": value} for step, value in self.evaluations],
             "best_step": self.best[0] if self.best else self.steps,
         }
+
+
+class Stopwatch:
+    """A clock that can pause.
+
+    Args:
+        before: seconds that it has counted earlier.
+    """
+
+    def __init__(self, before: float = 0.0) -> None:
+        self._counted, self._since = before, monotonic()
+
+    @property
+    def seconds(self) -> float:
+        """Seconds that were counted, outside of pauses."""
+        return self._counted + monotonic() - self._since
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Count no time during a ``with``."""
+        counted = self.seconds
+        try:
+            yield
+        finally:
+            self._counted, self._since = counted, monotonic()
+
+
+@dataclass(frozen=True)
+class Length:
+    """The planned length of a training; a time budget or patience may end it earlier.
+
+    Attributes:
+        steps: changes of the weights in all.
+        per_epoch: steps of one pass over the training queries.
+    """
+
+    steps: int
+    per_epoch: int
+
+    @property
+    def epochs(self) -> float:
+        """Passes over the training queries; the last one may be a part."""
+        return self.steps / self.per_epoch
+
+
+def planned(options: TrainingOptions, batches: int) -> Length:
+    """Return the length that the options ask for, with at least one batch per epoch.
+
+    >>> planned(TrainingOptions(epochs=3, accumulation=2), 5)
+    Length(steps=9, per_epoch=3)
+    >>> planned(TrainingOptions(steps=100), 40).epochs
+    2.5
+    """
+    per_epoch = math.ceil(batches / options.accumulation)
+    return Length(options.steps or per_epoch * options.epochs, per_epoch)

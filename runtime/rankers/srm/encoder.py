@@ -23,8 +23,8 @@ from ranklet.runtime.rankers.srm.settings import (
     WEIGHTS_OUTPUT,
     SRMSettings,
 )
-from ranklet.runtime.rankers.srm.special import special_ids
 from ranklet.runtime.rankers.srm.table import SubEmbeddings
+from ranklet.runtime.text.tokenizing import special_ids
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer

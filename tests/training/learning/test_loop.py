@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from ranklet.runtime.errors import InputError
 from ranklet.training.errors import TrainingError
-from ranklet.training.learning import loop, stopwatch
+from ranklet.training.learning import loop, record
 from ranklet.training.learning.device import choose_device, seeded
 from ranklet.training.learning.loop import fit
 from ranklet.training.learning.optimiser import rate
@@ -248,7 +248,7 @@ def test_a_time_budget_ends_a_training_and_brings_the_rate_down() -> None:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(torch.optim.AdamW, "step", step)
-        patch.setattr(stopwatch, "monotonic", lambda: passed)
+        patch.setattr(record, "monotonic", lambda: passed)
         progress = fit(task.model, task.batches, loss, options, evaluate=task.evaluate)
     assert progress.stopped == "time"
     assert progress.seconds == pytest.approx(0.3, abs=0.02)
@@ -271,7 +271,7 @@ def test_evaluations_take_no_time_and_are_spaced_by_the_time_that_is_given() -> 
 
     options = replace(OPTIONS, epochs=10_000, accumulation=1, evaluate_every=0, max_minutes=50 / 60)
     with pytest.MonkeyPatch.context() as patch:
-        for module in (stopwatch, loop):
+        for module in (record, loop):
             patch.setattr(module, "monotonic", lambda: passed)
         progress = fit(task.model, task.batches, loss, options, evaluate=evaluate)
     assert (progress.stopped, progress.steps, progress.seconds) == ("time", 50, 50)
@@ -301,7 +301,7 @@ def test_a_length_in_steps_takes_as_many_epochs_as_it_needs(steps: int) -> None:
 def test_minutes_end_a_training_in_steps() -> None:
     with pytest.MonkeyPatch.context() as patch:
         clock = iter(range(1000))
-        patch.setattr(stopwatch, "monotonic", lambda: next(clock))
+        patch.setattr(record, "monotonic", lambda: next(clock))
         progress = Task().fit(epochs=1, steps=100, max_minutes=7 / 60)
     assert progress.stopped == "time"
     assert 0 < progress.steps < 100

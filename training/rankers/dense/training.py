@@ -18,8 +18,8 @@ from ranklet.training.encoders.encoder_texts import EncoderTexts
 from ranklet.training.encoders.mined_negatives import MinedNegatives
 from ranklet.training.encoders.text_pairs import Batch
 from ranklet.training.learning.device import autocast, choose_device
-from ranklet.training.learning.length import planned
 from ranklet.training.learning.losses import in_batch_softmax
+from ranklet.training.learning.record import planned
 from ranklet.training.learning.weights import weights_of
 from ranklet.training.pretrained.backbone import load_backbone
 from ranklet.training.pretrained.start import load_network

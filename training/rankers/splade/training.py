@@ -17,8 +17,8 @@ from ranklet.training.data.splits import JudgedQueries
 from ranklet.training.encoders.encoder_texts import EncoderTexts
 from ranklet.training.encoders.text_pairs import Batch
 from ranklet.training.indexing.wordpieces import special_tokens
-from ranklet.training.learning.length import planned
 from ranklet.training.learning.losses import in_batch_softmax
+from ranklet.training.learning.record import planned
 from ranklet.training.learning.weights import load_weights
 from ranklet.training.pretrained.start import begin_sparse, load_network, load_start
 from ranklet.training.rankers.splade.network import SPLADE, flops

@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.rankers.colbert.settings import ColBERTSettings
 from ranklet.runtime.rankers.colbert.tokens import Role, TokenLayout
-from ranklet.runtime.rankers.srm.special import special_ids
-from ranklet.runtime.text.tokenizing import encode
+from ranklet.runtime.text.tokenizing import encode, special_ids
 from ranklet.training.checkpoint import Checkpoint, read_checkpoint
 from ranklet.training.data.collection import Collection
 from ranklet.training.data.splits import JudgedQueries

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from ranklet.runtime.rankers.colbert.settings import INPUTS
 from ranklet.runtime.rankers.srm.settings import SRMSettings
-from ranklet.runtime.rankers.srm.special import special_ids
+from ranklet.runtime.text.tokenizing import special_ids
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.learning.weights import check_kind, trained
 from ranklet.training.pretrained.backbone import new_model

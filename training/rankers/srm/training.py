@@ -17,7 +17,7 @@ from torch import Tensor
 from ranklet.runtime.dense.maxsim import TokenStore, quantise_query
 from ranklet.runtime.rankers.colbert.settings import ColBERTSettings
 from ranklet.runtime.rankers.srm.settings import SRMSettings
-from ranklet.runtime.rankers.srm.special import special_ids
+from ranklet.runtime.text.tokenizing import special_ids
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.data.collection import Collection
 from ranklet.training.data.splits import JudgedQueries

@@ -6,14 +6,34 @@ compares with both.
 
 from dataclasses import replace
 
+from torch import Tensor
+
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.data.collection import Collection
 from ranklet.training.data.splits import JudgedQueries
 from ranklet.training.learning.weights import check_kind, trained
 from ranklet.training.rankers.conformer_kernel import training as conformer_kernel
-from ranklet.training.rankers.tk.model import TK
+from ranklet.training.rankers.conformer_kernel.network import PairNetwork, Pairs, TermModel
+from ranklet.training.rankers.tk.long_network import LongTransformerKernel
+from ranklet.training.rankers.tk.network import TransformerEncoder, TransformerKernel
 from ranklet.training.rankers.tk.options import Options
 from ranklet.training.rankers.tk.sizes import TKNetwork
+
+
+class TK(TermModel):
+    """The score of a pair, which is the sum of its query terms' shares."""
+
+    network: TKNetwork
+    latent: PairNetwork
+
+    def __init__(self, network: TKNetwork) -> None:
+        encoder = TransformerEncoder(network)
+        kernel = LongTransformerKernel if network.architecture == "tkl" else TransformerKernel
+        super().__init__(network, kernel(encoder, network))
+
+    def forward(self, pairs: Pairs) -> Tensor:
+        """Return the score of each pair, (pairs,) float32."""
+        return self.latent_scores(pairs).sum(1)
 
 
 def train(

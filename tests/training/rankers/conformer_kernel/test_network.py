@@ -20,8 +20,8 @@ from ranklet.training.rankers.conformer_kernel.network import (
     TermModel,
 )
 from ranklet.training.rankers.conformer_kernel.sizes import Network
-from ranklet.training.rankers.tk.model import TK
 from ranklet.training.rankers.tk.sizes import TKNetwork
+from ranklet.training.rankers.tk.training import TK
 
 SMALL = Network(
     30, hidden=8, layers=1, heads=2, width=3, groups=2, kernels=4, window=4, stride=2,

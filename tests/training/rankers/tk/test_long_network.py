@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from ranklet.runtime.errors import InputError
 from ranklet.training.learning.device import seeded
 from ranklet.training.rankers.tk.long_network import LongTransformerKernel, chunked
-from ranklet.training.rankers.tk.model import TK
 from ranklet.training.rankers.tk.sizes import TKNetwork
+from ranklet.training.rankers.tk.training import TK
 
 SMALL = TKNetwork(
     40, hidden=8, layers=1, heads=2, dropout=0.0, architecture="tkl", chunk=4, overlap=2,

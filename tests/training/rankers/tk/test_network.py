@@ -8,9 +8,9 @@ import torch
 from numpy.typing import NDArray
 
 from ranklet.training.learning.device import seeded
-from ranklet.training.rankers.tk.model import TK
 from ranklet.training.rankers.tk.network import TransformerKernel, positions
 from ranklet.training.rankers.tk.sizes import TKNetwork
+from ranklet.training.rankers.tk.training import TK
 
 SMALL = TKNetwork(30, hidden=8, layers=1, heads=2, dropout=0.0)
 QUERY = torch.tensor([[5, 9, 1, 3], [4, 4, 8, 0]])

@@ -6,8 +6,7 @@ import pytest
 from ranklet.runtime.call.query import QueryContext
 from ranklet.training.data.collection import Collection
 from ranklet.training.data.splits import read_split
-from ranklet.training.encoders.pool_baseline import bm25_mrr
-from ranklet.training.encoders.text_pairs import Pool, TextPairs
+from ranklet.training.encoders.text_pairs import Pool, TextPairs, bm25_mrr
 from ranklet.training.indexing.analysed import AnalysedCollection, open_bm25
 from ranklet.training.rankers.dense.options import Options
 

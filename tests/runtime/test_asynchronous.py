@@ -8,7 +8,7 @@ from threading import Event, get_ident
 import pytest
 
 from ranklet.runtime import Bundle, InputError
-from ranklet.runtime.search.asynchronous import in_thread
+from ranklet.runtime.asynchronous import in_thread
 
 QUERY = "knead the dough, feed the starter, patch the tyre"
 PATIENCE = 60  # seconds after which a test has failed, however slow the machine
