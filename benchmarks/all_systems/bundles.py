@@ -47,7 +47,9 @@ WRITING = (
     "runtime/onnx",
     "runtime/lexical",
     "runtime/text",
+    "runtime/storage/strings.py",
     "runtime/bundles/manifest.py",
+    "benchmarks/harness/evenly.py",
     "benchmarks/all_systems/studies.py",
 )
 

@@ -5,8 +5,7 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Any, NamedTuple
 
-import numpy as np
-
+from benchmarks.harness.evenly import drawn
 from benchmarks.harness.place import Place
 from ranklet.runtime.bundles.manifest import Splitting
 from ranklet.training.checkpoint import Checkpoint
@@ -141,21 +140,3 @@ def searched(place: Place, name: str, study: Study) -> Searched:
     needed = {id_ for query in (*queries, *held_out) for id_ in query.relevant}
     passages = drawn(list(collection.documents()), needed, study.passages)
     return Searched(name, passages, queries, held_out)
-
-
-def drawn(documents: list[Document], needed: set[str], most: int) -> list[Document]:
-    """Return the documents that are needed, and others at random up to `most`, in their order.
-
-    >>> documents = [Document(str(at), "", "") for at in range(9)]
-    >>> [each.id for each in drawn(documents, {"3", "7"}, 2)]
-    ['3', '7']
-    >>> len(drawn(documents, {"3", "7"}, 5)), len(drawn(documents, {"3"}, 0))
-    (5, 9)
-    """
-    if not most:
-        return documents
-    others = [at for at, each in enumerate(documents) if each.id not in needed]
-    room = max(0, most - (len(documents) - len(others)))
-    order = np.random.default_rng(0).permutation(len(others))[:room]
-    kept = {others[at] for at in order.tolist()}
-    return [each for at, each in enumerate(documents) if each.id in needed or at in kept]

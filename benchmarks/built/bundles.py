@@ -6,9 +6,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-from benchmarks.all_systems.studies import drawn
 from benchmarks.built import trained
 from benchmarks.built.trained import QA_MIX, tuned_bm25
+from benchmarks.harness.evenly import drawn
 from benchmarks.harness.place import Place
 from ranklet.export.bundles import export_bundle, index_bundle
 from ranklet.export.options import ExportOptions
