@@ -8,25 +8,27 @@ the temporary folder, and every process maps it from there.
 import os
 import tempfile
 import time
-from contextlib import suppress
+from contextlib import closing, suppress
 from fcntl import LOCK_EX, flock
 from hashlib import file_digest, sha256
 from pathlib import Path
 from shutil import disk_usage
 from typing import NamedTuple
 
-from ranklet.handlers.aws.s3 import MovedError, Object, Store
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.bundles.files import Check
 from ranklet.runtime.errors import BundleError, InputError
+from ranklet.runtime.objects.s3_ranges import S3Ranges
+from ranklet.runtime.objects.transport import AbsentError, Part, ReplacedError
 from ranklet.runtime.ranking import BUNDLE_VARIABLE, COLLECTION_VARIABLE, load
-from ranklet.runtime.storage.address import shown
+from ranklet.runtime.storage.address import Address
 from ranklet.runtime.writing.private_folder import private_folder
 
 SHA256_VARIABLE = "RANKLET_BUNDLE_SHA256"
 TRIES = 3  # downloads that start again because the object was replaced
 KEEP_SECONDS = 3600  # older versions stay this long, because another process may still map one
 SCHEME = "s3://"
+_DIGEST_BYTES = 4096  # at most, of an object with a sha256
 
 
 class Source(NamedTuple):
@@ -49,8 +51,8 @@ def open_bundle(where: str | None = None, digest: str | None = None) -> Bundle:
 
     Raises:
         InputError: no path is given, or the address or digest is malformed.
-        BundleError: it cannot be read, differs from what was published, or is not a bundle.
-        RemoteError: Milvus does not answer.
+        BundleError: it differs from what was published, or is not a bundle.
+        RemoteError: S3 or Milvus does not answer, or the object may not be read.
     """
     where = where or os.environ.get(BUNDLE_VARIABLE) or ""
     if not where:
@@ -70,48 +72,48 @@ def fetch(address: str, digest: str | None = None, folder: Path | None = None) -
     Downloads go to `folder`, by default a private one under the temporary folder.
 
     Raises:
-        InputError, BundleError: as `open_bundle`.
+        InputError, BundleError, RemoteError: as `open_bundle`.
     """
-    bucket, _, key = address.removeprefix(SCHEME).partition("/")
-    if not address.startswith(SCHEME) or not bucket or not key:
-        raise InputError(f"{shown(address)[:200]!r} is not an address; give s3://bucket/key")
+    s3 = S3Ranges(Address(address))
     if digest is not None:
         digest = _checked(digest, SHA256_VARIABLE)
     folder = _private_folder() if folder is None else folder
-    name = sha256(f"{bucket}/{key}".encode()).hexdigest()[:16]
-    with Store(bucket, key) as store, (folder / f"{name}.lock").open("w") as lock:
+    name = sha256(address.removeprefix(SCHEME).encode()).hexdigest()[:16]
+    with closing(s3), (folder / f"{name}.lock").open("w") as lock:
         flock(lock, LOCK_EX)  # one process downloads; the others wait and find the file
         for _ in range(TRIES):
-            head = store.head()
-            expected = digest or _published(store, head)
+            part = s3.last(1)
+            expected = digest or _published(s3, part)
             # The name stands for the version and its proof, so the content of a name never changes.
-            version = sha256(f"{head.etag} {head.size} {expected}".encode()).hexdigest()[:16]
+            version = sha256(f"{part.etag} {part.size} {expected}".encode()).hexdigest()[:16]
             path = folder / f"{name}-{version}.zip"
             try:
-                if not _is_there(path, head):
-                    _download(store, head, path, expected)
-            except MovedError:  # replaced meanwhile; read the new version from its beginning
+                if not _is_there(path, part.size):
+                    _download(s3, part, path, expected)
+            except ReplacedError:  # replaced meanwhile; read the new version from its beginning
                 continue
             _remove_others(folder, name, path)
             return Source(path, expected is not None)
-    raise BundleError(
-        f"{shown(address)} was replaced {TRIES} times while it was being read; try again"
-    )
+    raise BundleError(f"{s3.address} was replaced {TRIES} times while it was being read; try again")
 
 
-def _published(store: Store, head: Object) -> str | None:
+def _published(s3: S3Ranges, part: Part) -> str | None:
     """Return the sha256 that was published with the object, None if there is none."""
-    if head.digest is not None:
-        return _checked(head.digest, f"the metadata sha256 of {store.address}")
-    text = store.sibling(".sha256")
-    return None if text is None else _checked((text.split() or [""])[0], f"{store.address}.sha256")
+    if part.sha256 is not None:
+        return _checked(part.sha256, f"the metadata sha256 of {s3.address}")
+    with closing(S3Ranges(Address(f"{s3.address.raw}.sha256"))) as sibling:
+        try:
+            words = sibling.last(_DIGEST_BYTES).data.decode("utf-8", "replace").split()
+        except AbsentError:  # 403, too, if the caller may not list the bucket
+            return None
+        return _checked((words or [""])[0], str(sibling.address))
 
 
-def _is_there(path: Path, head: Object) -> bool:
+def _is_there(path: Path, size: int) -> bool:
     """Return whether an earlier download can be used, and mark it as used now."""
     try:
         status = path.stat()
-        if status.st_size != head.size:  # somebody truncated it
+        if status.st_size != size:  # somebody truncated it
             return False
         # The time of the last change stays the same, because `load` recognises files by it.
         os.utime(path, ns=(time.time_ns(), status.st_mtime_ns))
@@ -120,27 +122,27 @@ def _is_there(path: Path, head: Object) -> bool:
     return True
 
 
-def _download(store: Store, head: Object, path: Path, expected: str | None) -> None:
+def _download(s3: S3Ranges, version: Part, path: Path, expected: str | None) -> None:
     free = disk_usage(path.parent).free
-    if head.size > free:
+    if version.size > free:
         raise BundleError(
-            f"{store.address} has {head.size:,} bytes, but {str(path.parent)!r} has room for "
+            f"{s3.address} has {version.size:,} bytes, but {str(path.parent)!r} has room for "
             f"{free:,}; give the function more ephemeral storage"
         )
     part = path.with_suffix(f".{os.getpid()}.part")
     try:
         with part.open("wb") as file:
-            store.download(head, file.fileno())
+            s3.copy(version, file.fileno())
         with part.open("rb") as file:
             actual = file_digest(file, "sha256").hexdigest() if expected else None
         if actual != expected:
             raise BundleError(
-                f"{store.address} has the sha256 {actual}, but {expected} was published. It is "
+                f"{s3.address} has the sha256 {actual}, but {expected} was published. It is "
                 "damaged or another file, and the download was removed; upload it again"
             )
         part.rename(path)  # so that no other process ever sees an incomplete file
     except OSError as error:
-        raise BundleError(f"{store.address} cannot be written to {str(part)!r}: {error}") from error
+        raise BundleError(f"{s3.address} cannot be written to {str(part)!r}: {error}") from error
     finally:
         part.unlink(missing_ok=True)
 

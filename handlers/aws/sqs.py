@@ -5,8 +5,8 @@ from typing import Any
 from urllib.parse import quote
 
 from ranklet.handlers.api.errors import RequestError
-from ranklet.handlers.aws.s3 import client
 from ranklet.runtime.errors import InputError
+from ranklet.runtime.objects.s3_ranges import s3_client
 from ranklet.runtime.storage.address import shown
 
 RESULTS_VARIABLE = "RANKLET_RESULTS"
@@ -42,7 +42,7 @@ class Results:
     def put(self, message: str, answer: str) -> None:
         """Write the answer to a message."""
         if self._client is None:
-            self._client = client()
+            self._client = s3_client(1)
         self._client.put_object(
             Bucket=self._bucket,
             Key=f"{self._prefix}{quote(message, safe='')}.json",

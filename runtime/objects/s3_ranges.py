@@ -26,6 +26,8 @@ class S3Ranges(Transport):
         BundleError: boto3 is not installed.
     """
 
+    FORBIDDEN = "; a role needs s3:GetObject on it, and kms:Decrypt on its key if it is encrypted"
+
     def __init__(self, address: Address) -> None:
         super().__init__(address)
         bucket, _, key = address.raw.partition("://")[2].partition("/")
@@ -59,7 +61,7 @@ class S3Ranges(Transport):
         begin, last, size = map(int, span.groups())
         if len(data) != last + 1 - begin:
             raise BrokenRangeError(f"{len(data):,} bytes arrived of {last + 1 - begin:,}")
-        return Part(data, begin, size, answer["ETag"])
+        return Part(data, begin, size, answer["ETag"], answer.get("Metadata", {}).get("sha256"))
 
     def close(self) -> None:
         """Close the connections; the next range opens new ones."""

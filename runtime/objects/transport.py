@@ -1,8 +1,10 @@
 """What reading an object needs of a protocol, and trying again when a range does not arrive."""
 
+import os
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple, TypeVar
 
 from ranklet.runtime.errors import RemoteError
@@ -11,6 +13,8 @@ from ranklet.runtime.storage.address import Address
 ATTEMPTS = 4  # of a range
 FIRST_PAUSE = 0.2  # seconds before the second attempt; doubled before each further one
 CONNECTIONS = 32  # ranges that are read at the same time
+COPIED = 8 << 20  # bytes of each range of a whole object; one that fails repeats this much
+COPIED_AT_ONCE = 4  # such ranges
 
 T = TypeVar("T")
 
@@ -22,6 +26,7 @@ class Part(NamedTuple):
     begin: int  # the place of the first byte
     size: int  # of the whole object
     etag: str  # the version's name
+    sha256: str | None = None  # of the whole object, as its metadata state it
 
 
 class BrokenRangeError(Exception):
@@ -32,12 +37,18 @@ class ReplacedError(RemoteError):
     """Another version of the object is in its place now."""
 
 
+class AbsentError(RemoteError):
+    """The object does not exist, or may not be read."""
+
+
 class Transport(ABC):
     """Reads ranges of one object; shared by all threads.
 
     Args:
         address: of the object.
     """
+
+    FORBIDDEN = ""  # what a caller needs who may not read an object
 
     def __init__(self, address: Address) -> None:
         self.address = address
@@ -77,6 +88,34 @@ class Transport(ABC):
 
         return self._again(read, attempts)
 
+    def copy(self, part: Part, descriptor: int) -> None:
+        """Write all of a version to a file, several ranges at a time.
+
+        Args:
+            part: any part of the version.
+            descriptor: of the file.
+
+        Raises:
+            ReplacedError: another version is there now.
+            RemoteError: it cannot be read.
+            OSError: it cannot be written.
+        """
+
+        def move(begin: int) -> None:
+            data = self.range(begin, min(begin + COPIED, part.size), part.etag)
+            while data:
+                written = os.pwrite(descriptor, data, begin)
+                data, begin = data[written:], begin + written
+
+        os.truncate(descriptor, part.size)
+        with ThreadPoolExecutor(COPIED_AT_ONCE) as pool:
+            tasks = [pool.submit(move, begin) for begin in range(0, part.size, COPIED)]
+            try:
+                for task in tasks:
+                    task.result()
+            finally:
+                pool.shutdown(cancel_futures=True)  # after a failure the others are useless
+
     @abstractmethod
     def _read(self, wanted: str, most: int, etag: str | None) -> Part:
         """Return a range of a version, or of the current one.
@@ -108,9 +147,9 @@ class Transport(ABC):
             time.sleep(pause)
             pause *= 2
 
-    def refused(self, reason: str) -> RemoteError:
+    def refused(self, reason: str, kind: type[RemoteError] = RemoteError) -> RemoteError:
         """Return the error for an object that cannot be read."""
-        return RemoteError(f"{self.address} cannot be read: {reason}")
+        return kind(f"{self.address} cannot be read: {reason}")
 
     def replaced(self) -> ReplacedError:
         """Return the error for an object that was replaced."""
@@ -126,9 +165,10 @@ class Transport(ABC):
             200: "its server ignores ranges and sends the whole object; download it and load the "
             "file",
             401: "access denied (401); it needs credentials",
-            403: "access denied (403), or it does not exist",
+            403: f"access denied (403), or it does not exist{self.FORBIDDEN}",
             404: "there is no such object (404); correct the address",
             410: "there is no such object (410); correct the address",
             416: "it is empty or shorter than before (416)",
         }
-        return self.refused(reasons.get(status, f"the server answered {status}"))
+        kind = AbsentError if status in (403, 404, 410) else RemoteError
+        return self.refused(reasons.get(status, f"the server answered {status}"), kind)

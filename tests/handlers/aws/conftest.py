@@ -11,9 +11,9 @@ import pytest
 from tests.buckets import empty_bucket, s3_server, use_s3
 from tests.conftest import Built
 
-from ranklet.handlers.aws import s3
 from ranklet.handlers.aws.function import Function
 from ranklet.runtime.bundle import Bundle
+from ranklet.runtime.objects import s3_ranges, transport
 
 EVENTS = Path(__file__).parent.parent / "events"
 HTTP_EVENTS = ("rest", "http", "function_url", "alb", "alb_multi_value")
@@ -88,8 +88,8 @@ def bucket(endpoint: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> It
     use_s3(endpoint, monkeypatch)
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     monkeypatch.setattr("tempfile.tempdir", None)  # so that TMPDIR is read
-    monkeypatch.setattr(s3, "FIRST_PAUSE", 0.001)
-    with empty_bucket(s3.client()) as client:
+    monkeypatch.setattr(transport, "FIRST_PAUSE", 0.001)
+    with empty_bucket(s3_ranges.s3_client(1)) as client:
         yield client
 
 
@@ -118,14 +118,14 @@ class Watched:
                 self._before(name, self.calls.count(name))
             return call(*given, **options)
 
-        return watched if name in ("get_object", "head_object") else call
+        return watched if name == "get_object" else call
 
 
 @pytest.fixture
 def watch(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Watched]:
     def watched(before: Callable[[str, int], None] | None = None) -> Watched:
-        made = Watched(s3.client(), before)
-        monkeypatch.setattr(s3, "client", lambda: made)
+        made = Watched(s3_ranges.s3_client(1), before)
+        monkeypatch.setattr(s3_ranges, "s3_client", lambda *_, **__: made)
         return made
 
     return watched
