@@ -64,7 +64,7 @@ bad-inputs: setup  ## the table of bad inputs and their responses (build/bad-inp
 docs: setup     ## the documentation as web pages, in build/docs/index.html; fails at broken links
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build
 
-bench: setup    ## the figures of benchmarks/RESULTS.md (needs the test collections)
+bench: setup    ## the figures of benchmarks/results/ (needs the test collections)
 	$(BIN)/python -m pip install --quiet --editable '.[bench]'
 	$(BIN)/python -m benchmarks
 
