@@ -1,11 +1,16 @@
 """Encoders of several seeds are compared, by their mean, with what is not trained."""
 
+import shutil
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from tests.kinds import TinyRankers
 
 own_encoders = pytest.importorskip("benchmarks.dense.own_encoders")
 comparing = pytest.importorskip("benchmarks.all_systems.comparing")
@@ -91,3 +96,30 @@ def test_collections_learn_from_queries_that_choose_nothing() -> None:
     for study in own_encoders.COLLECTIONS.values():
         learn, held_out = study.learn, study.held_out
         assert learn.split(":")[1].rstrip("]") == held_out.split("[")[1].rstrip(":]")
+
+
+@pytest.mark.slow
+def test_a_tiny_collection_is_measured(
+    tiny: "TinyRankers", tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    studies = pytest.importorskip("benchmarks.all_systems.studies")
+    monkeypatch.setattr("ranklet.export.proof.variants.FAITHFUL", 0.0)
+    shutil.copytree(tiny.data.collection.path, tmp_path / "data" / "tiny")
+    study = studies.Study(
+        "tiny", learn="train", held_out="train", encoder="tiny", choosing=9, queries=6
+    )
+
+    def learn(*_: Any, seed: int = 0) -> Any:
+        return tiny.checkpoint("dense", similarity="cosine" if seed else "dot")
+
+    rankers = {
+        name: replace(each, learn=(lambda kind: lambda *_: tiny.checkpoint(kind))(each.kind))
+        for name, each in own_encoders.RANKERS.items()
+    }
+    monkeypatch.setattr(own_encoders, "RANKERS", rankers)
+    monkeypatch.setattr(own_encoders, "own_dense", learn)
+    place = harness.Place(tmp_path / "data", tmp_path / "work")
+    found = own_encoders.measured(place, "tiny", study, seeds=(0, 1))
+    page = own_encoders.section({"tiny": found})
+    assert page.count(f"| tiny | {own_encoders.OWN} |") == 1
+    assert "| collection | seed | chosen |" in page
