@@ -1,5 +1,6 @@
 """The layout keeps its promises: same stems in every layer, one idea a file, a whole wheel."""
 
+import re
 import shutil
 import subprocess
 import sys
@@ -90,6 +91,23 @@ def test_every_benchmark_stands_in_the_package_that_its_list_names() -> None:
         assert source.is_file(), name
         # A run of hours ends with a line of the packages' versions.
         assert "\nPACKAGES" in source.read_text("utf-8"), name
+
+
+def test_the_walks_for_newcomers_name_files_and_enter_no_folder_twice() -> None:
+    page = (ROOT / "docs/maintainers/design.md").read_text("utf-8").replace("\\_", "_")
+    section = page.split("## A newcomer's four walks")[1].split("\n## ")[0]
+    walks = section.split("\n**")[1:]
+    assert len(walks) == 4
+    for walk in walks:
+        entered, folder = [], ""
+        for step in re.findall(r"^\d+\. (.*?\.py): ", walk, re.M):
+            for name in step.split(", "):
+                folder = name.rpartition("/")[0] or folder
+                assert (ROOT / folder / name.rpartition("/")[2]).is_file(), name
+                entered += [folder] if [folder] != entered[-1:] else []
+        twice = {each for each in entered if entered.count(each) > 1}
+        assert len(entered) > 5
+        assert twice == ({"runtime"} if walk.startswith("A query") else set())
 
 
 # ------------------------------------------------------------------------------ who imports whom
