@@ -99,7 +99,8 @@ def test_the_walks_for_newcomers_name_files_and_enter_no_folder_twice() -> None:
     walks = section.split("\n**")[1:]
     assert len(walks) == 4
     for walk in walks:
-        entered, folder = [], ""
+        entered: list[str] = []
+        folder = ""
         for step in re.findall(r"^\d+\. (.*?\.py): ", walk, re.M):
             for name in step.split(", "):
                 folder = name.rpartition("/")[0] or folder

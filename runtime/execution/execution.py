@@ -26,7 +26,7 @@ from ranklet.runtime.execution.reasons import (
 )
 from ranklet.runtime.explanation import Explanation
 from ranklet.runtime.hits import Timing
-from ranklet.runtime.pipeline import Fuse, Keep, Pipeline, Rescore, Retrieve
+from ranklet.runtime.pipeline import FIXED, Fuse, Keep, Pipeline, Rescore, Retrieve
 
 QUERY = -1  # the query's place among the texts of a call
 
@@ -157,7 +157,7 @@ class Execution:
         """Return the final score of every candidate, in their order, (candidates,) float32."""
         return self._filled(self._ordered_by)
 
-    def scaled(self, scaling: str = fusion.FIXED) -> dict[str, NDArray[np.float32]]:
+    def scaled(self, scaling: str = FIXED) -> dict[str, NDArray[np.float32]]:
         """Return the scaled scores by ranker, the features that a linear fusion weights."""
         complete = {name: self._complete(name) for name in self._columns}
         return {
