@@ -28,13 +28,17 @@ ROUNDS = 11
 MOST_LEXICAL, MOST_HYBRID = 150.0, 900.0  # ms, the design's goals
 LOADED = ("onnxruntime", "tokenizers")
 NEVER = ("torch", "transformers", "scipy", "onnx")
-STAGES = ("interpreter", "import", "open", "open encoder", "first query")
+STAGES = ("interpreter", "import numpy", "import", "open", "open encoder", "first query")
 QUIET = {
     **ONE_THREAD, "RANKLET_THREADS": "1", "HF_HUB_OFFLINE": "1", "ORT_DISABLE_TELEMETRY": "1",
 }  # fmt: skip
 LEXICAL, HYBRID = "ranklet, BM25, folder", "ranklet, BM25 and dense int8, neural Model 1"
 
-OURS = """
+NUMPY = """
+import numpy
+lap("import numpy")
+"""
+OURS = f"""{NUMPY}
 from ranklet import runtime
 lap("import")
 bundle = runtime.load(path, device="cpu")
@@ -44,7 +48,7 @@ lap("first query")
 answer["modules"], answer["hits"] = sorted(sys.modules), len(hits)
 """
 # Without numba: it is optional for bm25s, which imports it where it is found, for 0.3 s or more.
-BM25S = """
+BM25S = f"""{NUMPY}
 sys.modules["numba"] = None
 import bm25s
 lap("import")
@@ -67,8 +71,9 @@ lap("first query")
 answer["hits"] = len(numbers)
 """
 PEER = """
-import json
 import numpy as np
+lap("import numpy")
+import json
 sys.modules["numba"] = None
 import bm25s
 {imports}
@@ -190,7 +195,7 @@ def processes(started: Mapping[str, Contender], rounds: int = ROUNDS) -> str:
             if turn >= 0:
                 found[name].append(got)
     whole = {name: median(each, STAGES) for name, each in found.items()}
-    beyond = {name: median(each, STAGES[1:]) for name, each in found.items()}
+    beyond = {name: median(each, STAGES[2:]) for name, each in found.items()}
     rows = [
         [
             name,
@@ -202,19 +207,22 @@ def processes(started: Mapping[str, Contender], rounds: int = ROUNDS) -> str:
         for name, each in found.items()
     ]
     goals = [
-        goal(f"beyond the interpreter, {name}", beyond[name], most)
-        for name, most in ((LEXICAL, MOST_LEXICAL), (HYBRID, MOST_HYBRID))
-        if name in beyond
+        goal(what, ms[name], most)
+        for what, name, ms, most in (
+            (f"beyond numpy, {LEXICAL}", LEXICAL, beyond, MOST_LEXICAL),
+            (f"in all, {HYBRID}", HYBRID, whole, MOST_HYBRID),
+        )
+        if name in ms
     ]
     return f"""
 Medians of {rounds} fresh processes each, in turns, in ms. *Memory* is the peak resident in MB, \
-mapped files included. The first rows rank google-wiki, from BM25 and dense on qa-mix.
+mapped files included. The rows down to tantivy's rank google-wiki, the others qa-mix.
 
 {table(["", *STAGES, "in all", "memory", "loaded"], rows)}
 
 {chr(10).join(goals)}
-- Ours begins with text, and ends with ids, titles and texts of 10 hits; numpy is in *import*, and \
-the first query that needs an encoder opens it. bm25s and tantivy are handed finished lemmas, and \
+- Ours begins with text, and ends with ids, titles and texts of 10 hits; the first query that \
+needs an encoder opens it. bm25s and tantivy are handed finished lemmas, and \
 end with document numbers. The other peers' corpus is a JSON list, and their vectors are ours.
 - None of {", ".join(NEVER)} is ever loaded: checked in `sys.modules` of each of our processes.
 """
