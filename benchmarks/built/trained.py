@@ -30,7 +30,10 @@ TUNING_QUERIES = 1000  # of train, for k1 and b, and to choose the best weights:
 QA_MIX, MEDQUAD = "qa-mix", "medquad"
 
 # Options that differ from the defaults of `ranklet train`, and how long each takes on two cores.
-NEURAL_MODEL1 = {QA_MIX: {"steps": 6_000}, MEDQUAD: {}}  # some 10 and 15 minutes
+NEURAL_MODEL1: dict[str, dict[str, Any]] = {
+    QA_MIX: {"steps": 6_000},
+    MEDQUAD: {},
+}  # some 10 and 15 minutes
 NDRM3_STEPS = {QA_MIX: 300}
 CONFORMER: dict[str, Any] = {
     "queries": 10_000,
