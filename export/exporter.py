@@ -10,7 +10,8 @@ from ranklet.export.options import ExportOptions
 from ranklet.export.writer import BundleWriter
 from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.bundles.manifest import RankerEntry
-from ranklet.runtime.kinds import KINDS
+from ranklet.runtime.kinds import KINDS, ranker_module
+from ranklet.runtime.options import Option, options_of
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.indexing.analysed import AnalysedCollection
 
@@ -51,3 +52,15 @@ def exporter(kind: str) -> Exporter:
         raise ExportError(f"unknown ranker kind {kind!r}; known are {', '.join(KINDS)}")
     own: Exporter = import_module(f"ranklet.export.rankers.{kind}").EXPORTER
     return own
+
+
+def exported_settings() -> dict[str, dict[str, Option]]:
+    """Return the settings that an export may change, by name, and of each the options by kind."""
+    found: dict[str, dict[str, Option]] = {}
+    for kind in KINDS:
+        declared = {
+            each.path[0]: each.option for each in options_of(ranker_module(kind).SETTINGS())
+        }
+        for name in exporter(kind).settings:
+            found.setdefault(name, {})[kind] = declared[name]
+    return found

@@ -4,6 +4,7 @@ A dataclass of options calls `check_options` in its constructor, and `options_of
 for a command line. A subclass may change a field's default and inherits the rest.
 """
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
 from math import inf
@@ -174,6 +175,17 @@ def range_of(least: float, most: float | None) -> str:
     ('from 0 to 0.5', 'from 1')
     """
     return f"from {least}" if most is None else f"from {least} to {most}"
+
+
+def short(number: float) -> str:
+    """Return a number as people write it.
+
+    >>> short(1e-06), short(1000000.0), short(0.5), short(1000000)
+    ('1e-6', '1e6', '0.5', '1000000')
+    """
+    if isinstance(number, int):
+        return str(number)
+    return re.sub(r"e([+-])0*", lambda found: "e" + found[1].strip("+"), f"{number:g}")
 
 
 def _within(value: Any, least: float, most: float | None) -> bool:

@@ -54,7 +54,7 @@ ENCODERS = ("network", "table")
 POOLINGS = ("mean", "cls", "max", "last", "weighted_mean", "mean_sqrt")
 SIMILARITIES = ("dot", "cosine")
 EXHAUSTIVE = "exhaustive"  # exact search at any size; indexing replaces "exact" if there are many
-SEARCHES = ("exact", "binary", "hnsw", EXHAUSTIVE)
+SEARCHES = ("exact", "binary", "hnsw")
 MOST_PROMPT = 4096  # characters
 EXACT = 1e-6  # rounding; a larger difference of a score from its explanation is shown
 
@@ -80,7 +80,10 @@ class DenseSettings(Settings):
     query_prompt: str = text("", "text before every query")
     document_prompt: str = text("", "text before every document")
     stored: str = one_of(WHOLE, tuple(FORMS), "how the vectors of documents are stored")
-    search: str = one_of("exact", SEARCHES, "how to search the vectors")
+    search: str = one_of(
+        "exact", SEARCHES, "how to search; by default exact, and binary from 50,000 documents on",
+        untyped=EXHAUSTIVE,
+    )  # fmt: skip
     m: int = integer(16, "HNSW: links per vector on each layer", 2, 1024)
     ef_construction: int = integer(200, "HNSW: candidates while building", 1, 1 << 16)
     ef: int = integer(128, "HNSW: candidates while searching", 1, 1 << 16)

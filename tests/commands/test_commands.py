@@ -23,6 +23,8 @@ def test_without_a_command_it_shows_them_all(capsys: Capture) -> None:
     assert main([]) == 2
     shown = capsys.readouterr().out
     assert [name for name in COMMANDS if f"\n  {name} " not in shown] == []
+    needed_first = ("\n  build", "measurement", "\n  judge", "training", "\n  export")
+    assert sorted(needed_first, key=shown.index) == list(needed_first)
 
 
 @pytest.mark.parametrize(("option", "text"), [("--help", "commands:"), ("--version", __version__)])

@@ -15,6 +15,7 @@ from tests.kinds import TinyRankers
 from tests.models import sentence_folder, sentence_transformers
 
 from ranklet.commands import main
+from ranklet.export.exporter import exported_settings
 from ranklet.export.proof.report import read_reports
 from ranklet.runtime.bundles.files import BundleFiles
 
@@ -28,6 +29,26 @@ def test_a_path_with_an_equals_sign_is_a_path(
     path = shutil.copytree(built.checkpoints["bm25"], tmp_path / "k1=0.9" / "bm25")
     assert succeeds(capsys, "export", path, "-o", tmp_path / "a").startswith("bm25 →")
     assert succeeds(capsys, "export", f"x={path}", "-o", tmp_path / "b").startswith("x →")
+
+
+def test_each_setting_that_an_export_may_change_has_a_flag(capsys: Capture) -> None:
+    with pytest.raises(SystemExit):
+        main(["export", "--help"])
+    shown = " ".join(capsys.readouterr().out.split())
+    for name, kinds in exported_settings().items():
+        assert f"--{name.replace('_', '-')}" in shown
+        for option in kinds.values():
+            assert option.about in shown
+
+
+def test_a_setting_that_exports_had_no_flag_for_is_changed(
+    tiny: TinyRankers, tmp_path: Path
+) -> None:
+    saved = tiny.checkpoint("conformer_kernel").save(tmp_path / "checkpoint" / "ck")
+    out = tmp_path / "b"
+    given = ["--terms", "7", "--scorer", "impacts", "--variants", "fp32", "--max-ndcg-loss", "1"]
+    assert main(["export", str(saved), "-o", str(out), *given]) == 0
+    assert BundleFiles(out).manifest.rankers["ck"].settings["terms"] == 7
 
 
 @pytest.fixture

@@ -123,7 +123,7 @@ class TrainingOptions(CheckedOptions):
     epochs: int = integer(1, "passes over the training queries", 1)
     steps: int | None = integer(None, "steps in all, in place of --epochs", 1, instead_of="epochs")
     max_minutes: float | None = number(
-        None, "stop after this many minutes, without evaluations", 0.001, flag="--minutes"
+        None, "minutes to stop after, without evaluations", 0.001, flag="--minutes"
     )
     accumulation: int = integer(1, "batches per step; their losses are averaged", 1)
     evaluate_every: int = integer(0, "steps between evaluations; 0 spaces them evenly", 0)

@@ -15,29 +15,36 @@ from ranklet.runtime.extras import hinted
 from ranklet.runtime.storage.address import shown_in, writable
 from ranklet.version import __version__
 
-COMMANDS = {
-    "pretrain": "pretrain a backbone on a collection's texts and write a folder for --backbone",
-    "score": "score candidates by a cross-encoder, once for all students",
-    "train": "train a ranker on a collection and write a checkpoint",
-    "export": "pack checkpoints into a bundle of rankers",
-    "build": "build a search from any texts, with nothing to train",
-    "index": "add a collection to a bundle's rankers and write a bundle that can rank it",
-    "update": "add, replace and delete documents of a bundle",
-    "merge": "join bundles with the same rankers",
-    "feed": "write the collection as a feed for another search engine",
-    "publish": "write the collection into Milvus",
-    "fuse": "learn weights to fuse a bundle's rankers",
-    "rank": "rank a bundle's collection for a query",
-    "explain": "explain the scores of documents for a query",
-    "judge": "judge hits on a page, for train, fuse and eval",
-    "eval": "evaluate a bundle's pipelines on judged queries",
-    "inspect": "show the contents of a bundle",
-    "serve": "serve a bundle over HTTP, with a web page to try it",
-    "mcp": "serve a bundle to assistants over the Model Context Protocol",
-    "bench": "measure a bundle's latency per stage, cold and warm",
-    "verify": "check every byte and number of a bundle",
-    "demo": "run all steps once, on Python's own documentation",
+GROUPS = {
+    "search commands": {
+        "build": "build a search from any texts, with nothing to train",
+        "rank": "rank a bundle's collection for a query",
+        "serve": "serve a bundle over HTTP, with a web page to try it",
+        "explain": "explain the scores of documents for a query",
+        "update": "add, replace and delete documents of a bundle",
+        "inspect": "show the contents of a bundle",
+        "verify": "check every byte and number of a bundle",
+        "merge": "join bundles with the same rankers",
+        "mcp": "serve a bundle to assistants over the Model Context Protocol",
+        "feed": "write the collection as a feed for another search engine",
+        "publish": "write the collection into Milvus",
+    },
+    "measurement commands": {
+        "judge": "judge hits on a page, for train, fuse and eval",
+        "eval": "evaluate a bundle's pipelines on judged queries",
+        "bench": "measure a bundle's latency per stage, cold and warm",
+    },
+    "training commands": {
+        "train": "train a ranker on a collection and write a checkpoint",
+        "export": "pack checkpoints into a bundle of rankers",
+        "index": "add a collection to a bundle's rankers and write a bundle that can rank it",
+        "fuse": "learn weights to fuse a bundle's rankers",
+        "score": "score candidates by a cross-encoder, once for all students",
+        "pretrain": "pretrain a backbone on a collection's texts and write a folder for --backbone",
+        "demo": "run all steps once, on Python's own documentation",
+    },
 }
+COMMANDS = {name: about for group in GROUPS.values() for name, about in group.items()}
 
 OUTPUTS = ("output", "html", "runs")  # options that name what a command writes
 
@@ -121,11 +128,15 @@ def export_onnx() -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    lines = "\n".join(f"  {name:9} {purpose}" for name, purpose in COMMANDS.items())
+    groups = (
+        "\n".join([f"{title}:", *(f"  {name:9} {about}" for name, about in group.items())])
+        for title, group in GROUPS.items()
+    )
+    lines = "\n\n".join(groups)
     parser = argparse.ArgumentParser(
         prog="ranklet",
         description="Train a text ranker, export it once, rank anywhere without PyTorch.",
-        epilog=f"commands:\n{lines}\n\n`ranklet COMMAND --help` lists the options of a command.",
+        epilog=f"{lines}\n\n`ranklet COMMAND --help` lists the options of a command.",
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )

@@ -9,31 +9,17 @@ exit status is 3.
 import argparse
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ranklet.commands.output import say, show
+from ranklet.commands.train.arguments import METAVARS, allowed_of, described
+from ranklet.export.exporter import exported_settings
 from ranklet.runtime.errors import InputError
 
 if TYPE_CHECKING:
     from ranklet.training.checkpoint import Checkpoint
     from ranklet.training.data.probes import Probes
 
-SETTINGS = (
-    "title_boost",
-    "impacts",
-    "scorer",
-    "search",
-    "m",
-    "ef_construction",
-    "ef",
-    "stored",
-    "idf",
-)
-STORED = (
-    "how vectors of documents are stored: one per document as float32, float16 or int8 (default: "
-    "float32); one per token as int8, int8-pooled, with one vector for two similar tokens on "
-    "average, int16, or as codes for kind srm without a window (default: int8)"
-)
 REFUSED = 3  # exit status if a variant was refused and others were written
 
 
@@ -101,35 +87,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "titles or sentences of the texts)",
     )
     group = parser.add_argument_group("settings of some kinds", "They replace the checkpoint's.")
-    group.add_argument(
-        "--title-boost", type=float, metavar="X",
-        help="BM25: how often each word of a title counts, from 1 to 100",
-    )  # fmt: skip
-    group.add_argument(
-        "--impacts", help="impacts of BM25 and learned ones: stored as float32, float16 or uint8"
-    )
-    group.add_argument(
-        "--scorer", help="onnx to run the network, or what a kind has instead, table or impacts"
-    )
-    group.add_argument(
-        "--search",
-        choices=("exact", "binary", "hnsw"),
-        help="dense vectors: how to search them, whatever their number (default: exact for fewer "
-        "than 50,000 documents, otherwise binary)",
-    )
-    group.add_argument("--m", type=int, help="HNSW: links per vector (default: 16)")
-    group.add_argument(
-        "--ef-construction", type=int, help="HNSW: candidates while it is built (default: 200)"
-    )
-    group.add_argument(
-        "--ef", type=int, help="HNSW: candidates while it is searched (default: 128)"
-    )
-    group.add_argument("--stored", help=STORED)
-    group.add_argument(
-        "--idf",
-        action=argparse.BooleanOptionalAction,
-        help="kind srm: whether the tokens of a query weigh as much as they are rare",
-    )
+    for name in exported_settings():
+        add_setting(group, name)
+
+
+def add_setting(group: "argparse._ActionsContainer", name: str) -> None:
+    """Declare the flag of a setting, whose help says what it is for each kind that has it."""
+    texts: dict[str, list[str]] = {}
+    for kind, option in exported_settings()[name].items():
+        texts.setdefault(described(*allowed_of(option)), []).append(kind)
+        value = option.kind
+    more: dict[str, Any] = {"type": value, "metavar": METAVARS.get(value)}
+    if value is bool:
+        more = {"action": argparse.BooleanOptionalAction}
+    about = "; ".join(f"{', '.join(names)}: {text}" for text, names in texts.items())
+    group.add_argument(f"--{name.replace('_', '-')}", help=about, **more)
 
 
 def needs(options: argparse.Namespace) -> str:
@@ -153,7 +125,11 @@ def run(options: argparse.Namespace) -> int:
         max_ndcg_loss=options.max_ndcg_loss,
         max_mb=options.max_mb,
         prune=_prune(options.prune) if options.prune else ExportOptions.prune,
-        settings={key: value for key in SETTINGS if (value := getattr(options, key)) is not None},
+        settings={
+            key: value
+            for key in exported_settings()
+            if (value := getattr(options, key)) is not None
+        },
     )
     folders = named_folders(options.checkpoints)
     choices = {"dimension": options.dimension, "label": options.label}

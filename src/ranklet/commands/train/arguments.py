@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Any, NoReturn, TypeVar
 
 from ranklet.runtime.errors import InputError
-from ranklet.runtime.options import Declared, Option, one_of_two, options_of, range_of
+from ranklet.runtime.options import Declared, Option, one_of_two, options_of, short
 
 T = TypeVar("T")
 
@@ -98,29 +98,37 @@ def help_of(option: Option, default: object) -> str:
     """Return an option's help: what it is, what is allowed, the default and the range.
 
     >>> help_of(Option("queries per batch", int, 1), 4)
-    'queries per batch (default 4, from 1)'
-    >>> help_of(Option("dropout rate", float, 0, 0.99), 0.2)
-    'dropout rate (default 0.2, 0 to 0.99)'
+    'queries per batch (default 4; at least 1)'
+    >>> help_of(Option("learning rate", float, 1e-6, 1e6), None)
+    'learning rate (no default; 1e-6 to 1e6)'
     >>> help_of(Option("what to read", str, allowed=("words", "lemmas")), "words")
     'what to read: words or lemmas (default words)'
     """
-    about, facts = option.about, []
+    about, limits = allowed_of(option)
+    facts = []
+    if option.kind in (int, float, str) and default != "":
+        shown = short(default) if isinstance(default, float) else default
+        facts.append("no default" if default is None else f"default {shown}")
+    return described(about, [*facts, *limits])
+
+
+def allowed_of(option: Option) -> tuple[str, list[str]]:
+    """Return what an option is, with its allowed texts, and its range in a list."""
+    about = option.about
     if not all(each in about for each in option.allowed):
         *others, last = option.allowed
         about += f": {', '.join(others)} or {last}"
-    if option.kind in (int, float, str) and default != "":
-        facts.append(f"default {_shown(default)}")
-    if option.kind in (int, float):
-        most = None if option.most is None or option.most > _SHOWN else option.most
-        limits = range_of(option.least, most)
-        facts.append(limits if most is None else limits.removeprefix("from "))
-    return f"{about} ({', '.join(facts)})" if facts else about
+    if option.kind not in (int, float):
+        return about, []
+    if option.most is None or option.most > _SHOWN:
+        natural = option.kind is int and option.least == 0  # of counts, which need no such limit
+        return about, [] if natural else [f"at least {short(option.least)}"]
+    return about, [f"{short(option.least)} to {short(option.most)}"]
 
 
-def _shown(default: object) -> str:
-    if default is None:
-        return "none"
-    return f"{default:g}" if isinstance(default, float) else str(default)
+def described(about: str, facts: Sequence[str]) -> str:
+    """Return a help text with facts in parentheses."""
+    return f"{about} ({'; '.join(facts)})" if facts else about
 
 
 def _reader(declared: Declared) -> Callable[[str], Any]:
