@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from ranklet.handlers.page.html import Markup, element, join
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.highlight import marked, spans_by_query_token, unread
 from ranklet.runtime.hits import Hit
+from ranklet.runtime.html import Markup, element, join
 from ranklet.runtime.text.ranked import ranked_part
 
 FAINT = 0.02  # marks below this share of the strongest one are not drawn, as in the playground

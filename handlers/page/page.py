@@ -10,11 +10,11 @@ from functools import cache
 from hashlib import sha256
 from pathlib import Path
 
-from ranklet.handlers.page.html import Markup, element, join
 from ranklet.handlers.page.marked_text import Piece, drawn, pieces
 from ranklet.handlers.page.score_tree import Group, amount, branch, buttons, groups, meter, table
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.hits import Hit, in_line
+from ranklet.runtime.html import Markup, element, join
 from ranklet.runtime.text.tokenizing import encodable
 
 PARTS = Path(__file__).parent.parent / "playground"

@@ -2,12 +2,12 @@
 
 from typing import NamedTuple
 
-from ranklet.handlers.page.html import Markup, element
 from ranklet.handlers.page.marked_text import heat
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.explanation import Explanation
 from ranklet.runtime.highlight import nodes
 from ranklet.runtime.hits import Hit
+from ranklet.runtime.html import Markup, element
 from ranklet.runtime.text.analysis import FIELDS
 
 OPEN = 3  # levels of a tree that are open at first

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ranklet.handlers.page.html import Markup, element, join
+from ranklet.runtime.html import Markup, element, join
 
 Schema = Mapping[str, Any]
 

@@ -3,7 +3,8 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from xml.etree.ElementTree import Element, SubElement
+
+from ranklet.runtime.html import Markup, element
 
 WIDTH, HEIGHT = 720, 260  # of the drawing, in its own units
 LEFT, RIGHT, TOP, BOTTOM = 92, 20, 14, 44  # space around the lines
@@ -33,7 +34,7 @@ class Series:
     level: tuple[str, float] | None = None
 
 
-def chart(series: Series) -> Element:
+def chart(series: Series) -> Markup:
     """Return a chart, an ``svg`` element."""
     xs, ys = zip(*series.points, strict=True)
     levels = [series.level[1]] if series.level else []
@@ -47,32 +48,33 @@ def chart(series: Series) -> Element:
         return HEIGHT - BOTTOM - (HEIGHT - TOP - BOTTOM) * (y - y_low) / (y_high - y_low)
 
     about = f"{series.up}, from {number(ys[0])} to {number(ys[-1])}"
-    size = f"0 0 {WIDTH} {HEIGHT}"
-    svg = Element("svg", {"viewBox": size, "role": "img", "aria-label": about})
+    parts = []
     for y in ticks(y_low, y_high):
-        _line(svg, "grid", LEFT, y_at(y), WIDTH - RIGHT, y_at(y))
-        _text(svg, number(y), LEFT - 8, y_at(y) + 4, "end")
+        parts.append(_line("grid", LEFT, y_at(y), WIDTH - RIGHT, y_at(y)))
+        parts.append(_text(number(y), LEFT - 8, y_at(y) + 4, "end"))
     for x in ticks(x_low, x_high):
-        _line(svg, "tick", x_at(x), HEIGHT - BOTTOM, x_at(x), HEIGHT - BOTTOM + 5)
-        _text(svg, number(x), x_at(x), HEIGHT - BOTTOM + 19, "middle")
-    _line(svg, "axis", LEFT, HEIGHT - BOTTOM, WIDTH - RIGHT, HEIGHT - BOTTOM)
-    _text(svg, series.across, (LEFT + WIDTH - RIGHT) / 2, HEIGHT - 5, "middle", "unit")
+        parts.append(_line("tick", x_at(x), HEIGHT - BOTTOM, x_at(x), HEIGHT - BOTTOM + 5))
+        parts.append(_text(number(x), x_at(x), HEIGHT - BOTTOM + 19, "middle"))
     middle = (TOP + HEIGHT - BOTTOM) / 2
-    turned = _text(svg, series.up, 14, middle, "middle", "unit")
-    turned.set("transform", f"rotate(-90 14 {middle:g})")
+    turned = f"rotate(-90 14 {middle:g})"
+    parts += [
+        _line("axis", LEFT, HEIGHT - BOTTOM, WIDTH - RIGHT, HEIGHT - BOTTOM),
+        _text(series.across, (LEFT + WIDTH - RIGHT) / 2, HEIGHT - 5, "middle", "unit"),
+        _text(series.up, 14, middle, "middle", "unit", transform=turned),
+    ]
     if series.level:
         name, y = series.level
-        _line(svg, "level", LEFT, y_at(y), WIDTH - RIGHT, y_at(y))
-        _text(svg, f"{name} {y:.4f}", WIDTH - RIGHT, y_at(y) - 6, "end", "level")
+        parts.append(_line("level", LEFT, y_at(y), WIDTH - RIGHT, y_at(y)))
+        parts.append(_text(f"{name} {y:.4f}", WIDTH - RIGHT, y_at(y) - 6, "end", "level"))
     path = " ".join(f"{x_at(x):.1f},{y_at(y):.1f}" for x, y in series.points)
-    SubElement(svg, "polyline", {"points": path, "class": "line"})
+    parts.append(element("polyline", points=path, class_="line"))
     for x, y in series.points if series.dots else ():
-        mark = "dot best" if (x, y) == series.best else "dot"
-        radius = "6" if (x, y) == series.best else "3.5"
-        place = {"cx": f"{x_at(x):.1f}", "cy": f"{y_at(y):.1f}"}
-        dot = SubElement(svg, "circle", {**place, "r": radius, "class": mark})
-        SubElement(dot, "title").text = f"{series.across} {number(x)}: {y:.4f}"
-    return svg
+        mark, radius = ("dot best", "6") if (x, y) == series.best else ("dot", "3.5")
+        title = element("title", f"{series.across} {number(x)}: {y:.4f}")
+        place = {"cx": f"{x_at(x):.1f}", "cy": f"{y_at(y):.1f}", "r": radius}
+        parts.append(element("circle", title, **place, class_=mark))
+    size = f"0 0 {WIDTH} {HEIGHT}"
+    return element("svg", *parts, viewBox=size, role="img", aria_label=about)
 
 
 def ticks(low: float, high: float) -> list[float]:
@@ -114,18 +116,11 @@ def _range(values: Sequence[float]) -> tuple[float, float]:
     return low - margin, high + margin
 
 
-def _line(parent: Element, kind: str, x1: float, y1: float, x2: float, y2: float) -> None:
+def _line(kind: str, x1: float, y1: float, x2: float, y2: float) -> Markup:
     ends = {"x1": x1, "y1": y1, "x2": x2, "y2": y2}
-    SubElement(
-        parent, "line", {"class": kind, **{name: f"{value:.1f}" for name, value in ends.items()}}
-    )
+    return element("line", class_=kind, **{name: f"{value:.1f}" for name, value in ends.items()})
 
 
-def _text(
-    parent: Element, text: str, x: float, y: float, anchor: str, kind: str = "label"
-) -> Element:
-    made = SubElement(
-        parent, "text", {"x": f"{x:.1f}", "y": f"{y:.1f}", "text-anchor": anchor, "class": kind}
-    )
-    made.text = text
-    return made
+def _text(text: str, x: float, y: float, anchor: str, kind: str = "label", **more: str) -> Markup:
+    place = {"x": f"{x:.1f}", "y": f"{y:.1f}", "text-anchor": anchor}
+    return element("text", text, **place, **more, class_=kind)

@@ -1,10 +1,10 @@
 """Write the report of a training: what it gained, its curves, and with which options."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib.resources import files
 from typing import Any
-from xml.etree.ElementTree import Element, SubElement, tostring
 
+from ranklet.runtime.html import Markup, element
 from ranklet.training.outcome import SHARED, rows_of
 from ranklet.training.progress import duration
 from ranklet.training.report.chart import Series, chart, number
@@ -40,43 +40,45 @@ def page(
         training: the checkpoint's report, with its ``comparison``.
         curve: ``step``, ``loss`` and ``rate``; empty for kinds without steps.
     """
-    html = Element("html", lang="en")
-    head = SubElement(html, "head")
-    SubElement(head, "meta", charset="utf-8")
-    SubElement(head, "meta", name="viewport", content="width=device-width, initial-scale=1")
     title = f"Training of a ranker: {kind}"
-    SubElement(head, "title").text = title
-    SubElement(head, "style").text = (files(__package__) / "style.css").read_text("utf-8")
-    main = SubElement(SubElement(html, "body"), "main")
-    SubElement(main, "p", {"class": "brand"}).text = "ranklet"
-    SubElement(main, "h1").text = title
-    if training.get("warning"):
-        SubElement(
-            main, "p", {"class": "warning", "role": "alert"}
-        ).text = f"Warning: {training['warning']}."
-    _comparison(main, training["comparison"])
-    _facts(main, training)
-    _curves(main, training, curve)
-    _table(main, "Options", options_said(kind, training.get("options", {})))
-    _table(main, "Settings of the ranker", settings_said(settings))
-    return f"<!doctype html>\n{tostring(html, 'unicode', method='html')}\n"
+    head = element(
+        "head",
+        Markup('<meta charset="utf-8">'),
+        Markup('<meta name="viewport" content="width=device-width, initial-scale=1">'),
+        element("title", title),
+        element("style", Markup((files(__package__) / "style.css").read_text("utf-8"))),
+    )
+    warning = f"Warning: {training['warning']}." if training.get("warning") else ""
+    main = element(
+        "main",
+        element("p", "ranklet", class_="brand"),
+        element("h1", title),
+        element("p", warning, class_="warning", role="alert") if warning else "",
+        _comparison(training["comparison"]),
+        _facts(training),
+        *_curves(training, curve),
+        _table("Options", options_said(kind, training.get("options", {}))),
+        _table("Settings of the ranker", settings_said(settings)),
+    )
+    return f"<!doctype html>\n{element('html', head, element('body', main), lang='en')}\n"
 
 
-def _comparison(main: Element, comparison: Mapping[str, Any]) -> None:
-    section = _section(main, "Before and after")
-    count = comparison["queries"]
-    unit = "query" if count == 1 else "queries"
-    SubElement(section, "p").text = f"{comparison['measure']}, {count:,} {unit}"
-    table = SubElement(section, "table", {"class": "comparison"})
+def _comparison(comparison: Mapping[str, Any]) -> Markup:
+    count, rows = comparison["queries"], []
     for name, value in rows_of(comparison):
-        row = SubElement(table, "tr", {"class": "after"} if name == "after training" else {})
-        SubElement(row, "th", scope="row").text = name
-        SubElement(row, "td", {"class": "value"}).text = f"{value:.4f}"
-        meter = SubElement(SubElement(row, "td", {"class": "wide"}), "div", {"class": "meter"})
-        SubElement(meter, "span", style=f"width:{max(0.0, min(1.0, value)):.2%}").text = ""
+        bar = element("span", style=f"width:{max(0.0, min(1.0, value)):.2%}")
+        cells = (
+            element("th", name, scope="row"),
+            element("td", f"{value:.4f}", class_="value"),
+            element("td", element("div", bar, class_="meter"), class_="wide"),
+        )
+        rows.append(element("tr", *cells, class_=name == "after training" and "after"))
+    about = f"{comparison['measure']}, {count:,} {'query' if count == 1 else 'queries'}"
+    table = element("table", *rows, class_="comparison")
+    return _section("Before and after", element("p", about), table)
 
 
-def _facts(main: Element, training: Mapping[str, Any]) -> None:
+def _facts(training: Mapping[str, Any]) -> Markup:
     facts = {name: value for name, value in training.items() if name not in PLACED}
     if "steps" in training:
         epochs = training["epochs"]
@@ -90,16 +92,15 @@ def _facts(main: Element, training: Mapping[str, Any]) -> None:
         facts["saved weights"] = f"those of step {training['best_step']:,}"
     elif "seconds" in training:  # not if there was nothing to learn
         facts["time"] = duration(training["seconds"])
-    listed = SubElement(_section(main, "Data and duration"), "dl")
-    for name, value in facts.items():
-        entry = SubElement(listed, "div")
-        SubElement(entry, "dt").text = NAMES.get(name, name.replace("_", " "))
-        SubElement(entry, "dd").text = said(value)
+    entries = (
+        element("div", element("dt", NAMES.get(name, name.replace("_", " "))),
+                element("dd", said(value)))
+        for name, value in facts.items()
+    )  # fmt: skip
+    return _section("Data and duration", element("dl", *entries))
 
 
-def _curves(
-    main: Element, training: Mapping[str, Any], curve: Mapping[str, Sequence[float]]
-) -> None:
+def _curves(training: Mapping[str, Any], curve: Mapping[str, Sequence[float]]) -> Iterator[Markup]:
     evaluations = [(each["step"], each["value"]) for each in training.get("evaluations", ())]
     if evaluations:
         comparison = training["comparison"]
@@ -108,42 +109,44 @@ def _curves(
         name = comparison["measure"].split()[0]
         series = Series("steps", name, evaluations, dots=True, best=best, level=level)
         said_best = f"{name} of the saved weights: {best[1]:.4f}, at step {best[0]:,}"
-        _figure(main, f"{name} on the tuning queries", series, said_best)
+        yield _figure(f"{name} on the tuning queries", series, said_best)
     for key, name in (("loss", "loss"), ("rate", "learning rate")):
         if curve.get("step"):
             points = list(zip(curve["step"], curve[key], strict=True))
             said_last = f"{name} at the end: {number(points[-1][1])}"
-            _figure(main, name.capitalize(), Series("steps", name, points), said_last)
+            yield _figure(name.capitalize(), Series("steps", name, points), said_last)
     likelihoods = training.get("log_likelihoods", ())
     if likelihoods:
         points = list(enumerate(likelihoods, start=1))
         series = Series("iterations of EM", "log-likelihood, nats", points, dots=True)
         title = "Log-likelihood of the queries before each iteration"
-        _figure(main, title, series, f"last: {number(points[-1][1])} nats")
+        yield _figure(title, series, f"last: {number(points[-1][1])} nats")
 
 
-def _figure(main: Element, title: str, series: Series, caption: str) -> None:
-    section = _section(main, title)
-    section.append(chart(series))
-    SubElement(section, "p", {"class": "caption"}).text = caption
+def _figure(title: str, series: Series, caption: str) -> Markup:
+    return _section(title, chart(series), element("p", caption, class_="caption"))
 
 
-def _table(main: Element, title: str, rows: Iterable[Said]) -> None:
+def _table(title: str, rows: Iterable[Said]) -> Markup:
     listed = list(rows)
     if not listed:
-        return
-    section = _section(main, title)
-    if any(each.changed for each in listed):
-        SubElement(section, "p").text = "Marked values are not the defaults."
-    body = SubElement(SubElement(section, "table", {"class": "options"}), "tbody")
-    for each in listed:
-        row = SubElement(body, "tr", {"class": "changed"} if each.changed else {})
-        SubElement(row, "td").text = each.about
-        SubElement(row, "td", {"class": "name"}).text = each.name
-        SubElement(SubElement(row, "td", {"class": "value"}), "span").text = each.value
+        return Markup()
+    changed = any(each.changed for each in listed)
+    body = (
+        element(
+            "tr",
+            element("td", each.about),
+            element("td", each.name, class_="name"),
+            element("td", element("span", each.value), class_="value"),
+            class_=each.changed and "changed",
+        )
+        for each in listed
+    )
+    table = element("table", element("tbody", *body), class_="options")
+    return _section(
+        title, element("p", "Marked values are not the defaults.") if changed else "", table
+    )
 
 
-def _section(main: Element, title: str) -> Element:
-    section = SubElement(main, "section")
-    SubElement(section, "h2").text = title
-    return section
+def _section(title: str, *children: str) -> Markup:
+    return element("section", element("h2", title), *children)

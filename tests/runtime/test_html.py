@@ -1,4 +1,4 @@
-from ranklet.handlers.page.html import Markup, element
+from ranklet.runtime.html import Markup, element
 
 
 def test_elements_escape_what_is_no_markup() -> None:
