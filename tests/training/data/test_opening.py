@@ -97,6 +97,7 @@ def test_a_file_that_vanishes_is_reported(tmp_path: Path) -> None:
         ("a.html.gz", "x" * 100, "a.html.gz"),
     ],
 )  # fmt: skip
+@pytest.mark.usefixtures("csv_limit")
 def test_what_is_too_long_for_a_document_is_refused_with_its_place(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, content: str, place: str
 ) -> None:

@@ -90,6 +90,7 @@ def test_text_after_a_closing_quote_is_reported(tmp_path: Path) -> None:
     assert [each.id for each in read(path, skip_bad=True)] == ["2"]
 
 
+@pytest.mark.usefixtures("csv_limit")
 def test_a_very_long_field_is_read_up_to_the_limit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
