@@ -68,9 +68,9 @@ def export_bundle(
     """Write a bundle of rankers, without a collection.
 
     Args:
-        checkpoints: by the ranker's name in the bundle.
+        checkpoints: the checkpoints by the rankers' names in the bundle.
         target: a folder, or a path that ends in .zip.
-        options: of neural rankers; None for the defaults.
+        options: how neural rankers are exported; None for the defaults.
         overwrite: whether an existing bundle is replaced.
 
     Returns:

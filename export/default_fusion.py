@@ -73,8 +73,8 @@ class FusionOptions:
 
     Attributes:
         fusion: ``sum`` adds up weighted scores, ``ranks`` reciprocal ranks.
-        weights: of the sum, by the ranker's name; rankers without one take no part. None lets the
-            collection decide.
+        weights: the weights of the sum by the rankers' names; rankers without one take no part.
+            None lets the collection decide.
     """
 
     GROUP = "fusion"
@@ -114,8 +114,8 @@ def fusion_of(files: BundleFiles, options: FusionOptions) -> Fusion:
     """Return the pipelines of an indexed collection.
 
     Args:
-        files: of a bundle whose documents are indexed and whose pipelines are not final. Those that
-            were learned stay, and so does a default that was.
+        files: a bundle whose documents are indexed and whose pipelines are not final. Learned
+            pipelines stay, and so does a learned default.
         options: how rankers are fused.
 
     Raises:
@@ -193,8 +193,8 @@ def measured_spreads(bundle: Bundle, names: Sequence[str]) -> dict[str, float]:
     `DEPTH` of each ranker. It is 0 if no query has two of them.
 
     Args:
-        bundle: with a collection.
-        names: of rankers that retrieve.
+        bundle: a bundle with a collection.
+        names: the names of rankers that retrieve.
     """
     lists = stages(names, bundle.manifest.rankers, DEPTH)
     pipeline = Pipeline((*lists, Fuse("linear", tuple(names), (1.0,) * len(names))))

@@ -27,8 +27,8 @@ def stages(
     retrieves by scoring all documents.
 
     Args:
-        names: of the rankers; the first retriever's list comes first.
-        rankers: of the bundle.
+        names: the rankers' names; the first retriever's list comes first.
+        rankers: the bundle's rankers.
         depth: length of a list from an impact index. Dense lists have at most `DENSE_DEPTH`, and
             all lists at most `RERANKED` if one of the rankers runs a network over each pair.
 
@@ -84,8 +84,8 @@ def standard_pipelines(
     gets a pipeline that reranks the best documents of these.
 
     Args:
-        rankers: of the bundle.
-        weights: of the rankers that are fused, by name; None for equal ones.
+        rankers: the bundle's rankers.
+        weights: the weights of the rankers that are fused, by name; None for equal ones.
         fusion: which of the two fusions is the default, `SUM` or `BY_RANKS`.
     """
     alone = {

@@ -52,10 +52,10 @@ def encode_documents(
     Args:
         encode: returns the rows of some documents, and the indices of those that were cut.
         digest: a text that changes whenever the rows would, of the model and the limits.
-        shape: of a row.
-        dtype: of the rows.
+        shape: the shape of a row.
+        dtype: the type of the rows.
         analysed: the collection.
-        name: of the ranker.
+        name: the ranker's name.
         folder: keeps finished blocks until the bundle is written.
     """
     cache = BlockCache(folder, digest, str(shape))
@@ -95,8 +95,8 @@ def encoded_before(analysed: AnalysedCollection, name: str, digest: str) -> Orig
 
     Args:
         analysed: the collection.
-        name: of the ranker.
-        digest: of its encoder.
+        name: the ranker's name.
+        digest: the digest of its encoder.
     """
     origins = analysed.origins
     usable = [
@@ -113,8 +113,8 @@ def all_cut(origins: Origins, name: str, new: NDArray[np.int64]) -> NDArray[np.u
     """Return the numbers of all documents that were truncated, ascending, (truncated,) uint32.
 
     Args:
-        origins: of the documents.
-        name: of the ranker.
+        origins: where the documents were indexed before.
+        name: the ranker's name.
         new: the truncated ones among the new documents, by their places.
     """
     flags = []

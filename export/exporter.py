@@ -28,8 +28,9 @@ class Exporter:
         learned: returns a digest of what was exported and is in one of these files, too.
         settings: names of the kind's settings that an export may change.
         prunes: whether `ExportOptions.prune` has a meaning for the kind.
-        parts: for a kind whose rows of documents are used again when bundles are joined, the
-            settings under which part of a collection is indexed only for that; None for others.
+        parts: the settings under which part of a collection is indexed only so that a ranker's rows
+            of documents can be used again when bundles are joined; None for kinds that do not use
+            theirs again.
     """
 
     export: Callable[[Checkpoint, str, BundleWriter, ExportOptions], RankerEntry]

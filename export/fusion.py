@@ -41,8 +41,8 @@ def learn_weights(
     """Learn linear weights of rankers by coordinate ascent, or of two by cross-validation.
 
     Args:
-        bundle: with a collection.
-        rankers: those with an index retrieve, the others rescore.
+        bundle: a bundle with a collection.
+        rankers: the rankers; those with an index retrieve, and the others rescore.
         queries: judged ones that no ranker was trained on.
         measure: MRR@k, nDCG@k or R@k.
         depth: candidates per query.
@@ -94,9 +94,9 @@ def fuse_bundle(
         source: a bundle with a collection.
         target: a folder or .zip; with `overwrite` it may be the source.
         queries: judged ones that no ranker was trained on.
-        rankers: those to fuse; none means all, in the bundle's order.
+        rankers: the rankers to fuse; none means all, in the bundle's order.
         measure: the measure that the weights maximise.
-        name: of the pipeline.
+        name: the pipeline's name.
         depth: candidates of each impact index when serving.
         folds: above 0 to cross-validate the α of two rankers; see `learn_weights`.
         overwrite: whether a bundle at the target is replaced.

@@ -28,7 +28,7 @@ def with_probes(
     Checkpoints that ranklet has trained keep their own probes.
 
     Args:
-        checkpoints: by the rankers' names.
+        checkpoints: the checkpoints by the rankers' names.
         folders: what the checkpoints were read from, by the same names.
         probes: texts, of which half of those to compare on are queries.
 

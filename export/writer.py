@@ -149,7 +149,8 @@ class BundleWriter:
         """Write the manifest, and return what was written so far as a reader would open it.
 
         Args:
-            manifest: its files, date and version of ranklet are those of this bundle instead.
+            manifest: the manifest to write, with this bundle's own files, date and version of
+                ranklet.
         """
         for path in sorted(self._folder.rglob("*")):
             name = path.relative_to(self._folder).as_posix()

@@ -227,8 +227,8 @@ class Bundle:
             budget_ms: milliseconds after which no further stage begins. The hits are ordered by the
                 finished stages, and `Ranking.left_out` lists the others. The first stage is always
                 finished.
-            offset: so many of the best hits are left out, so that pages follow each other:
-                ``k=10, offset=20`` are the last ten hits of ``k=30``.
+            offset: the number of best hits to leave out, so that pages follow each other: ``k=10,
+                offset=20`` are the last ten hits of ``k=30``.
             min_score: hits with a lower score are left out.
             group_by: a field of the metadata. At most `group_size` hits with the same value come
                 back, and `k` and `offset` count groups. Longer lists are retrieved if there are
@@ -345,7 +345,7 @@ class Bundle:
             documents: the caller's own texts, unless `ids` is passed.
             ids: ids of documents in the collection. They are scored whatever their metadata; only
                 a bundle from `only` refuses those that its filter does not allow.
-            pipeline: as in `rank`; every ranker of it scores every document.
+            pipeline: a pipeline as in `rank`; each of its rankers scores every document.
 
         Returns:
             One score per document, (documents,) float32.
@@ -392,7 +392,7 @@ class Bundle:
         Args:
             query: the query's text, not empty.
             document_id: the document's id.
-            pipeline: as in `rank`.
+            pipeline: a pipeline as in `rank`.
             budget_ms: milliseconds after which no further stage begins; None for no limit.
 
         Raises:

@@ -38,11 +38,11 @@ class Explanation:
             tokenizer.
         query_token: the query token that the amount is for, also as (field, spelling).
         read: the part of the document that the network read, if not all of it.
-        pieces: from networks that distinguish the occurrences of a token, the document's pieces,
-            numbered as in `read`, and the amounts that mark them. They sum to `value`, except for a
+        pieces: the document's pieces, numbered as in `read`, and the amounts that mark them, if the
+            network distinguishes the occurrences of a token. They sum to `value`, except for a
             dense encoder, where they are what stands out (`ranklet.runtime.dense.word_amounts`).
-        reasons: for an amount that depends on a ranker's rank only, the explanation of the score
-            that led to this rank, in the ranker's own unit. It is not a part of the amount.
+        reasons: the explanation of the score that led to a rank, in the ranker's own unit, if the
+            amount depends on that rank only. It is not a part of the amount.
     """
 
     label: str

@@ -55,7 +55,7 @@ class Hit:
     Attributes:
         id: the document's id in the collection, or a caller's own text's id or index as a string.
         score: higher is better; comparable within one query only.
-        title: may be empty.
+        title: the title; it may be empty.
         text: the document's text, without the title.
         index: number in the collection, or index among the caller's own texts.
         explanation: the score's explanation if it was requested; its parts add up to the score.
@@ -109,12 +109,12 @@ class Ranking(Sequence[Hit]):
         query: the query's text.
         timings: milliseconds per stage, in order. The first stage that uses a ranker also opens it.
         providers: where each model of the pipeline ran, by ranker; lexical rankers have none.
-        truncated: by ranker, how many texts (the query or the caller's documents) were truncated
-            because they were longer than its model reads; empty if there were none.
+        truncated: for each ranker, how many texts (the query or the caller's documents) were
+            truncated because they were longer than its model reads; empty if there were none.
         budget_spent: whether the call's `budget_ms` ended before the answer was ready.
         left_out: the stages that were skipped or did not score all candidates for lack of time.
         marks: returns the characters of a hit that match the query, for the table.
-        corrections: by unknown word of the query, the word that was searched instead.
+        corrections: the word that was searched instead of each unknown word of the query.
         ignored: words of the query, as typed, that its rankers over words leave out, because no
             index has stop words; empty if no ranker of the pipeline reads words. If nothing was
             found, words that only capitals or accents tell from stop words are among them.

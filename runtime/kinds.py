@@ -79,8 +79,8 @@ class Settings:
     """What the settings of every kind have; a kind's are a frozen dataclass over this class.
 
     Attributes:
-        field: of the text that it reads: lemmas, words or wordpieces; empty if it reads the text
-            itself.
+        field: the form of the text that the ranker reads: lemmas, words or wordpieces; empty if it
+            reads the text itself.
     """
 
     field: str = ""

@@ -21,14 +21,14 @@ class Option:
     """The declaration of an option.
 
     Attributes:
-        about: its help text, one line.
+        about: the help text, one line.
         kind: int, float, bool, str, Path, or object if `read` makes the value.
         least: smallest number.
         most: largest number; None for no limit.
         allowed: allowed texts; empty for any.
         untyped: one more text, which only Python may give; empty for none.
         optional: whether it may be None.
-        flag: its name on the command line; empty for the field's name; None to hide it.
+        flag: the name on the command line; empty for the field's name; None to hide it.
         read: makes the value from the typed text, such as a path.
         recorded: whether it affects the result, unlike paths and whether to resume.
         instead_of: the option that it replaces; a command line cannot have both.

@@ -37,7 +37,8 @@ class _Row(NamedTuple):
     """A line.
 
     Attributes:
-        weight: its share of the score, at most as large as the one of the row that it belongs to.
+        weight: the amount's share of the score, at most as large as the share of the row above that
+            it belongs to.
         text: the line.
     """
 
@@ -73,10 +74,10 @@ def _rows(
 
     Args:
         branch: the branch.
-        weight: its share of the score.
+        weight: the branch's share of the score.
         margin: characters before the amounts of its unit.
-        depth: in the tree of its unit.
-        heading: its row, if that is not its amount and its label.
+        depth: the branch's depth in the tree of its unit.
+        heading: the text of the branch's row, unless it is the amount and the label.
     """
     line = heading or f"{branch.value:9.4f}  {'  ' * depth}{branch.label}"
     yield _Row(weight, " " * margin + printable(line))

@@ -45,7 +45,7 @@ class Fuse:
             ``alternate`` takes turns between two lists.
         inputs: rankers of earlier stages, or names of earlier fusions.
         weights: one per input; none for ``alternate``.
-        name: by which later stages use the result.
+        name: the name by which later stages use the result.
         scaling: how ``linear`` makes scores comparable. ``fixed`` multiplies each ranker's by a
             factor of its own, ``variance`` divides them by their standard deviation over the
             query's candidates, and ``minmax`` maps them to 0 … 1 (`fusion.scaling_of`).

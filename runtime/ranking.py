@@ -191,7 +191,7 @@ class _Loaded:
         """Return whether the bundle was closed, or another one is there, if that is known.
 
         Args:
-            stamp: of the path now.
+            stamp: the path's stamp now.
         """
         if self.stamp != stamp or self.bundle.closed:
             return True

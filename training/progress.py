@@ -97,7 +97,7 @@ class Steps:
 
         Args:
             label: what is done.
-            share: of the whole work, from 0 to 1.
+            share: the share of the whole work that is done, from 0 to 1.
             note: what else to show, such as the number of the step.
         """
         self._waiting, self._finished, self._running = [], share, [(1 - share, 0.0)]

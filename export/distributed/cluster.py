@@ -38,8 +38,9 @@ class Task(NamedTuple):
 
     Attributes:
         open: a function of a module, which returns what is done with each payload.
-        settings: of `open`, as JSON has them.
-        path: of the file or folder whose path `open` gets; a folder as a zip without compression.
+        settings: the settings that `open` gets, as JSON has them.
+        path: the file or folder whose path `open` gets; a folder travels as a zip without
+            compression.
         ordered: whether results come in the order of the payloads, or as soon as they are there.
     """
 

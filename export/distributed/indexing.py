@@ -42,8 +42,8 @@ def analysed_on(
 
     Args:
         cluster: where the shards are indexed.
-        shards: of the collection.
-        rankers: for which it is indexed.
+        shards: the collection's shards.
+        rankers: the rankers for which it is indexed.
         folder: keeps finished shards until the bundle is written.
         titles: whether titles are ranked.
         words: the language, and what the forms of a word have in common.

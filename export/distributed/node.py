@@ -31,12 +31,12 @@ class Order(NamedTuple):
 
     Attributes:
         open: a function of a module, which returns what is done with each payload.
-        settings: of `open`.
-        name: of the file that `open` reads.
+        settings: the settings that `open` gets.
+        name: the name of the file that `open` reads.
         path: where the driver has it, which nodes may see as well.
         digest: the sha256 of the file.
         packages: what `installed` returned on the driver's machine.
-        threads: of libraries.
+        threads: how many threads libraries may use.
     """
 
     open: Open

@@ -19,7 +19,7 @@ def write_encoders(bundle: BundleFiles, target: Path) -> Path:
     """Write what shards need of a bundle: the models that encode documents, and its tokenizer.
 
     Args:
-        bundle: of the rankers; nothing of its collection is written.
+        bundle: a bundle with the rankers; nothing of its collection is written.
         target: a path that ends in .zip.
     """
     entries = {}

@@ -62,7 +62,7 @@ class Shards:
         collection: documents; a `Source` is split where its shards are indexed.
 
     Attributes:
-        metadata: of all documents.
+        metadata: the metadata of all documents.
 
     Raises:
         CollectionError: documents cannot be read, or there is none.

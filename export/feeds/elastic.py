@@ -39,7 +39,7 @@ def mappings(plan: Plan, vectors: Mapping[str, Mapping[str, Any]]) -> dict[str, 
     """Return the mappings of an index.
 
     Args:
-        plan: of the feed.
+        plan: the plan of the feed.
         vectors: the mapping of each ranker's field.
     """
     names = engine_names(plan.metadata, DOTS)

@@ -21,9 +21,9 @@ class Field:
     """The field of one ranker.
 
     Attributes:
-        ranker: its name in the bundle.
-        name: of the field: letters, digits and underscores.
-        dimension: of the vectors; 0 if they are sparse.
+        ranker: the ranker's name in the bundle.
+        name: the field's name: letters, digits and underscores.
+        dimension: the dimension of the vectors; 0 if they are sparse.
         largest: the largest value of a sparse vector.
     """
 
@@ -62,10 +62,10 @@ class Entry(NamedTuple):
         key: unique among all entries.
         document: the document's id.
         passage: which passage of it, from 1; None if documents are whole.
-        title: may be empty.
-        text: without the title.
+        title: the title; it may be empty.
+        text: the text without the title.
         metadata: values, without those that are missing.
-        vectors: by name of the field.
+        vectors: the vectors by name of the field.
     """
 
     key: str
@@ -111,7 +111,7 @@ def engine_names(metadata: Mapping[str, str], refused: str, prefix: str = "") ->
     Args:
         metadata: the fields.
         refused: a regular expression of what becomes an underscore.
-        prefix: of every name.
+        prefix: the beginning of every name.
 
     Raises:
         ExportError: two fields would have the same name.

@@ -57,7 +57,8 @@ def publish(
         uri: ``milvus://HOST:PORT/NAME``, ``https://HOST:PORT/NAME``, or ``FILE.db#NAME`` for Milvus
             Lite.
         index: name of the collection, unless the address has it; the bundle's name by default.
-        rankers: those whose vectors are stored; all that retrieve by vectors or impacts by default.
+        rankers: the rankers whose vectors are stored; by default all that retrieve by vectors or
+            impacts.
         token: what Milvus asks for, such as ``user:password``.
         overwrite: whether an earlier collection of this name is replaced.
 

@@ -25,8 +25,8 @@ class Source:
     """A bundle whose documents are fed to an engine.
 
     Args:
-        path: of the bundle.
-        rankers: those whose vectors are fed; all that can be if there are none.
+        path: the bundle's path.
+        rankers: the rankers whose vectors are fed; if there are none, all rankers that can be fed.
         index: name of the index or collection in the engine.
 
     Raises:

@@ -70,7 +70,8 @@ def write_feed(
         bundle: an indexed bundle.
         engine: one of `ENGINES`.
         target: the folder.
-        rankers: those whose vectors are fed; all that retrieve by vectors or impacts by default.
+        rankers: the rankers whose vectors are fed; by default all that retrieve by vectors or
+            impacts.
         index: name of the index in the engine; the bundle's name by default.
         query: the text of the query in `QUERY`; a sample by default.
         k: how many hits the query returns.

@@ -51,11 +51,11 @@ def write_indexed(
     """Write a bundle's rankers with an analysed collection.
 
     Args:
-        bundle: of the rankers; what it has of another collection is not written.
+        bundle: a bundle with the rankers; what it has of another collection is not written.
         analysed: the collection.
-        writer: of the new bundle.
+        writer: the writer of the new bundle.
         splitting: how the documents were split.
-        provenance: is added to that of the bundle.
+        provenance: facts that are added to the bundle's own provenance.
         fusion: how rankers are fused; None keeps the bundle's pipelines as they are.
     """
     rankers = bundle.manifest.rankers

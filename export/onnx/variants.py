@@ -39,7 +39,7 @@ def convert(
         source: the file of the fp32 graph.
         target: the file to write.
         calibration: feeds of real texts, which improve int8.
-        form: of int8, one of `FORMS`.
+        form: the form of int8, one of `FORMS`.
 
     Raises:
         InputError: the variant is unknown.

@@ -118,7 +118,7 @@ def compare_scores(
 
     Args:
         variant: the name of the variant.
-        size: its size in bytes.
+        size: the variant's size in bytes.
         reference: PyTorch's scores.
         scores: the variant's scores.
         relevant: indices of the relevant documents of each query.

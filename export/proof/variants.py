@@ -321,7 +321,7 @@ def prove(
     """Compare a variant with PyTorch; `Report.ms` is the time of all probes.
 
     Args:
-        variant: its name.
+        variant: the variant's name.
         contents: the files of each of its graphs; none if there are no files.
         reference: PyTorch's scores of the probes, (queries, documents).
         score: scores texts by the variant.

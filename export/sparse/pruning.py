@@ -51,7 +51,7 @@ def term_priorities(
     Args:
         documents: terms of each document.
         vocabulary: number of terms.
-        exponent: in place of ¼.
+        exponent: the power of 1 + n, ¼ in the formula above.
 
     >>> term_priorities([[0, 1], [1]] * 15 + [[1]] * 50, 3).tolist()
     [2.0, 3.0, 1.0]

@@ -62,7 +62,7 @@ def scores_of(
     Args:
         queries: they have no other terms.
         terms: ascending, (terms,).
-        values: of the documents, (documents, terms) float32.
+        values: the documents' values, (documents, terms) float32.
 
     Returns:
         (queries, documents) float32.

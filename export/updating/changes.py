@@ -57,7 +57,7 @@ def changed(
     Unchanged documents keep their order, replaced ones keep their place, and new ones come last.
 
     Args:
-        bundle: with a collection.
+        bundle: a bundle with a collection.
         added: successive ones with one id are passages of one document. Those with known ids
             replace the old ones.
         deleted: ids.

@@ -66,8 +66,8 @@ def update(
     documents keep their place, and new ones come last.
 
     Args:
-        bundle: with a collection, on disk. It is replaced in one step if there is no `target`.
-            Updates at the same time follow each other.
+        bundle: a bundle with a collection, on disk. It is replaced in one step if there is no
+            `target`. Updates at the same time follow each other.
         add: documents as `build` reads them. One with a known id replaces the old one.
         delete: ids of documents.
         target: a folder or a path that ends in .zip; None for the bundle's own path.
@@ -179,7 +179,7 @@ def _with_shards(cluster: Cluster, changes: Changes, source: BundleFiles, folder
 
     Args:
         cluster: where the shards are indexed.
-        changes: of a bundle's documents.
+        changes: the changes of a bundle's documents.
         source: the bundle.
         folder: keeps finished shards until the new bundle is written.
     """

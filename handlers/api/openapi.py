@@ -142,7 +142,7 @@ def _request(route: Route, limits: Limits, **instead: Schema) -> Schema:
     """Return the schema of a request, which has no other fields; all but needed ones may be null.
 
     Args:
-        route: of the request.
+        route: the route of the request.
         limits: the largest values.
         instead: schemas that take the place of those of the table.
     """

@@ -99,7 +99,7 @@ class Request:
 
     Args:
         route: where the request comes from.
-        body: its JSON object.
+        body: the JSON object that was sent.
         limits: the largest values.
 
     Raises:

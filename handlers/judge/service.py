@@ -83,7 +83,7 @@ class JudgeService:
 
     Args:
         bundle: what ranks.
-        documents: its documents.
+        documents: the bundle's documents.
         store: where marks go.
         pipeline: the name of the pipeline whose hits are judged; None for the default.
     """

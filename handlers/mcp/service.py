@@ -31,7 +31,7 @@ def serve(bundle: Bundle, limits: Limits, about: str = "") -> None:
     """Answer a client until it closes standard input.
 
     Args:
-        bundle: has a collection.
+        bundle: a bundle with a collection.
         limits: the largest arguments of a call.
         about: what the documents are, for the tools' descriptions.
 

@@ -33,7 +33,7 @@ class Result(NamedTuple):
     """What a tool returns.
 
     Attributes:
-        text: for the assistant to read.
+        text: the text that the assistant reads.
         values: the same as a JSON object, for programs.
     """
 
@@ -53,7 +53,7 @@ def tools(bundle: Bundle, limits: Limits, about: str = "") -> list[Tool]:
     """Return the tools of a bundle.
 
     Args:
-        bundle: has a collection.
+        bundle: a bundle with a collection.
         limits: the largest arguments.
         about: what the documents are, in the words of whoever serves them.
     """

@@ -21,7 +21,7 @@ class ApiKeys:
 
     Args:
         whole: keys that open the whole bundle.
-        filters: by key, the filter that says which documents it opens.
+        filters: for each key, the filter that says which documents it opens.
     """
 
     def __init__(self, whole: Sequence[str], filters: Mapping[str, Filter]) -> None:

@@ -26,7 +26,7 @@ class LiveBundle:
         full_check: compare the sha256 of every file before a bundle serves.
         device: where models run: ``auto``, ``cpu``, or ``cuda``, which fails without CUDA.
         log: receives one line per change.
-        filters: of API keys; a bundle that one of them does not fit is not served.
+        filters: the filters of API keys; a bundle that one of them does not fit is not served.
         collection: the address of a collection in Milvus, "" for the bundle's own.
 
     Attributes:

@@ -118,7 +118,7 @@ def fields(schema: Schema, schemas: Schema) -> Iterator[list[str]]:
     Of an object that may have several forms, a field has the values of all of them.
 
     Args:
-        schema: of the object.
+        schema: the schema of the object.
         schemas: the named ones, to which it may refer.
     """
     forms = [_resolved(each, schemas) for each in _forms(_resolved(schema, schemas))]

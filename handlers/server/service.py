@@ -285,7 +285,7 @@ def page_file(path: Path, media: str, **more: str) -> Callable[[Request], Respon
 
     Args:
         path: the file.
-        media: its media type.
+        media: the file's media type.
         more: further headers; an underscore in a name stands for a hyphen.
     """
     content = path.read_bytes()

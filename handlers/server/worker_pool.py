@@ -32,7 +32,7 @@ class _Call(Generic[T]):
     """A call that waits for a thread, and the future that its caller waits for.
 
     Attributes:
-        work: None once a thread has begun it or nobody waits for it any more.
+        work: the call's function; None once a thread has begun it or nobody waits for it any more.
     """
 
     def __init__(self, work: Callable[[], T]) -> None:
@@ -44,7 +44,7 @@ class _Call(Generic[T]):
         """Do the work in this thread, and hand its result or error to the event loop.
 
         Args:
-            work: of the call.
+            work: the call's function.
             release: called in between, so that whoever has the result finds room for a call.
         """
         finish: Callable[[Any], None]

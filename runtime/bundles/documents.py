@@ -22,8 +22,8 @@ class Documents:
         ids: the caller's document ids. The passages of a document have the same id, and their
             numbers follow each other.
         by_id: document numbers in the order of their ids' UTF-8 bytes, (documents,) uint32.
-        titles: may be empty strings.
-        texts: without the titles.
+        titles: the titles; a document without one has "".
+        texts: the texts without their titles.
         forwards: tokens by field, ``words`` or ``wordpieces``; lemmas follow from the words.
         vocabulary: maps words to lemmas.
         titled: whether titles are ranked and not only shown.
@@ -140,7 +140,7 @@ class Documents:
         """Return the titles of evenly spaced documents, or the beginnings of untitled texts.
 
         Args:
-            count: at most so many.
+            count: the most titles to return.
             among: the numbers of the documents to choose from; None chooses from all.
         """
         among = range(len(self)) if among is None else among

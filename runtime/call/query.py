@@ -29,7 +29,7 @@ class QueryContext:
         analysis: the analysis of this call, shared with the caller's own documents.
         added: ids of further words, which no model reads, (words,) int32.
         allowed: the documents that the query allows; None for all.
-        corrections: by unknown word, the word that replaces it.
+        corrections: the word that replaces each unknown word.
         phrases: finds out which of the allowed documents have the phrases of the query; None if all
             of them do.
         left_out: descriptions of what of the query there was no time to look up.

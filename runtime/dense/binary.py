@@ -64,8 +64,8 @@ class BinaryIndex:
     """An index of binary codes over vectors; immutable and shared by all threads.
 
     Args:
-        codes: of the vectors, (words, documents) uint64; see `binary_codes`.
-        vectors: of the documents, in any form.
+        codes: the documents' binary codes, (words, documents) uint64; see `binary_codes`.
+        vectors: the documents' vectors, in any form.
     """
 
     def __init__(self, codes: NDArray[np.uint64], vectors: StoredVectors) -> None:

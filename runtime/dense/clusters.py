@@ -40,7 +40,7 @@ def ward_clusters(vectors: NDArray[np.float32], count: int) -> list[list[int]]:
 
     Args:
         vectors: (vectors, dimension) float32.
-        count: of clusters, from 1 to the number of vectors.
+        count: the number of clusters, from 1 to the number of vectors.
     """
     values, scales = quantise(vectors, np.int8)
     own = values.astype(np.float64)

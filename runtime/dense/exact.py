@@ -14,7 +14,7 @@ class ExactIndex:
     """An index that compares a query with all vectors.
 
     Args:
-        vectors: of the documents, in any form.
+        vectors: the documents' vectors, in any form.
     """
 
     def __init__(self, vectors: StoredVectors) -> None:

@@ -61,7 +61,7 @@ def quantise_query(vectors: NDArray[np.float32], dtype: DTypeLike) -> Quantised:
 
     Args:
         vectors: (vectors, dimension) float32.
-        dtype: of the documents' vectors, int8 or int16.
+        dtype: the type of the documents' vectors, int8 or int16.
     """
     dimension = vectors.shape[1]
     most = _before_rounding(EXACT / longest(dtype, dimension), dimension)
@@ -124,8 +124,8 @@ class MaxSimStore(ABC):
         """Return a function that multiplies a query by the tokens of some of the spans.
 
         Args:
-            query: its whole numbers are multiplied, without its factors.
-            spans: of all documents that the function will be called for.
+            query: the query; only its whole numbers are multiplied, not its factors.
+            spans: the spans of all documents that the function will be called for.
             rows: the most tokens of a call.
         """
 
@@ -179,7 +179,7 @@ class TokenStore(MaxSimStore):
 
     Args:
         offsets: vectors of document d are at ``offsets[d]:offsets[d + 1]``, (documents + 1,) int64.
-        vectors: of all documents.
+        vectors: the vectors of all documents.
     """
 
     def __init__(self, offsets: NDArray[np.int64], vectors: Quantised) -> None:
@@ -226,7 +226,7 @@ def inner_products(query: Quantised, vectors: Quantised) -> NDArray[np.float32]:
     """Return the inner products with a query's whole numbers, (query tokens, vectors) float32.
 
     Args:
-        query: its whole numbers are multiplied, without its factors.
+        query: the query; only its whole numbers are multiplied, not its factors.
         vectors: values of any type.
     """
     products: NDArray[np.float32] = query.values @ vectors.values.astype(np.float32, copy=False).T

@@ -30,7 +30,8 @@ def token_shares(
     """Return what each token adds to the vector of a text; the sum over tokens is the vector.
 
     Args:
-        states: of the tokens, after any layers that follow the pooling, (tokens, hidden) float32.
+        states: the states of the tokens, after any layers that follow the pooling, (tokens, hidden)
+            float32.
         pooling: one of `ADDITIVE`.
         dimension: numbers that are kept of a vector.
         normalise: whether the vector has the length 1.

@@ -53,7 +53,7 @@ class StoredVectors:
 
         Args:
             vectors: (documents, dimension) float32.
-            form: its name.
+            form: the name of the form.
         """
         if form == WHOLE:
             return cls(vectors)
@@ -122,7 +122,7 @@ class StoredVectors:
         A product is the same to the bit whichever others are computed with it.
 
         Args:
-            numbers: of documents, (numbers,).
+            numbers: the documents' numbers, (numbers,).
             query: (dimension,) float32.
         """
         fetch_rows(numbers, plain=self._arrays)

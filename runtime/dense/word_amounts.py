@@ -20,7 +20,7 @@ class Occurrence(NamedTuple):
     """A word at one place of the text.
 
     Attributes:
-        text: its characters in lower case.
+        text: the word's characters in lower case.
         amount: what its tokens add to the score.
         pieces: the numbers of its tokens among those of the text.
     """

@@ -44,9 +44,9 @@ class Execution:
         documents: the collection.
         query: the query.
         given: the caller's own texts, all of which the retrieve stages then score.
-        known: by ranker, the scores of such texts that retrieve stages do not compute, with NaN for
-            texts that the ranker did not retrieve, (texts,) float32.
-        deadline: when to stop.
+        known: for each ranker, scores of these texts that retrieve stages need not compute, with
+            NaN for texts that the ranker did not retrieve, (texts,) float32.
+        deadline: the time to stop at.
         allowed: whether each document of the collection may be retrieved, (documents,) bool;
             passages where documents are split. None allows all.
 

@@ -126,7 +126,7 @@ def reciprocal_ranks(ranks: NDArray[np.float64], weights: tuple[float, ...]) -> 
     Source: Cormack, Clarke & Büttcher 2009, "Reciprocal rank fusion", §2.
 
     Args:
-        ranks: of each list, as from `ranks`, (lists, candidates).
+        ranks: the ranks in each list, as returned by `ranks`, (lists, candidates).
         weights: one per list.
     """
     shares = [
@@ -144,7 +144,7 @@ def turns(ranks: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return when the lists name their candidates in turn: rank r of list i (of m) is m(r − 1) + i.
 
     Args:
-        ranks: of each list, (lists, …), NaN if a list does not have a candidate.
+        ranks: the ranks in each list, (lists, …), NaN if a list does not have a candidate.
     """
     lists = np.arange(len(ranks)).reshape(-1, *[1] * (ranks.ndim - 1))
     return np.asarray(len(ranks) * (ranks - 1) + lists)
@@ -160,7 +160,7 @@ def alternate(ranks: NDArray[np.float64]) -> Column:
     [1, 3, 4, 2]
 
     Args:
-        ranks: of each list, as from `ranks`, (lists, candidates).
+        ranks: the ranks in each list, as returned by `ranks`, (lists, candidates).
     """
     # The earliest turn of a candidate counts. It is NaN, which sorts last, if no list has it.
     earliest = np.fmin.reduce(turns(ranks), axis=0)

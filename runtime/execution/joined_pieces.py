@@ -63,7 +63,8 @@ def join_pieces(
     """Return a ranker's explanation with words in place of pieces of words.
 
     Args:
-        explanation: of a ranker; it is returned as it is if it does not name any piece of a word.
+        explanation: a ranker's explanation; it is returned as it is if it does not name any piece
+            of a word.
         query: the query's text.
         document: the explained document alone.
         analysis: splits texts into the ranker's pieces.

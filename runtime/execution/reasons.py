@@ -21,7 +21,7 @@ def explain_linear(
 
     Args:
         stage: the fusion.
-        scalings: of each input for this query.
+        scalings: the scaling of each input for this query.
         reasons: explains the score of an input.
     """
     parts = []

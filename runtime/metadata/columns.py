@@ -324,7 +324,7 @@ class Metadata:
         """Fetch the values of some documents at once, and their rows of other arrays.
 
         Args:
-            numbers: of the documents, (documents,).
+            numbers: the documents' numbers, (documents,).
             others: offsets, and the arrays that they cut into rows; see `fetch_rows`.
         """
         missing = (folder_of(place) + MISSING for place in self._places.values())

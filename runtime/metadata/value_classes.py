@@ -37,7 +37,7 @@ class ValueClasses:
 
     Args:
         column: the column.
-        spans: of each operand, whose ends are among the borders.
+        spans: the spans of each operand; their ends are among the borders.
         borders: ascending.
     """
 

@@ -34,10 +34,10 @@ class BlockFile:
     """The sparse file of one version of an object; shared by all threads.
 
     Args:
-        folder: of the cache.
+        folder: the cache's folder.
         place: the address without a signature.
         etag: the version.
-        size: of the object, in bytes.
+        size: the object's size in bytes.
 
     Attributes:
         data: the object, where blocks that are not there hold anything.

@@ -30,7 +30,7 @@ class BlockStore:
         cache: the folder of the cache; None for the default.
 
     Attributes:
-        size: of the object, in bytes.
+        size: the object's size in bytes.
         replaced: whether another version was found in its place.
         requests: how many ranges were read.
         bytes_read: how many bytes these had.

@@ -23,7 +23,7 @@ class RemoteZip(ZipArchive):
     """A zip of which only the blocks that are needed are read.
 
     Args:
-        address: of the zip.
+        address: the address of the zip.
         cache: the folder of the block cache; None for the default.
 
     Raises:

@@ -76,7 +76,7 @@ def s3_client(connections: int, *, attempts: int = 4) -> Any:
 
     Args:
         connections: how many it keeps.
-        attempts: of boto3 itself, per call.
+        attempts: how often boto3 itself tries a call.
 
     Raises:
         BundleError: boto3 is not installed, or finds no region.

@@ -45,7 +45,7 @@ class Transport(ABC):
     """Reads ranges of one object; shared by all threads.
 
     Args:
-        address: of the object.
+        address: the object's address.
     """
 
     FORBIDDEN = ""  # what a caller needs who may not read an object
@@ -93,7 +93,7 @@ class Transport(ABC):
 
         Args:
             part: any part of the version.
-            descriptor: of the file.
+            descriptor: the file's descriptor.
 
         Raises:
             ReplacedError: another version is there now.
@@ -123,7 +123,7 @@ class Transport(ABC):
         Args:
             wanted: the header, such as ``bytes=0-99``.
             most: how many bytes that are at most.
-            etag: of the version; None for the current one.
+            etag: the etag of the version; None for the current one.
 
         Raises:
             BrokenRangeError: it may arrive at the next attempt.

@@ -27,7 +27,7 @@ class OpenVINOSession:
         model: the content of the .xml file.
         weights: the content of the .bin file.
         name: the name of the .xml file, for messages.
-        many: as in `Session`.
+        many: whether many inputs run at a time; see `Session`.
 
     Raises:
         BundleError: openvino is not installed, or it cannot load the model, or the model is not in

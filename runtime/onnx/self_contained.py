@@ -114,8 +114,8 @@ def _is_external(field: int, wire: int, first: int) -> bool:
     """Return whether a field of a tensor moves its values elsewhere.
 
     Args:
-        field: its number.
-        wire: its type on the wire.
+        field: the field's number.
+        wire: the field's type on the wire.
         first: the first byte of its value; 0 is the location of a tensor that holds its values.
     """
     return field == _EXTERNAL_DATA or (field == _DATA_LOCATION and (wire != _VARINT or first != 0))

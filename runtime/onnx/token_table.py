@@ -23,7 +23,7 @@ class TokenTable:
 
     Args:
         table: (vocabulary, dimension) float32, float16 or int8.
-        tokenizer: its tokenizer.
+        tokenizer: the tokenizer of the model.
         digest: sha256 of the table's file.
         normalise: whether vectors get the length 1.
         scales: the factor of each row, (vocabulary,) float32; None for 1.
@@ -50,7 +50,7 @@ class TokenTable:
         Args:
             texts: texts of any length.
             max_tokens: longer texts are truncated to so many tokens.
-            segment: not used.
+            segment: this encoder does not use it.
 
         Raises:
             BundleError: a token has no row in the table.

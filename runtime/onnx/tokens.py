@@ -13,10 +13,10 @@ class TextToken(NamedTuple):
     """A token of a text.
 
     Attributes:
-        id: its id.
-        begin: its first character.
+        id: the token's id.
+        begin: the place of its first character.
         end: the character after its last.
-        spelling: as the tokenizer spells it.
+        spelling: the token as the tokenizer spells it.
         special: whether the tokenizer added it, as [CLS]; then it stands nowhere in the text.
     """
 
@@ -74,7 +74,7 @@ def truncate(ids: Sequence[int], max_tokens: int, ends: int = 1) -> list[int]:
 
     Args:
         ids: token ids with special tokens, such as [CLS] and [SEP].
-        max_tokens: at least 2.
+        max_tokens: the most tokens to keep, ≥ 2.
         ends: number of special tokens at the end.
     """
     if len(ids) <= max_tokens:

@@ -192,7 +192,7 @@ def explain_terms(
     Args:
         query: terms and weights of the query.
         store: holds the document's vector.
-        document: its number in the store.
+        document: the document's number in the store.
         in_text: terms of the document's text.
         spell: returns the spelling of a term.
         field: the field of the terms, as in `Explanation.source`.

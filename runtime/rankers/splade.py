@@ -27,7 +27,7 @@ class SPLADESettings(SparseSettings):
     """The settings of a SPLADE ranker.
 
     Attributes:
-        queries: one of `QUERIES`.
+        queries: how queries get their terms, one of `QUERIES`.
     """
 
     queries: str = "network"

@@ -51,7 +51,7 @@ class Published(NamedTuple):
     """What a name of a collection means until it is published again.
 
     Attributes:
-        collection: its name without aliases, which changes when it is published again.
+        collection: the collection's name without aliases, which changes when it is published again.
         fields: the field of each ranker whose vectors fit the bundle.
         metadata: the type of each field of the metadata.
         titles: whether a document's title is part of its ranked text.
@@ -73,7 +73,7 @@ class MilvusCollection:
         uri: ``milvus://HOST:PORT/COLLECTION``, ``https://HOST:PORT/COLLECTION``, or a file of
             Milvus Lite and ``#COLLECTION``.
         token: what Milvus asks for, such as ``user:password``.
-        seconds: for a call without a budget.
+        seconds: the time limit for a call without a budget.
 
     Attributes:
         published: what the name means now.
@@ -121,7 +121,7 @@ class MilvusCollection:
 
         Args:
             ranker: the name of the one whose vector it is.
-            vector: of the query.
+            vector: the query's vector.
             k: how many passages, ≤ `MOST`.
             expression: the filter, "" for none.
             deadline: bounds the call.

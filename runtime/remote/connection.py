@@ -79,8 +79,8 @@ def persistent(call: Callable[[], T], end: float) -> T:
     """Return what a call returns, repeated while nobody answers at Milvus's address.
 
     Args:
-        call: may be repeated, as a search may.
-        end: when not to try again, as `monotonic` counts.
+        call: the call, which may be repeated, as a search may.
+        end: the time after which it is not tried again, as `monotonic` counts.
     """
     from pymilvus.exceptions import MilvusException
 

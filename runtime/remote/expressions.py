@@ -34,7 +34,7 @@ def expression(condition: Condition, types: Mapping[str, str], *, negated: bool 
     before a comparison, and each comparison says what a missing value means.
 
     Args:
-        condition: of a filter; see `read_where`.
+        condition: the condition of a filter; see `read_where`.
         types: the type of each field of the metadata.
         negated: whether the opposite is wanted.
 

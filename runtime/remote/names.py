@@ -35,7 +35,7 @@ def about(bundle: BundleFiles, fields: Mapping[str, str]) -> dict[str, Any]:
     """Return what a collection says of itself.
 
     Args:
-        bundle: that is published.
+        bundle: the bundle to publish.
         fields: the field of each ranker.
     """
     return {

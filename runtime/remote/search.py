@@ -42,8 +42,8 @@ class MilvusSearch(Search):
 
     Args:
         files: the bundle.
-        address: of the collection; see `MilvusCollection`.
-        seconds: for a call of Milvus without a budget.
+        address: the collection's address; see `MilvusCollection`.
+        seconds: the time limit for a call of Milvus without a budget.
 
     Raises:
         InputError: the address is invalid, or the collection does not belong to the bundle.

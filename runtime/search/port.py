@@ -47,7 +47,7 @@ class Search(ABC):
 
     Attributes:
         only: the filter that every call is restricted by; None allows all documents.
-        address: of the collection, if another system stores it; None for the bundle's own.
+        address: the collection's address, if another system stores it; None for the bundle's own.
         longest: how many documents or passages one list can have; None for any number.
         closed: whether a connection that it needs was ended.
 
@@ -95,7 +95,7 @@ class Search(ABC):
 
         Args:
             query: a text, or a query with syntax.
-            deadline: of the call; None for none.
+            deadline: the call's deadline; None for none.
 
         Raises:
             InputError: it is empty, no string, or has what this collection cannot look up.
@@ -150,7 +150,7 @@ class Search(ABC):
 
         Args:
             condition: it replaces `only`.
-            types: of the fields that the condition was read for.
+            types: the types of the fields that the condition was read for.
 
         Raises:
             RemoteError, BundleError: the fields are others by now.

@@ -20,7 +20,7 @@ class Selection:
 
     Attributes:
         k: maximum number of documents, or of groups.
-        offset: so many of the best documents, or groups, are left out.
+        offset: the number of best documents, or groups, to leave out.
         min_score: documents with a lower score are left out; None leaves none out.
         group_by: a field of the metadata; documents with the same value are one group, and one
             without a value is a group of its own. None makes no groups.
@@ -68,7 +68,7 @@ class Selection:
         [0, 2]
 
         Args:
-            scores: of all ranked documents, best first, (documents,).
+            scores: the scores of all ranked documents, best first, (documents,).
             groups: the number of each one's group, (documents,); None without groups.
         """
         count = self.above(scores)
@@ -110,7 +110,7 @@ def check_metadata_use(
     Args:
         where: a filter by metadata; None for none.
         group_by: a field to group by; None for none.
-        types: of the fields of the metadata, by name.
+        types: the types of the metadata's fields, by name.
         own: whether the caller's own documents are ranked.
     """
     if own and (where is not None or group_by is not None):
@@ -140,7 +140,7 @@ def groups_of(name: str, numbers: NDArray[np.uint32], metadata: Metadata) -> NDA
 
     Args:
         name: a field that `check_group_by` allows.
-        numbers: of the documents, (documents,).
+        numbers: the documents' numbers, (documents,).
         metadata: the columns.
     """
     column = metadata.column(name)

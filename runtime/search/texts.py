@@ -26,7 +26,7 @@ class Passage(NamedTuple):
         document: the document's id.
         passage: which one of the document it is, from 1; None if the document is whole.
         title: the document's; may be empty.
-        text: without the title.
+        text: the text without its title.
         metadata: the document's.
     """
 
@@ -54,9 +54,9 @@ class TextRun(Run):
         query: the query.
         pipeline: the stages.
         passages: the texts.
-        deadline: when to stop.
+        deadline: the time to stop at.
         titles: whether titles are ranked.
-        known: by ranker, scores that it need not compute, (passages,) float32; see `Execution`.
+        known: scores that each ranker need not compute, (passages,) float32; see `Execution`.
     """
 
     def __init__(

@@ -116,7 +116,7 @@ class ZipArchive(ABC):
     """A zip whose members are read where they lie.
 
     Args:
-        members: by their names.
+        members: the members by their names.
     """
 
     def __init__(self, members: Mapping[str, zipfile.ZipInfo]) -> None:

@@ -49,8 +49,8 @@ class AbsentFile:
     Args:
         source: holds the file.
         begin: where it begins there.
-        size: in bytes.
-        name: for messages.
+        size: the file's size in bytes.
+        name: the file's name, for messages.
     """
 
     def __init__(self, source: Source, begin: int, size: int, name: str) -> None:
@@ -70,7 +70,7 @@ class AbsentFile:
         """Return the whole file; what came over the network is compared with its sha256.
 
         Args:
-            sha256: of the file.
+            sha256: the file's sha256.
             compare: whether what was in the cache is compared, too.
 
         Raises:
@@ -95,7 +95,7 @@ class BlockArray(NDArrayOperatorsMixin):
     Args:
         source: holds its numbers.
         begin: the byte at which they begin there.
-        dtype: of a number.
+        dtype: the type of a number.
         shape: (rows, …).
     """
 
@@ -244,7 +244,7 @@ def fetch_rows(
     """Fetch the same rows of several arrays, in two rounds at most.
 
     Args:
-        numbers: of the rows.
+        numbers: the rows' numbers.
         plain: arrays with one row per number.
         ragged: offsets, (rows + 1,) int64, and the arrays that they cut into rows.
 

@@ -322,7 +322,7 @@ class Splitter:
         """Return a word without accents, unless only these tell it from a stop word.
 
         Args:
-            word: in lower case, or an acronym.
+            word: a word in lower case, or an acronym.
         """
         lower = word.lower()
         if lower in self.stopped:

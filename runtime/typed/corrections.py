@@ -29,8 +29,8 @@ def unknown_words(
     """Return the words of some texts that could be corrected, each once.
 
     Args:
-        texts: of a query.
-        vocabulary: of the collection.
+        texts: the texts of a query.
+        vocabulary: the collection's vocabulary.
         known: further words that are left as they are.
     """
     every = dict.fromkeys(

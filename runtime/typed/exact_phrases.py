@@ -35,7 +35,7 @@ class ExactPhrases:
         documents: the collection.
         required: phrases that a hit has.
         excluded: phrases that no passage of a hit has.
-        deadline: of the call.
+        deadline: the call's deadline.
     """
 
     def __init__(

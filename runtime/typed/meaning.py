@@ -61,7 +61,7 @@ def meaning(
         visible: the documents that the caller may learn of, (documents,) bool; None for all. A
             prefix stands for words of these only, because explanations name them.
         postings: an index of every word; None if the bundle has none.
-        deadline: of the call; None for none.
+        deadline: the call's deadline; None for none.
 
     Raises:
         InputError: an excluded word or a whole phrase consists of stop words, which no index has,
@@ -98,7 +98,7 @@ def read_query(
         own: whether the caller's own documents are ranked.
         visible: returns, without a further filter, the documents that the caller may learn of,
             (documents,) bool; None for all. It is called only for a query with syntax.
-        deadline: of the call; None for none.
+        deadline: the call's deadline; None for none.
 
     Raises:
         InputError: as `meaning`; or the text is empty or no string, or a query with syntax comes

@@ -194,7 +194,7 @@ def write_collection(
 
     Args:
         path: the folder to create.
-        documents: read once, one at a time.
+        documents: the documents, which are read once, one at a time.
         splits: queries and judgements by split name (letters, digits, ``_``, ``-``).
         overwrite: replace an existing collection, whose folder holds nothing else. Any other folder
             is replaced only if it is empty.

@@ -25,7 +25,7 @@ class JudgementCheck:
         splits: the splits, for messages.
         judged: number of judged documents, each counted once.
         relevant: number of those that are relevant for a query.
-        missing: for each judged document that does not exist, its id and the first query that it is
+        missing: the id of each judged document that does not exist, and the first query that it is
             judged for, relevant documents first.
         missing_relevant: how many of these are relevant for a query.
         without_text: ids of the judged queries that have no text.

@@ -29,9 +29,9 @@ class Marks:
 
     Args:
         folder: a collection of the same documents, or a folder that does not exist yet.
-        documents: read once.
+        documents: the documents, which are read once.
         texts: the queries. Those that the split already has keep their ids and judgements.
-        split: its name.
+        split: the split's name.
 
     Attributes:
         folder: the collection.

@@ -85,7 +85,7 @@ def open_text(path: Path, encoding: str, position: Position | None = None) -> It
 
     Args:
         path: the file.
-        encoding: its encoding.
+        encoding: the text's encoding.
         position: counts the bytes that are read.
 
     Raises:
@@ -135,7 +135,7 @@ def content(path: Path, file: IO[str], longest: int | None = None) -> str:
     """Return all that is left in a file.
 
     Args:
-        path: of the file, for messages.
+        path: the file's path, for messages.
         file: the open file.
         longest: the most characters; `LONGEST` by default.
 

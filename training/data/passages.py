@@ -34,8 +34,8 @@ def passages(text: str, words: int, overlap: int) -> list[str]:
     Args:
         text: any text.
         words: longest passage, in words; 0 returns the text as it is.
-        overlap: at most so many words of a passage, in whole sentences, begin the next one. They
-            are at most half of `words`.
+        overlap: how much of a passage begins the next one: whole sentences of at most so many
+            words, and at most half of `words`.
     """
     if not words or len(_WORD.findall(text)) <= words:
         return [text]

@@ -27,7 +27,7 @@ class Probes:
     Attributes:
         queries: the texts of the queries.
         documents: the texts of the documents, with their titles.
-        relevant: for each query, the indices of its relevant documents.
+        relevant: the indices of each query's relevant documents.
     """
 
     queries: tuple[str, ...]
@@ -178,7 +178,7 @@ def unjudged_probes(
     """Draw documents at random, with queries that nobody has judged.
 
     Args:
-        documents: read once.
+        documents: the documents, which are read once.
         queries: texts of queries; without any, they are the titles of the drawn documents, and
             sentences of documents without a title.
         titles: whether titles are part of a document's text. They are not if they are the queries.

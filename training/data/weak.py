@@ -95,11 +95,13 @@ def make_pairs(
     equal in title and text, only the one with the least id remains.
 
     Args:
-        documents: read once. Passages of a document follow each other and share its id.
-        weak: one of `WEAK`. A title that several documents have is one query, which finds them all.
+        documents: the documents, which are read once. Passages of a document follow each other and
+            share its id.
+        weak: what becomes a query, one of `WEAK`. A title that several documents have is one query,
+            which finds them all.
         most: maximum number of queries, which are drawn at random.
         seed: random seed.
-        name: of the source, for messages.
+        name: the source's name, for messages.
 
     Raises:
         InputError: the documents give fewer than `LEAST_QUERIES` queries.

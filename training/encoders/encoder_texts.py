@@ -46,7 +46,7 @@ class EncoderTexts:
     Attributes:
         pairs: the batches.
         pool: what is ranked for the measure.
-        margins: of the teacher, if the options name one.
+        margins: the teacher's margins, if the options name one.
 
     Raises:
         InputError: no query has a relevant document here, the encoder reads fewer tokens, or the

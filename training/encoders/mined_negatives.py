@@ -37,9 +37,9 @@ class MinedNegatives:
         pairs: the batches without negatives.
         queries: returns the vectors of queries.
         documents: returns the vectors of documents.
-        batches: of a part.
+        batches: the number of batches in a part.
         among: documents that are searched, drawn anew for each part; 0 for all.
-        seed: of the draws.
+        seed: the seed of the draws.
         precision: returns what the encoder runs in, such as autocast.
         folder: what was found is kept here, so that a resumed training has the same; None if it
             cannot be resumed.

@@ -47,7 +47,7 @@ def share(hits: Hits, reference: Hits, n: int) -> float:
     """Return the share of the first n hits that are among the first 1,000 of a reference.
 
     Args:
-        hits: at least one (document id, score) of the retriever f, best first.
+        hits: hits of the retriever f, (document id, score), best first; there is at least one.
         reference: the same of the baseline.
         n: number of hits that count, at least 1.
 

@@ -94,10 +94,11 @@ class Judged:
         """Pad one array per query to the longest.
 
         Args:
-            features: for each query an array (its candidates, features).
-            grades: for each query the grades (its candidates,); unjudged candidates have grade 0.
-            missed: for each query the grades of its relevant documents that are not candidates;
-                None if there are none.
+            features: each query's features, an array (its candidates, features).
+            grades: the grades of each query's candidates, (its candidates,); unjudged ones have
+                grade 0.
+            missed: the grades of each query's relevant documents that are not candidates; None if
+                there are none.
 
         Raises:
             InputError: the lists or their rows do not fit each other.

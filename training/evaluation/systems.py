@@ -33,8 +33,8 @@ class Evaluation:
     """The measured values of a pipeline.
 
     Attributes:
-        pipeline: its name.
-        values: by measure, the value of each query, in the order of the queries.
+        pipeline: the pipeline's name.
+        values: the value of each query by measure, in the order of the queries.
     """
 
     pipeline: str
@@ -107,7 +107,7 @@ def measured(
     Args:
         queries: judged queries.
         run: the hits of each query by its id, best first.
-        measures: as `evaluate` takes them.
+        measures: measures as `evaluate` takes them.
 
     Raises:
         InputError: a measure is unknown.

@@ -103,7 +103,8 @@ def read_model(
 
     Args:
         path: the folder.
-        kind: one of `NAMES` if the folder's files do not say what it contains; None recognises it.
+        kind: what the folder contains, one of `NAMES`, if its files do not say so; None recognises
+            it.
         dimension: keep only the first numbers of a dense vector.
         label: the label of a cross-encoder that means relevant, if it has several.
 

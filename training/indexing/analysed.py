@@ -179,8 +179,9 @@ def analyse(
     """Analyse a collection in the requested fields.
 
     Args:
-        documents: read once, in order. Successive ones with one id are passages of one document.
-        fields: some of lemmas, words and wordpieces.
+        documents: the documents, which are read once, in order. Successive ones with one id are
+            passages of one document.
+        fields: the fields to analyse, some of lemmas, words and wordpieces.
         tokenizer: the tokenizer of the field wordpieces.
         titles: whether a document's title is part of its ranked text.
         known_words: words for the vocabulary even if no document contains them.

@@ -75,7 +75,7 @@ def in_fewer_bits(index: ImpactIndex, dtype: str) -> ImpactIndex:
     that is above 0.
 
     Args:
-        index: with impacts float32.
+        index: an index whose impacts are float32.
         dtype: float32, float16 or uint8.
     """
     check_one_of("dtype", dtype, tuple(IMPACT_TYPES))

@@ -38,7 +38,8 @@ class Field:
 
     Attributes:
         type: one of `ranklet.runtime.bundles.types.TYPES`.
-        arrays: by the names of their files; docs/maintainers/bundle-format.md has their shapes.
+        arrays: the arrays by the names of their files; docs/maintainers/bundle-format.md has their
+            shapes.
         distinct: the sorted distinct strings, if the values are strings.
     """
 

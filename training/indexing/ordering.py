@@ -46,7 +46,7 @@ def _words(
     Missing bytes are 0. Of two strings with the same number, the shorter one comes first.
 
     Args:
-        strings: all of them.
+        strings: all strings.
         numbers: which of them, (some,).
         depth: how many bytes of each come before.
     """

@@ -25,10 +25,11 @@ class Origins:
     """The indexed bundle that has a document of the same ranked text, for every document.
 
     Attributes:
-        bundles: with the rankers for which the collection is indexed.
+        bundles: bundles with the rankers for which the collection is indexed.
         part: the place of a document's bundle, or ``len(bundles)`` for a new document that no
             bundle has, (documents,) int64.
-        number: its number in that bundle, or its place among the new ones, (documents,) int64.
+        number: the document's number in that bundle, or its place among the new ones, (documents,)
+            int64.
     """
 
     bundles: tuple[BundleFiles, ...]
@@ -83,7 +84,7 @@ def joined_offsets(origins: Origins, parts: Sequence[NDArray[np.int64]]) -> NDAr
     """Return the offsets of the documents' rows, (documents + 1,) int64.
 
     Args:
-        origins: of the documents.
+        origins: where the documents were indexed before.
         parts: the offsets of each bundle's rows, and those of the new documents' rows.
     """
     lengths = [np.diff(parts[run.part][run.begin : run.end + 1]) for run in origins.runs()]
@@ -96,8 +97,8 @@ def joined_column(
     """Yield the pieces of one column that make up the documents' rows, in order.
 
     Args:
-        origins: of the documents.
-        offsets: of each bundle's rows, and of the new documents' rows.
+        origins: where the documents were indexed before.
+        offsets: the offsets of each bundle's rows, and of the new documents' rows.
         columns: the column of each bundle, and of the new documents.
     """
     for part, begin, end in origins.runs():

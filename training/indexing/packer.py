@@ -61,7 +61,7 @@ class NumberPacker:
     """Packs arrays end to end into a temporary file, which vanishes with the joined array.
 
     Args:
-        dtype: of their numbers.
+        dtype: the type of the arrays' numbers.
         row: the shape of a row.
     """
 
@@ -96,8 +96,8 @@ def packed(
     """Return arrays end to end, (rows, …), in a temporary file that vanishes with the result.
 
     Args:
-        pieces: of the same type and with rows of the same shape.
-        dtype: of their numbers.
+        pieces: arrays of the same type, with rows of the same shape.
+        dtype: the type of the arrays' numbers.
         row: the shape of a row.
     """
     packer = NumberPacker(dtype, row)

@@ -62,7 +62,7 @@ def analyse_again(
         contents: the documents.
         origins: where they are found, in one bundle or more, which were indexed with the same
             tokenizer, titles and known words.
-        fields: some of lemmas, words and wordpieces.
+        fields: the fields to analyse, some of lemmas, words and wordpieces.
         tokenizer: the tokenizer of the field wordpieces.
         titles: whether a document's title is part of its ranked text.
         known_words: words for the vocabulary even if no document contains them.

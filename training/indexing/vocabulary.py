@@ -39,7 +39,7 @@ def changed_vocabulary(bundles: Sequence[Words], new: Sized[str]) -> Changed:
     """Return the vocabulary of a collection that was made of those of some bundles.
 
     Args:
-        bundles: at least one. All were built with the known words that are in `new`.
+        bundles: one bundle or more, which were all built with the known words that are in `new`.
         new: words that the vocabulary must have, those of new documents for example.
     """
     one, joined_numbers = _joined(bundles)

@@ -33,8 +33,8 @@ class Backbone:
 
     Attributes:
         model: a transformers model in evaluation mode, float32.
-        tokenizer: its tokenizer, without truncation and padding.
-        source: its name, or the last part of its folder's path.
+        tokenizer: the model's tokenizer, without truncation and padding.
+        source: the model's name, or the last part of its folder's path.
         prediction: the matrix of its masked language model, (vocabulary, dimension) float32, or
             None if it has none.
         folder: the folder that it was read from.

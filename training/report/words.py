@@ -12,9 +12,9 @@ class Said(NamedTuple):
     """An option or a setting.
 
     Attributes:
-        name: its flag on the command line, or its name in Python.
+        name: the option's flag on the command line, or its name in Python.
         about: what it is.
-        value: its value, as people write it.
+        value: the value as people write it.
         changed: whether the value is not the default.
     """
 

@@ -86,7 +86,7 @@ def batches(
         lengths: lengths of the items, (items,).
         size: items per batch; the last batch of the last window may have fewer.
         seed: random seed of the training.
-        epoch: from 0.
+        epoch: the number of the epoch, from 0.
         window: batches per window; 1 for batches drawn at random.
     """
     rng = np.random.default_rng((seed, _ORDER, epoch))

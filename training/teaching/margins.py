@@ -62,8 +62,8 @@ class TeacherMargins:
             teacher: a cross-encoder.
             drawn: the queries of each batch and their documents, (queries, documents), as numbers
                 in the next two.
-            queries: to learn from.
-            documents: of the collection.
+            queries: the queries to learn from.
+            documents: the collection's documents.
             titles: whether titles are read.
             scale: factor of the margins.
             folder: scores are kept here.

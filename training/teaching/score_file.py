@@ -27,7 +27,7 @@ class ScoreFile:
 
     Attributes:
         teacher: where the teacher comes from, for people.
-        digest: of the teacher.
+        digest: the digest of the teacher.
         titles: whether the texts that it read begin with the documents' titles.
         facts: what else is known of the scores, plain values by name.
         queries: ids.

@@ -39,7 +39,7 @@ def score(
     Args:
         teacher: what scores them.
         collection: the documents.
-        queries: those without a relevant document in the collection are left out.
+        queries: the queries; those without a relevant document in the collection are left out.
         options: how many candidates a query has.
         candidates: bundles over the same documents, which rank more candidates.
         facts: what the file also says of the scores, plain values by name.

@@ -27,12 +27,13 @@ class TaughtQueries:
     Documents are numbers in the collection.
 
     Attributes:
-        queries: those that the file and the training have.
+        queries: the queries that both the file and the training have.
         relevant: the documents that are judged relevant in the collection.
-        positives: of these the ones with a score, or else the candidate with the best score.
+        positives: the relevant documents that have a score, or else the candidate with the best
+            score.
         negatives: the other candidates; none of them is judged relevant.
         candidates: all documents with a score, ascending.
-        scores: of the candidates, (candidates,) float32 each.
+        scores: the candidates' scores, (candidates,) float32 each.
         facts: what a report says of the teacher.
     """
 
@@ -80,9 +81,9 @@ def match(
     Args:
         held: the scores.
         collection: the documents.
-        queries: of the training.
+        queries: the training's queries.
         titles: whether the training reads titles.
-        path: of the file, for messages.
+        path: the file's path, for messages.
 
     Raises:
         InputError: the teacher read titles and the training does not, or the other way round; or

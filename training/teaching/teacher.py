@@ -51,7 +51,7 @@ def read_teacher(path: str | Path, ranker: str | None = None, device: str = "aut
     """Return the teacher at a path: a cross-encoder's checkpoint, or that of a bundle.
 
     Args:
-        path: of a checkpoint or a bundle, or a bundle's address.
+        path: the path of a checkpoint or a bundle, or a bundle's address.
         ranker: the bundle's ranker; None for its only cross-encoder.
         device: where it runs.
 

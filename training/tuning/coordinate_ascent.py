@@ -27,7 +27,7 @@ class FusionWeights:
     Attributes:
         weights: one weight per feature; their absolute values sum to 1.
         value: the measure with these weights, on the same data.
-        history: for each restart the measure at its start and after each pass.
+        history: the measure of each restart, at its start and after each pass.
     """
 
     weights: tuple[float, ...]

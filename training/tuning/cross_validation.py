@@ -19,7 +19,7 @@ class Interpolation:
     Attributes:
         alpha: the weight of the first feature that is best on all queries; the second has 1 − α.
         values: the measure of each query with the α of the other folds, (queries,). Report these.
-        alphas: for each fold, the α that is best on the other folds.
+        alphas: the α of each fold that is best on the other folds.
     """
 
     alpha: float

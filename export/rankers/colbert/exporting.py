@@ -37,8 +37,8 @@ class MaxSimScores:
     """Scores texts by vectors in 32 bits, so that a variant's error is not the stored form's.
 
     Args:
-        settings: of the ranker.
-        tokenizer: its tokenizer.
+        settings: the ranker's settings.
+        tokenizer: the model's tokenizer.
         queries: returns the vectors of queries that do not come from the session.
     """
 
@@ -109,10 +109,10 @@ def token_groups(
     """Return which vectors of each document share one if they are pooled.
 
     Args:
-        settings: of the ranker.
-        tokenizer: its tokenizer.
+        settings: the ranker's settings.
+        tokenizer: the model's tokenizer.
         probes: have the documents.
-        vectors: of the documents.
+        vectors: the documents' vectors.
     """
     layout = TokenLayout(replace(settings, stored="int8-pooled"), tokenizer)
     return list(map(layout.groups, layout.rows(probes.documents, "document")[0], vectors))

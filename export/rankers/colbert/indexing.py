@@ -39,9 +39,9 @@ class Column(NamedTuple):
     """An array of a document's tokens, end to end.
 
     Attributes:
-        file: its name in the ranker's folder.
-        dtype: of its numbers.
-        shape: of the numbers of a token.
+        file: the file's name in the ranker's folder.
+        dtype: the type of the array's numbers.
+        shape: the shape of a token's numbers.
     """
 
     file: str
@@ -104,10 +104,10 @@ def index_tokens(
 
     Args:
         source: the bundle without the collection.
-        name: of the ranker.
+        name: the ranker's name.
         analysed: the collection.
-        writer: of the bundle with it.
-        encoder: its digest changes whenever what is stored would.
+        writer: the writer of the bundle with the collection.
+        encoder: the encoder, whose digest changes whenever what is stored would.
         offsets_file: name of the file of the documents' offsets.
         columns: what is stored.
         encode: returns the columns of some documents.

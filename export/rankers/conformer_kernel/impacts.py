@@ -58,7 +58,7 @@ class CandidateScores(NamedTuple):
         """Return the largest impacts of each document, at most `count` and all above 0.
 
         Args:
-            floors: of the latent scores of all word forms, (terms,) float32.
+            floors: the floors of the latent scores of all word forms, (terms,) float32.
             count: impacts per document.
         """
         above = np.nan_to_num(self.latent - floors[self.terms])
@@ -143,8 +143,8 @@ def impact_reports(
 
     Args:
         matching: the model, with its floors.
-        impacts: as computed.
-        stored: as stored.
+        impacts: the impacts as computed.
+        stored: the impacts as stored.
         analysed: the collection.
 
     Returns:

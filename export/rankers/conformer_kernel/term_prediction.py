@@ -95,7 +95,7 @@ def predictor(
     Args:
         scores: (rows, terms) float32, counted from about 0.
         anchors: the columns that will be known, (anchors,).
-        directions: at most.
+        directions: the most directions to use.
 
     Returns:
         (anchors, terms) float32.

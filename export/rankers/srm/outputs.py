@@ -9,7 +9,7 @@ class Vectors(nn.Module):
     """Returns the light vectors, and the weights of their sub-embeddings if codes need them.
 
     Args:
-        network: of the ranker.
+        network: the ranker's network.
         weights: whether there is the second output.
     """
 
@@ -27,7 +27,7 @@ class Weights(nn.Module):
     """Returns the weights of sub-embeddings alone, (texts, tokens, K) float32.
 
     Args:
-        network: of the ranker.
+        network: the ranker's network.
     """
 
     def __init__(self, network: LightNetwork) -> None:

@@ -40,7 +40,7 @@ class TokenEncoder(ABC):
 
     Args:
         settings: limits, markers, and how vectors are stored.
-        tokenizer: its tokenizer.
+        tokenizer: the model's tokenizer.
     """
 
     def __init__(self, settings: ColBERTSettings, tokenizer: "Tokenizer") -> None:
@@ -147,8 +147,8 @@ class ColBERTEncoder(TokenEncoder):
         """Return an output of the network for each row's tokens that get a vector.
 
         Args:
-            rows: of the texts.
-            name: of the output.
+            rows: the rows of the texts.
+            name: the output's name.
             size: how many numbers it has for a token.
         """
         session = self.encoder.session

@@ -45,7 +45,7 @@ def explain_matches(
         query: the tokens of the query's row.
         row: the query's row.
         document: the tokens of the document's row.
-        groups: for each vector of the document, the places of the tokens that share it.
+        groups: the places of the tokens that share each vector of the document.
         similarities: (query vectors, document vectors) float32.
         notes: follow the labels of the document's tokens, by their places in its row.
     """

@@ -35,8 +35,8 @@ class ColBERTSettings(Settings):
         expansion: what fills a query up to its limit: nothing, or tokens `expansion_token` that
             the other tokens attend to or not. They have vectors in both cases.
         skipped: spellings of tokens, separated by spaces.
-        stored: one of `STORED`; pooled means that similar tokens of a text share vectors,
-            half as many as there are tokens.
+        stored: how vectors are stored, one of `STORED`; pooled means that similar tokens of a text
+            share vectors, half as many as there are tokens.
     """
 
     max_query_tokens: int = integer(32, "tokens read of a query", FEWEST_TOKENS, MOST_TOKENS)

@@ -82,8 +82,8 @@ class TokenLayout:
         """Return the row of a text.
 
         Args:
-            ids: its truncated token ids with special tokens, without marker and expansion.
-            role: of the text.
+            ids: the text's truncated token ids with special tokens, without marker and expansion.
+            role: the role of the text.
         """
         whole = [*ids[: self._begin], *self._markers[role], *ids[self._begin :]]
         kept, length = list(range(len(whole))), len(whole)
@@ -124,8 +124,8 @@ class TokenLayout:
         If vectors are pooled, similar ones of the text do. Special tokens never share.
 
         Args:
-            row: of the document.
-            vectors: of its tokens that get one, (tokens, dimension) float32.
+            row: the document's row.
+            vectors: the vectors of the document's tokens that get one, (tokens, dimension) float32.
         """
         alone = [[at] for at in range(len(row.kept))]
         if not self.settings.is_pooled:

@@ -54,9 +54,10 @@ def coded_weights(
     """Return weights in 8 bits, (tokens, `code_width`).
 
     Args:
-        weights: of the sub-embeddings, (tokens, K) float32; None if they all have the same.
+        weights: the weights of the sub-embeddings, (tokens, K) float32; None if they all have the
+            same.
         count: number of tokens.
-        settings: of the kind.
+        settings: the ranker's settings.
     """
     if weights is None or not settings.code_width:
         return np.empty((count, 0), np.uint8)
@@ -80,8 +81,8 @@ class Decoder:
     """Turns codes into vectors.
 
     Args:
-        settings: of the kind.
-        table: of the sub-embeddings.
+        settings: the ranker's settings.
+        table: the table of the sub-embeddings.
     """
 
     def __init__(self, settings: SRMSettings, table: SubEmbeddings) -> None:
@@ -151,7 +152,7 @@ class CodeStore(MaxSimStore):
 
     Args:
         offsets: codes of document d are at ``offsets[d]:offsets[d + 1]``, (documents + 1,) int64.
-        codes: of all documents.
+        codes: the codes of all documents.
         decoder: makes their vectors.
     """
 

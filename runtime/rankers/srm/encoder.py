@@ -36,9 +36,9 @@ class StaticVectors:
     """The light vectors of a text without a network; immutable and shared by all threads.
 
     Args:
-        settings: of the kind.
-        tokenizer: its special tokens are not read by neighbours.
-        table: of the sub-embeddings.
+        settings: the ranker's settings.
+        tokenizer: the model's tokenizer; neighbours do not read its special tokens.
+        table: the table of the sub-embeddings.
         matrices: see `matrix_shapes`.
     """
 
@@ -72,12 +72,12 @@ class LightEncoder(TokenEncoder):
     """Encodes queries and documents by static vectors or by a network, as the settings say.
 
     Args:
-        settings: of the kind.
-        tokenizer: its tokenizer.
+        settings: the ranker's settings.
+        tokenizer: the model's tokenizer.
         static: makes static vectors; None if nothing has any.
         open_network: opens the network, once and when it is first needed.
-        digest: of the static part's files.
-        idf: of each token, (vocabulary,) float32; None if all have 1.
+        digest: the digest of the static part's files.
+        idf: the weight of each token, (vocabulary,) float32; None if all have 1.
     """
 
     settings: SRMSettings

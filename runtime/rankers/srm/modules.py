@@ -70,8 +70,8 @@ def light_vectors(
     Args:
         table: the sub-embeddings s_i^k of its tokens, (tokens, K, dimension) float32.
         attended: which tokens neighbours read, (tokens,) bool.
-        matrices: of the shapes that `matrix_shapes` returns.
-        settings: of the kind.
+        matrices: matrices with the shapes that `matrix_shapes` returns.
+        settings: the ranker's settings.
     """
     means = table.mean(1)
     vectors, weights = means, None
@@ -119,7 +119,7 @@ def sub_embedding_weights(
         context: c_i, (tokens, dimension) float32.
         table: s_i^k, (tokens, K, dimension) float32.
         matrices: see `matrix_shapes`.
-        settings: of the kind; the form code has a second softmax.
+        settings: the ranker's settings; the form code has a second softmax.
 
     Returns:
         (tokens, K) float32, ≥ 0; for the mixing top1 one 1 and zeros.
@@ -156,7 +156,7 @@ def local_context(
         context: c_i, (tokens, dimension) float32.
         attended: which tokens neighbours read, (tokens,) bool.
         matrices: see `matrix_shapes`.
-        settings: of the kind; the form code normalises first, and has no output matrix.
+        settings: the ranker's settings; the form code normalises first, and has no output matrix.
     """
     kept, refined = np.split(vectors, 2, axis=1)
     inner = refined

@@ -44,7 +44,8 @@ class SRMSettings(ColBERTSettings):
             most attention (SRM-Top1).
         window: neighbours on each side that a token's vector is refined by (LCM); 0 for none, and
             a window as long as the text for all of it.
-        heads: of the attention over sub-embeddings, and of that over neighbours.
+        heads: the number of heads of the attention over sub-embeddings, and of the attention over
+            neighbours.
         context: what the attention queries are: vectors of the oracle, which is a network, or a
             linear map of the static vectors of `context_window` neighbours on each side.
         documents: whether documents have light vectors like queries, or the oracle's.
@@ -52,7 +53,7 @@ class SRMSettings(ColBERTSettings):
             softmax over the weights, a layer normalisation before the attention over neighbours,
             biases, and no output matrix after it.
         idf: whether each token of a query weighs as much as it is rare in the collection.
-        stored: as of a ColBERT, or `CODES`.
+        stored: how vectors are stored: one of the forms of a ColBERT, or `CODES`.
     """
 
     similarity: str = one_of("dot", SIMILARITIES, "of two vectors; cosine normalises them")

@@ -56,7 +56,7 @@ class SubEmbeddings:
         same bits whatever it is computed with.
 
         Args:
-            ids: of tokens, (tokens,).
+            ids: the tokens' ids, (tokens,).
             weights: a_i^k, (tokens, K) float32.
 
         Raises:

@@ -175,7 +175,7 @@ def read_folders(
     """Return checkpoints by name, those of models of other libraries included.
 
     Args:
-        folders: by the rankers' names.
+        folders: the folders by the rankers' names.
         kind: what the one model of another library contains; None recognises it.
         choices: arguments of `read_model` by name. Each is for the models that have such a choice.
 

@@ -82,7 +82,7 @@ def summary(marks: "Marks", bundle: str, *, fused: bool) -> str:
 
     Args:
         marks: the judgements.
-        bundle: its path, for the commands.
+        bundle: the bundle's path, for the commands.
         fused: whether the bundle has rankers to fuse.
     """
     from ranklet.runtime.storage.address import shown

@@ -108,7 +108,7 @@ class Survey:
         """Add a record with plain fields.
 
         Args:
-            fields: by name, those in an object "metadata" next to the others.
+            fields: the fields by name, those in an object "metadata" next to the others.
             outer: names of the others.
         """
         self.outer.update(outer)
@@ -142,7 +142,7 @@ def choose_columns(survey: Survey, options: SourceOptions, name: str) -> Columns
     record has it; as text or id it needs half as many values as the fullest column, at least.
 
     Args:
-        survey: of all records.
+        survey: the survey of all records.
         options: names that the user gave.
         name: the source's name, for messages.
 

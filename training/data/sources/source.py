@@ -36,7 +36,8 @@ class Source:
     Args:
         texts: the path of a file or a folder, or texts, or objects with a text.
         options: how they are read.
-        announce: is called with the columns once they are chosen, because some may be guessed.
+        announce: a function that is called with the columns once they are chosen, because some may
+            be guessed.
 
     Attributes:
         name: the file's or folder's name, for messages and the bundle's provenance.

@@ -44,7 +44,7 @@ def read_table(
 
     Args:
         path: the file.
-        encoding: its encoding.
+        encoding: the table's encoding.
         header: whether the first line names the columns; else they are "1", "2", and so on.
         position: counts the bytes that are read.
 

@@ -39,12 +39,12 @@ class LateInteraction:
 
     Attributes:
         layers: descriptions of the layers over each token; see `TokenLayer`.
-        weights: of each layer.
+        weights: the weights of each layer.
         cosine: whether vectors are normalised.
         limits: tokens of a query and of a document; 0 for as many as the network reads.
         markers: tokens that are put after [CLS] of a query and of a document.
-        expansion: as in `ColBERTSettings`.
-        expansion_token: None for the tokenizer's mask.
+        expansion: what fills up queries, as in `ColBERTSettings`.
+        expansion_token: the token that fills them up; None for the tokenizer's mask.
         skipped: tokens of documents without a vector.
     """
 

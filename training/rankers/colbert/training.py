@@ -110,9 +110,9 @@ def encode(
     Args:
         model: the network.
         layout: adds markers and the expansion.
-        role: of the texts.
+        role: the role of the texts.
         tokens: the truncated tokens of all texts, without markers and expansion.
-        numbers: of the texts.
+        numbers: the numbers of the texts.
 
     Returns:
         (texts, tokens, dimension) and (texts, tokens) bool.

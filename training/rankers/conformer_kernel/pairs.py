@@ -47,7 +47,8 @@ def weak_ranknet_loss(scores: Tensor) -> Tensor:
     The relevant document should score above all others, and BM25's above the random ones.
 
     Args:
-        scores: of the relevant document, BM25's and the random ones, (batch, 2 + random) float32.
+        scores: the scores of the relevant document, BM25's and the random ones, (batch, 2 + random)
+            float32.
     """
     relevant, bm25, drawn = scores[:, :1], scores[:, 1:2], scores[:, 2:]
     better = torch.cat([relevant, relevant.expand_as(drawn), bm25.expand_as(drawn)], 1)

@@ -23,7 +23,7 @@ class PairClassifier(nn.Module):
     Args:
         classifier: a model of transformers for the classification of sequences.
         label: number of the label.
-        activation: one of `ACTIVATIONS`, applied to the label's logit.
+        activation: what is applied to the label's logit, one of `ACTIVATIONS`.
         segments: whether the classifier reads token_type_ids.
     """
 

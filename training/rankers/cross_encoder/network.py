@@ -87,7 +87,7 @@ class ExplainedNetwork(nn.Module):
 
     Args:
         network: a network with the head model1.
-        head: its head.
+        head: the network's head.
     """
 
     def __init__(self, network: CrossNetwork, head: Model1Head) -> None:

@@ -24,7 +24,7 @@ def average(model: nn.Module, start: Weights, share: float) -> None:
     Args:
         model: a trained model, on any device.
         start: weights by name, with the shapes of the model's.
-        share: of the start, 0 to 1.
+        share: the share of the start, from 0 to 1.
     """
     with torch.no_grad():
         for name, own in _real(model).items():

@@ -55,11 +55,12 @@ class SentenceEncoder:
         similarity: dot or cosine.
         layers: descriptions of the layers after pooling, for `make_layer`.
         modules: the modules of these layers, in the same order.
-        dimension: of the vectors, if layers or a truncation change it; 0 for the transformer's.
-        query_prompt: before every query.
-        document_prompt: before every document.
+        dimension: the dimension of the vectors, if layers or a truncation change it; 0 for the
+            transformer's.
+        query_prompt: the text before every query.
+        document_prompt: the text before every document.
         document_segment: token_type_ids of documents.
-        weights: of the layers, if they come from a checkpoint and not from modules.
+        weights: the weights of the layers, if they come from a checkpoint and not from modules.
     """
 
     pooling: str = "mean"

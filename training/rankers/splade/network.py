@@ -56,7 +56,8 @@ class SPLADE(nn.Module):
 
     Args:
         encoder: a masked language model of transformers, whose config may have `POOLING`.
-        settings: of the ranker. If its queries run no network, `head` has the weight of each term.
+        settings: the ranker's settings. If its queries run no network, `head` has the weight of
+            each term.
 
     Raises:
         ModelFolderError: the pooling or the activation is unknown.

@@ -25,10 +25,10 @@ def centroids(
 
     Args:
         ids: tokens that occur, (occurrences,) int64.
-        vectors: of these, (occurrences, dimension) float16.
+        vectors: the vectors of these tokens, (occurrences, dimension) float16.
         alone: the oracle's vector of each token without context, (vocabulary, dimension) float32.
         clusters: number of centroids.
-        seed: of the draws.
+        seed: the seed of the draws.
     """
     rng = np.random.default_rng(seed)
     table = np.repeat(alone[:, None, :], clusters, axis=1)

@@ -39,12 +39,12 @@ class Material:
 
     Attributes:
         oracle: the checkpoint that is imitated.
-        network: its network.
+        network: the oracle's network.
         texts: the batches, and the pool.
         layout: makes the rows of texts.
         queries: the oracle's vectors of the queries to learn from.
-        documents: those of the documents in `numbers`.
-        numbers: of the collection's documents that have vectors, ascending.
+        documents: the oracle's vectors of the documents in `numbers`.
+        numbers: the numbers of the collection's documents that have vectors, ascending.
         pool_queries: the oracle's vectors of the queries of the pool.
         more: further texts to distil on.
         tables: centroids that were computed, by their number and the seed.

@@ -142,7 +142,7 @@ class Neighbours(nn.Module):
         """Return the context, (texts, tokens, dimension) float32.
 
         Args:
-            means: of each token's sub-embeddings, (texts, tokens, dimension) float32.
+            means: the mean of each token's sub-embeddings, (texts, tokens, dimension) float32.
             attended: which tokens neighbours read, (texts, tokens) bool.
         """
         tokens, window = means.shape[1], self.window
@@ -157,7 +157,7 @@ class LightModules(nn.Module):
     """The light vectors of tokens: SRM, then LCM if there is a window.
 
     Args:
-        settings: of the kind.
+        settings: the ranker's settings.
         tokens: size of the vocabulary.
     """
 
@@ -196,7 +196,7 @@ class LightModules(nn.Module):
         """Return the light vectors of tokens, and the weights of their sub-embeddings.
 
         Args:
-            ids: of tokens, (texts, tokens) int64.
+            ids: the tokens' ids, (texts, tokens) int64.
             attended: which tokens neighbours read: not special ones and not padding, (texts,
                 tokens) bool.
             context: the oracle's vectors, (texts, tokens, dimension) float32; not used if the

@@ -24,7 +24,7 @@ class LightNetwork(nn.Module):
     """Encode texts as one light vector per token. Queries and documents share all weights.
 
     Args:
-        settings: of the kind.
+        settings: the ranker's settings.
         oracle: makes the context, or the vectors of documents; None if nothing needs it.
         tokens: size of the vocabulary.
         special: ids of special tokens, which neighbours do not read.
@@ -79,7 +79,7 @@ def load(checkpoint: Checkpoint, *, attention: str = "sdpa") -> LightNetwork:
     """Return the network of a checkpoint, in evaluation mode.
 
     Args:
-        checkpoint: of this kind.
+        checkpoint: a checkpoint of this kind.
         attention: implementation in transformers: sdpa, or eager, which export needs.
 
     Raises:

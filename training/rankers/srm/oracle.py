@@ -37,8 +37,8 @@ class TokenVectors:
     """The oracle's vectors of all tokens of some texts, special tokens included.
 
     Args:
-        rows: of the texts.
-        vectors: of all tokens end to end, (tokens, dimension) float16.
+        rows: the texts' rows.
+        vectors: the vectors of all tokens end to end, (tokens, dimension) float16.
     """
 
     def __init__(self, rows: Sequence[Row], vectors: NDArray[np.float16]) -> None:
@@ -92,10 +92,10 @@ def oracle_vectors(
     Args:
         oracle: the network, in evaluation mode.
         layout: adds markers.
-        role: of the texts.
+        role: the role of the texts.
         tokens: the truncated tokens of the texts, without markers.
         folder: vectors are kept here, so that an interrupted run continues; None for nowhere.
-        label: of the progress bar.
+        label: the label of the progress bar.
     """
     rows = [layout.row(tokens.row(number), role) for number in range(len(tokens.lengths))]
     lengths = np.array([len(row.ids) for row in rows], np.int64)

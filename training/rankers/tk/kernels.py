@@ -122,7 +122,7 @@ def best_regions(scores: Tensor, exists: Tensor, count: int, *, size: int, strid
     """Return the best windows of a document that share no term, the best one first ([2]).
 
     Args:
-        scores: of the windows, (batch, windows) float32.
+        scores: the scores of the windows, (batch, windows) float32.
         exists: which windows exist, (batch, windows) bool.
         count: windows to choose.
         size: terms per window.

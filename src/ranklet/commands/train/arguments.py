@@ -21,7 +21,7 @@ class OptionParser(argparse.ArgumentParser):
     """A parser that answers an unknown option with a list of those that it has.
 
     Attributes:
-        reasons: by options of other parsers, why this one has them not.
+        reasons: why this parser lacks an option of other parsers, by flag.
     """
 
     reasons: Mapping[str, str] = MappingProxyType({})

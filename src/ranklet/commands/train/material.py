@@ -80,8 +80,8 @@ def read(
     """Return what the arguments name; queries of --weak are made and written next to the output.
 
     Args:
-        arguments: of the command line.
-        options: of the kind, whose seed draws the queries.
+        arguments: the arguments of the command line.
+        options: the kind's options, whose seed draws the queries.
         output: the checkpoint folder to write.
         state: the folder that an interrupted training has left, if it exists.
         tuned: whether the kind is only tuned.

@@ -30,7 +30,7 @@ def make_head(name: str, sizes: HeadSizes) -> "nn.Module":
     """Return an untrained head from the file of its name; the marker heads share a file.
 
     Args:
-        name: one of `ranklet.runtime.rankers.cross_encoder.ranker.HEADS`.
+        name: the head's name, one of `ranklet.runtime.rankers.cross_encoder.ranker.HEADS`.
         sizes: sizes of the backbone and the query.
     """
     file = "markers" if name.startswith("marker_") else name
