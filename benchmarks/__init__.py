@@ -9,6 +9,7 @@ BENCHMARKS = {
     "word_rules": "lexical",
     "default_fusion": "fusion",
     "hybrid_peers": "fusion",
+    "learned": "learning",
     "demo_runs": "quality",
     "fidelity": "quality",
     "own_encoders": "dense",

@@ -1,10 +1,11 @@
 """Learn a pipeline's fusion weights from the scores that serving adds up."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ranklet.export.default_pipelines import BY_RANKS, DEPTH, SUM, stages
 from ranklet.export.errors import ExportError
@@ -16,15 +17,37 @@ from ranklet.runtime.errors import BundleError, InputError
 from ranklet.runtime.pipeline import FIXED, SCALINGS, Fuse, Pipeline
 from ranklet.training.data.splits import JudgedQuery
 from ranklet.training.evaluation.measures import Judged, parse_measure
+from ranklet.training.evaluation.significance import Interval, interval
 from ranklet.training.evaluation.systems import evaluate
 from ranklet.training.progress import progress
 from ranklet.training.tuning.coordinate_ascent import FusionWeights, coordinate_ascent
-from ranklet.training.tuning.cross_validation import check_folds, interpolate
+from ranklet.training.tuning.cross_validation import check_folds, held_out, interpolate
 
 PIPELINE = "linear"  # the name of the learned pipeline, unless another is given
 # Candidates per query with the fixed scale; deeper ones hardly ever reach the top 10. The other
 # scalings depend on all candidates, so weights are learned from as many as are served.
 LEARNING_DEPTH = 200
+
+
+@dataclass(frozen=True)
+class LearnedWeights(FusionWeights):
+    """Weights, and what they are worth.
+
+    Attributes:
+        held_out: the measure of each query by weights of the other folds, (queries,).
+        before: the measure of each query by the bundle's default pipeline, (queries,); empty until
+            `fuse_bundle` has measured it.
+        default: the name of that pipeline.
+    """
+
+    held_out: NDArray[np.float64] = field(compare=False)
+    before: NDArray[np.float64] = field(default_factory=lambda: np.empty(0), compare=False)
+    default: str = ""
+
+    @property
+    def gain(self) -> Interval:
+        """What weights gain over the default pipeline on queries that they did not learn from."""
+        return interval(self.held_out, self.before)
 
 
 def learn_weights(
@@ -37,7 +60,7 @@ def learn_weights(
     folds: int = 0,
     seed: int = 0,
     scaling: str = FIXED,
-) -> FusionWeights:
+) -> LearnedWeights:
     """Learn linear weights of rankers by coordinate ascent, or of two by cross-validation.
 
     Args:
@@ -70,9 +93,11 @@ def learn_weights(
         missed.append(np.array([query.relevant[name] for name in not_retrieved]))
     judged = Judged.from_lists(rows, grades, missed)
     if not folds:
-        return coordinate_ascent(judged, measure, seed=seed)
+        found = coordinate_ascent(judged, measure, seed=seed)
+        values = held_out(judged, measure, seed=seed)
+        return LearnedWeights(found.weights, found.value, found.history, values)
     fit = interpolate(judged, measure, folds=folds, seed=seed)
-    return FusionWeights((fit.alpha, 1 - fit.alpha), fit.value, (fit.alphas,))
+    return LearnedWeights((fit.alpha, 1 - fit.alpha), fit.value, (fit.alphas,), fit.values)
 
 
 def fuse_bundle(
@@ -87,7 +112,7 @@ def fuse_bundle(
     folds: int = 0,
     overwrite: bool = False,
     scaling: str = FIXED,
-) -> FusionWeights:
+) -> LearnedWeights:
     """Write a bundle whose default pipeline fuses rankers by learned weights.
 
     Args:
@@ -104,7 +129,8 @@ def fuse_bundle(
 
     Returns:
         The weights, and what the pipeline of the new bundle reaches on the queries. With folds it
-        is what the weights of the other folds reach.
+        is what the weights of the other folds reach. The gain over the default pipeline is measured
+        by weights of other folds in any case.
 
     Raises:
         BundleError: the source cannot be read.
@@ -131,7 +157,7 @@ def _fused(
     depth: int,
     folds: int,
     scaling: str,
-) -> FusionWeights:
+) -> LearnedWeights:
     manifest = bundle.manifest
     names = tuple(rankers) or tuple(manifest.rankers)
     if len(set(names)) < max(2, len(names)):
@@ -160,6 +186,9 @@ def _fused(
     weights = tuple(round(weight, 6) for weight in learned.weights)
     fuse = Fuse("linear", names, weights, scaling=scaling)
     pipeline = Pipeline((*stages(names, manifest.rankers, depth), fuse))
+    default = manifest.default_pipeline
+    (before,) = evaluate(loaded, queries, {default: None}, measures=[measure])
+    learned = replace(learned, before=before.values[measure], default=default)
     if not folds:  # ranks once more, because lists may be deeper and passages others
         (served,) = evaluate(loaded, queries, {name: pipeline}, measures=[measure])
         learned = replace(learned, value=served.mean(measure))

@@ -1,8 +1,10 @@
 """Say what a training achieved: the measure before and after it, next to BM25 on the same lists."""
 
 from collections.abc import Mapping, Sized
+from math import isfinite
 from typing import Any, NamedTuple
 
+from ranklet.training.evaluation.significance import Interval
 from ranklet.training.progress import duration
 
 # With fewer steps the learning rate hardly leaves its warm-up, so the training counts as too short.
@@ -31,7 +33,12 @@ def counts(documents: int, queries: Sized, dev: Sized) -> dict[str, int]:
 
 
 def compared(
-    lists: Lists, before: float | None, after: float, *, baseline: str = "BM25"
+    lists: Lists,
+    before: float | None,
+    after: float,
+    *,
+    baseline: str = "BM25",
+    gain: Interval | None = None,
 ) -> dict[str, Any]:
     """Return the ``comparison`` of a checkpoint's report, plain values by name.
 
@@ -40,8 +47,10 @@ def compared(
         before: the value of the start; None for a kind that begins with nothing but BM25.
         after: the value of what was saved.
         baseline: name of the BM25.
+        gain: the paired difference of after and before over the queries, if it is known.
     """
-    return {**lists._asdict(), "before": before, "after": after, "baseline": baseline}
+    own = {} if gain is None or not isfinite(gain.low) else {"gain": list(gain)}
+    return {**lists._asdict(), "before": before, "after": after, "baseline": baseline, **own}
 
 
 def rows_of(comparison: Mapping[str, Any]) -> list[tuple[str, float]]:
@@ -68,6 +77,8 @@ def table(comparison: Mapping[str, Any]) -> str:
     lines = [f"  {name:{width}}  {value:.4f}" for name, value in rows]
     count = comparison["queries"]
     unit = "query" if count == 1 else "queries"
+    if "gain" in comparison:
+        lines.append(f"  {'gain':{width}}  {Interval(*comparison['gain'])}, 95 %")
     return "\n".join([f"{comparison['measure']}, {count:,} {unit}", *lines])
 
 
@@ -92,18 +103,26 @@ def summary(training: Mapping[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def shortcoming(before: float, after: float, steps: int | None = None) -> str:
+def shortcoming(
+    before: float, after: float, steps: int | None = None, gain: Interval | None = None
+) -> str:
     """Return why a training is not to be relied on and what to do, or an empty text.
 
     Args:
         before: the measure at the start, or BM25's for a kind that begins with nothing but BM25.
         after: the measure of what was saved.
         steps: steps of a network's training; None for kinds without steps.
+        gain: the paired difference over the queries, if it is known.
     """
     if steps is not None and steps < FEWEST_STEPS:
         return (
             f"the training made {steps} step{'s' * (steps != 1)}, and a network learns little in "
             f"fewer than {FEWEST_STEPS}; give it more --steps, --epochs or --minutes"
+        )
+    if after > before and gain is not None and gain.low <= 0:
+        return (
+            f"the gain on the tuning queries is not sure, because its interval includes 0: {gain}; "
+            "learn from more judged queries, train longer, or tune on more queries (--tune)"
         )
     if after > before:
         return ""

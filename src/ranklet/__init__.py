@@ -13,12 +13,14 @@ from ranklet.version import __version__
 
 if TYPE_CHECKING:
     from ranklet.export.build import build
+    from ranklet.export.learning.learn import learn
     from ranklet.export.updating.merge import merge
     from ranklet.export.updating.update import update
     from ranklet.runtime import load, rank, rank_batch, rerank
 
 _MODULES = {
     "build": "ranklet.export.build",
+    "learn": "ranklet.export.learning.learn",
     "load": "ranklet.runtime",
     "merge": "ranklet.export.updating.merge",
     "rank": "ranklet.runtime",
@@ -26,7 +28,17 @@ _MODULES = {
     "rerank": "ranklet.runtime",
     "update": "ranklet.export.updating.update",
 }
-__all__ = ["__version__", "build", "load", "merge", "rank", "rank_batch", "rerank", "update"]
+__all__ = [
+    "__version__",
+    "build",
+    "learn",
+    "load",
+    "merge",
+    "rank",
+    "rank_batch",
+    "rerank",
+    "update",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -32,7 +32,7 @@ def test_alpha_is_cross_validated_and_stored_in_a_pipeline(
 ) -> None:
     target = tmp_path / "interpolated"
     arguments = ["fuse", str(path), str(tiny_collection.path), "-o", str(target), "--split", "dev"]
-    assert main([*arguments, "--rankers", "bm25,cross", "--folds", "3"]) == 0
+    assert main([*arguments, "--rankers", "bm25,cross", "--folds", "3"]) in (0, 3)
     stages = load(target, device="cpu").manifest.pipelines["linear"].stages
     assert [str(each).split(" by ")[0] for each in stages[:2]] == ["retrieve 100", "rescore"]
     assert isinstance(stages[2], Fuse)
@@ -71,8 +71,13 @@ def test_what_fuse_prints_is_what_eval_measures(
     target, collection = str(tmp_path / "fused"), str(built.collection.path)
     rankers = ["--rankers", "bm25,bm25_pieces,model1", "--split", "train"]
     options = [*rankers, "--scaling", scaling, "--measure", measure, "--name", "mixed"]
-    assert main(["fuse", str(built.indexed), collection, "-o", target, *options]) == 0
-    printed = capsys.readouterr().out.split(f"{measure} ")[1].split(" ")[0]
+    # 41 queries are too few to be sure of a gain.
+    assert main(["fuse", str(built.indexed), collection, "-o", target, *options]) == 3
+    out, err = capsys.readouterr()
+    assert "weights bm25 0." in out
+    assert "before: 0." in out
+    assert "the gain is not sure" in err
+    printed = out.split(f"{measure} ")[1].split(" ")[0]
     options = ["--split", "train", "--pipelines", "mixed", "--measures", measure]
     assert main(["eval", target, collection, *options]) == 0
     (row,) = (row for row in capsys.readouterr().out.splitlines() if row.startswith("mixed"))

@@ -37,9 +37,11 @@ def test_the_whole_way(built: "Built", tmp_path: Path, capsys: Capture) -> None:
     text = succeeds(capsys, "index", exported, collection, "-o", indexed)
     assert text == f"42 documents → {indexed}\n"
     options = ("--split", "test", "--rankers", "bm25,m1")
-    assert "weights" in succeeds(capsys, "fuse", indexed, collection, "-o", fused, *options)
+    text, warning = falls_short(capsys, "fuse", indexed, collection, "-o", fused, *options)
+    assert "weights bm25 " in text
+    assert "the gain is not sure" in warning
     packed = tmp_path / "fused.zip"
-    succeeds(capsys, "fuse", indexed, collection, "-o", packed, *options)
+    falls_short(capsys, "fuse", indexed, collection, "-o", packed, *options)
 
     for bundle in (fused, packed):
         assert "bread" in succeeds(capsys, "rank", bundle, "how long to knead dough", "-k", 1)
@@ -49,10 +51,10 @@ def test_the_whole_way(built: "Built", tmp_path: Path, capsys: Capture) -> None:
 
     # What is there stays there unless it is said otherwise.
     for arguments in (
-        ("fuse", indexed, collection, "-o", fused, *options),
         ("index", exported, collection, "-o", indexed),
         ("export", bm25, "-o", exported),
         ("train", "bm25", collection, "-o", bm25),
     ):
         assert "--force" in fails(capsys, *arguments)
         succeeds(capsys, *arguments, "--force")
+    assert "--force" in fails(capsys, "fuse", indexed, collection, "-o", fused, *options)

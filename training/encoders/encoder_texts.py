@@ -17,7 +17,7 @@ from ranklet.training.data.splits import JudgedQuery
 from ranklet.training.encoders.text_pairs import Batch, Pool, TextPairs, Tokens, bm25_mrr
 from ranklet.training.indexing.wordpieces import padding_token
 from ranklet.training.learning.device import full_precision
-from ranklet.training.learning.loop import learn
+from ranklet.training.learning.loop import Evaluate, learn
 from ranklet.training.learning.options import TextPairOptions, recorded
 from ranklet.training.learning.record import planned
 from ranklet.training.learning.weights import weights_of
@@ -119,8 +119,8 @@ class EncoderTexts:
         """Return the vectors that a method of the model makes of some rows of texts."""
         return run(*self.inputs(model, segment, tokens, rows))
 
-    def pool_mrr(self, queries: Encode, documents: Encode) -> float:
-        """Return MRR@10 of ranking the pool by the vectors that two functions return."""
+    def pool_ranks(self, queries: Encode, documents: Encode) -> NDArray[np.float64]:
+        """Return each query's 1 / rank in the pool by the vectors that two functions return."""
 
         def vectors(texts: Tokens, encode: Encode) -> NDArray[np.float32]:
             def run(rows: NDArray[np.integer]) -> NDArray[np.float32]:
@@ -129,7 +129,8 @@ class EncoderTexts:
             return by_length(texts.lengths, ENCODED, run, EVALUATING)
 
         pool = self.pool
-        return pool.mrr(vectors(pool.queries, queries), vectors(pool.documents, documents))
+        asked, found = vectors(pool.queries, queries), vectors(pool.documents, documents)
+        return pool.reciprocal_ranks(asked @ found.T)
 
     def in_batch(
         self,
@@ -165,7 +166,7 @@ class EncoderTexts:
         settings: Any,
         model: nn.Module,
         loss: Callable[[Any], Tensor],
-        evaluate: Callable[[], float],
+        evaluate: Evaluate,
         *,
         batches: Callable[[int], Sequence[Any]] | None = None,
         label: str = "training",

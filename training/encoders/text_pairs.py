@@ -207,13 +207,13 @@ class Pool:
     def __len__(self) -> int:
         return len(self.documents.lengths)
 
-    def mrr(self, queries: NDArray[np.float32], documents: NDArray[np.float32]) -> float:
-        """Return MRR@10 of ranking the pool by inner product; (texts, dimension) float32 each."""
-        return self.mrr_of_scores(queries @ documents.T)
+    def reciprocal_ranks(self, scores: Iterable[NDArray[np.float32]]) -> NDArray[np.float64]:
+        """Return each query's 1 / rank in the pool, (queries,), 0 beyond rank 10.
 
-    def mrr_of_scores(self, scores: Iterable[NDArray[np.float32]]) -> float:
-        """Return MRR@10 of ranking the pool by the scores for each query, (documents,) float32."""
-        return float(np.mean(list(map(reciprocal_rank, scores, self.relevant))))
+        Args:
+            scores: of the documents for each query, (documents,) float32 each.
+        """
+        return np.array(list(map(reciprocal_rank, scores, self.relevant)))
 
 
 def bm25_mrr(

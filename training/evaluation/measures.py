@@ -132,6 +132,18 @@ class Judged:
             row[: len(values)] = values
         return cls(padded, mask, query, column, grade[query, column], ideal_grades)
 
+    def rows(self, queries: NDArray[np.integer]) -> "Judged":
+        """Return the candidates of some queries, given by their numbers in ascending order."""
+        kept = np.isin(self.relevant_query, queries)
+        return Judged(
+            self.features[queries],
+            self.mask[queries],
+            np.searchsorted(queries, self.relevant_query[kept]),
+            self.relevant_column[kept],
+            self.relevant_grade[kept],
+            self.ideal_grades[queries],
+        )
+
     def scores(self, weights: NDArray[np.floating]) -> NDArray[np.float32]:
         """Return the weighted sums of the features, (queries, candidates) float32."""
         return self.features @ weights.astype(np.float32)

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +32,35 @@ class Comparison:
     queries: int
     p: float
     p_holm: float
+
+
+class Interval(NamedTuple):
+    """An estimate and the ends of its 95 % interval."""
+
+    value: float
+    low: float
+    high: float
+
+    def __str__(self) -> str:
+        """Return a difference with its interval, as in ``+0.050 (-0.012 to +0.112)``."""
+        return f"{self.value:+.3f} ({self.low:+.3f} to {self.high:+.3f})"
+
+
+def interval(first: NDArray[np.float64], second: NDArray[np.float64]) -> Interval:
+    """Return the mean of first − second with the 95 % interval of the paired t-test.
+
+    Args:
+        first: a value of each query, (queries,).
+        second: of the same queries.
+    """
+    from scipy.stats import t
+
+    differences = first - second
+    count, mean = len(differences), float(differences.mean())
+    if count < 2:
+        return Interval(mean, -np.inf, np.inf)
+    margin = float(t.ppf(0.975, count - 1) * differences.std(ddof=1) / np.sqrt(count))
+    return Interval(mean, mean - margin, mean + margin)
 
 
 def compare(

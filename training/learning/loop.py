@@ -1,8 +1,7 @@
 """Train a network: the one loop of all neural rankers.
 
 On a CPU the same seed gives the same bits, and so does a training that was interrupted and resumed.
-A GPU may round differently, and with `max_minutes` the result depends on the clock, which stands
-still during evaluations and saves.
+A GPU may round differently, and with `max_minutes` the result depends on the clock.
 """
 
 import json
@@ -11,10 +10,13 @@ from collections.abc import Callable, Mapping, Sequence
 from time import monotonic
 from typing import Any, Generic, NamedTuple, TypeVar
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from ranklet.training.errors import TrainingError
+from ranklet.training.evaluation.significance import interval
 from ranklet.training.learning.device import autocast, choose_device, seeded
 from ranklet.training.learning.event_files import event_files
 from ranklet.training.learning.interruption import held_back
@@ -32,9 +34,16 @@ from ranklet.training.outcome import Lists, compared, shortcoming
 from ranklet.training.progress import Steps, one_bar
 
 B = TypeVar("B")
+# The measure of each dev query, (queries,), or a single number where no interval is wanted.
+Evaluate = Callable[[], NDArray[np.float64] | float]
 
 # Options that may change when a training is resumed, because they do not change what is learned.
 _FREE = ("max_minutes", "save_minutes", "save_every", "device")
+
+
+# If the options do not say how many, because each costs time, and the best of many on the same
+# queries looks better than it is.
+MOST_EVALUATIONS, STEPS_PER_EVALUATION = 5, 100
 
 
 class Learned(NamedTuple):
@@ -54,7 +63,7 @@ def learn(
     batches: Callable[[int], Sequence[B]],
     loss: Callable[[B], Tensor],
     options: TrainingOptions,
-    evaluate: Callable[[], float],
+    evaluate: Evaluate,
     lists: Lists,
     *,
     made_of: Mapping[str, Any] | None = None,
@@ -67,12 +76,13 @@ def learn(
     progress = fit(model, batches, loss, options, evaluate=evaluate, made_of=made_of, label=label)
     model.cpu()
     before, (_, after) = progress.evaluations[0][1], progress.best or progress.evaluations[0]
+    gain = interval(np.array(progress.best_values), np.array(progress.first_values))
     report = {
         **(made_of or {}),
         "measure": lists.measure,
         "best": after,
-        "comparison": compared(lists, before, after),
-        "warning": shortcoming(before, after, progress.steps),
+        "comparison": compared(lists, before, after, gain=gain),
+        "warning": shortcoming(before, after, progress.steps, gain),
         **progress.report(),
         "options": recorded(options),
     }
@@ -85,7 +95,7 @@ def fit(
     loss: Callable[[B], Tensor],
     options: TrainingOptions,
     *,
-    evaluate: Callable[[], float] | None = None,
+    evaluate: Evaluate | None = None,
     made_of: Mapping[str, Any] | None = None,
     label: str = "training",
 ) -> Progress:
@@ -100,7 +110,7 @@ def fit(
         batches: returns the batches of an epoch, from 0; a function of the epoch alone.
         loss: returns the loss of a batch, a scalar; called in training mode.
         options: duration and learning rate, and where the state is saved or resumed from.
-        evaluate: returns a measure on dev queries, higher is better; called in evaluation mode.
+        evaluate: returns a measure of each dev query, higher is better; called in evaluation mode.
         made_of: whatever else changes what is learned, plain values by name. A training can only
             be resumed with the same values and the same options.
         label: label of the progress bar.
@@ -137,7 +147,7 @@ class _Run(Generic[B]):
         batches: Callable[[int], Sequence[B]],
         loss: Callable[[B], Tensor],
         options: TrainingOptions,
-        evaluate: Callable[[], float] | None,
+        evaluate: Evaluate | None,
         device: torch.device,
         made_of: Mapping[str, Any],
     ) -> None:
@@ -226,7 +236,12 @@ class _Run(Generic[B]):
         """The share of the training that is done, in steps or in minutes if that is more."""
         share = self.progress.steps / self._length.steps
         minutes = self._options.max_minutes
-        return share if minutes is None else max(share, self.progress.seconds / (60 * minutes))
+        return share if minutes is None else max(share, self._minutes / minutes)
+
+    @property
+    def _minutes(self) -> float:
+        """How long the training has taken, evaluations included."""
+        return (self.progress.seconds + self.progress.evaluation_seconds) / 60
 
     def _step(self, batches: Sequence[B]) -> None:
         """Change the weights once."""
@@ -270,7 +285,10 @@ class _Run(Generic[B]):
     def _planned(self) -> int:
         """How many of the evenly spaced evaluations belong to what is done."""
         rounding = 1e-9  # of shares such as 7/10
-        return int(min(1.0, self._done) * self._options.evaluations + rounding)
+        count = self._options.evaluations or min(
+            MOST_EVALUATIONS, max(1, self._length.steps // STEPS_PER_EVALUATION)
+        )
+        return int(min(1.0, self._done) * count + rounding)
 
     def _measure(self) -> None:
         """Evaluate, and keep the weights if they are the best so far."""
@@ -283,14 +301,16 @@ class _Run(Generic[B]):
             torch.inference_mode(),
             autocast(self._device, self._options.mixed_precision),
         ):
-            value = float(self._evaluate())
+            values = np.atleast_1d(np.asarray(self._evaluate(), np.float64)).tolist()
+        value = float(np.mean(values))
         self._model.train()
+        progress.first_values = progress.first_values or values
         progress.evaluations.append((progress.steps, value))
         self._record("dev", value, progress.steps)
         progress.planned = self._planned
         progress.evaluation_seconds += monotonic() - began
         if progress.best is None or value > progress.best[1]:
-            progress.best = progress.steps, value
+            progress.best, progress.best_values = (progress.steps, value), values
             weights = self._model.state_dict()
             self._best_weights = {name: values.clone() for name, values in weights.items()}
 
@@ -299,7 +319,7 @@ class _Run(Generic[B]):
         options, progress = self._options, self.progress
         if progress.steps == self._length.steps:
             return "epochs" if options.steps is None else "steps"
-        if options.max_minutes is not None and progress.seconds >= 60 * options.max_minutes:
+        if options.max_minutes is not None and self._minutes >= options.max_minutes:
             return "time"
         return ""
 

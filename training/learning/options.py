@@ -123,7 +123,7 @@ class TrainingOptions(CheckedOptions):
     epochs: int = integer(1, "passes over the training queries", 1)
     steps: int | None = integer(None, "steps in all, in place of --epochs", 1, instead_of="epochs")
     max_minutes: float | None = number(
-        None, "minutes to stop after, without evaluations", 0.001, flag="--minutes"
+        None, "minutes to stop after, all included", 0.001, flag="--minutes"
     )
     accumulation: int = integer(1, "batches per step; their losses are averaged", 1)
     evaluate_every: int = integer(0, "steps between evaluations; 0 spaces them evenly", 0)
@@ -152,8 +152,9 @@ class TrainingOptions(CheckedOptions):
     weight_decay: float = number(0.01, "of the optimiser", 0, 1, flag=None)
     clip: float | None = number(None, "largest norm of the gradient; None for any", 1e-6, flag=None)
     evaluations: int = integer(
-        5, "evaluations after the first if `evaluate_every` is 0, at equal distances", 1, flag=None
-    )
+        0, "evaluations after the first, at equal distances; 0 for one per 100 steps, at most 5", 0,
+        flag=None,
+    )  # fmt: skip
     save_minutes: float = number(5.0, "minutes between saves of the state", 0, flag=None)
     save_every: int = integer(0, "steps between further saves; 0 for none", 0, flag=None)
     folder: Path | None = place("where the state is saved; None for nowhere", flag=None)

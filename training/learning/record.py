@@ -88,6 +88,8 @@ class Progress:
         evaluations: (step, value of the dev measure) of each evaluation.
         planned: how many of the evenly spaced evaluations are done, the first one not counted.
         best: (step, value) of the best evaluation.
+        first_values: the dev measure of each query at the start; empty without evaluations.
+        best_values: the same of the best evaluation.
         stopped: why the training ended: epochs, steps, time or patience; empty while it runs.
         curve: loss and learning rate.
     """
@@ -100,6 +102,8 @@ class Progress:
     evaluations: list[tuple[int, float]] = field(default_factory=list)
     planned: int = 0
     best: tuple[int, float] | None = None
+    first_values: list[float] = field(default_factory=list)
+    best_values: list[float] = field(default_factory=list)
     stopped: str = ""
     curve: Curve = field(default_factory=Curve)
 

@@ -52,12 +52,16 @@ class CandidateLists:
             by_bm25.append(1 / (1 + int(found[0])) if len(found) else 0.0)
         self.measured = Lists(MEASURE, len(self.lists), float(np.mean(by_bm25)))
 
-    def mrr(self, scores: NDArray[np.float32]) -> float:
-        """Return MRR@10 of reranking by the scores of all candidates, list after list, float32."""
+    def reciprocal_ranks(self, scores: NDArray[np.float32]) -> NDArray[np.float64]:
+        """Return each query's 1 / rank after reranking, (queries,), 0 beyond rank 10.
+
+        Args:
+            scores: of all candidates, list after list, float32.
+        """
         ends = np.cumsum([len(numbers) for _, numbers, _ in self.lists])
         by_list = np.split(scores, ends[:-1])
         relevant = [relevant for _, _, relevant in self.lists]
-        return float(np.mean(list(map(reciprocal_rank, by_list, relevant))))
+        return np.array(list(map(reciprocal_rank, by_list, relevant)))
 
 
 def reciprocal_rank(scores: NDArray[np.float32], relevant: NDArray[np.bool_]) -> float:

@@ -1,4 +1,4 @@
-"""Choose α of a reranker and the first stage by cross-validation (Boualili, eq. 7.4)."""
+"""Measure learned weights on queries that they were not learned on, by cross-validation."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,7 +8,9 @@ from numpy.typing import NDArray
 
 from ranklet.runtime.errors import InputError
 from ranklet.training.evaluation.measures import Judged, parse_measure, per_query
+from ranklet.training.tuning.coordinate_ascent import coordinate_ascent
 
+FOLDS = 5
 GRID = tuple(step / 20 for step in range(21))  # the author's code tries 0.1 to 0.9 by tenths
 
 
@@ -32,6 +34,36 @@ class Interpolation:
         return float(self.values.mean())
 
 
+def held_out(
+    judged: Judged, measure: str, *, folds: int = FOLDS, restarts: int = 2, seed: int = 0
+) -> NDArray[np.float64]:
+    """Return the measure of each query by weights that were learned on the other folds, (queries,).
+
+    With fewer queries than folds, each query is a fold. A single query has the value 0.
+
+    Args:
+        judged: candidates with their features.
+        measure: MRR@k, nDCG@k or R@k.
+        folds: number of folds of the queries.
+        restarts: of `coordinate_ascent`.
+        seed: random seed of the assignment to folds.
+    """
+    queries, goal = len(judged.mask), parse_measure(measure)
+    values = np.zeros(queries)
+    if queries < 2:
+        return values
+    fold_of = np.random.default_rng(seed).permutation(queries) % min(folds, queries)
+    single = judged.features.shape[2] == 1  # nothing to learn
+    for fold in np.unique(fold_of).tolist():
+        inside, rest = np.flatnonzero(fold_of == fold), np.flatnonzero(fold_of != fold)
+        weights: tuple[float, ...] = (1.0,)
+        if not single:
+            weights = coordinate_ascent(judged.rows(rest), measure, restarts=restarts).weights
+        own = judged.rows(inside)
+        values[inside] = per_query(own, own.scores(np.array(weights)), goal)
+    return values
+
+
 def interpolate(
     judged: Judged,
     measure: str = "MRR@10",
@@ -40,7 +72,7 @@ def interpolate(
     seed: int = 0,
     grid: Sequence[float] = GRID,
 ) -> Interpolation:
-    """Find α in α · first + (1 − α) · second.
+    """Find α in α · first + (1 − α) · second (Boualili, eq. 7.4).
 
     Args:
         judged: candidates with two features.

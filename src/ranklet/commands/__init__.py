@@ -30,11 +30,12 @@ GROUPS = {
         "publish": "write the collection into Milvus",
     },
     "measurement commands": {
-        "judge": "judge hits on a page, for train, fuse and eval",
+        "judge": "judge hits on a page, for learn, train, fuse and eval",
         "eval": "evaluate a bundle's pipelines on judged queries",
         "bench": "measure a bundle's latency per stage, cold and warm",
     },
     "training commands": {
+        "learn": "learn the best search of a bundle's documents from judged queries",
         "train": "train a ranker on a collection and write a checkpoint",
         "export": "pack checkpoints into a bundle of rankers",
         "index": "add a collection to a bundle's rankers and write a bundle that can rank it",

@@ -30,9 +30,9 @@ def test_the_dev_measure_by_hand(
     assert lists.measured.bm25 == pytest.approx(np.mean(ranks))
     assert lists.measured.queries == 4
     sizes = [len(numbers) for _, numbers, _ in lists.lists]
-    assert lists.mrr(np.zeros(sum(sizes), np.float32)) <= 1 / 5
+    assert lists.reciprocal_ranks(np.zeros(sum(sizes), np.float32)).max() <= 1 / 5
     scores = [np.zeros(size, np.float32) for size in sizes]
     for row, (_, _, relevant) in zip(scores, lists.lists, strict=True):
         place = np.flatnonzero(relevant)[0]
         row[place], row[(place + 1) % len(row)] = 1, 2
-    assert lists.mrr(np.concatenate(scores)) == pytest.approx(0.5)
+    assert lists.reciprocal_ranks(np.concatenate(scores)) == pytest.approx([0.5] * 4)

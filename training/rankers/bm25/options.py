@@ -22,11 +22,17 @@ class Options(FieldOptions):
     title_boost: float = number(1.0, "how often each word of a title counts", 1, 100)
     k1_grid: tuple[float, ...] = (0.1, 0.3, 0.6, 0.9, 1.2, 1.6, 2.0, 3.0)
     b_grid: tuple[float, ...] = (0.0, 0.2, 0.4, 0.6, 0.75, 0.9)
+    boost_grid: tuple[float, ...] = ()  # of titles; empty for `title_boost` alone
 
     def __post_init__(self) -> None:
         super().__post_init__()
         self.need_tokenizer(self.field)
         self.words.need_words(self.field)
-        for k1, b in product(self.k1_grid, self.b_grid):
+        for k1, b, boost in product(self.k1_grid, self.b_grid, self.boosts):
             # This checks them.
-            BM25Settings(self.field, k1, b, self.title_boost).check_titles(self.titles)
+            BM25Settings(self.field, k1, b, boost).check_titles(self.titles)
+
+    @property
+    def boosts(self) -> tuple[float, ...]:
+        """The title boosts that are tried."""
+        return self.boost_grid or (self.title_boost,)

@@ -1,4 +1,4 @@
-"""Tune BM25: choose k1 and b of one field on a grid."""
+"""Tune BM25: choose k1, b and perhaps the title boost of one field on a grid."""
 
 from dataclasses import replace
 from itertools import product
@@ -46,14 +46,17 @@ def train(
     )
     goal = parse_measure(options.measure)
     untuned = BM25Settings(field, title_boost=options.title_boost)
-    postings = analysed.bm25_postings(untuned)
     contexts = [(query, QueryContext(query.text, analysed.analyzer.begin())) for query in queries]
     values = {}
-    start = untuned.k1, untuned.b
-    points = list(product(options.k1_grid, options.b_grid))
+    start = untuned.k1, untuned.b, untuned.title_boost
+    points = list(product(options.k1_grid, options.b_grid, options.boosts))
     tried = points if start in points else [*points, start]
-    for k1, b in progress(tried, f"tuning BM25 over {field}"):
-        ranker = open_bm25(replace(untuned, k1=k1, b=b), postings)
+    postings = {
+        boost: analysed.bm25_postings(replace(untuned, title_boost=boost))
+        for boost in dict.fromkeys(boost for *_, boost in tried)
+    }
+    for k1, b, boost in progress(tried, f"tuning BM25 over {field}"):
+        ranker = open_bm25(replace(untuned, k1=k1, b=b, title_boost=boost), postings[boost])
         rows, retrieved, missed = [], [], []
         for query, context in contexts:
             numbers, scores, _ = ranker.retrieve(context, goal.cutoff)
@@ -62,23 +65,26 @@ def train(
             retrieved.append(retrieved_grades)
             missed.append(missed_grades)
         judged = Judged.from_lists(rows, retrieved, missed)
-        values[k1, b] = mean(judged, judged.scores(np.ones(1)), goal)
-    k1, b = max(points, key=lambda point: values[point])
+        values[k1, b, boost] = mean(judged, judged.scores(np.ones(1)), goal)
+    k1, b, boost = best = max(points, key=lambda point: values[point])
     lists = Lists(options.measure, len(queries), values[start])
     return Checkpoint(
         "bm25",
-        replace(untuned, k1=k1, b=b),
+        replace(untuned, k1=k1, b=b, title_boost=boost),
         tokenizer=analysed.analyzer.tokenizer if field == "wordpieces" else None,
         **analysed.words_of(field),
         training={
             "measure": options.measure,
             **counts(len(analysed.documents), queries, []),
             "seconds": round(monotonic() - began, 1),
-            "best": values[k1, b],
+            "best": values[best],
             "options": recorded(options),
-            "comparison": compared(lists, None, values[k1, b], baseline="untuned BM25"),
+            "comparison": compared(lists, None, values[best], baseline="untuned BM25"),
             # The untuned settings may be the best, and then there is nothing to warn of.
-            "warning": WORSE if values[k1, b] < values[start] else "",
-            "grid": [{"k1": k1, "b": b, "value": values[k1, b]} for k1, b in points],
+            "warning": WORSE if values[best] < values[start] else "",
+            "grid": [
+                {"k1": k1, "b": b, "title_boost": boost, "value": values[k1, b, boost]}
+                for k1, b, boost in points
+            ],
         },
     )

@@ -86,7 +86,7 @@ def train(
             return ranknet_loss(own[:, :1], own[:, 1:])
         return texts.margins.loss(batch.queries, batch.own, own)
 
-    evaluate = partial(_pool_mrr, model, layout, texts)
+    evaluate = partial(_pool_ranks, model, layout, texts)
     trained = texts.learn("colbert", settings, model, loss, evaluate)
     return replace(trained, network={**trained.network, LAYERS: layers})
 
@@ -141,13 +141,15 @@ def _layers(options: Options, hidden: int, start: Checkpoint | None) -> list[Map
     return [{"in": hidden, "out": options.dimension, **plain}]
 
 
-def _pool_mrr(model: ColBERTNetwork, layout: TokenLayout, texts: EncoderTexts) -> float:
-    """Return MRR@10 of ranking the pool by MaxSim."""
+def _pool_ranks(
+    model: ColBERTNetwork, layout: TokenLayout, texts: EncoderTexts
+) -> NDArray[np.float64]:
+    """Return each query's 1 / rank in the pool by MaxSim, (queries,)."""
     pool = texts.pool
     documents = _vectors(model, layout, "document", pool.documents)
     store = TokenStore.of(documents, MEASURED, layout.settings.dimension)
     everything = np.arange(len(store))
-    return pool.mrr_of_scores(
+    return pool.reciprocal_ranks(
         store.scores(quantise_query(query, MEASURED), everything)
         for query in _vectors(model, layout, "query", pool.queries)
     )

@@ -131,10 +131,10 @@ def train_on_terms(
 
         return by_length(reader.lengths[numbers], SCORED, run)
 
-    def evaluate() -> float:
+    def evaluate() -> NDArray[np.float64]:
         shown = progress(lists.lists, EVALUATING)
         scores = [score(query, numbers) for query, numbers, _ in shown]
-        return lists.mrr(np.concatenate(scores))
+        return lists.reciprocal_ranks(np.concatenate(scores))
 
     made_of = {"network": network, **(margins.made_of if margins else {})}
     finished = learn(model, pairs.batches, loss, options, evaluate, lists.measured, made_of=made_of)

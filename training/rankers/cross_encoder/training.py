@@ -107,7 +107,7 @@ def train(
 
     learned = learn(
         model, pairs.batches, batch_loss, options,
-        lambda: lists.mrr(score_pairs(model, measured, padding, EVALUATING)),
+        lambda: lists.reciprocal_ranks(score_pairs(model, measured, padding, EVALUATING)),
         lists.measured,
         made_of={"backbone": backbone.source, **(margins.made_of if margins else {})},
     )  # fmt: skip

@@ -7,7 +7,9 @@ from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from ranklet.runtime.rankers.dense import DenseSettings
@@ -90,9 +92,9 @@ def train(
 
     share, start = options.keep_start, copied(model) if options.keep_start else {}
 
-    def evaluate() -> float:
+    def evaluate() -> NDArray[np.float64]:
         with averaged(model, start, share) if share else nullcontext():
-            return texts.pool_mrr(of_queries, of_documents)
+            return texts.pool_ranks(of_queries, of_documents)
 
     batches, length = None, options
     if options.negatives == MINED:

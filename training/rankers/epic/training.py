@@ -68,9 +68,11 @@ def train(
         compare = _of_pairs if options.pairwise else in_batch_softmax
         return texts.in_batch(batch, compare, query_vectors, vectors)
 
-    def evaluate() -> float:
+    def evaluate() -> NDArray[np.float64]:
         terms = np.unique(np.append(texts.pool.queries.ids, texts.padding))
-        return texts.pool_mrr(partial(of_queries, terms=terms), partial(of_documents, terms=terms))
+        return texts.pool_ranks(
+            partial(of_queries, terms=terms), partial(of_documents, terms=terms)
+        )
 
     return texts.learn(
         "epic", settings, model, loss, evaluate,

@@ -14,7 +14,7 @@ from ranklet.runtime.call.query import QueryContext
 from ranklet.runtime.lexical.model1 import UNSEEN, log_odds, translation_likelihoods
 from ranklet.runtime.lexical.translation_table import TranslationTable
 from ranklet.training.data.splits import JudgedQuery
-from ranklet.training.evaluation.measures import Judged, mean, parse_measure
+from ranklet.training.evaluation.measures import Judged, mean, parse_measure, per_query
 from ranklet.training.indexing.analysed import AnalysedCollection
 from ranklet.training.progress import EVALUATING, progress
 from ranklet.training.tuning.coordinate_ascent import coordinate_ascent
@@ -84,26 +84,28 @@ def tune_constants(
     return Tuned(p_self, lambda_, _alone(judged, measure), report)
 
 
-def fused_value(
+def fused_values(
     analysed: AnalysedCollection,
     queries: Sequence[JudgedQuery],
     retriever: Retriever,
     likelihoods: "Likelihoods",
     measure: str,
-) -> float:
-    """Return the measure of the grid's first point, fused with BM25, on some queries.
+) -> NDArray[np.float64]:
+    """Return the measure of each query by the grid's first point, fused with BM25, (queries,).
 
     This is fast enough for a dozen evaluations during a training.
     """
     features = _features(retriever, likelihoods)
     judged = judge(analysed, queries, retriever, DEV_CANDIDATES, features, EVALUATING)
-    return coordinate_ascent(only(judged, [0, 1]), measure, restarts=2).value
+    both = only(judged, [0, 1])
+    weights = np.array(coordinate_ascent(both, measure, restarts=2).weights)
+    return per_query(both, both.scores(weights), parse_measure(measure))
 
 
 def bm25_value(
     analysed: AnalysedCollection, queries: Sequence[JudgedQuery], retriever: Retriever, measure: str
 ) -> float:
-    """Return the measure of BM25 alone on the candidates of `fused_value`."""
+    """Return the measure of BM25 alone on the candidates of `fused_values`."""
 
     def features(query: QueryContext, candidates: Candidates) -> NDArray[np.float32]:
         return retriever.score(query, candidates).values[:, None]

@@ -30,7 +30,7 @@ from ranklet.training.rankers.model1.constants import (
     DEV_CANDIDATES,
     Likelihoods,
     bm25_value,
-    fused_value,
+    fused_values,
     tune_constants,
 )
 from ranklet.training.rankers.neural_model1.model import NeuralModel1
@@ -100,8 +100,8 @@ def train(
     dev_queries = [dev[at] for at in drawn]
     in_training = Likelihoods(tables(model), prior, FIELD, [(network.p_self, network.lambda_)])
 
-    def evaluate() -> float:
-        return fused_value(analysed, dev_queries, retriever, in_training, options.measure)
+    def evaluate() -> NDArray[np.float64]:
+        return fused_values(analysed, dev_queries, retriever, in_training, options.measure)
 
     lists = Lists(
         f"{options.measure} of BM25's top {DEV_CANDIDATES}, fused with BM25",

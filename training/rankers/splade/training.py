@@ -73,7 +73,7 @@ def train(
             density = density + options.sparse_queries * flops(query_vectors)
         return ranking + share * density
 
-    evaluate = partial(texts.pool_mrr, of_queries, of_documents)
+    evaluate = partial(texts.pool_ranks, of_queries, of_documents)
     return texts.learn("splade", settings, model, loss, evaluate, batches=batches)
 
 

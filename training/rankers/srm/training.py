@@ -147,15 +147,15 @@ def document_vectors(
     return [texts.tokens([number])[1].astype(np.float32) for number in numbers]
 
 
-def pool_mrr(model: LightNetwork, material: Material) -> float:
-    """Return MRR@10 of ranking the pool by MaxSim."""
+def pool_ranks(model: LightNetwork, material: Material) -> NDArray[np.float64]:
+    """Return each query's 1 / rank in the pool by MaxSim, (queries,)."""
     pool = material.texts.pool
     places = material.documents_at(pool.numbers)
     documents = document_vectors(model, material.documents, places)
     store = TokenStore.of(documents, MEASURED, model.light.settings.dimension)
     everything = np.arange(len(store))
     queries = vectors_of(model, material.pool_queries, range(len(material.pool_queries)))
-    return pool.mrr_of_scores(
+    return pool.reciprocal_ranks(
         store.scores(quantise_query(query, MEASURED), everything) for query in queries
     )
 
@@ -169,7 +169,8 @@ def _fine_tuned(
     if not options.fine_tune or not learns:
         if options.fine_tune:
             _log.info("nothing is fine-tuned, because there is only the table, which is frozen")
-        return texts.unchanged(KIND, settings, model, pool_mrr(model, material), options)
+        measure = float(pool_ranks(model, material).mean())
+        return texts.unchanged(KIND, settings, model, measure, options)
 
     def loss(batch: Batch) -> Tensor:
         taught, light = score_margins(model, material, batch)
@@ -177,8 +178,8 @@ def _fine_tuned(
             taught = torch.from_numpy(texts.margins.of(batch.queries, batch.own))[:, 0]
         return margin_mse(light, taught)
 
-    def evaluate() -> float:
-        return pool_mrr(model, material)
+    def evaluate() -> NDArray[np.float64]:
+        return pool_ranks(model, material)
 
     return texts.learn(KIND, settings, model, loss, evaluate, label="fine-tuning", options=options)
 

@@ -81,7 +81,7 @@ def vectors_alone(
 def test_training_finds_more_relevant_documents(
     tiny_collection: Collection, tiny_bert: Path, loss: str
 ) -> None:
-    report = train(tiny_collection, tiny_bert, epochs=12, loss=loss).training
+    report = train(tiny_collection, tiny_bert, epochs=12, loss=loss, evaluations=5).training
     values = [each["value"] for each in report["evaluations"]]
     assert report["best"] == max(values) > 1.5 * values[0]
     assert report["comparison"]["measure"].startswith("MRR@10 in a pool")

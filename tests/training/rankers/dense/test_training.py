@@ -136,7 +136,7 @@ def test_a_text_has_the_same_vector_alone_and_in_a_batch(tiny_backbone: Backbone
 
 @pytest.fixture(scope="module")
 def learned(tiny_collection: Collection, tiny_bert: Path) -> Checkpoint:
-    return train(tiny_collection, tiny_bert)
+    return train(tiny_collection, tiny_bert, evaluations=6)
 
 
 def test_it_learns(learned: Checkpoint) -> None:
@@ -166,7 +166,7 @@ def test_an_interrupted_training_ends_the_same(
     learned: Checkpoint, tiny_collection: Collection, tiny_bert: Path, tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
-    changes = {"save_every": 3, "folder": tmp_path}
+    changes = {"save_every": 3, "folder": tmp_path, "evaluations": 6}
     calls = 0
 
     def broken(scores: torch.Tensor, relevant: torch.Tensor) -> torch.Tensor:
@@ -213,8 +213,8 @@ def test_the_pool_measures_mrr(tiny_collection: Collection, tiny_tokenizer: "Tok
     assert len(pool) == 48
     count = len(pool.queries.lengths)
     relevant = pool.relevant.astype(np.float32)
-    assert pool.mrr(np.eye(count, dtype=np.float32), relevant.T) == 1
-    assert pool.mrr(np.zeros((count, 1), np.float32), np.zeros((48, 1), np.float32)) == 0
+    assert pool.reciprocal_ranks(np.eye(count, dtype=np.float32) @ relevant).tolist() == [1] * count
+    assert pool.reciprocal_ranks(np.zeros((count, 48), np.float32)).tolist() == [0] * count
 
 
 def test_a_checkpoint_of_another_kind_or_shape_is_refused(learned: Checkpoint) -> None:

@@ -1,0 +1,1 @@
+"""What `ranklet learn` gains."""

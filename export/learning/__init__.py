@@ -1,0 +1,1 @@
+"""Learn the best search of a collection from judgements."""

@@ -1,0 +1,181 @@
+"""Choose which rankers a pipeline adds up, and their weights, on queries that none learned from.
+
+Rankers are added one after the other, each time the one that gains most, as long as it gains more
+than one standard error. All values are cross-validated: the weights by which a query is ranked were
+learned on other queries.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ranklet.export.default_pipelines import stages
+from ranklet.runtime.bundle import Bundle
+from ranklet.runtime.call.topk import top_k
+from ranklet.runtime.kinds import KINDS
+from ranklet.runtime.pipeline import Fuse, Pipeline, Retrieve
+from ranklet.training.data.splits import JudgedQuery
+from ranklet.training.evaluation.measures import Judged
+from ranklet.training.progress import progress
+from ranklet.training.tuning.coordinate_ascent import coordinate_ascent
+from ranklet.training.tuning.cross_validation import held_out
+
+DEPTH = 200  # of each list
+RESTARTS = 2
+NAME = "learned"  # of the pipeline
+
+Values = NDArray[np.float64]  # of a measure, (queries,)
+
+
+class Pool(NamedTuple):
+    """What rankers say of the documents that some of them have retrieved for a query.
+
+    Attributes:
+        ids: of the documents.
+        scores: by ranker, times the ranker's scale, (documents,) float32.
+    """
+
+    ids: list[str]
+    scores: Mapping[str, NDArray[np.float32]]
+
+
+class Step(NamedTuple):
+    """A pipeline on the way to the chosen one.
+
+    Attributes:
+        members: names of its rankers.
+        weights: of the members, learned on all queries.
+        values: cross-validated, (queries,).
+        pipeline: that is served.
+    """
+
+    members: tuple[str, ...]
+    weights: tuple[float, ...]
+    values: Values
+    pipeline: Pipeline
+
+
+def pools_of(bundle: Bundle, queries: Sequence[JudgedQuery], names: Sequence[str]) -> list[Pool]:
+    """Return the documents that some ranker retrieves for each query, scored by all rankers."""
+    lists = stages(names, bundle.manifest.rankers, DEPTH)
+    # The scores of the fusion are not used. It lets several lists become one.
+    pipeline = Pipeline((*lists, Fuse("rrf", tuple(names), (1.0,) * len(names))))
+    return [
+        Pool(*bundle.features(query.text, pipeline=pipeline))
+        for query in progress(queries, "scoring candidates by all rankers")
+    ]
+
+
+def path(
+    bundle: Bundle,
+    queries: Sequence[JudgedQuery],
+    pools: Sequence[Pool],
+    first: str,
+    others: Sequence[str],
+    one_of: Sequence[str],
+    measure: str,
+) -> list[Step]:
+    """Return pipelines of more and more rankers, each better than the one before.
+
+    Args:
+        bundle: with all rankers.
+        queries: to choose on.
+        pools: of these.
+        first: the ranker that every pipeline has.
+        others: that may be added.
+        one_of: rankers of which at most one may be added, because a network reads the query.
+        measure: the goal.
+    """
+    steps = [_step(bundle, queries, pools, (first,), measure)]
+    while True:
+        last = steps[-1]
+        left = [name for name in others if name not in last.members]
+        if set(one_of) & set(last.members):
+            left = [name for name in left if name not in one_of]
+        tried = [_step(bundle, queries, pools, (*last.members, name), measure) for name in left]
+        best = max(tried, key=lambda each: float(each.values.mean()), default=None)
+        if best is None or not surely_better(best.values, last.values):
+            return steps
+        steps.append(best)
+
+
+def surely_better(values: Values, base: Values, errors: float = 1.0) -> bool:
+    """Return whether the mean of paired differences is above so many standard errors.
+
+    >>> surely_better(np.array([0.5, 0.6, 0.7]), np.array([0.4, 0.5, 0.6]))
+    True
+    >>> surely_better(np.array([0.5, 0.1]), np.array([0.1, 0.4]))
+    False
+    """
+    differences = values - base
+    error = differences.std(ddof=1) / np.sqrt(len(differences)) if len(differences) > 1 else np.inf
+    return bool(differences.mean() > max(0.0, errors * error))
+
+
+def cheapest(steps: Sequence[Step]) -> int:
+    """Return the place of the first step that is within one standard error of the best.
+
+    Breiman et al. 1984, "Classification and Regression Trees", §3.4.3, have this rule.
+    """
+    best = max(range(len(steps)), key=lambda place: float(steps[place].values.mean()))
+    return next(
+        place
+        for place, each in enumerate(steps)
+        if place == best or not surely_better(steps[best].values, each.values)
+    )
+
+
+def _step(
+    bundle: Bundle,
+    queries: Sequence[JudgedQuery],
+    pools: Sequence[Pool],
+    members: tuple[str, ...],
+    measure: str,
+) -> Step:
+    kinds = {name: entry.kind for name, entry in bundle.manifest.rankers.items()}
+    recipe = stages(members, bundle.manifest.rankers, DEPTH)
+    lists = [stage.ranker for stage in recipe if isinstance(stage, Retrieve)]
+    candidates = []
+    for pool in pools:
+        own = np.logical_or.reduce(
+            [_listed(pool.scores[name], KINDS[kinds[name]].index == "impacts") for name in lists]
+        )
+        columns = np.column_stack([pool.scores[name][own] for name in members])
+        candidates.append(([pool.ids[place] for place in np.flatnonzero(own).tolist()], columns))
+    judged = _judged(queries, candidates)
+    values = held_out(judged, measure, restarts=RESTARTS)
+    weights: tuple[float, ...] = (1.0,)
+    if len(members) > 1:
+        weights = coordinate_ascent(judged, measure, restarts=RESTARTS).weights
+    rounded = tuple(round(each, 6) for each in weights)
+    pipeline = (
+        Pipeline((*recipe, Fuse("linear", members, rounded)))
+        if len(members) > 1
+        else Pipeline(recipe)
+    )
+    return Step(members, rounded, values, pipeline)
+
+
+def _judged(
+    queries: Sequence[JudgedQuery], candidates: Sequence[tuple[list[str], NDArray[np.float32]]]
+) -> Judged:
+    grades, missed = [], []
+    for query, (ids, _) in zip(queries, candidates, strict=True):
+        grades.append(np.array([query.relevant.get(name, 0) for name in ids]))
+        gone = set(query.relevant).difference(ids)
+        missed.append(np.array([query.relevant[name] for name in gone]))
+    return Judged.from_lists([columns for _, columns in candidates], grades, missed)
+
+
+def _listed(scores: NDArray[np.float32], matching: bool) -> NDArray[np.bool_]:
+    """Return which documents a retriever has among its first, (documents,) bool.
+
+    Args:
+        scores: its scores, (documents,).
+        matching: whether only documents with a score above 0 are in its list.
+    """
+    found = np.zeros(len(scores), np.bool_)
+    found[top_k(scores, DEPTH)] = True
+    return found & (scores > 0) if matching else found

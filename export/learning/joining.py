@@ -1,0 +1,109 @@
+"""Make one bundle of rankers that were indexed one by one."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from ranklet.export.default_pipelines import standard_pipelines
+from ranklet.export.errors import ExportError
+from ranklet.export.writer import BundleWriter
+from ranklet.runtime.bundles.files import TOKENIZER, BundleFiles
+from ranklet.runtime.pipeline import Pipeline
+
+PIECES = "wordpieces"  # the field whose tokens are those of the tokenizer
+
+
+def joined(parts: Sequence[tuple[BundleFiles, Sequence[str]]], target: Path) -> Path:
+    """Write one bundle of several over the same documents; all but rankers is the first one's.
+
+    Args:
+        parts: bundles, and the names of the rankers to take of each.
+        target: is replaced.
+
+    Raises:
+        ExportError: bundles have different word pieces, or different documents.
+    """
+    first = parts[0][0]
+    tokenizers = {
+        bytes(each.file(TOKENIZER))
+        for each, names in parts
+        if each.has(TOKENIZER) and any(each.settings(name).field == PIECES for name in names)
+    }
+    if len(tokenizers) > 1:
+        raise ExportError("the rankers have different word pieces, and a bundle has only one kind")
+    if len({each.manifest.documents for each, _ in parts}) > 1:
+        raise ExportError("the rankers were indexed for different documents")
+    rankers = {name: each.manifest.rankers[name] for each, names in parts for name in names}
+    pipelines, default = standard_pipelines(rankers)
+    learned = {
+        name: each.manifest.provenance.get("checkpoints", {}).get(name, {})
+        for each, names in parts
+        for name in names
+    }
+    with BundleWriter(target, overwrite=True) as writer:
+        for name in first.manifest.files:
+            if not name.startswith("rankers/") and name != TOKENIZER:
+                writer.data(name, first.file(name))
+        for each, names in parts:
+            for name in names:
+                writer.copy(each, f"rankers/{name}/")
+        for tokenizer in tokenizers:
+            writer.data(TOKENIZER, tokenizer)
+        provenance = {**first.manifest.provenance, "checkpoints": learned}
+        return writer.finish(
+            replace(
+                first.manifest,
+                rankers=rankers,
+                pipelines=pipelines,
+                default_pipeline=default,
+                provenance=provenance,
+            )
+        )
+
+
+def reduced(
+    source: BundleFiles,
+    target: Path,
+    pipelines: Mapping[str, Pipeline],
+    default: str,
+    provenance: Mapping[str, object],
+    *,
+    overwrite: bool,
+) -> Path:
+    """Write a bundle with no more rankers than some pipelines have."""
+    used = {ranker for each in pipelines.values() for ranker in each.rankers()}
+    rankers = {name: each for name, each in source.manifest.rankers.items() if name in used}
+    own, _ = standard_pipelines(rankers)
+    with BundleWriter(target, overwrite=overwrite) as writer:
+        for name in needed_files(source, tuple(rankers)):
+            writer.data(name, source.file(name))
+        return writer.finish(
+            replace(
+                source.manifest,
+                rankers=rankers,
+                fields=tuple(
+                    each
+                    for each in source.manifest.fields
+                    if each != PIECES or _reads_pieces(source, tuple(rankers))
+                ),
+                pipelines={**own, **pipelines},
+                default_pipeline=default,
+                provenance={**source.manifest.provenance, **provenance},
+            )
+        )
+
+
+def needed_files(source: BundleFiles, rankers: Sequence[str]) -> list[str]:
+    """Return the names of the files of a bundle that some of its rankers and all documents need."""
+    own = tuple(f"rankers/{each}/" for each in rankers)
+    pieces = (TOKENIZER, f"documents/{PIECES}.npy", f"documents/{PIECES}.offsets.npy")
+    unused = () if _reads_pieces(source, rankers) else pieces
+    return [
+        name
+        for name in source.manifest.files
+        if name.startswith(own) or (not name.startswith("rankers/") and name not in unused)
+    ]
+
+
+def _reads_pieces(source: BundleFiles, rankers: Sequence[str]) -> bool:
+    return any(source.settings(name).field == PIECES for name in rankers)

@@ -1,0 +1,159 @@
+"""Read what a search can learn from: judged queries, marks, a log of clicks, or its own texts."""
+
+import csv
+import math
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from ranklet.runtime.bundles.documents import Documents
+from ranklet.runtime.errors import CollectionError, InputError
+from ranklet.training.data.bundle_documents import whole_documents
+from ranklet.training.data.collection import SPLIT_NAME, Collection
+from ranklet.training.data.splits import JudgedQuery, read_split
+from ranklet.training.data.weak import SENTENCES, TITLES, make_pairs
+from ranklet.training.progress import warn
+
+CLICKS = "query, id, clicks"  # the columns of a log; a fourth, position, is optional
+CLICK_SHARE = 0.1  # of a query's weighted clicks, from which on a document counts as relevant
+LEAST_CLICKS = 2  # of a query; a single one may be a mistake
+WEAK_QUERIES = 5_000  # that are made of the texts, at most
+
+Splits = dict[str, list[JudgedQuery]]
+
+
+class Given(NamedTuple):
+    """Judged queries whose relevant documents are all in a bundle.
+
+    Attributes:
+        splits: the queries by the name of their split.
+        lost: how many queries have no relevant document that the bundle has.
+    """
+
+    splits: Splits
+    lost: int
+
+
+def read_judgements(path: Path, documents: Documents) -> Given:
+    """Read judged queries of a folder in BEIR form, or of a table of clicks.
+
+    Args:
+        path: a folder, to which `ranklet judge` may have written, or a .csv or .tsv file with a
+            line per query and document that was clicked.
+        documents: those that the bundle searches.
+
+    Raises:
+        CollectionError: it is neither, or a file is malformed.
+        InputError: no query has a relevant document that the bundle has.
+    """
+    if path.is_dir():
+        collection = Collection(path)
+        names = collection.splits()
+        if not names:
+            raise CollectionError(
+                f"{str(path)!r} has no judged queries; it needs queries.NAME.jsonl and "
+                "qrels.NAME.txt, as `ranklet judge` writes them"
+            )
+        splits = {name: read_split(collection, name) for name in names}
+    else:
+        splits = {"clicks": list(read_clicks(path))}
+    return _known(splits, documents, str(path))
+
+
+def made_judgements(documents: Documents) -> Given:
+    """Make queries of the bundle's own texts: titles, or sentences if most have no title."""
+    whole = list(whole_documents(documents))
+    titled = sum(bool(each.title.strip()) for each in whole)
+    pairs = make_pairs(
+        whole, TITLES if 2 * titled > len(whole) else SENTENCES, most=WEAK_QUERIES, name="bundle"
+    )
+    queries = [
+        JudgedQuery(each.query.id, each.query.text, dict.fromkeys(each.relevant, 1))
+        for each in (*pairs.learn, *pairs.held_out)
+    ]
+    return Given({"made": queries}, 0)
+
+
+def read_clicks(path: Path) -> Iterator[JudgedQuery]:
+    """Yield the queries of a log of clicks, with the documents that were clicked often enough.
+
+    A document at a low position is seen less often, so each of its clicks says more. A click at
+    position p counts log₂(1 + p), the inverse of the discount of DCG (a position-based model with
+    examination 1 / log₂(1 + p); Joachims et al. 2017, arXiv 1608.04468, §4). Without positions
+    every click counts 1. A document is relevant if it has `CLICK_SHARE` of its query's weighted
+    clicks.
+
+    Raises:
+        CollectionError: the file cannot be read, lacks a column, or a number is wrong.
+    """
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            table = csv.DictReader(file, delimiter="\t" if path.suffix == ".tsv" else ",")
+            names = {(each or "").strip().lower(): each for each in table.fieldnames or ()}
+            if not {"query", "id", "clicks"} <= names.keys():
+                raise CollectionError(
+                    f"{str(path)!r} has the columns {', '.join(names) or 'none'}; a log of clicks "
+                    f"needs {CLICKS}, and may have position"
+                )
+            weights: dict[str, dict[str, float]] = defaultdict(lambda: defaultdict(float))
+            counts: dict[str, float] = defaultdict(float)
+            for line, row in enumerate(table, 2):
+                query, name = ((row[names[key]] or "").strip() for key in ("query", "id"))
+                clicks = _number(row[names["clicks"]], path, line, least=0)
+                place = _number(row[names["position"]], path, line, 1) if "position" in names else 1
+                if query and name:
+                    weights[query][name] += clicks * math.log2(1 + place)
+                    counts[query] += clicks
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise CollectionError(
+            f"{str(path)!r} cannot be read as a log of clicks: {error}"
+        ) from error
+    for number, (query, of_query) in enumerate(weights.items(), 1):
+        total = sum(of_query.values())
+        if counts[query] >= LEAST_CLICKS:
+            relevant = [name for name, each in of_query.items() if each >= CLICK_SHARE * total > 0]
+            yield JudgedQuery(f"c{number}", query, dict.fromkeys(relevant, 1))
+
+
+def _number(text: str | None, path: Path, line: int, least: int) -> float:
+    try:
+        value = float(text or "")
+    except ValueError:
+        value = math.nan
+    if not least <= value < math.inf:
+        raise CollectionError(
+            f"{str(path)!r}, line {line:,}: {text!r:.60} must be a number from {least}"
+        )
+    return value
+
+
+def _known(splits: Mapping[str, list[JudgedQuery]], documents: Documents, source: str) -> Given:
+    """Leave out what the bundle does not have, and warn of it."""
+    relevant = {name for queries in splits.values() for each in queries for name in each.relevant}
+    gone = set(documents.lacking(relevant))
+    found: Splits = {}
+    lost = 0
+    for split, queries in splits.items():
+        if not SPLIT_NAME.fullmatch(split):
+            raise InputError(f"split {split!r}: use only letters, digits, _ and -")
+        kept = [
+            JudgedQuery(each.id, each.text, left)
+            for each in queries
+            if (left := {name: grade for name, grade in each.relevant.items() if name not in gone})
+        ]
+        lost += len(queries) - len(kept)
+        if kept:
+            found[split] = kept
+    if not found:
+        example = f", such as {min(gone)!r}" if gone else ""
+        raise InputError(
+            f"{source!r} has no query with a relevant document that the bundle has; of its "
+            f"{len(relevant):,} relevant documents, {len(gone):,} are not in the bundle{example}"
+        )
+    if gone:
+        warn(
+            f"{len(gone):,} of {len(relevant):,} relevant documents are not in the bundle, so "
+            f"{lost:,} queries are left out"
+        )
+    return Given(found, lost)

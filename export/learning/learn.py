@@ -1,0 +1,370 @@
+"""Turn judged queries into a better search: learn rankers, choose among them, and report once."""
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from time import monotonic
+from typing import Any
+
+import numpy as np
+
+from ranklet.export.bundles import export_bundle, index_bundle
+from ranklet.export.errors import ExportError
+from ranklet.export.learning.candidates import (
+    BM25,
+    CANDIDATES,
+    Candidate,
+    Task,
+    bm25_by_hand,
+    other_normalisers,
+    tuned_bm25,
+)
+from ranklet.export.learning.choosing import NAME, Step, cheapest, path, pools_of, surely_better
+from ranklet.export.learning.costs import Cost, cost_of
+from ranklet.export.learning.joining import joined, reduced
+from ranklet.export.learning.judgements import made_judgements, read_judgements
+from ranklet.export.learning.parts import Parts, cut
+from ranklet.export.learning.result import Learned, Row
+from ranklet.export.learning.work import Work
+from ranklet.export.options import ExportOptions
+from ranklet.export.writer import check_source
+from ranklet.runtime import load
+from ranklet.runtime.bundle import Bundle
+from ranklet.runtime.bundles.files import BundleFiles
+from ranklet.runtime.bundles.manifest import Splitting
+from ranklet.runtime.errors import InputError
+from ranklet.runtime.kinds import KINDS
+from ranklet.runtime.rankers.opening import ranker_of
+from ranklet.runtime.storage.address import on_disk, writable
+from ranklet.training.checkpoint import Checkpoint
+from ranklet.training.data.bundle_documents import whole_documents
+from ranklet.training.data.collection import Collection, Document
+from ranklet.training.evaluation.measures import parse_measure
+from ranklet.training.evaluation.systems import evaluate
+from ranklet.training.imported.folder import model_name
+from ranklet.training.progress import say
+
+CHOOSING_SHARE = 0.25  # of the time, for scoring, choosing, measuring and reporting
+DEFAULT = "the input, as it is"
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a search and its learning may cost.
+
+    Attributes:
+        minutes: of wall time that learning may take.
+        max_ms: milliseconds of a query at the 95th percentile; None for any.
+        max_mb: size of the bundle in 10⁶ bytes; None for any.
+        network: whether a network may read queries.
+    """
+
+    minutes: float = 60.0
+    max_ms: float | None = None
+    max_mb: float | None = None
+    network: bool = True
+
+    def __post_init__(self) -> None:
+        for name, flag in (
+            ("minutes", "--minutes"),
+            ("max_ms", "--max-ms"),
+            ("max_mb", "--max-mb"),
+        ):
+            value = getattr(self, name)
+            if value is not None and not 0 < value < float("inf"):
+                raise InputError(f"{flag} is {value}; it must be a number above 0")
+
+
+class Stored:
+    """The texts that a bundle ranks, as what can be indexed again; passages stay as they are."""
+
+    def __init__(self, files: BundleFiles) -> None:
+        self._files = files
+        self.name = str(files.manifest.provenance.get("collection", {}).get("name", "documents"))
+        self.splitting = files.manifest.splitting or Splitting(0, 0)
+
+    def documents(self) -> Iterator[Document]:
+        """Yield every passage."""
+        documents = self._files.need_documents()
+        for number in range(len(documents)):
+            yield Document(*documents.record(number))
+
+
+def learn(
+    bundle: str | Path,
+    judged: str | Path | None,
+    target: str | Path,
+    *,
+    minutes: float = 60.0,
+    max_ms: float | None = None,
+    max_mb: float | None = None,
+    network: bool = True,
+    measure: str = "MRR@10",
+    model: str | Path | None = None,
+    overwrite: bool = False,
+) -> Learned:
+    """Write a bundle that searches better than another one, as far as judged queries show it.
+
+    Args:
+        bundle: any bundle with documents, on disk.
+        judged: a folder of judged queries, or a table of clicks, see `read_judgements`; None makes
+            queries of the texts.
+        target: a folder, or a path that ends in .zip.
+        minutes: of wall time that learning may take.
+        max_ms: milliseconds of a query on this machine at the 95th percentile; None for any.
+        max_mb: size of the bundle in 10⁶ bytes; None for any.
+        network: whether a network may read queries.
+        measure: what to learn for, MRR@k, nDCG@k or R@k.
+        model: folder of the encoder to train; None for the one that the bundle was built with, if
+            it is MiniLM-L6, or MiniLM-L6 for English texts.
+        overwrite: whether a bundle at the target is replaced.
+
+    Raises:
+        InputError: there are too few judged queries, or an option is wrong.
+        BundleError: the bundle cannot be read.
+        ExportError: the target exists.
+    """
+    began, limits = monotonic(), Limits(minutes, max_ms, max_mb, network)
+    parse_measure(measure)
+    check_source(source := on_disk(bundle), target)
+    place = writable(target)
+    if place.exists() and not overwrite:
+        raise ExportError(f"{str(target)!r} exists; name another target, or replace it by --force")
+    files = BundleFiles(source, check="full")
+    documents = files.need_documents()
+    given = (
+        made_judgements(documents) if judged is None else read_judgements(Path(judged), documents)
+    )
+    parts = cut(given.splits)
+    say(_opening(parts))
+    with Work(place, _digest(files, parts, measure, model)) as work:
+
+        def left() -> float:
+            return 60 * limits.minutes * (1 - CHOOSING_SHARE) - (monotonic() - began)
+
+        task = Task(
+            files, _written(work, files, parts), parts, measure, _begin(files, model),
+            limits.network, work.folder, 60 * limits.minutes, left,
+        )  # fmt: skip
+        whole, tuned, skipped = _indexed(task, work)
+        found = _chosen(load(source), load(whole), parts, limits, measure)
+        skipped |= found.skipped
+        rows = _reported(load(source), load(whole), parts, found, measure)
+        result = Learned(
+            None, rows, measure, tuple(map(len, parts[:4])), skipped, parts.seen, _said(tuned),
+        )  # fmt: skip
+        if found.at is not None:
+            chosen = found.steps[found.at].pipeline
+            provenance = {"learned": _provenance(result)}
+            kept = reduced(
+                BundleFiles(whole), place, {NAME: chosen}, NAME, provenance, overwrite=overwrite
+            )
+            commands = _by_hand(task, work, found.steps[found.at].members, measure)
+            result = replace(result, target=kept, commands=commands)
+    return replace(result, minutes=(monotonic() - began) / 60)
+
+
+@dataclass(frozen=True, eq=False)
+class _Found:
+    steps: Sequence[Step]
+    costs: Sequence[Cost]
+    at: int | None  # the step that is kept; None keeps the input
+    skipped: dict[str, str]
+
+
+def _indexed(task: Task, work: Work) -> tuple[Path, Checkpoint, dict[str, str]]:
+    """Return a bundle with all rankers, the tuned BM25, and why some were not learned."""
+    tuned = work.checkpoint(BM25, lambda: tuned_bm25(task))
+    checkpoints, skipped = {BM25: tuned}, dict[str, str]()
+    if not task.parts.few and not other_normalisers(task):
+        skipped["other normalisers of words"] = "reading all texts again would take too long"
+    dense: dict[str, Checkpoint] = {}
+    for each in CANDIDATES:
+        reason = "" if work.has(each.name) else each.why_not(task)
+        if reason:
+            skipped[each.about] = reason
+            continue
+        learned = work.checkpoint(each.name, lambda each=each: _train(each, task, tuned))
+        (checkpoints if each.lexical else dense)[each.name] = learned
+    lexical = work.bundle("lexical", lambda to: _index(checkpoints, task, to, tuned))
+    parts = [(BundleFiles(lexical), list(checkpoints))]
+    for name, checkpoint in dense.items():
+        own = work.bundle(name, lambda to, own={name: checkpoint}: _index(own, task, to, tuned))
+        parts.append((BundleFiles(own), [name]))
+    taken = {*checkpoints, *dense}
+    names = []
+    for name, entry in task.files.manifest.rankers.items():
+        if entry.kind == "bm25":
+            continue
+        if entry.read_settings(name).field:
+            skipped[name] = "it counts words, so train it again with the new BM25"
+        elif name in taken:
+            skipped[name] = "a ranker that was learned has its name"
+        elif KINDS[entry.kind].retrieves:
+            names.append(name)
+    parts.append((task.files, names))
+    return work.bundle("all", lambda to: joined(parts, to)), tuned, skipped
+
+
+def _train(candidate: Candidate, task: Task, tuned: Checkpoint) -> Checkpoint:
+    say(f"learning {candidate.about}")
+    return candidate.train(task, tuned)
+
+
+def _index(
+    checkpoints: Mapping[str, Checkpoint], task: Task, target: Path, tuned: Checkpoint
+) -> Path:
+    rankers = target.with_name(f"{target.name}.rankers")
+    export_bundle(checkpoints, rankers, ExportOptions(variants=("int8",)), overwrite=True)
+    words = tuned.words or task.words
+    return index_bundle(
+        rankers, Stored(task.files), target, titles=task.titles, words=words, overwrite=True
+    )
+
+
+def _chosen(before: Bundle, after: Bundle, parts: Parts, limits: Limits, measure: str) -> _Found:
+    names = list(after.manifest.rankers)
+    # A table serves where the provider is numpy.
+    networks = [
+        name for name in names if ranker_of(after.files, name).provider not in ("", "numpy")
+    ]
+    skipped = {}
+    if not limits.network:
+        skipped = dict.fromkeys(networks, "a network would read each query (--no-network)")
+        names = [name for name in names if name not in networks]
+    pools = pools_of(after, parts.choose, names)
+    steps = path(after, parts.choose, pools, BM25, names[1:], networks, measure)
+    costs = [cost_of(after, parts.choose, each.pipeline) for each in steps]
+    for name in names:
+        if name not in steps[-1].members:
+            skipped[name] = "it gained no more than one standard error on the queries to choose on"
+    fits = [place for place, cost in enumerate(costs) if _fits(cost, limits)]
+    for place in set(range(len(steps))) - set(fits):
+        cost = costs[place]
+        skipped[" + ".join(steps[place].members)] = (
+            f"it takes {cost.p95:.1f} ms at the 95th percentile and {cost.mb:.0f} MB"
+        )
+    if not fits:
+        return _Found(steps, costs, None, skipped)
+    at = fits[cheapest([steps[place] for place in fits])]
+    (base,) = evaluate(before, parts.choose, {DEFAULT: None}, measures=[measure], depth=100)
+    better = surely_better(steps[at].values, base.values[measure])
+    return _Found(steps, costs, at if better else None, skipped)
+
+
+def _fits(cost: Cost, limits: Limits) -> bool:
+    return (limits.max_ms is None or cost.p95 <= limits.max_ms) and (
+        limits.max_mb is None or cost.mb <= limits.max_mb
+    )
+
+
+def _reported(
+    before: Bundle, after: Bundle, parts: Parts, found: _Found, measure: str
+) -> list[Row]:
+    """Rank the queries to report on, which nothing has read before."""
+    (base,) = evaluate(before, parts.report, {DEFAULT: None}, measures=[measure], depth=100)
+    rows = [Row(DEFAULT, base.values[measure], cost_of(before, parts.choose, None))]
+    last = len(found.steps) if found.at is None else found.at + 1
+    pipelines = {_name(each): each.pipeline for each in found.steps[:last]}
+    values = evaluate(after, parts.report, pipelines, measures=[measure], depth=100)
+    for place, each in enumerate(values):
+        cost = found.costs[place]
+        rows.append(Row(each.pipeline, each.values[measure], cost, kept=place == found.at))
+    return rows
+
+
+def _name(step: Step) -> str:
+    pairs = zip(step.weights, step.members, strict=True)
+    return " + ".join(f"{weight:.2g} · {name}" for weight, name in pairs)
+
+
+def _begin(files: BundleFiles, model: str | Path | None) -> Path | None:
+    """Return the folder of the encoder to train, or None if it is not known."""
+    from ranklet.training.pretrained.backbone import wheel_folder
+
+    if model is not None:
+        if not Path(model).is_dir():
+            raise InputError(f"--model {str(model)!r} is no folder")
+        return Path(model)
+    try:
+        usual = wheel_folder()
+    except InputError:
+        return None
+    checkpoints = files.manifest.provenance.get("checkpoints", {})
+    names = [
+        each["imported"]
+        for each in checkpoints.values()
+        if isinstance(each, Mapping) and isinstance(each.get("imported"), str)
+    ]
+    if names:
+        return usual if model_name(usual) in names else None
+    return usual if files.manifest.languages == ("en",) else None
+
+
+def _by_hand(task: Task, work: Work, members: Sequence[str], measure: str) -> list[str]:
+    """Return commands that make about the same bundle."""
+    made = [bm25_by_hand(task, work.made(BM25))]
+    made += [
+        each.by_hand(task, work.made(each.name)) for each in CANDIDATES if each.name in members
+    ]
+    imported = [name for name in members if name != BM25 and not work.has(name)]
+    names = [name for name in members if name not in imported] + [
+        f"{name}=MODEL_FOLDER" for name in imported
+    ]
+    titles = "" if task.titles else " --no-titles"
+    return [
+        *made,
+        f"ranklet export {' '.join(names)} -o rankers.ranklet --variants int8",
+        f"ranklet index rankers.ranklet JUDGED -o indexed.ranklet{titles}",
+        f"ranklet fuse indexed.ranklet JUDGED -o better.ranklet --measure {measure} --rankers "
+        f"{','.join(members)}",
+    ]
+
+
+def _written(work: Work, files: BundleFiles, parts: Parts) -> Collection:
+    """Return the documents, whole, with the queries that are learned from and tuned on."""
+    splits = {"train": parts.learn, "dev": parts.tune}
+    return work.collection(lambda: whole_documents(files.need_documents()), splits)
+
+
+def _digest(files: BundleFiles, parts: Parts, *more: object) -> str:
+    told = [
+        sorted((name, entry.sha256) for name, entry in files.manifest.files.items()),
+        [[list(each) for each in part] for part in parts[:4]],
+        [str(each) for each in more],
+    ]
+    return hashlib.sha256(json.dumps(told).encode()).hexdigest()
+
+
+def _opening(parts: Parts) -> str:
+    learn, tune, choose, report = map(len, parts[:4])
+    use = f"{choose:,} to choose on, {report:,} to report on"
+    if parts.few:
+        return (
+            f"{use}: too few to train a ranker (fewer than 200), so only weights are learned, by "
+            "cross-validation"
+        )
+    return f"{learn + tune:,} queries to learn from, {use}"
+
+
+def _said(tuned: Checkpoint) -> str:
+    settings = tuned.settings
+    return (
+        f"k1 {settings.k1:g}, b {settings.b:g}, title boost {settings.title_boost:g}, "
+        f"{tuned.normaliser or 'words'}"
+    )
+
+
+def _provenance(result: Learned) -> dict[str, Any]:
+    return {
+        "measure": result.measure,
+        "queries": dict(zip(("learn", "tune", "choose", "report"), result.parts, strict=True)),
+        "rows": [
+            {"pipeline": row.name, "value": round(float(np.mean(row.values)), 6)}
+            for row in result.rows
+        ],
+        "skipped": dict(result.skipped),
+        "bm25": result.bm25,
+    }

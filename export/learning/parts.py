@@ -1,0 +1,105 @@
+"""Cut judged queries into parts: to learn from, to tune on, to choose on, and to report on."""
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from ranklet.runtime.errors import InputError
+from ranklet.training.data.splits import JudgedQuery, groups, percentile
+
+FEW = 200  # queries below which nothing is trained
+LEAST = 20  # queries below which nothing can be chosen
+CHOOSING, REPORTING = 400, 1_000  # queries, at most, which are ranked by every candidate
+# Percentiles at which a part ends, in the order of `Parts`.
+ENDS = {"all": (46, 58, 75, 100), "few": (0, 0, 65, 100), "train": (66, 80, 100, 100)}
+
+
+class Parts(NamedTuple):
+    """Queries by what they are for; no relevant document is in two parts, unless splits were given.
+
+    Attributes:
+        learn: to learn from.
+        tune: which choose between weights of one ranker.
+        choose: which choose between pipelines.
+        report: which are ranked once, at the end.
+        seen: how many reported queries share a relevant document with those of other parts.
+    """
+
+    learn: list[JudgedQuery]
+    tune: list[JudgedQuery]
+    choose: list[JudgedQuery]
+    report: list[JudgedQuery]
+    seen: int
+
+    @property
+    def few(self) -> bool:
+        """Whether there are too few queries to train a ranker."""
+        return not self.learn
+
+
+def cut(splits: Mapping[str, Sequence[JudgedQuery]]) -> Parts:
+    """Return the parts of judged queries.
+
+    A split named test, or else dev, is reported on, and dev is chosen on if there is a test. All
+    others are cut by groups of queries that share relevant documents, so that the same queries are
+    in the same part in every run.
+
+    Raises:
+        InputError: there are too few queries.
+    """
+    rest = {name: list(queries) for name, queries in splits.items()}
+    report = next(
+        (rest.pop(name) for name in ("test", "dev") if name in rest and len(rest) > 1), []
+    )
+    choose = rest.pop("dev") if "dev" in rest and len(rest) > 1 and report else []
+    pool = _distinct([query for queries in rest.values() for query in queries])
+    total = len(pool) + len(report) + len(choose)
+    few = len(pool) + len(choose) < FEW
+    if few:
+        pool, choose = [*pool, *choose], []
+    ends = ENDS["train" if report else "few" if few else "all"]
+    if few and report:
+        ends = (0, 0, 100, 100)
+    learn, tune, chosen, reported = _cut(pool, ends)
+    if choose:
+        learn, chosen = [*learn, *chosen], choose
+    parts = Parts(
+        learn, tune, _some(chosen, CHOOSING), _some(report or reported, REPORTING), seen=0
+    )
+    if min(len(parts.choose), len(parts.report)) < LEAST or (learn and len(tune) < LEAST):
+        raise InputError(
+            f"{total:,} judged queries are too few: {len(parts.tune)} to tune on, "
+            f"{len(parts.choose)} to choose on, {len(parts.report)} to report on, where {LEAST} "
+            "are needed for each (queries that share relevant documents stay together); judge more "
+            "queries (`ranklet judge`), or learn from the texts alone with --weak"
+        )
+    earlier = {name for part in parts[:3] for query in part for name in query.relevant}
+    return parts._replace(seen=sum(not earlier.isdisjoint(each.relevant) for each in parts.report))
+
+
+def _cut(pool: list[JudgedQuery], ends: Sequence[int]) -> list[list[JudgedQuery]]:
+    group = groups({query.id: query.relevant for query in pool})
+    places = np.searchsorted(ends, [percentile(group[query.id]) for query in pool], side="right")
+    found: list[list[JudgedQuery]] = [[] for _ in ends]
+    for query, place in zip(pool, places.tolist(), strict=True):
+        found[place].append(query)
+    return found
+
+
+def _distinct(queries: list[JudgedQuery]) -> list[JudgedQuery]:
+    """Return queries with an id each; those of two splits may have the same."""
+    found: dict[str, JudgedQuery] = {}
+    for query in queries:
+        known = found.get(query.id)
+        if known and known.text != query.text:
+            query = query._replace(id=f"{query.id}-{len(found)}")
+        found[query.id] = query
+    return list(found.values())
+
+
+def _some(queries: list[JudgedQuery], most: int) -> list[JudgedQuery]:
+    if len(queries) <= most:
+        return queries
+    places = np.linspace(0, len(queries) - 1, most).round().astype(int)
+    return [queries[place] for place in places.tolist()]

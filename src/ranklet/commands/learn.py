@@ -1,0 +1,93 @@
+"""Learn the best search of a bundle's documents from judged queries.
+
+Rankers are learned as far as the time allows, chosen on queries that they did not learn from, and
+reported on others, once. The exit status is 3 if nothing was sure to gain. Then nothing is written.
+"""
+
+import argparse
+
+from ranklet.commands.output import say, show
+
+NOTHING_GAINED = 3  # exit status
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.add_argument("bundle", help="a bundle with documents, on disk")
+    parser.add_argument(
+        "judged", nargs="?",
+        help="folder of judged queries in BEIR form or of `ranklet judge`, or a .csv or .tsv file "
+        "of clicks with the columns query, id, clicks and perhaps position",
+    )  # fmt: skip
+    parser.add_argument("-o", "--output", required=True, help="bundle to write, a folder or .zip")
+    parser.add_argument(
+        "--weak", action="store_true", help="make queries of the texts, without judgements"
+    )
+    parser.add_argument(
+        "--minutes", type=float, default=60.0, help="wall time that learning may take"
+    )
+    parser.add_argument(
+        "--max-ms", type=float, metavar="X",
+        help="most milliseconds per query on this machine, at the 95th percentile (default: any)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--max-mb", type=float, metavar="X", help="largest bundle, in 10⁶ bytes (default: any)"
+    )
+    parser.add_argument(
+        "--no-network",
+        action="store_true",
+        help="let no network read queries, for the fastest start",
+    )
+    parser.add_argument("--measure", default="MRR@10", help="what to learn for: MRR@k, nDCG@k, R@k")
+    parser.add_argument(
+        "--model", metavar="FOLDER",
+        help="encoder to train (default: MiniLM-L6, if the bundle has it or the texts are English)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--html", metavar="PATH", help="page with all that was tried (default: OUTPUT.html)"
+    )
+    parser.add_argument("--force", action="store_true", help="replace an existing bundle")
+
+
+def needs(_: argparse.Namespace) -> str:
+    """Return the smallest extra that suffices."""
+    return "train"
+
+
+def run(options: argparse.Namespace) -> int:
+    """Learn, write the bundle and print what was gained; return the exit status."""
+    from pathlib import Path
+
+    from ranklet.export.learning.learn import learn
+    from ranklet.export.learning.page import page
+    from ranklet.export.learning.table import table
+    from ranklet.runtime.console import suggested
+    from ranklet.runtime.errors import InputError
+    from ranklet.runtime.writing.atomic_file import atomic_file
+
+    if bool(options.judged) == options.weak:
+        raise InputError(
+            "give judged queries to learn from, or --weak to make them of the texts, and not both"
+        )
+    learned = learn(
+        options.bundle,
+        options.judged,
+        options.output,
+        minutes=options.minutes,
+        max_ms=options.max_ms,
+        max_mb=options.max_mb,
+        network=not options.no_network,
+        measure=options.measure,
+        model=options.model,
+        overwrite=options.force,
+    )
+    show(table(learned))
+    report = Path(options.html or f"{options.output}.html")
+    with atomic_file(report) as file:
+        file.write(page(learned).encode())
+    if learned.target is None:
+        say(f"nothing was sure to gain, so nothing was written; report → {report}")
+        return NOTHING_GAINED
+    say(f"{options.output}; report → {report}")
+    say(f"try: {suggested('rank', learned.target, 'your query')}")
+    return 0

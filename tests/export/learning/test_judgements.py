@@ -1,0 +1,90 @@
+"""What a search learns from is read from folders, tables of clicks, or the texts themselves."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ranklet.export.build import build
+from ranklet.export.learning.judgements import made_judgements, read_clicks, read_judgements
+from ranklet.runtime.bundles.documents import Documents
+from ranklet.runtime.bundles.files import BundleFiles
+from ranklet.runtime.errors import CollectionError, InputError
+from ranklet.training.data.collection import Query, write_collection
+
+
+@pytest.fixture(scope="module")
+def documents(tmp_path_factory: pytest.TempPathFactory) -> Documents:
+    rows = [
+        {
+            "id": f"d{n}",
+            "title": f"Title of text {n}",
+            "text": f"Some words of text number {n} here.",
+        }
+        for n in range(60)
+    ]
+    target = build(rows, tmp_path_factory.mktemp("judgements") / "b.ranklet")
+    return BundleFiles(target).need_documents()
+
+
+def written(tmp_path: Path, text: str, name: str = "clicks.csv") -> Path:
+    path = tmp_path / name
+    path.write_text(text, "utf-8")
+    return path
+
+
+def test_documents_that_were_clicked_often_enough_are_relevant(tmp_path: Path) -> None:
+    path = written(tmp_path, "query,id,clicks\nhot oven,d1,30\nhot oven,d2,1\nrare,d3,1\n")
+    assert [(each.text, each.relevant) for each in read_clicks(path)] == [("hot oven", {"d1": 1})]
+
+
+def test_a_click_at_a_low_position_says_more(tmp_path: Path) -> None:
+    rows = "query\tid\tclicks\tposition\noven\td1\t20\t1\noven\td2\t1\t15\n"
+    (query,) = read_clicks(written(tmp_path, rows, "clicks.tsv"))
+    assert query.relevant == {"d1": 1, "d2": 1}
+    assert np.log2(16) / (20 + np.log2(16)) > 0.1 > 1 / 21
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a,b\n1,2\n", "has the columns a, b; a log of clicks needs query, id, clicks"),
+        ("", "has the columns none"),
+        ("query,id,clicks\nx,d1,many\n", "line 2: 'many' must be a number from 0"),
+        ("query,id,clicks\nx,d1,nan\n", "must be a number from 0"),
+        ("query,id,clicks,position\nx,d1,3,0\n", "'0' must be a number from 1"),
+    ],
+)
+def test_what_is_no_log_of_clicks_is_refused(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(CollectionError, match=message):
+        list(read_clicks(written(tmp_path, text)))
+
+
+def test_queries_whose_documents_are_gone_are_left_out(
+    documents: Documents, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    queries = [Query("q1", "one"), Query("q2", "two")]
+    qrels = {"q1": {"d1": 1, "gone": 1}, "q2": {"gone": 1}}
+    write_collection(tmp_path / "c", [], {"train": (queries, qrels)})
+    given = read_judgements(tmp_path / "c", documents)
+    assert [each.relevant for each in given.splits["train"]] == [{"d1": 1}]
+    assert given.lost == 1
+    assert "1 of 2 relevant documents are not in the bundle" in capsys.readouterr().err
+
+
+def test_judgements_of_other_documents_are_refused(documents: Documents, tmp_path: Path) -> None:
+    path = written(tmp_path, "query,id,clicks\noven,elsewhere,9\n")
+    with pytest.raises(InputError, match=r"no query with a relevant document.*'elsewhere'"):
+        read_judgements(path, documents)
+
+
+def test_a_folder_without_judged_queries_is_refused(documents: Documents, tmp_path: Path) -> None:
+    write_collection(tmp_path / "c", [], {})
+    with pytest.raises(CollectionError, match="has no judged queries"):
+        read_judgements(tmp_path / "c", documents)
+
+
+def test_titles_are_queries_for_their_texts(documents: Documents) -> None:
+    (made,) = made_judgements(documents).splits.values()
+    assert made[0].text.startswith("Title of text")
+    assert len(made) == 60

@@ -1,0 +1,163 @@
+"""A search learns from judged queries what its words mean, and says what that gained."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ranklet.commands import main
+from ranklet.export.build import build
+from ranklet.export.errors import ExportError
+from ranklet.export.learning.learn import Limits, learn
+from ranklet.export.learning.page import page
+from ranklet.export.learning.table import table
+from ranklet.runtime import load
+from ranklet.runtime.errors import InputError
+from ranklet.training.data.collection import Query, write_collection
+
+WORDS, SHARED = 40, 8
+
+
+def texts(count: int = 600) -> list[dict[str, str]]:
+    """Texts of three words each, of which queries will know other names, and a common word."""
+    rng = np.random.default_rng(0)
+    return [
+        {
+            "id": f"d{n}",
+            "text": " ".join(
+                [f"topic{n % SHARED}", *(f"word{w}" for w in rng.choice(WORDS, 3, replace=False))]
+            ),
+        }
+        for n in range(count)
+    ]
+
+
+@pytest.fixture(scope="module")
+def bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return build(texts(), tmp_path_factory.mktemp("learn") / "words.ranklet")
+
+
+@pytest.fixture(scope="module")
+def judged(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Queries that call every word of a text but the common one by another name."""
+    folder = tmp_path_factory.mktemp("judged") / "judged"
+    queries = [Query(f"q{each['id']}", each["text"].replace("word", "name")) for each in texts()]
+    qrels = {f"q{each['id']}": {each["id"]: 1} for each in texts()}
+    write_collection(folder, [], {"train": (queries, qrels)})
+    return folder
+
+
+@pytest.fixture(scope="module")
+def better(bundle: Path, judged: Path) -> Path:
+    found = learn(bundle, judged, bundle.with_name("better"), network=False)
+    assert found.target is not None
+    gain = found.gain(found.rows[-1])
+    assert gain.low > 0.2
+    assert found.rows[-1].kept
+    assert "model1" in found.rows[-1].name
+    assert "← kept" in table(found)
+    assert "(kept)" in page(found)
+    return found.target
+
+
+@pytest.mark.slow
+def test_model_1_learns_the_other_names(better: Path, bundle: Path) -> None:
+    first, text = texts()[0]["id"], texts()[0]["text"].replace("word", "name")
+    assert load(better).manifest.default_pipeline == "learned"
+    assert load(better).rank(text)[0].id == first
+    assert not better.with_name("better.learn").exists()
+    assert load(bundle).manifest.default_pipeline == "bm25"
+
+
+@pytest.mark.slow
+def test_the_same_judgements_give_the_same_bundle(better: Path, bundle: Path, judged: Path) -> None:
+    again = learn(bundle, judged, bundle.with_name("again"), network=False).target
+    assert again is not None
+    one, other = load(better).manifest, load(again).manifest
+    assert one.pipelines == other.pipelines
+    assert one.files == other.files
+
+
+@pytest.mark.slow
+def test_what_was_made_is_found_again_after_an_interruption(
+    bundle: Path, judged: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from ranklet.export.learning import learn as module
+
+    def stop(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(module, "pools_of", stop)
+        with pytest.raises(KeyboardInterrupt):
+            learn(bundle, judged, tmp_path / "b", network=False)
+        patched.setattr(module, "tuned_bm25", stop)
+        with pytest.raises(KeyboardInterrupt):  # not in the tuning, which is done
+            learn(bundle, judged, tmp_path / "b", network=False)
+    assert (tmp_path / "b.learn" / "all.ranklet").is_dir()
+    found = learn(bundle, judged, tmp_path / "b", network=False)
+    assert found.target == tmp_path / "b"
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["b"]
+
+
+@pytest.mark.slow
+def test_a_budget_that_nothing_fits_keeps_the_input(
+    bundle: Path, judged: Path, tmp_path: Path
+) -> None:
+    found = learn(
+        bundle, judged, tmp_path / "b", network=False, max_mb=0.001
+    )  # fmt: skip
+    assert found.target is None
+    assert not (tmp_path / "b").exists()
+    assert any("MB" in reason for reason in found.skipped.values())
+
+
+@pytest.mark.slow
+def test_judgements_that_bm25_meets_already_end_with_status_3(
+    bundle: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = "".join(f"{each['text']},{each['id']},9\n" for each in texts(100))
+    clicks = tmp_path / "clicks.csv"
+    clicks.write_text(f"query,id,clicks\n{rows}", "utf-8")
+    out = tmp_path / "out"
+    assert main(["learn", str(bundle), str(clicks), "-o", str(out), "--no-network"]) == 3
+    printed = capsys.readouterr().out
+    assert "too few to train a ranker" in printed
+    assert "nothing was sure to gain" in printed
+    assert not out.exists()
+    assert out.with_name("out.html").is_file()
+
+
+def test_a_target_that_exists_is_not_replaced(bundle: Path, judged: Path, tmp_path: Path) -> None:
+    with pytest.raises(ExportError, match="exists; name another target"):
+        learn(bundle, judged, tmp_path)
+
+
+def test_a_folder_of_somebody_else_is_not_emptied(
+    bundle: Path, judged: Path, tmp_path: Path
+) -> None:
+    other = tmp_path / "b.learn" / "mine.txt"
+    other.parent.mkdir()
+    other.write_text("mine", "utf-8")
+    with pytest.raises(InputError, match="holds files that `ranklet learn` has not made"):
+        learn(bundle, judged, tmp_path / "b")
+    assert other.read_text("utf-8") == "mine"
+
+
+@pytest.mark.parametrize("minutes", [0.0, -1.0, float("nan"), float("inf")])
+def test_limits_that_cannot_be_kept_are_refused(minutes: float) -> None:
+    with pytest.raises(InputError, match=r"--minutes is .* it must be a number above 0"):
+        Limits(minutes=minutes)
+
+
+def test_judgements_or_weak_must_be_given(bundle: Path, tmp_path: Path) -> None:
+    assert main(["learn", str(bundle), "-o", str(tmp_path / "b")]) == 1
+
+
+@pytest.mark.slow
+def test_what_was_learned_is_recorded(better: Path) -> None:
+    told = json.loads((better / "manifest.json").read_text("utf-8"))["provenance"]["learned"]
+    assert told["measure"] == "MRR@10"
+    assert set(told["queries"]) == {"learn", "tune", "choose", "report"}
+    assert told["rows"][0]["pipeline"] == "the input, as it is"

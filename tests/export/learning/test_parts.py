@@ -1,0 +1,60 @@
+"""Judged queries are cut into parts that share no relevant document."""
+
+import pytest
+
+from ranklet.export.learning.parts import FEW, cut
+from ranklet.runtime.errors import InputError
+from ranklet.training.data.splits import JudgedQuery
+
+
+def queries(count: int, prefix: str = "q") -> list[JudgedQuery]:
+    return [
+        JudgedQuery(f"{prefix}{n}", f"text {n}", {f"{prefix}d{n // 2}": 1}) for n in range(count)
+    ]
+
+
+def documents(part: list[JudgedQuery]) -> set[str]:
+    return {name for query in part for name in query.relevant}
+
+
+def test_no_relevant_document_is_in_two_parts() -> None:
+    parts = cut({"train": queries(1000)})
+    found = [documents(part) for part in parts[:4]]
+    assert all(found)
+    assert sum(map(len, found)) == len(set.union(*found)) == 500
+    assert parts.seen == 0
+
+
+def test_a_query_is_in_the_same_part_in_every_order() -> None:
+    forward, backward = cut({"a": queries(1000)}), cut({"a": queries(1000)[::-1]})
+    assert set(map(str, forward.report)) == set(map(str, backward.report))
+
+
+def test_splits_that_are_named_are_used() -> None:
+    parts = cut({"train": queries(400), "dev": queries(60, "v"), "test": queries(50, "t")})
+    assert parts.choose == queries(60, "v")
+    assert parts.report == queries(50, "t")
+    assert len(parts.learn) + len(parts.tune) == 400
+
+
+def test_queries_that_share_answers_with_those_that_were_learned_from_are_counted() -> None:
+    parts = cut({"train": queries(400), "test": queries(50)})
+    assert parts.seen == 50
+
+
+def test_few_queries_train_nothing() -> None:
+    parts = cut({"marks": queries(FEW - 20)})
+    assert parts.few
+    assert not parts.tune
+    assert len(parts.choose) + len(parts.report) == FEW - 20
+
+
+def test_too_few_queries_are_refused() -> None:
+    with pytest.raises(InputError, match=r"30 judged queries are too few.*ranklet judge"):
+        cut({"marks": queries(30)})
+
+
+def test_two_queries_with_one_id_are_two_queries() -> None:
+    other = [each._replace(text=f"other {each.text}") for each in queries(300)]
+    parts = cut({"a": queries(300), "b": other})
+    assert len({query.id for part in parts[:4] for query in part}) == 600
