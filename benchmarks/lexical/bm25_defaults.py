@@ -5,9 +5,11 @@ on other queries are what is reported. A default changes only if another is bett
 collections and significantly worse on none.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +28,13 @@ from ranklet.training.indexing.language.options import TextOptions
 
 PACKAGES = ("simplemma", "snowballstemmer")
 MEASURE, DEPTH, QUERIES = "nDCG@10", 10, 1_000
+UNSTEMMED = "ja"  # has no stems
+CODE = (
+    "training/indexing",
+    "runtime/text",
+    "runtime/lexical",
+    "benchmarks/lexical/bm25_defaults.py",
+)
 LANGUAGES = {"de": "de", "fr": "fr", "ja": "ja", "pl": "pl", "pt_BR": "pt", "ru": "ru"}
 ENGLISH = ("qa-mix", "medquad", "scifact", "google-wiki", "debian-packages")
 COLLECTIONS = {
@@ -64,7 +73,18 @@ def run(place: Place) -> str:
     for name, language in COLLECTIONS.items():
         collection, last = place.collection(name), "test" if name == "scifact" else "dev"
         queries = {split: _some(read_split(collection, split)) for split in ("train", last)}
-        by_split = values_of(partial(_analysed, collection, language), queries)
+        variants = [
+            each for each in VARIANTS if language != UNSTEMMED or "stem" not in each.normaliser
+        ]
+        analysed = partial(_analysed, collection, language)
+
+        def build(path: Path) -> None:
+            values = values_of(analysed, queries, variants)  # noqa: B023 (it is called here)
+            plain = {split: {k: v.tolist() for k, v in of.items()} for split, of in values.items()}
+            path.write_text(json.dumps(plain))
+
+        kept = json.loads(place.keep(f"{name}.bm25_defaults.json", build, CODE).read_text())
+        by_split = {split: {k: np.array(v) for k, v in of.items()} for split, of in kept.items()}
         train[name], found[name] = by_split["train"], by_split[last]
     rows = [_row(variant.name, train, found) for variant in VARIANTS]
     means = " ".join(f"{name} {values[DEFAULT.name].mean():.3f}" for name, values in found.items())
@@ -89,17 +109,20 @@ def _analysed(collection: Collection, language: str, normaliser: str) -> Analyse
     return analyse(collection.documents(), ["lemmas"], options=words)
 
 
-def values_of(analysed: Analyse, queries: Mapping[str, list[JudgedQuery]]) -> dict[str, Values]:
+def values_of(
+    analysed: Analyse, queries: Mapping[str, list[JudgedQuery]], variants: Sequence[Variant]
+) -> dict[str, Values]:
     """Return the values of each split's queries by variant.
 
     Args:
         analysed: returns the collection by a normaliser.
         queries: by split.
+        variants: of the default.
     """
     found: dict[str, dict[str, NDArray[np.float64]]] = {split: {} for split in queries}
-    for normaliser in dict.fromkeys(each.normaliser for each in (DEFAULT, *VARIANTS)):
+    for normaliser in dict.fromkeys(each.normaliser for each in (DEFAULT, *variants)):
         collection = analysed(normaliser)
-        for variant in (DEFAULT, *VARIANTS):
+        for variant in (DEFAULT, *variants):
             if variant.normaliser == normaliser:
                 for split, values in _ranked(collection, variant, queries):
                     found[split][variant.name] = values
@@ -128,7 +151,7 @@ def _row(name: str, train: Mapping[str, Values], found: Mapping[str, Values]) ->
 
 def _gains(name: str, found: Mapping[str, Values]) -> tuple[str, str, str]:
     """Return the mean difference over collections, where it is positive, and where surely so."""
-    pairs = [(values[name], values[DEFAULT.name]) for values in found.values()]
+    pairs = [(values[name], values[DEFAULT.name]) for values in found.values() if name in values]
     gains = [float((ours - base).mean()) for ours, base in pairs]
     p = [paired_t_test(ours, base) if (ours != base).any() else 1.0 for ours, base in pairs]
     surely = [gain for gain, each in zip(gains, p, strict=True) if each < 0.05]

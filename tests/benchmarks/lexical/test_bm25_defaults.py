@@ -25,7 +25,7 @@ def test_each_variant_ranks_by_its_own_settings() -> None:
         JudgedQuery("1", "cheese", {"title": 1}),
         JudgedQuery("2", "connection", {"connect": 1}),
     ]
-    found = values_of(analysed, {"dev": queries})["dev"]
+    found = values_of(analysed, {"dev": queries}, VARIANTS)["dev"]
     assert set(found) == {each.name for each in (DEFAULT, *VARIANTS)}
     assert found[DEFAULT.name][1] == 0
     assert found["`--normaliser stem`"][1] == 1
