@@ -8,6 +8,7 @@ from typing import NamedTuple
 from benchmarks.harness.evenly import evenly
 from benchmarks.harness.place import Place
 from ranklet import runtime
+from ranklet.export.build import TITLE_BOOST
 from ranklet.export.bundles import export_bundle, index_bundle
 from ranklet.export.options import ExportOptions
 from ranklet.runtime.rankers.bm25 import BM25Settings
@@ -104,7 +105,7 @@ def bundle_of(place: Place, each: Compared, folder: Path) -> runtime.Bundle:
     def export(path: Path) -> None:
         probes = unjudged_probes(place.collection(each.name).documents())
         encoder = replace(read_model(folder), probes=probes)
-        bm25 = Checkpoint(BM25, BM25Settings())
+        bm25 = Checkpoint(BM25, BM25Settings(title_boost=TITLE_BOOST))
         options = ExportOptions(variants=("int8",))
         export_bundle({BM25: bm25, each.model: encoder}, path, options, overwrite=True)
 

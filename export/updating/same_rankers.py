@@ -20,6 +20,8 @@ def check_same(one: BundleFiles, other: BundleFiles) -> None:
             f"{where} have different rankers: {', '.join(ours.rankers)}, and "
             f"{', '.join(theirs.rankers)}; index the same rankers for both with `ranklet index`"
         )
+    if ours.titles != theirs.titles:
+        raise InputError(f"only one of {where} ranks titles; index both alike")
     for name in ours.rankers:
         if what := _difference(one, other, name):
             raise InputError(
@@ -28,8 +30,6 @@ def check_same(one: BundleFiles, other: BundleFiles) -> None:
             )
     if _tokenizer(one) != _tokenizer(other):
         raise InputError(f"{where} have different tokenizers; index the same rankers for both")
-    if ours.titles != theirs.titles:
-        raise InputError(f"only one of {where} ranks titles; index both alike")
     if ours.normaliser != theirs.normaliser or ours.languages != theirs.languages:
         raise InputError(
             f"{where} differ in their languages or in what forms of a word have in common: "

@@ -86,8 +86,8 @@ def test_blocks_change_no_byte(
 @pytest.mark.parametrize(("form", "most"), [("float16", 1e-3), ("uint8", 0.02)])
 def test_scores_are_those_of_the_stored_impacts(form: str, most: float, tmp_path: Path) -> None:
     rows = documents(80)
-    paths = [build(rows, tmp_path / "exact.ranklet")]
-    paths.append(build(rows, tmp_path / "b.ranklet", impacts=form))
+    paths = [build(rows, tmp_path / "exact.ranklet", title_boost=1)]
+    paths.append(build(rows, tmp_path / "b.ranklet", impacts=form, title_boost=1))
     exact, bundle = map(load, paths)
     assert list(verify(paths[1]))
     whole, small = (path.joinpath("rankers/bm25/impacts.npy").stat().st_size for path in paths)

@@ -86,7 +86,7 @@ def test_a_whole_boost_is_a_title_that_is_written_so_often(tmp_path: Path) -> No
     repeated = [
         {**row, "text": f"{row['title']}\n{row['title']}\n{row['text']}"} for row in documents
     ]
-    plain = load(build(repeated, tmp_path / "repeated.ranklet"))
+    plain = load(build(repeated, tmp_path / "repeated.ranklet", title_boost=1))
     assert ranked(boosted) == ranked(plain)  # to the bit
     assert ranked(boosted) != ranked(load(build(documents, tmp_path / "once.ranklet")))
     # Nothing else changes: texts, titles and the places of words are those of the source.
@@ -118,7 +118,7 @@ def test_an_explanation_says_that_titles_are_boosted_and_adds_up(tmp_path: Path)
         assert sum(part.value for part in hit.explanation.parts) == pytest.approx(
             hit.score, rel=1e-6
         )
-    plain = load(build(documents, tmp_path / "plain.ranklet"))
+    plain = load(build(documents, tmp_path / "plain.ranklet", title_boost=1))
     explained = plain.rank(QUERY, k=1, explain=True)[0].explanation
     assert explained is not None
     assert explained.label == "BM25 over lemmas"
@@ -165,9 +165,16 @@ def test_updates_and_merges_equal_a_build(tmp_path: Path) -> None:
 
 def test_a_boost_of_one_is_not_stated(tmp_path: Path) -> None:
     """So readers that do not know the setting read what does not need it."""
-    path = build(rows(Random(8), 5), tmp_path / "b.ranklet")
+    path = build(rows(Random(8), 5), tmp_path / "b.ranklet", title_boost=1)
     assert "title_boost" not in BundleFiles(path).manifest.rankers["bm25"].settings
     assert load(path).files.settings("bm25").title_boost == 1
+
+
+def test_words_of_titles_count_twice_by_default(tmp_path: Path) -> None:
+    documents = rows(Random(10), 20)
+    for name, options, boost in (("with", {}, 2), ("without", {"titles": False}, 1)):
+        built = load(build(documents, tmp_path / f"{name}.ranklet", **options))
+        assert built.files.settings("bm25").title_boost == boost
 
 
 def test_it_is_trained_and_exported_with(tmp_path: Path, capsys: Capture) -> None:

@@ -43,8 +43,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--no-titles", action="store_true", help="do not rank the titles of documents"
     )
     parser.add_argument(
-        "--title-boost", type=float, default=1.0, metavar="X",
-        help="how often BM25 counts each word of a title, from 1 (default) to 100",
+        "--title-boost", type=float, metavar="X",
+        help="how often BM25 counts each word of a title, from 1 to 100 (default 2)",
     )  # fmt: skip
     parser.add_argument(
         "--impacts", default="float32", metavar="TYPE",

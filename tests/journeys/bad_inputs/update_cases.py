@@ -43,7 +43,7 @@ def untitled(place: Place) -> Path:
 
 
 def boosted(place: Place) -> Path:
-    return build(OTHERS, place.folder / "boosted.ranklet", title_boost=2)
+    return build(OTHERS, place.folder / "boosted.ranklet", title_boost=3)
 
 
 def _kept(case: Case) -> Case:
