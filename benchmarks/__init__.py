@@ -4,8 +4,6 @@
 # its module. Those that chose what is chosen now are archived: see benchmarks/archive.md.
 BENCHMARKS = {
     "bm25_parity": "parity",
-    "bm25_defaults": "lexical",
-    "normalisers": "lexical",
     "word_rules": "lexical",
     "default_fusion": "fusion",
     "hybrid_peers": "fusion",
