@@ -23,6 +23,7 @@ from benchmarks.fusion.collections import (
 from benchmarks.harness.intervals import difference, shown
 from benchmarks.harness.place import MissingDataError, Place
 from benchmarks.harness.report import table
+from ranklet.export.default_fusion import WORDS_SHARE
 from ranklet.export.default_pipelines import BY_RANKS, SUM
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.pipeline import Fuse, Pipeline
@@ -43,8 +44,9 @@ OTHERS = (
     ("sum, min–max per query, .3 / .7", "minmax", 0.3),
     ("sum, variance per query, .2 / .8", "variance", 0.2),
 )
-# Of BM25, when measured weights are multiplied by a prior: the name and the prior.
-PRIORS = (("sum, measured weights × .4 / .6", 0.4), ("sum, measured weights × .6 / .4", 0.6))
+# Of BM25, when measured weights are multiplied by another prior than the default's, .4 of BM25 and
+# .6 of the encoder: the name and the prior.
+PRIORS = (("sum, measured weights × .3 / .7", 0.3), ("sum, measured weights × .5 / .5", 0.5))
 CHOSEN_ON = ("scifact", "qa-mix", "medquad")  # whose queries of train chose among the sums
 LEAST_GAIN = 0.015  # of mean nDCG@10 over reciprocal ranks, the goal
 
@@ -107,7 +109,9 @@ def systems(bundle: Bundle, model: str) -> dict[str, Pipeline]:
             for name, how, weight in OTHERS
         },
         **{
-            name: Fuse("linear", (BM25, model), (prior * words, (1 - prior) * meaning))
+            name: Fuse(
+                "linear", (BM25, model), (prior * words / WORDS_SHARE, (1 - prior) * meaning)
+            )
             for name, prior in PRIORS
         },
     }
