@@ -29,14 +29,14 @@ from ranklet.training.data.collection import Document
 from ranklet.training.data.probes import unjudged_probes
 from ranklet.training.data.sources.options import SourceOptions
 from ranklet.training.data.sources.source import FINDING, Source, Texts
-from ranklet.training.imported.importing import is_cross_encoder, needed_extra, read_model
+from ranklet.training.imported.importing import choices_of, needed_extra, read_model
 from ranklet.training.indexing.analysed import ANALYSING, AnalysedCollection, analyse
 from ranklet.training.indexing.language.options import TextOptions
 from ranklet.training.progress import expect, one_bar, progress
 
 READING = "reading models"  # a step of a bar
 ENCODING_SECONDS = 0.01  # per passage
-BM25 = "bm25"  # the ranker that every such bundle has
+BM25 = "bm25"  # the ranker that every such bundle has, and its kind
 TITLE_BOOST = 2.0  # better than 1 on all collections with titles (`bm25_defaults`)
 
 
@@ -111,7 +111,7 @@ def build(
             folders = dict(zip(checkpoints, models, strict=True))
             checkpoints = with_probes(checkpoints, folders, probes)
         with tempfile.TemporaryDirectory() as scratch:
-            own: Mapping[str, Checkpoint] = {BM25: Checkpoint("bm25", bm25)}
+            own: Mapping[str, Checkpoint] = {BM25: Checkpoint(BM25, bm25)}
             rankers = export_bundle({**own, **checkpoints}, Path(scratch) / "rankers", export)
             bundle = engine.opened(rankers)
             analysed = given.analysed(bundle, writer.resume_folder)
@@ -157,7 +157,7 @@ def read_models(folders: Sequence[str | Path], label: str | None = None) -> dict
     Raises:
         InputError: a folder cannot be used, two have one name, or no model has labels.
     """
-    labelled = [] if label is None else [each for each in folders if is_cross_encoder(each)]
+    labelled = [] if label is None else [each for each in folders if "label" in choices_of(each)]
     if label is not None and not labelled:
         raise InputError("no model has labels; leave --label out, or give a cross-encoder")
     models: dict[str, Checkpoint] = {}

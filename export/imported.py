@@ -10,7 +10,7 @@ from ranklet.runtime.errors import BundleError
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.data.probes import Probes
 from ranklet.training.imported.folder import model_name
-from ranklet.training.imported.importing import NAMES, is_checkpoint
+from ranklet.training.imported.importing import form_of, is_checkpoint
 from ranklet.training.imported.original import TEXTS, compare
 from ranklet.training.progress import progress
 
@@ -52,9 +52,9 @@ def with_probes(
 def described(checkpoint: Checkpoint) -> str:
     """Return what was recognised in a model's folder, in one line."""
     settings, training = asdict(checkpoint.settings), checkpoint.training
-    static = settings.get("encoder") == "table"
-    parts = [NAMES["static" if static else checkpoint.kind]]
-    if "pooling" in settings and not static:
+    form = form_of(checkpoint)
+    parts = [form.about]
+    if "pooling" in settings and form.network:
         parts.append(f"{settings['pooling']} pooling")
     if "label" in training:
         parts.append(f"{settings['head']} head, {training['activation']} of {training['label']!r}")

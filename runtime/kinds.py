@@ -20,20 +20,29 @@ class Kind:
 
     Attributes:
         name: the name of the kind and of its modules.
-        index: how it retrieves, by ``impacts``, which makes deep lists cheap, by ``dense`` vectors,
-            or by ``exhaustive`` scoring of all documents, which is for small collections; empty if
-            it only rescores.
+        index: how it retrieves, by ``impacts``, which makes deep lists cheap, by dense
+            ``vectors``, or by ``exhaustive`` scoring of all documents, which is for small
+            collections; empty if it only rescores.
         own_tokenizer: whether its tokenizer may differ from the bundle's word-piece tokenizer.
         needs_collection: whether it needs statistics or words of a collection to rank texts.
         every_term: whether its index has every term of every document, of the field in its
             settings.
+        lexical: whether it is trained and exported without PyTorch.
+        only_tuned: whether a training learns nothing but what is tuned on judged queries.
+        teaches: whether its scores can be learned from; its module of training has `text_scorer`.
+        imported: whether models of other libraries are imported as it; it then has the modules
+            `forms` and `importing` beside its training.
     """
 
     name: str
-    index: Literal["impacts", "dense", "exhaustive", ""] = ""
+    index: Literal["impacts", "vectors", "exhaustive", ""] = ""
     own_tokenizer: bool = False
     needs_collection: bool = True
     every_term: bool = False
+    lexical: bool = False
+    only_tuned: bool = False
+    teaches: bool = False
+    imported: bool = False
 
     @property
     def retrieves(self) -> bool:
@@ -44,22 +53,21 @@ class Kind:
 KINDS = {
     kind.name: kind
     for kind in (
-        Kind("bm25", "impacts", every_term=True),
-        Kind("model1"),
+        Kind("bm25", "impacts", every_term=True, lexical=True, only_tuned=True),
+        Kind("model1", lexical=True),
         Kind("neural_model1"),
-        Kind("dense", "dense", needs_collection=False),
+        Kind("dense", "vectors", needs_collection=False, imported=True),
         Kind("epic", "impacts", own_tokenizer=True, needs_collection=False),
-        Kind("splade", "impacts", own_tokenizer=True, needs_collection=False),
-        Kind("colbert", "exhaustive", needs_collection=False),
+        Kind("splade", "impacts", own_tokenizer=True, needs_collection=False, imported=True),
+        Kind("colbert", "exhaustive", needs_collection=False, imported=True),
         Kind("srm", "exhaustive", needs_collection=False),
-        Kind("cross_encoder", own_tokenizer=True, needs_collection=False),
+        Kind(
+            "cross_encoder", own_tokenizer=True, needs_collection=False, teaches=True, imported=True
+        ),
         Kind("conformer_kernel", "impacts"),
         Kind("tk"),
     )
 }
-
-
-LEXICAL = ("bm25", "model1")  # kinds that are trained and exported without PyTorch
 
 
 def ranker_module(kind: str) -> ModuleType:

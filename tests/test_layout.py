@@ -1,5 +1,6 @@
 """The layout keeps its promises: same stems in every layer, one idea a file, a whole wheel."""
 
+import ast
 import re
 import shutil
 import subprocess
@@ -15,6 +16,7 @@ from ranklet.export.exporter import Exporter, exporter
 from ranklet.runtime.call.protocol import Ranker, Retriever
 from ranklet.runtime.errors import RankletError
 from ranklet.runtime.kinds import KINDS, ranker_module
+from ranklet.training.imported.importing import forms_of
 
 ROOT = Path(__file__).resolve().parent.parent
 LAYERS = ("runtime", "training", "export", "handlers")
@@ -38,6 +40,17 @@ def test_the_modules_of_a_kind_have_the_same_shape(kind: str) -> None:
     assert issubclass(module.RANKER, Ranker)
     assert issubclass(module.RANKER, Retriever) == KINDS[kind].retrieves
     assert isinstance(exporter(kind), Exporter)
+
+
+def test_kinds_that_import_models_say_which() -> None:
+    having = {path.parent.name for path in (ROOT / "training/rankers").glob("*/forms.py")}
+    assert having == {kind for kind in KINDS if KINDS[kind].imported}
+    assert having == {
+        path.parent.name for path in (ROOT / "training/rankers").glob("*/importing.py")
+    }
+    for kind in having:
+        assert {form.kind for form in forms_of(kind)} == {kind}
+        assert forms_of(kind)[0].settings == {}  # the first fits every checkpoint of the kind
 
 
 @pytest.mark.parametrize("kind", ["../evil", "os", "", "__init__"])
@@ -162,6 +175,40 @@ def test_only_a_kind_imports_its_modules(graph: Graph) -> None:
         and not module.startswith(("ranklet.commands.demo", "ranklet.export.learning.candidates"))
     ]
     assert strangers == []
+
+
+# Places that speak of certain kinds by name, in the order of the folders.
+NAMING = (
+    "runtime/kinds.py",  # the table
+    "export/learning/candidates.py",  # which kinds `learn` tries
+    "src/ranklet/commands/demo/",  # trains kinds by their names
+)
+
+
+def test_no_code_outside_of_a_kind_names_it() -> None:
+    # BM25 is what every build has and what every training compares with.
+    words = set(KINDS) - {"bm25", "dense"}  # "dense" is an adjective in longer texts
+    name = re.compile(rf"^dense$|(?<![\w.])({'|'.join(words)})(?![\w.=])")
+    named = [
+        f"{place}:{node.lineno} has {node.value!r}"
+        for top in (*LAYERS, *(f"src/ranklet/{folder}" for folder in REAL))
+        for path in sorted((ROOT / top).rglob("*.py"))
+        if not (place := path.relative_to(ROOT).as_posix()).startswith(NAMING)
+        and not kind_of("ranklet." + place.removesuffix(".py").replace("/", "."))
+        for node in strings(ast.parse(path.read_text("utf-8")))
+        if name.search(node.value)
+    ]
+    assert named == []
+
+
+def strings(tree: ast.Module) -> list[ast.Constant]:
+    """Return the texts in a module, without its docstrings."""
+    lone = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    return [
+        node
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in lone
+    ]
 
 
 def kind_of(module: str) -> str:

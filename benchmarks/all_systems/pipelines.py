@@ -109,7 +109,7 @@ def candidates(reads: Reads, rankers: Iterable[str]) -> list[Candidate]:
 
 def retrievers(members: Iterable[str], rankers: Mapping[str, Ranker]) -> list[str]:
     """Return the members that retrieve in a pipeline, which need not score all documents."""
-    return [name for name in members if KINDS[rankers[name].kind].index in ("impacts", "dense")]
+    return [name for name in members if KINDS[rankers[name].kind].index in ("impacts", "vectors")]
 
 
 def gathered(members: Iterable[str], rankers: Mapping[str, Ranker]) -> tuple[Stage, ...]:

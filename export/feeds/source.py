@@ -18,7 +18,7 @@ from ranklet.runtime.rankers.opening import ranker_of
 from ranklet.runtime.storage.address import located
 
 INDEX_NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")  # what all engines allow
-FED = ("impacts", "dense")  # ways to retrieve whose scores are products of two vectors
+FED = ("impacts", "vectors")  # ways to retrieve whose scores are products of two vectors
 
 
 class Source:

@@ -97,11 +97,24 @@ class ModelFolder:
         return self.json(SENTENCE) if (self.path / SENTENCE).is_file() else {}
 
     @cached_property
-    def is_static(self) -> bool:
-        """Whether it has one vector per token and no network (StaticEmbedding, model2vec)."""
-        if self.modules:
-            return "StaticEmbedding" in [module.name for module in self.modules]
-        return "StaticModel" in (self.json(CONFIG).get("architectures") or [])
+    def type(self) -> str:
+        """The class of sentence-transformers or PyLate that has saved it, if the files say so."""
+        return str(self.sentence.get("model_type") or "")
+
+    @cached_property
+    def config(self) -> Mapping[str, Any]:
+        """The content of its config.json; empty if only its modules have one."""
+        return self.json(CONFIG) if (self.path / CONFIG).is_file() else {}
+
+    @cached_property
+    def architecture(self) -> str:
+        """The class of transformers that has saved it, if its config.json says so."""
+        return str((self.config.get("architectures") or [""])[0])
+
+    @property
+    def module_names(self) -> list[str]:
+        """The names of its modules."""
+        return [module.name for module in self.modules]
 
     def json(self, name: str) -> Any:
         """Return the object in a JSON file of the folder."""

@@ -2,65 +2,72 @@
 
 import json
 from collections.abc import Iterable
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 
 from ranklet.runtime.errors import InputError, ModelFolderError, RankletError
-from ranklet.runtime.kinds import LEXICAL
+from ranklet.runtime.kinds import KINDS
 from ranklet.training.checkpoint import RANKLET, Checkpoint, read_checkpoint
 from ranklet.training.faults import one_line
 from ranklet.training.imported.encoder import check_known, check_not_generative
-from ranklet.training.imported.folder import CONFIG, ModelFolder
-
-NAMES = {
-    "dense": "dense encoder",
-    "static": "static embeddings",
-    "cross_encoder": "cross-encoder",
-    "splade": "sparse encoder",
-    "colbert": "late-interaction encoder",
-}
-LATE = ("ColBERT", "MultiVectorEncoder")  # PyLate's and sentence-transformers' names of models
-KINDS = {"static": "dense"}  # of what is no kind of its own
-# What can be chosen of a model, by the name of the choice in `read_model`.
-CHOICES = {"dense": ("dimension",), "static": ("dimension",), "cross_encoder": ("label",)}
+from ranklet.training.imported.folder import ModelFolder
+from ranklet.training.imported.forms import Form, Match
 
 
-def recognise(folder: ModelFolder) -> str:
-    """Return what a folder contains, one of `NAMES`.
+@cache
+def forms() -> dict[str, Form]:
+    """Return what can be imported, by name."""
+    return {form.name: form for kind in KINDS for form in forms_of(kind)}
+
+
+def forms_of(kind: str) -> tuple[Form, ...]:
+    """Return the forms of models that are imported as a kind; see `Form`."""
+    if not KINDS[kind].imported:
+        return ()
+    own: tuple[Form, ...] = import_module(f"ranklet.training.rankers.{kind}.forms").FORMS
+    return own
+
+
+def form_of(checkpoint: Checkpoint) -> Form:
+    """Return what an imported checkpoint was, by its kind and its settings."""
+    has = vars(checkpoint.settings).items()
+    return [form for form in forms_of(checkpoint.kind) if form.settings.items() <= has][-1]
+
+
+def recognise(folder: ModelFolder, name: str | None = None) -> Form:
+    """Return what a folder contains.
+
+    Args:
+        folder: the model's folder.
+        name: of the form, if the folder's files do not say it; None recognises it.
 
     Raises:
-        ModelFolderError: it is no model that ranks texts.
+        ModelFolderError: it is no model that ranks texts, or may be one of several.
+        InputError: there is no form of this name.
     """
+    if name is not None:
+        if name not in forms():
+            raise InputError(f"--as {name!r} is unknown; allowed are {', '.join(forms())}")
+        return forms()[name]
     with one_line(f"what {str(folder.path)!r} contains cannot be recognised"):
         return _recognised(folder)
 
 
-def _recognised(folder: ModelFolder) -> str:
-    kind = folder.sentence.get("model_type")
-    names = [module.name for module in folder.modules]
-    config = folder.json(CONFIG) if (folder.path / CONFIG).is_file() else {}
-    architecture = (config.get("architectures") or [""])[0]
-    if folder.is_static:
-        return "static"
-    if kind in LATE or architecture == "HF_ColBERT":
-        return "colbert"
-    if kind == "SparseEncoder" or "SpladePooling" in names:
-        return "splade"
-    if names and kind != "CrossEncoder":
-        return "dense"
-    if kind == "CrossEncoder" or architecture.endswith("ForSequenceClassification"):
-        return "cross_encoder"
-    if architecture.endswith("ForMaskedLM"):
-        if "splade" in folder.name.lower():
-            return "splade"
+def _recognised(folder: ModelFolder) -> Form:
+    matches = {name: form.recognises(folder) for name, form in forms().items()}
+    best = max(matches.values())
+    if best < Match.SURE and not folder.modules:
+        check_known(folder.path, folder.config, "AutoModel")
+        check_not_generative(folder.path, folder.config)
+    fitting = [forms()[name] for name, match in matches.items() if match == best]
+    if len(fitting) > 1:
         raise ModelFolderError(
-            f"{str(folder.path)!r} is a {architecture}, which may be a SPLADE, or a language model "
-            f"that ranks nothing before it is trained; say --as splade or --as dense, or rename "
-            "the folder so that its name contains splade"
+            f"{str(folder.path)!r} is a {folder.type or folder.architecture}, which may be a "
+            f"{' or a '.join(form.about + form.doubt for form in fitting)}; say "
+            f"{' or '.join(f'--as {form.name}' for form in fitting)}"
         )
-    check_known(folder.path, config, "AutoModel")
-    check_not_generative(folder.path, config)
-    return "dense"
+    return fitting[0]
 
 
 def is_checkpoint(path: str | Path) -> bool:
@@ -81,15 +88,18 @@ def _needed(path: Path) -> str:
     try:
         if is_checkpoint(path):
             kind = json.loads((path / RANKLET).read_text("utf-8"))["kind"]
-            return "lexical" if kind in LEXICAL else "export"
-        return "train" if recognise(ModelFolder(path)) == "static" else "export"
+            return "lexical" if KINDS[kind].lexical else "export"
+        return "export" if recognise(ModelFolder(path)).network else "train"
     except (RankletError, OSError, ValueError, KeyError, TypeError):
         return "export"
 
 
-def is_cross_encoder(path: str | Path) -> bool:
-    """Return whether a folder has a cross-encoder of another library, whose label can be chosen."""
-    return not is_checkpoint(path) and recognise(ModelFolder(path)) == "cross_encoder"
+def choices_of(path: str | Path, kind: str | None = None) -> tuple[str, ...]:
+    """Return the names of what can be chosen of a model; of a checkpoint nothing.
+
+    See `read_model`.
+    """
+    return () if is_checkpoint(path) else recognise(ModelFolder(path), kind).choices
 
 
 def read_model(
@@ -103,8 +113,8 @@ def read_model(
 
     Args:
         path: the folder.
-        kind: what the folder contains, one of `NAMES`, if its files do not say so; None recognises
-            it.
+        kind: what the folder contains, a name of `forms`, if its files do not say so; None
+            recognises it.
         dimension: keep only the first numbers of a dense vector.
         label: the label of a cross-encoder that means relevant, if it has several.
 
@@ -118,15 +128,13 @@ def read_model(
             raise InputError("--dimension, --label and --as are for models of other libraries only")
         return read_checkpoint(path)
     folder = ModelFolder(path)
-    if kind is not None and kind not in NAMES:
-        raise InputError(f"--as {kind!r} is unknown; allowed are {', '.join(NAMES)}")
-    kind = kind or recognise(folder)
+    form = recognise(folder, kind)
     chosen = {"dimension": dimension, "label": label}
     options = {name: value for name, value in chosen.items() if value is not None}
     for name in options:
-        if name not in CHOICES.get(kind, ()):
-            raise InputError(f"{folder.name} is a {NAMES[kind]}, which has no {name} to choose")
-    importing = import_module(f"ranklet.training.rankers.{KINDS.get(kind, kind)}.importing")
+        if name not in form.choices:
+            raise InputError(f"{folder.name} is a {form.about}, which has no {name} to choose")
+    importing = import_module(f"ranklet.training.rankers.{form.kind}.importing")
     with one_line(f"{str(folder.path)!r} cannot be loaded"):
         checkpoint: Checkpoint = importing.import_model(folder, **options)
     return checkpoint

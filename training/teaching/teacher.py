@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.bundles.manifest import MANIFEST
 from ranklet.runtime.errors import InputError
+from ranklet.runtime.kinds import KINDS
 from ranklet.runtime.storage.address import is_address
 from ranklet.runtime.writing.atomic_file import atomic_file
 from ranklet.runtime.writing.private_folder import make_private
@@ -22,7 +23,6 @@ from ranklet.training.checkpoint import RANKLET, Checkpoint, read_checkpoint
 from ranklet.training.progress import progress
 
 SCORES = "teacher.npz"  # in the folder of the state
-TEACHERS = ("cross_encoder",)  # kinds whose training module has `text_scorer`
 BLOCK = 256  # pairs that are scored at a time
 SAVED = 50  # scores are kept whenever there are a fiftieth more of them
 
@@ -80,10 +80,9 @@ def checkpoint_teacher(checkpoint: Checkpoint, name: str, device: str = "cpu") -
     Raises:
         InputError: it is of a kind that cannot teach.
     """
-    if checkpoint.kind not in TEACHERS:
-        raise InputError(
-            f"the teacher is a {checkpoint.kind}; give a checkpoint of {' or '.join(TEACHERS)}"
-        )
+    if not KINDS[checkpoint.kind].teaches:
+        able = " or ".join(kind.name for kind in KINDS.values() if kind.teaches)
+        raise InputError(f"the teacher is a {checkpoint.kind}; give a checkpoint of {able}")
 
     def opened() -> Score:
         module = import_module(f"ranklet.training.rankers.{checkpoint.kind}.training")
@@ -100,7 +99,7 @@ def bundle_teacher(bundle: Bundle, ranker: str | None = None) -> Teacher:
         InputError: the bundle has no such cross-encoder, or several and none is named.
     """
     rankers = bundle.manifest.rankers
-    able = [name for name, entry in rankers.items() if entry.kind in TEACHERS]
+    able = [name for name, entry in rankers.items() if KINDS[entry.kind].teaches]
     listed = ", ".join(able) or "none"
     if ranker is None and len(able) != 1:
         raise InputError(

@@ -15,6 +15,7 @@ from ranklet.commands.output import say, show
 from ranklet.commands.train.arguments import METAVARS, allowed_of, described
 from ranklet.export.exporter import exported_settings
 from ranklet.runtime.errors import InputError
+from ranklet.training.imported.importing import forms
 
 if TYPE_CHECKING:
     from ranklet.training.checkpoint import Checkpoint
@@ -65,8 +66,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--as",
         dest="kind",
         metavar="KIND",
-        help="what the folder contains, if its files do not say it: dense, static, cross_encoder, "
-        "splade or colbert",
+        help=f"what the folder contains, if its files do not say it: {', '.join(forms())}",
     )
     group.add_argument(
         "--label", help="label of a cross-encoder that means relevant, or its number"
@@ -183,8 +183,7 @@ def read_folders(
         ModelFolderError: a model of another library cannot be used.
         InputError: a checkpoint cannot be read, or a choice fits no model.
     """
-    from ranklet.training.imported.folder import ModelFolder
-    from ranklet.training.imported.importing import CHOICES, is_checkpoint, read_model, recognise
+    from ranklet.training.imported.importing import choices_of, is_checkpoint, read_model
 
     models = [name for name, path in folders.items() if not is_checkpoint(path)]
     if kind is not None and len(models) != 1:
@@ -194,8 +193,7 @@ def read_folders(
     for name, path in folders.items():
         own = given
         if len(folders) > 1:  # a wrong choice for a single model is read_model's to explain
-            known = (kind or recognise(ModelFolder(path))) if name in models else ""
-            own = {key: given[key] for key in CHOICES.get(known, ()) if key in given}
+            own = {key: given[key] for key in choices_of(path, kind) if key in given}
         checkpoints[name] = read_model(path, kind=kind if name in models else None, **own)  # type: ignore[arg-type]
         unused -= own.keys()
     if unused:

@@ -300,7 +300,7 @@ def test_what_a_folder_contains_is_recognised(name: str, tmp_path: Path) -> None
     files, expected = RECOGNISED[name]
     for file, content in files.items():
         write(tmp_path / name / file, content)
-    assert recognise(ModelFolder(tmp_path / name)) == expected
+    assert recognise(ModelFolder(tmp_path / name)).name == expected
 
 
 def test_an_option_that_the_model_does_not_have_is_refused(copied: Path, tmp_path: Path) -> None:

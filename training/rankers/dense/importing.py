@@ -26,6 +26,7 @@ from ranklet.training.imported.sentence_settings import (
 from ranklet.training.imported.tokenizer import model_tokenizer, transformer_settings
 from ranklet.training.learning.weights import load_weights, weights_of
 from ranklet.training.pretrained.backbone import new_model
+from ranklet.training.rankers.dense.forms import is_static
 from ranklet.training.rankers.dense.network import LAYERS, DenseNetwork
 from ranklet.training.rankers.dense.static import import_table, largest_table_difference
 
@@ -160,7 +161,7 @@ def import_model(folder: ModelFolder, *, dimension: int | None = None) -> Checkp
         ModelFolderError: the folder cannot be used.
         InputError: the vectors are shorter than the dimension.
     """
-    if folder.is_static:
+    if is_static(folder):
         return import_table(folder, dimension)
     described = describe(folder)
     place = folder.modules[0].folder if folder.modules else folder.path
@@ -195,7 +196,7 @@ def largest_difference(folder: ModelFolder, checkpoint: Checkpoint, texts: Seque
     Texts are encoded as queries and as documents, each with its prompt.
     """
     settings: DenseSettings = checkpoint.settings
-    if folder.is_static:
+    if is_static(folder):
         return largest_table_difference(folder, checkpoint, texts)
     theirs = load_original("SentenceTransformer", folder.path)
     network = DenseNetwork(

@@ -16,7 +16,7 @@ from ranklet.commands.output import complain, show
 from ranklet.commands.train import material
 from ranklet.commands.train.allocator import keep_freed_memory
 from ranklet.commands.train.arguments import OptionParser, add_options, options_from
-from ranklet.runtime.kinds import KINDS, LEXICAL
+from ranklet.runtime.kinds import KINDS
 from ranklet.training.indexing.language.options import TextOptions
 
 FELL_SHORT = 3  # exit status
@@ -24,7 +24,6 @@ STATUS = (
     f"Exit status {FELL_SHORT}: the checkpoint was written, but is no better than the start, or "
     "had too few steps."
 )
-ONLY_TUNED = ("bm25",)  # kinds that learn nothing but what is tuned
 PIECES = "{} reads word pieces, which are the same in every language; leave {} out"
 
 
@@ -64,7 +63,7 @@ def _add_kind(parser: OptionParser, kind: str, options: Any) -> None:
         "-o", "--output", metavar="PATH", required=True, help="checkpoint folder to write"
     )
     data.add_argument("--force", action="store_true", help="replace a checkpoint that is there")
-    material.add_arguments(data, tuned=kind in ONLY_TUNED)
+    material.add_arguments(data, tuned=KINDS[kind].only_tuned)
     data.add_argument(
         "--max-queries", type=int, metavar="N", default=1000,
         help="most queries to tune on, drawn at random (default 1000, from 1)",
@@ -75,7 +74,7 @@ def _add_kind(parser: OptionParser, kind: str, options: Any) -> None:
 
 def needs(arguments: argparse.Namespace) -> str:
     """Return the smallest extra that suffices."""
-    return "lexical" if arguments.kind in LEXICAL else "train"
+    return "lexical" if KINDS[arguments.kind].lexical else "train"
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -96,7 +95,7 @@ def run(arguments: argparse.Namespace) -> int:
     if isinstance(options, TrainingOptions):
         keep_freed_memory()
         options = replace(options, folder=state)
-    tuned, limit = arguments.kind in ONLY_TUNED, arguments.max_queries
+    tuned, limit = KINDS[arguments.kind].only_tuned, arguments.max_queries
     found = material.read(arguments, options, output, state, tuned=tuned)
     train = _module(arguments.kind, "training").train
     try:
