@@ -136,7 +136,7 @@ def fusion_of(files: BundleFiles, options: FusionOptions) -> Fusion:
         source: dict[str, Any] = {"weights": "given"}
     elif len(names) > 1:
         spreads = measured_spreads(Bundle.over(LocalSearch(files)), names)
-        weights = weights_of(spreads, _shares(manifest.rankers))
+        weights = weights_of(spreads, shares_of(manifest.rankers))
         source = {"weights": "measured on the collection", "spreads": _rounded(spreads)}
     else:
         weights, source = dict.fromkeys(names, 1.0), {}
@@ -182,7 +182,8 @@ def weights_of(
     return _rounded({name: each / total for name, each in parts.items()})
 
 
-def _shares(rankers: Mapping[str, RankerEntry]) -> dict[str, float]:
+def shares_of(rankers: Mapping[str, RankerEntry]) -> dict[str, float]:
+    """Return the share of each ranker of words; see `weights_of`."""
     return {name: WORDS_SHARE for name, entry in rankers.items() if KINDS[entry.kind].every_term}
 
 

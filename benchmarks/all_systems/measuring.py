@@ -22,7 +22,7 @@ from benchmarks.all_systems.bundles import (
 )
 from benchmarks.all_systems.choosing import SCORING, best_pipelines
 from benchmarks.all_systems.comparing import Studied, Values
-from benchmarks.all_systems.pipelines import CROSS, System, alone
+from benchmarks.all_systems.pipelines import CROSS, System, alone, hybrids
 from benchmarks.all_systems.studies import Reads
 from benchmarks.harness.evenly import evenly
 from benchmarks.harness.judging import sharing
@@ -71,7 +71,8 @@ def studied(scope: Scope, study: str, *, fused: bool = True) -> Studied:
         path = bundle_of(scope, study)
         here = searched_in(scope, study)
         chosen = best_pipelines(scope, study) if fused else []
-        systems = [*alone(scope.rankers_of(study)), *chosen]
+        used = scope.rankers_of(study)
+        systems = [*alone(used), *hybrids(runtime.load(path, device="cpu"), used), *chosen]
         memory: Memory = {}
         values = {
             each.name: values_of(scope, study, path, each, here.queries, memory) for each in systems

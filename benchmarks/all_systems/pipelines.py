@@ -5,13 +5,15 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from benchmarks.all_systems.studies import BM25, Ranker, Reads
+from ranklet.export.default_fusion import measured_spreads, shares_of, weights_of
+from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.kinds import KINDS
 from ranklet.runtime.pipeline import Fuse, Keep, Pipeline, Rescore, Retrieve, Stage
 
 RERANKED = 100  # of BM25's, and what a cross-encoder reads at the end
 DEPTH = 200  # of each list of a pipeline
 HYBRID_RANKER = "minilm"
-BASE, HYBRID = "BM25", "BM25 + MiniLM untrained, by ranks"
+BASE, HYBRID = "BM25", "BM25 + MiniLM untrained"
 CROSS = "cross"
 BEST = {
     Reads.NOTHING: "best without a network",
@@ -72,7 +74,7 @@ WITH_ENCODER = (("model1",), ("model1", "neural_model1", "light", "ndrm3"))
 
 
 def alone(rankers: Mapping[str, Ranker]) -> list[System]:
-    """Return each ranker as a reranker and, if it has an index, as a retriever; then the hybrid."""
+    """Return each ranker as a reranker and, if it has an index, as a retriever."""
     first = Retrieve(BM25, RERANKED)
     found = [System(BASE, Pipeline((first,)), Reads.NOTHING)]
     for name, each in rankers.items():
@@ -83,10 +85,18 @@ def alone(rankers: Mapping[str, Ranker]) -> list[System]:
         if KINDS[each.kind].retrieves:
             retrieving = Pipeline((Retrieve(name, RERANKED),))
             found.append(System(f"{each.label} retrieves", retrieving, each.reads))
-    if HYBRID_RANKER in rankers:
-        hybrid = recipe(Candidate((BM25, HYBRID_RANKER), "rrf"), (1.0, 1.0), rankers)
-        found.append(System(HYBRID, hybrid, rankers[HYBRID_RANKER].reads))
     return found
+
+
+def hybrids(bundle: Bundle, rankers: Mapping[str, Ranker]) -> list[System]:
+    """Return the hybrid that `ranklet build --model` makes by default, if its encoder is there."""
+    if HYBRID_RANKER not in rankers:
+        return []
+    names = (BM25, HYBRID_RANKER)
+    weights = weights_of(measured_spreads(bundle, names), shares_of(bundle.manifest.rankers))
+    chosen = Candidate(names, "linear")
+    pipeline = recipe(chosen, tuple(weights[name] for name in names), rankers)
+    return [System(HYBRID, pipeline, rankers[HYBRID_RANKER].reads)]
 
 
 def candidates(reads: Reads, rankers: Iterable[str]) -> list[Candidate]:
