@@ -120,7 +120,7 @@ def build(
 
 
 class _Given(NamedTuple):
-    """A collection that was read before there are rankers to index it for."""
+    """A collection that was read before its rankers exist."""
 
     listed: Callable[[], Iterator[Document]]  # its passages
     analysed: Callable[[BundleFiles, Path], AnalysedCollection]  # for rankers; see `analysed_on`
@@ -144,7 +144,7 @@ def _read(cluster: Cluster | None, source: Source, *, titles: bool, words: TextO
 
 
 def _plan(models: int) -> list[tuple[str, float]]:
-    """Return the steps with the seconds that they probably take, for a bar."""
+    """Return the steps with the seconds that each probably takes, for a progress bar."""
     read = [(READING, 5.0 * models), (FINDING, 0.5), (ANALYSING, 5.0)]
     verified = [(COMPARING, 5.0 * models), (EXPORTING, 30.0 * models)]
     # Until the documents are counted, encoding is taken for ten thousand of them.

@@ -118,7 +118,7 @@ def export_bundle(
 def _exported(
     checkpoint: Checkpoint, name: str, writer: BundleWriter, options: ExportOptions
 ) -> RankerEntry:
-    """Write a ranker's files; see `Exporter`. What libraries raise about a network is one line.
+    """Write a ranker's files; see `Exporter`. Errors of libraries about a network become one line.
 
     Raises:
         ModelFolderError: an imported network cannot be traced, or its graph does not run.

@@ -224,7 +224,7 @@ def _rounded(values: Mapping[str, float]) -> dict[str, float]:
 
 
 def made_queries(documents: Documents, count: int = QUERIES) -> list[str]:
-    """Return titles of evenly spaced documents, and a sentence of each that has none.
+    """Return titles of evenly spaced documents, or a sentence of each untitled one.
 
     They depend on nothing but the documents and their order.
     """

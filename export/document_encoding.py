@@ -1,4 +1,4 @@
-"""Encode a collection with an exported model, as far as no bundle has encoded it before.
+"""Encode a collection with an exported model, except for what a bundle has encoded before.
 
 An interrupted run continues where it stopped.
 """
@@ -80,13 +80,13 @@ def encode_documents(
 def blocks(
     analysed: AnalysedCollection, numbers: NDArray[np.int64]
 ) -> Iterator[tuple[int, list[str]]]:
-    """Yield the ranked texts of some documents in blocks, each with the place of its first."""
+    """Yield the ranked texts of some documents in blocks, each with its first document's place."""
     for begin in progress(range(0, len(numbers), BLOCK), ENCODING):
         yield begin, analysed.documents.ranked_texts(numbers[begin : begin + BLOCK].tolist())
 
 
 def encoder_digest(digest: str) -> str:
-    """Return what a manifest says of the encoder whose `digest` this is."""
+    """Return the digest of an encoder as a manifest has it."""
     return hashlib.sha256(digest.encode()).hexdigest()
 
 

@@ -1,4 +1,4 @@
-"""What an export must know of a kind, whose module in export/rankers has one `EXPORTER`."""
+"""What an export must know about a kind; the kind's module in export/rankers has one `EXPORTER`."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -56,7 +56,7 @@ def exporter(kind: str) -> Exporter:
 
 
 def exported_settings() -> dict[str, dict[str, Option]]:
-    """Return the settings that an export may change, by name, and of each the options by kind."""
+    """Return the settings that an export may change, by name; each maps kinds to their options."""
     found: dict[str, dict[str, Option]] = {}
     for kind in KINDS:
         declared = {

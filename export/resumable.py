@@ -19,7 +19,7 @@ _DAMAGE = (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile)
 
 
 class BlockCache:
-    """Arrays by a digest of all that they depend on, so that no block is mistaken for another.
+    """Arrays under a digest of all that they depend on, so that no block is mistaken for another.
 
     Args:
         folder: where blocks are stored; None stores none.

@@ -73,7 +73,7 @@ class Bundle:
 
     @classmethod
     def over(cls, search: Search) -> "Bundle":
-        """Return a bundle that ranks what a search finds."""
+        """Return a bundle that ranks the documents of a search."""
         bundle = object.__new__(cls)  # a copy would open the path again, as pickle does
         bundle._search = search
         return bundle
@@ -94,7 +94,7 @@ class Bundle:
         return Bundle.over(self._search.narrowed(where))
 
     def under(self, condition: Condition, types: Mapping[str, str]) -> "Bundle":
-        """Return the bundle as `only` does, by the condition that was made of a filter.
+        """Return the bundle as `only` does, by a condition that was already read from a filter.
 
         Args:
             condition: the `restriction` of a bundle.

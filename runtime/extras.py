@@ -51,7 +51,7 @@ def install(extra: str) -> str:
 
 
 def sufficient(package: str, needs: str = "") -> str:
-    """Return the smallest extra with a package and all that is needed besides; "" if none has it.
+    """Return the smallest extra that has a package and what else is needed; "" if none does.
 
     Args:
         package: the name that is imported.

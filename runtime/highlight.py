@@ -59,7 +59,7 @@ def nodes(explanation: Explanation) -> Iterator[Node]:
 
 
 def in_unit_of_rank(branch: Explanation) -> list[Explanation]:
-    """Return the reasons of a rank in the unit of what the rank adds; empty without reasons.
+    """Scale the explanation behind a rank so that its parts add up to what the rank adds.
 
     A rank's amount is not proportional to the score behind it. So the reasons are multiplied by
     amount of the rank / Σ |amounts that have a place in the text|. Then all marks of a ranker

@@ -151,7 +151,7 @@ def allowed_values(options: Any) -> dict[str, tuple[str, ...]]:
 
 
 def one_of_two(name: str, other: str) -> InputError:
-    """Return the error of two options of which only one can be given."""
+    """Return the error for two options that exclude each other."""
     return InputError(f"--{name} and --{other} say the same in two ways; give only one of them")
 
 

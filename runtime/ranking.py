@@ -188,7 +188,7 @@ class _Loaded:
         self.stamp, self.bundle, self._seen = stamp, bundle, monotonic()
 
     def is_stale(self, stamp: tuple[int, ...]) -> bool:
-        """Return whether the bundle was closed, or another one is there, if that is known.
+        """Return whether the bundle was closed or is known to have been replaced.
 
         Args:
             stamp: the path's stamp now.

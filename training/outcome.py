@@ -1,4 +1,4 @@
-"""Say what a training achieved: the measure before and after it, next to BM25 on the same lists."""
+"""Say what a training achieved: the measure before and after, next to BM25's on the same lists."""
 
 from collections.abc import Mapping, Sized
 from math import isfinite
@@ -83,7 +83,7 @@ def table(comparison: Mapping[str, Any]) -> str:
 
 
 def summary(training: Mapping[str, Any]) -> str:
-    """Return what a checkpoint's report says of its training, as lines of text.
+    """Return what a checkpoint's report says about its training, as lines of text.
 
     >>> lists = Lists("MRR@10", 1, 0.5)
     >>> report = {"steps": 300, "seconds": 61.2, "evaluation_seconds": 9, "stopped_by": "time"}
@@ -106,7 +106,7 @@ def summary(training: Mapping[str, Any]) -> str:
 def shortcoming(
     before: float, after: float, steps: int | None = None, gain: Interval | None = None
 ) -> str:
-    """Return why a training is not to be relied on and what to do, or an empty text.
+    """Return why a training should not be relied on and what to do; "" if it may be.
 
     Args:
         before: the measure at the start, or BM25's for a kind that begins with nothing but BM25.

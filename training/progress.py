@@ -22,7 +22,7 @@ ESTIMATED_FROM = 0.05  # share of the work from which the remaining time is esti
 
 
 class Measured(Iterator[T]):
-    """Items whose number is not known, although it is known how much of them was read.
+    """Items whose number is unknown, although it is known how much of them was read.
 
     Args:
         items: the items.
@@ -110,7 +110,7 @@ class Steps:
 
     @property
     def _work(self) -> float:
-        """All work that is known of; 0 if nothing is known of how long it takes."""
+        """All the work that is known; 0 if nobody knows how long it takes."""
         running = sum(work for work, _ in self._running)
         return self._finished + running + sum(work for _, work in self._waiting)
 

@@ -211,7 +211,7 @@ def _results(
 
 
 def _line(error: BaseException) -> str:
-    """Return the last line of an error's message, which says most in those of Ray."""
+    """Return the last line of an error's message, which says most in Ray's errors."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     return lines[-1] if lines else type(error).__name__
 

@@ -119,7 +119,7 @@ def _all_opened(paths: Sequence[Path]) -> Iterator[BundleFiles]:
 
 
 def _digest(encoders: BundleFiles, settings: object) -> bytes:
-    """Return what changes whenever the bundle of a shard would."""
+    """Return a text that changes whenever the bundle of a shard would."""
     manifest = encoders.manifest
     files = {path: entry.sha256 for path, entry in manifest.files.items()}
     entries = {name: entry.to_json() for name, entry in manifest.rankers.items()}

@@ -144,7 +144,7 @@ def described(error: Exception) -> str:
 
 
 def error_of(text: str) -> RankletError:
-    """Return the error that `described` has described; ClusterError for one of other packages.
+    """Return the error that `described` has described; ClusterError for another package's error.
 
     >>> error_of("InputError: the query is empty")
     InputError('the query is empty')
@@ -157,7 +157,7 @@ def error_of(text: str) -> RankletError:
 
 
 def _below(kind: type[RankletError]) -> Iterator[type[RankletError]]:
-    """Yield a kind of errors and all kinds of it."""
+    """Yield an error class and all its subclasses."""
     yield kind
     for each in kind.__subclasses__():
         yield from _below(each)

@@ -96,7 +96,7 @@ def terms(vector: SparseQuery) -> dict[str, float]:
 
 
 def shared(entry: Entry) -> dict[str, Any]:
-    """Return what every engine stores of an entry besides vectors and metadata."""
+    """Return the fields of an entry that every engine stores besides vectors and metadata."""
     found: dict[str, Any] = {
         "key": entry.key, "document": entry.document, "title": entry.title, "text": entry.text
     }  # fmt: skip

@@ -47,7 +47,7 @@ def publish(
     token: str = "",
     overwrite: bool = False,
 ) -> str:
-    """Write a collection, and let its name mean the new one when all of it is there.
+    """Write a collection, then switch the alias to it.
 
     The name is an alias of Milvus. Whoever searches by the name finds the earlier collection until
     the new one is complete.

@@ -1,4 +1,4 @@
-"""Analyse a collection whose documents some bundles have, for the rankers of a bundle."""
+"""Analyse a collection that is partly in bundles already, for the rankers of a bundle."""
 
 import dataclasses
 import logging
@@ -20,7 +20,7 @@ _log = logging.getLogger(__name__)
 def joined(
     contents: Contents, origins: Origins, needs: Needs, *, titles: bool, words: TextOptions
 ) -> AnalysedCollection:
-    """Return the analysis of documents, of which that in the bundles is used again if possible.
+    """Analyse documents, reusing the analysis of existing bundles where possible.
 
     Texts are read again if they are not in English or have stems, because a word's most frequent
     spelling counts then, and if another version wrote a bundle, because text analysis may have

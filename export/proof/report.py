@@ -214,7 +214,7 @@ def report_table(reports: Sequence[Report]) -> str:
 
 
 def _texts(report: Report) -> str:
-    """Return on how many pairs a report rests; older versions did not store of how many texts."""
+    """Return on how many pairs a report rests; older versions did not store how many texts."""
     of = f" of {report.queries:,} queries and {report.documents:,} documents"
     return f"{report.pairs:,} pairs{of if report.queries else ''}"
 
@@ -241,7 +241,7 @@ def _ndcg(ranked: NDArray[np.intp], relevant: Sequence[Sequence[int]]) -> NDArra
 
 
 def _kendall(theirs: NDArray[np.float32], ours: NDArray[np.float32]) -> float:
-    """Return τ-b; if all documents tie, as for a query of unknown words, 1 if they do in both."""
+    """Return τ-b; if all documents tie, 1 if both sides tie, else 0."""
     from scipy.stats import kendalltau
 
     tau = float(kendalltau(theirs, ours).statistic)

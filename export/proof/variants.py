@@ -90,7 +90,7 @@ class _Attempt(NamedTuple):
     contents: list[Files]  # of the graphs
 
     def quality(self) -> tuple[bool, float]:
-        """Return a key that is larger for the better form; of equal ones, the first is faster."""
+        """Return a key that is larger for the better form."""
         return not self.report.refused, self.report.kendall
 
 

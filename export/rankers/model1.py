@@ -53,7 +53,7 @@ def export(
 
 
 def known_words(source: BundleFiles, name: str) -> tuple[str, ...]:
-    """Return words that the vocabulary must have: those of the table."""
+    """Return the words that the vocabulary must have, which are the table's."""
     return tuple(_spellings(source, name).values())
 
 
@@ -110,7 +110,7 @@ def _table(source: BundleFiles, name: str) -> tuple[NDArray[Any], NDArray[Any], 
 
 
 def _spellings(source: BundleFiles, name: str) -> dict[int, str]:
-    """Return the word of each token id in a table; none for word pieces, whose ids never change."""
+    """Return the word of each token id in a table; [] for word pieces, whose ids never change."""
     if source.settings(name).field == "wordpieces":
         return {}
     target, sources, _ = _table(source, name)

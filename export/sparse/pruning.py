@@ -92,7 +92,7 @@ def pruning_reports(
 
 
 def fewest(reports: Sequence[Report]) -> int:
-    """Return the smallest r from which on no r loses much, or the largest r if it loses, too.
+    """Return the smallest r such that no r from there on loses much; else the largest r.
 
     A small r can do well by chance, so it only counts if all larger ones do well. The reports have
     ascending r.

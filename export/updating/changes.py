@@ -1,4 +1,4 @@
-"""Find out what a change makes of the documents of a bundle: which stay, and in which order."""
+"""Find out which documents of a bundle remain after a change, and in which order."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -88,7 +88,7 @@ def changed(
 
 
 class _Rows:
-    """The passages of a changed collection in their order, those of the old one and new ones."""
+    """The passages of a changed collection in their order, old ones and new ones."""
 
     def __init__(
         self,
@@ -142,7 +142,7 @@ class _Rows:
         return Origins.of([bundle], part, number)
 
     def _indexed(self, new: Document) -> int:
-        """Return the old passage of the same document and ranked text, −1 if there is none."""
+        """Return the old passage with the same document and ranked text, −1 if there is none."""
         if new.id in self._known:
             text = ranked_text(new.title, new.text, self._old.titled)
             for number in self._old.passages(self._known[new.id]).tolist():
@@ -204,7 +204,7 @@ def _numbers(
 
 
 def _is_same(bundle: BundleFiles, number: int, new: Sequence[Document]) -> bool:
-    """Return whether a document is given once more as it is."""
+    """Return whether a given document equals the stored one."""
     old = bundle.need_documents()
     stored = [old.record(each) for each in old.passages(number).tolist()]
     if stored != [(each.id, each.title, each.text) for each in new]:
@@ -226,7 +226,7 @@ def _usable(value: Any) -> Any:
 
 
 def _is_same_value(stored: Value, given: Any) -> bool:
-    """Return whether a value of the metadata is given as it is stored, at least in words."""
+    """Return whether a given value of the metadata equals the stored one; cells count as text."""
     ours, theirs = _usable(stored), _usable(given)
     if isinstance(given, Cell):  # any value of a table is a string there
         return bool(as_string(ours) == theirs)

@@ -1,4 +1,4 @@
-"""Compare the rankers of bundles, as they were exported, whatever was indexed for them."""
+"""Compare the rankers of bundles as exported, whatever was indexed for them."""
 
 from ranklet.export.exporter import exporter
 from ranklet.runtime.bundles.files import TOKENIZER, BundleFiles
@@ -45,7 +45,7 @@ def check_same(one: BundleFiles, other: BundleFiles) -> None:
 
 
 def _difference(one: BundleFiles, other: BundleFiles, name: str) -> str:
-    """Return what of a ranker differs, "" if nothing does."""
+    """Return which part of a ranker differs, "" if nothing does."""
     ours, theirs = (each.manifest.rankers[name] for each in (one, other))
     if ours.kind != theirs.kind:
         return "kinds"

@@ -124,7 +124,7 @@ def analysed(changes: Changes, source: BundleFiles) -> AnalysedCollection:
 def _documents(
     source: BundleFiles, add: Texts | Source | Collection | None, options: SourceOptions | None
 ) -> Iterable[Document]:
-    """Return the documents to add, which are split as those of the bundle were."""
+    """Return the documents to add, split in the same way as the bundle's documents."""
     if add is None:
         return ()
     words, overlap = recorded = source.manifest.splitting
@@ -147,7 +147,7 @@ def _is_collection(add: Texts) -> TypeGuard[str | os.PathLike[str]]:
 
 
 def _check_splitting(recorded: Splitting, given: Splitting) -> None:
-    """Raise InputError if documents are not to be split as those of the bundle were."""
+    """Raise InputError if documents would be split in another way than the bundle's documents."""
     if given != recorded:
         raise InputError(
             f"the bundle's texts are split as by {_flags(recorded)}, but those to add would be "
@@ -175,7 +175,7 @@ def _with_own_ids(source: Source) -> Iterable[Document]:
 
 
 def _with_shards(cluster: Cluster, changes: Changes, source: BundleFiles, folder: Path) -> Changes:
-    """Return the same changes, of which no document is new, because shards have indexed it.
+    """Return the same changes after shards have indexed the new documents, so that none is new.
 
     Args:
         cluster: where the shards are indexed.

@@ -43,12 +43,12 @@ class RequestError(RankletError):
 
 
 class PanicError(RankletError):
-    """A library stopped by what is no Exception, as code in Rust does when it panics."""
+    """A library was stopped by something that is not an Exception, as when code in Rust panics."""
 
 
 @contextmanager
 def panics_as_errors() -> Iterator[None]:
-    """Raise PanicError in place of what would pass by every ``except Exception``.
+    """Raise PanicError in place of an error that no ``except Exception`` would catch.
 
     Then a bundle whose tokenizer panics is one that cannot be read, and a request that makes it
     panic is one that fails.

@@ -1,4 +1,4 @@
-"""The fields that requests have, as one table, which all that knows of fields is made of.
+"""The fields that requests have, as one table from which everything about fields is made.
 
 The table decides which fields each route takes and how a value is checked. GET /rank, OpenAPI, the
 tools of assistants, the options of `ranklet rank` and the table in docs/serving.md are made of it.

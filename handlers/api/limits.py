@@ -102,7 +102,7 @@ class Room:
 
 
 def check_none_blank(variables: Mapping[str, str]) -> None:
-    """Check that no variable of ranklet is set without a value, as by a secret that is empty.
+    """Check that no variable of ranklet is set to nothing, as an empty secret would do.
 
     If that counted as not set, an API key or a digest that is expected would silently protect
     nothing.

@@ -54,7 +54,7 @@ def serve(bundle: Bundle, limits: Limits, about: str = "") -> None:
 
 @contextmanager
 def no_garbage_collected() -> Iterator[None]:
-    """Import a package that builds hundreds of classes, all of which stay, a fifth faster."""
+    """Pause garbage collection: importing `mcp` is then 20 % faster."""
     gc.disable()
     try:
         yield
@@ -109,7 +109,7 @@ def _called(bundle: Bundle, name: str, given: Mapping[str, Any], limits: Limits)
 
 
 class Lines:
-    """The lines of standard input that hold messages; what can be none is answered at once.
+    """The lines of standard input that hold messages; any other line is answered at once.
 
     The package ``mcp`` answers nothing that it cannot read, and its client waits.
     """
@@ -140,7 +140,7 @@ class Lines:
 
 
 def fault(line: bytes) -> "JSONRPCError | None":
-    """Return the answer to a line that can be no message, None if it can be one.
+    """Return the answer to a line that cannot be a message; None if it can be one.
 
     Nobody waits for an answer to a notification, so it gets none either.
     """

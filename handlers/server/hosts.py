@@ -86,7 +86,7 @@ def read_hosts(text: str) -> tuple[str, ...]:
 
 @lru_cache(1024)
 def authority(text: str) -> Authority | None:
-    """Return a host and its port, by default 80; None if the text is none.
+    """Return a host and its port, by default 80; None if the text is not a host.
 
     >>> authority("LocalHost.:8080"), authority("[0:0::1]"), authority("me@here")
     (Authority(name='localhost', port=8080), Authority(name='::1', port=80), None)

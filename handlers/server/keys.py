@@ -68,7 +68,7 @@ def part_of(bundle: Bundle, where: Filter | None) -> Bundle:
 
 
 def read_keys(variables: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the keys of a variable, which commas separate; without the variable there are none.
+    """Return the keys of a variable, separated by commas; without the variable there are no keys.
 
     Raises:
         InputError: the variable is set without a key, a key cannot be one, or a variable with a
@@ -106,7 +106,7 @@ def _check_key(key: str, variable: str) -> None:
 
 
 def read_filters(text: str, whole: Sequence[str]) -> dict[str, Filter]:
-    """Return the filters by key of a variable's JSON; without a text there are none.
+    """Return the filters by key in a variable's JSON; an empty text has no filters.
 
     Args:
         text: an object whose keys are API keys and whose values are filters.

@@ -176,7 +176,7 @@ def _supervise(settings: ServerSettings, listening: socket.socket) -> None:
 
 
 def _work(settings: ServerSettings, listening: socket.socket) -> None:
-    """Serve in a process of the supervisor's, until that one wishes or ends."""
+    """Serve in a process of the supervisor until the supervisor asks it to stop, or ends."""
     # At a terminal Ctrl-C would reach this process directly, too, and count as a second signal.
     if hasattr(os, "setpgrp"):  # Windows has no groups
         os.setpgrp()

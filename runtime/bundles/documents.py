@@ -85,7 +85,7 @@ class Documents:
         )
 
     def lacking(self, ids: Iterable[str]) -> set[str]:
-        """Return those of some ids that no document has."""
+        """Return the ids that no document has."""
         missing = set()
         for each in ids:
             try:

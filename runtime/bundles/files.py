@@ -330,7 +330,7 @@ class BundleFiles:
             return made
 
     def kept(self, key: Hashable, make: Callable[[], T]) -> T:
-        """Return what was made for a key before, if the bundle keeps it, or else make it."""
+        """Return `make()`, stored under a key if the bundle keeps sessions."""
         return self.once(key, make) if self._keep else make()
 
     @contextmanager

@@ -133,7 +133,7 @@ class Retriever(Ranker):
         return None
 
     def document_vectors(self) -> Iterator[QueryVector]:
-        """Yield the vector of each document, as `query_vector` has that of a query.
+        """Yield the vector of each document, in the form that `query_vector` returns.
 
         Raises:
             InputError: a score is no product of two vectors.
@@ -141,5 +141,5 @@ class Retriever(Ranker):
         raise InputError(f"{type(self).__name__} has no vectors whose products are its scores")
 
     def explain_retrieved(self, query: QueryContext, candidate: Candidates) -> Explanation:
-        """Explain the score of a retrieved document, which may differ from the one of `score`."""
+        """Explain the score of a retrieved document, which may differ from the score by `score`."""
         return self.explain(query, candidate)

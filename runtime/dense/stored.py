@@ -158,7 +158,7 @@ class StoredVectors:
 
 
 def as_floats(values: NDArray[Any], out: NDArray[np.float32] | None = None) -> NDArray[np.float32]:
-    """Return numbers as float32; those of float32 themselves.
+    """Return numbers as float32; an array that is float32 already is returned itself.
 
     The bits of float16 are moved to their places in float32, four times as fast as numpy converts
     them. Subnormal numbers are right, too. Infinity and NaN, which no bundle may hold, become

@@ -31,7 +31,7 @@ class Scaling(NamedTuple):
         return self.factor * (column.astype(np.float64) - self.origin)
 
     def term(self, name: str) -> str:
-        """Return what is multiplied by the weight, in words.
+        """Return in words what the weight is multiplied by.
 
         >>> Scaling(0.2).term("bm25"), Scaling(0.5, spread=2.0).term("bm25")
         ('bm25', 'bm25 / 2')

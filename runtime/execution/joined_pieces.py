@@ -1,4 +1,4 @@
-"""Join the word pieces of an explanation into words, because people know no pieces.
+"""Join the word pieces of an explanation into words, because people do not know word pieces.
 
 A ranker over word pieces explains its score by pairs of them, such as `char → ##pace`. Amounts of
 the pieces of a query word are added up. The amount of a document piece is shared by the places of

@@ -253,7 +253,7 @@ class Lists(Column):
 
 
 def find(distinct: Strings, wanted: str) -> tuple[int, bool]:
-    """Return the place of a string among sorted ones, or where it would be, and whether it is.
+    """Bisect sorted strings; return where a string is or would be, and whether it is there.
 
     >>> find(Strings.pack(["a", "c"]), "b"), find(Strings.pack(["a", "c"]), "c")
     ((1, False), (1, True))
@@ -300,7 +300,7 @@ class Metadata:
         return self._bundle.manifest.documents
 
     def column(self, name: str) -> Column:
-        """Return the column of a field that there is.
+        """Return the column of a field, which must exist.
 
         Raises:
             BundleError: a file is missing, or an array has another type or shape.

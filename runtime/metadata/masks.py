@@ -90,7 +90,7 @@ class _Evaluation:
         return reduce(np.logical_or, masks, np.zeros(len(self._metadata), np.bool_))
 
     def _in_one_pass(self, condition: Condition) -> Mask | None:
-        """Return which documents several conditions on one field allow, or None for others."""
+        """Return which documents several conditions on one field allow; None for others."""
         tests = list(tests_of(condition))
         if len(tests) < 2 or len({test.field for test in tests}) > 1:
             return None

@@ -255,7 +255,7 @@ def _unknown(name: object, fields: Sequence[str]) -> str:
 
 
 def _described(value: object) -> str:
-    """Return what a value is, and short values themselves."""
+    """Return what a value is, and also quote it if it is short."""
     if value is None:
         return "null"
     if isinstance(value, bool):

@@ -93,7 +93,7 @@ class BlockFile:
         return bool(self.all_valid([number]))
 
     def all_valid(self, numbers: Sequence[int]) -> list[int]:
-        """Return those of some blocks that are there, by their digests."""
+        """Return the blocks that are there and match their digests."""
         stored = self._digests[list(numbers)]
         there = np.flatnonzero(stored.any(axis=1)).tolist()
         return [numbers[at] for at in there if stored[at].tobytes() == self._actual(numbers[at])]
@@ -103,7 +103,7 @@ class BlockFile:
         return _digest(self.data[begin : begin + self.block], number)
 
     def write(self, first: int, data: bytes) -> None:
-        """Write blocks that follow each other.
+        """Write consecutive blocks.
 
         Args:
             first: the number of the first one.

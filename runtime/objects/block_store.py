@@ -90,7 +90,7 @@ class BlockStore:
             self._claimed(blocks.tolist())
 
     def _claimed(self, blocks: list[int]) -> None:
-        """Fetch blocks that no other thread fetches, and wait for those that one does."""
+        """Fetch blocks that no other thread is fetching, and wait for the others."""
         landed = Event()
         with self._lock:
             own = [each for each in blocks if each not in self._flights and not self._states[each]]
@@ -124,7 +124,7 @@ class BlockStore:
                     task.cancel()
 
     def _runs(self, blocks: Iterable[int]) -> Iterator[tuple[int, int]]:
-        """Yield spans of blocks, from the first to before the second, that are one range each."""
+        """Yield the first block of each range to read, and the block after its last."""
         most = max(1, PART // self._block)
         begin = end = -1
         for each in blocks:
@@ -154,12 +154,12 @@ class BlockStore:
         self._keep(first, data)
 
     def _keep(self, first: int, data: bytes) -> None:
-        """Write blocks that arrived to the cache; only then they count as there."""
+        """Write blocks that arrived to the cache; from then on they count as present."""
         self._file.write(first, data)
         self._states[first : first + -(-len(data) // self._block)] = _ARRIVED
 
     def _threads(self) -> ThreadPoolExecutor:
-        """Return the threads of this process; those of a process that forked are not here."""
+        """Return the threads of this process. A forked process needs new ones."""
         with self._lock:
             if self._pool is None or self._pool[0] != os.getpid():
                 self._pool = (os.getpid(), ThreadPoolExecutor(CONNECTIONS, "ranklet-blocks"))

@@ -44,7 +44,7 @@ def processors() -> int:
 
 
 def _quota(root: Path) -> int:
-    """Return the processors that a control group grants, rounded up; huge if it has no limit."""
+    """Return how many processors a control group grants, rounded up; huge without a limit."""
     try:
         quota, period = (root / "cpu.max").read_text().split()  # version 2
     except (OSError, ValueError):

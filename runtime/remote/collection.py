@@ -257,7 +257,7 @@ class MilvusCollection:
 
 
 def _read_about(raw: object, collection: str) -> dict[str, Any]:
-    """Return what a collection says of itself.
+    """Return the description that is stored with a collection.
 
     Raises:
         InputError: `ranklet publish` has not written it, or another version has.

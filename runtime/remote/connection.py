@@ -76,7 +76,7 @@ def connect(uri: str, token: str = "", seconds: float = SECONDS) -> "MilvusClien
 
 
 def persistent(call: Callable[[], T], end: float) -> T:
-    """Return what a call returns, repeated while nobody answers at Milvus's address.
+    """Return the result of a call; call again while nobody answers at Milvus's address.
 
     Args:
         call: the call, which may be repeated, as a search may.

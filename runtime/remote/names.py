@@ -32,7 +32,7 @@ VOCABULARY, SETTINGS = "vocabulary", "settings"  # what is compared besides file
 
 
 def about(bundle: BundleFiles, fields: Mapping[str, str]) -> dict[str, Any]:
-    """Return what a collection says of itself.
+    """Return the description that is stored with a collection.
 
     Args:
         bundle: the bundle to publish.

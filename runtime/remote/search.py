@@ -70,7 +70,7 @@ class MilvusSearch(Search):
         return self._collection.closed
 
     def steady(self, call: Callable[[Self], T]) -> T:
-        """Return what a call returns, and repeat it if the collection is replaced meanwhile."""
+        """Return the result of a call; call again if the collection is replaced meanwhile."""
         if self._state is not None:
             return call(self)
         for _ in range(TRIES - 1):
@@ -130,7 +130,7 @@ class MilvusSearch(Search):
         return QueryContext(query, self.files.analyzer.begin())
 
     def features(self, query: str, pipeline: Pipeline, scaling: str) -> NoReturn:  # noqa: ARG002
-        """Refuse, because fusions are learned on the collection of a bundle.
+        """Raise InputError, because fusions are learned on a bundle's own collection.
 
         Raises:
             InputError: always.

@@ -165,7 +165,7 @@ class _LocalRun(Run):
         return np.flatnonzero(np.isin(self._numbers, parts))
 
     def others(self, parts: NDArray[np.uint32]) -> NDArray[np.uint32]:
-        """Return the candidates besides some documents."""
+        """Return all candidates except some documents."""
         return self._numbers[~np.isin(self._numbers, parts)]
 
     def ids(self, positions: NDArray[np.intp]) -> list[str]:

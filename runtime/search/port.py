@@ -137,7 +137,7 @@ class Search(ABC):
         """
 
     def steady(self, call: Callable[[Self], T]) -> T:
-        """Return what a call returns that sees one state of the collection."""
+        """Return the result of a call that sees only one state of the collection."""
         return call(self)
 
     def close(self) -> None:  # noqa: B027  # most have none
@@ -166,7 +166,7 @@ class Search(ABC):
         return self.restricted(self._joined(where, types), types)
 
     def condition(self, where: Where | None = None) -> Condition | None:
-        """Return what a filter and `only` demand together; None allows all documents.
+        """Return the condition of a filter and of `only` together; None allows all documents.
 
         Raises:
             InputError: the filter cannot be used.

@@ -68,7 +68,7 @@ class Run(ABC):
 
     @abstractmethod
     def others(self, parts: Any) -> Any:
-        """Return the candidates besides some documents or passages, as `Search` names them."""
+        """Return all candidates except some documents or passages, named as in `Search`."""
 
     @abstractmethod
     def ids(self, positions: NDArray[np.intp]) -> list[str]:
@@ -119,7 +119,7 @@ class Run(ABC):
             self.execution.left_out += self.unread
 
     def too_few(self, selection: Selection, depth: int) -> bool:
-        """Return whether longer lists may have more documents or groups of those that are wanted.
+        """Return whether longer lists may hold more of the wanted documents or groups.
 
         Passages are never retrieved for more documents than the pipeline can return, `depth`.
         """

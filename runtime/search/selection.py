@@ -79,7 +79,7 @@ class Selection:
         return np.flatnonzero(kept)
 
     def above(self, scores: NDArray[np.float32]) -> int:
-        """Return how many documents have at least the least score."""
+        """Return how many documents reach the minimum score."""
         if self.min_score is None:
             return len(scores)
         return int(np.count_nonzero(scores.astype(np.float64) >= self.min_score))

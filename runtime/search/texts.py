@@ -86,7 +86,7 @@ class TextRun(Run):
         return np.flatnonzero([each.key in keys for each in self._passages])
 
     def others(self, parts: Sequence[Passage]) -> list[Passage]:
-        """Return the candidates besides some passages."""
+        """Return all candidates except some passages."""
         keys = {each.key for each in parts}
         return [each for each in self._passages if each.key not in keys]
 

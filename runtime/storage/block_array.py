@@ -1,4 +1,4 @@
-"""Files and arrays of which only the parts that are read are fetched, as those on object storage.
+"""Files and arrays, such as those on object storage, whose parts are fetched when they are read.
 
 A `BlockArray` stands for a numpy array. Rows that are taken by their numbers or by a slice are
 fetched first. Whatever else is done with it fetches the whole array, so no number is ever read that
@@ -123,7 +123,7 @@ class BlockArray(NDArrayOperatorsMixin):
         return self.mapped[key]
 
     def _need(self, rows: Any) -> None:
-        """Fetch the rows that a key takes; whatever is no row number or slice takes all."""
+        """Fetch the rows of a key, or all rows unless it is a row number or a slice."""
         count = self.shape[0]
         if isinstance(rows, slice) and rows.step in (None, 1):
             begin, end, _ = rows.indices(count)
@@ -150,7 +150,7 @@ class BlockArray(NDArrayOperatorsMixin):
     def places(
         self, begins: NDArray[np.int64], ends: NDArray[np.int64]
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the bytes of rows, from those of `begins` to before those of `ends`.
+        """Return the bytes of rows, from each row in `begins` to before the row in `ends`.
 
         Raises:
             IndexError: a row is past the last one.
@@ -182,7 +182,7 @@ class BlockArray(NDArrayOperatorsMixin):
         return getattr(function, method)(*plain, **options)
 
     def __getattr__(self, name: str) -> Any:
-        """Return what numpy's array has of that name, after fetching all of it."""
+        """Return an attribute of the numpy array, after fetching all of it."""
         if name.startswith("_") or name in ("source", "mapped"):
             raise AttributeError(name)
         return getattr(self.whole(), name)
@@ -229,7 +229,7 @@ def fetch_files(files: Sequence[AbsentFile]) -> None:
 
 
 def fetch_whole(*arrays: NDArray[Any]) -> None:
-    """Fetch several arrays at once; those of numpy are there."""
+    """Fetch several arrays at once; arrays of numpy need no fetching."""
     first = np.zeros(1, np.int64)
     absent = [found for array in arrays if (found := as_absent(array)) is not None]
     fetch(*((each, first, np.array([len(each)], np.int64)) for each in absent))

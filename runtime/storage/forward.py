@@ -37,7 +37,7 @@ class Gathered(NamedTuple):
         return frequencies
 
     def _frequencies_of_many(self, terms: NDArray[np.integer]) -> NDArray[np.float32]:
-        """Return the same in one pass over the tokens, where the other way makes one per term."""
+        """Do the same in one pass over the tokens, instead of one pass per term."""
         distinct, row_of = np.unique(terms, return_inverse=True)
         rows, documents = np.searchsorted(distinct, self.tokens), len(self.lengths)
         meant = distinct.take(rows, mode="clip") == self.tokens

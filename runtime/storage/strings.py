@@ -65,7 +65,7 @@ class Strings:
         return bytes(self._data[self._offsets[index] : self._offsets[index + 1]])
 
     def every_raw(self) -> list[bytes]:
-        """Return the UTF-8 bytes of all strings, in a third of the time of one after the other.
+        """Return all strings as UTF-8 bytes, three times as fast as one by one.
 
         >>> Strings.pack(["a", "", "bc"]).every_raw()
         [b'a', b'', b'bc']

@@ -245,7 +245,7 @@ class Analysis:
                 yield text[begin:end]
 
     def _names(self, word: str, field: str) -> list[str]:
-        """Return the spelling of a word's token in a field, nothing for a stop word."""
+        """Return the spelling of a word's token in a field, in a list; [] for a stop word."""
         if word in self._unknown:
             return [word]
         return [self.name(token, field) for token in self.in_field(self._word_ids([word]), field)]

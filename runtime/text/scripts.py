@@ -117,7 +117,7 @@ def splitter(languages: tuple[str, ...] = (), stopped: AbstractSet[str] = frozen
 
 
 def bare_words(languages: tuple[str, ...], stopped: AbstractSet[str] = frozenset()) -> Bare:
-    """Return what finds a word in what its language adds before and behind it.
+    """Return a function that finds a word between the affixes of its language.
 
     What it leaves out is elided before an apostrophe, possessive ``'s``, or what `affixes` finds.
     """

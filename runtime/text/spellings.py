@@ -84,7 +84,7 @@ def marks(*blocks: range) -> str:
 
 
 class _Unaccented(dict[int, str]):
-    """What each letter in lower case is without accents, found out when it first occurs."""
+    """What each lower-case letter becomes without accents, found out when it first occurs."""
 
     def __missing__(self, code: int) -> str:
         found = self[code] = self._of(chr(code))
@@ -140,7 +140,7 @@ _MONOTONIC = {0x300: 0x301, 0x342: 0x301, 0x313: None, 0x314: None, 0x345: None}
 
 @cache
 def _rules() -> list[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]]]:
-    """Return what replaces letters that follow each other, in lower case."""
+    """Return the replacements for sequences of lower-case letters."""
     rules: list[tuple[str, str | Callable[[re.Match[str]], str]]] = [
         # Devanagari, Gujarati, Telugu, Kannada; of Bengali and Odia the first class only.
         *(_anusvara(block, 5) for block in (0x900, 0xA80, 0xC00, 0xC80)),
@@ -212,7 +212,7 @@ _SUFFIXES = {
 
 
 def affixes(languages: Iterable[str]) -> Callable[[str], tuple[int, int]]:
-    """Return what finds a word in what its language puts before and behind it.
+    """Return a function that finds a word between the affixes of its language.
 
     The function returns where the word begins and ends in a text in lower case.
 

@@ -77,7 +77,7 @@ _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z0-9])(?=[A-Z][a-z]{2})")
 
 
 class _Plain(dict[int, str]):
-    """What each character is in a plain text, found out when it first occurs.
+    """What each character becomes in a plain text, found out when it first occurs.
 
     Args:
         keeps: returns whether a combining mark is more than an accent.
@@ -126,7 +126,7 @@ class _Plain(dict[int, str]):
 
 
 class _Chunks(dict[str, tuple[str, ...]]):
-    """The words of what stands between two spaces, because texts share most of it."""
+    """The words of each chunk between two spaces, kept because texts share most chunks."""
 
     def __init__(self, split: Callable[[str], Iterable[str]]) -> None:
         self._split = split
@@ -185,7 +185,7 @@ class Splitter:
         return found
 
     def _whispered(self, text: str) -> str:
-        """Return a text in lower case if it is all in capitals and stop words are in it, too."""
+        """Return a text in lower case if it is all in capitals and contains stop words."""
         if not text.isupper():
             return text
         lower = text.lower()
@@ -194,7 +194,7 @@ class Splitter:
         return lower if sum(word in self.stopped for word in self.words(lower)) > 1 else text
 
     def _lower(self, text: str) -> str:
-        """Return an ASCII text in lower case, but for its acronyms that would be stop words."""
+        """Return an ASCII text in lower case, except acronyms that would become stop words."""
         parts, at = list[str](), 0
         for found in _CAPITALS.finditer(text):
             if found[0].lower() in self.stopped and self.is_acronym(found[0]):
@@ -296,7 +296,7 @@ class Splitter:
         return respelled(unicodedata.normalize("NFC", plain.casefold())).replace("`", "'")
 
     def _chosen(self, plain: str, spelled: str) -> str:
-        """Return a word by which texts are found: in capitals, with accents, or usually neither.
+        """Return the form of a word to search by: in capitals, with accents, or usually neither.
 
         Args:
             plain: the word in a plain text.
@@ -307,7 +307,7 @@ class Splitter:
         return self.key(spelled)
 
     def is_acronym(self, word: str) -> bool:
-        """Return whether a stop word in capitals is none (WHO); AND, OR and NOT are operators."""
+        """Return whether a stop word in capitals is an acronym: WHO, but not AND, OR and NOT."""
         return len(word) > 1 and word.isupper() and word not in ("AND", "OR", "NOT")
 
     @cached_property

@@ -1,1 +1,1 @@
-"""Queries with syntax as a person types them, and what they mean in a collection."""
+"""Queries with syntax, as people type them, and what they mean in a collection."""

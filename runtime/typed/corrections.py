@@ -69,7 +69,7 @@ def alternatives(
 def most_frequent(
     found: Mapping[str, list[int]], counts: NDArray[np.int64], forms: SortedStrings
 ) -> dict[str, str]:
-    """Return by word the most frequent one of its alternatives.
+    """Return the most frequent alternative of each word.
 
     Args:
         found: the alternatives; see `alternatives`.
@@ -89,7 +89,7 @@ def corrected(text: str, corrections: Mapping[str, str], splitter: Splitter) -> 
 
 
 def _is_alone(text: str, begin: int, end: int) -> bool:
-    """Return whether a place is no part of a name in camel case, which would change its words."""
+    """Return whether a place is outside of camel-case names, whose words a change would alter."""
     around = text[max(0, begin - 1) : begin], text[end : end + 1]
     return not any(each.isupper() or each.islower() or each.isdigit() for each in around)
 

@@ -116,12 +116,12 @@ class _Said:
 
     @cached_property
     def signed(self) -> list[str]:
-        """The same, where a word with a sign is not the word without it."""
+        """The same words, where a word with a sign differs from the word without it."""
         return _folded(parts(self._placed, signs=True))
 
     @cached_property
     def named(self) -> list[str]:
-        """The same, where a name in camel case stands for its parts."""
+        """The same words, where a name in camel case stands for its parts."""
         return _folded(parts(self._placed, names=True))
 
     def has(self, phrase: "_Said") -> bool:

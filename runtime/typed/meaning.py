@@ -171,7 +171,7 @@ class _Asked(NamedTuple):
 
 
 class _Found(NamedTuple):
-    """What a collection has of what a query asks."""
+    """What a query asks for and a collection has."""
 
     allowed: Mask  # the documents that may be hits
     exact: ExactPhrases | None  # finds out which of these are; None if all are
@@ -187,7 +187,7 @@ class _Collection:
         self._postings, self._deadline = postings, deadline
 
     def forms_of(self, word: str) -> Words:
-        """Return all forms of an excluded word, none if it is unknown."""
+        """Return all forms of an excluded word; an unknown word has none."""
         forms, lemma_of = self._vocabulary.forms, self._vocabulary.lemma_of
         whole = only_word(self._vocabulary.splitter.placed(word))
         if whole is None and self._vocabulary.splitter.words(word):
@@ -300,14 +300,14 @@ class _Collection:
         return counts
 
     def _excluded(self, asked: _Asked) -> tuple[Mask, Words]:
-        """Return which documents are excluded, and words that exclude others that have them."""
+        """Return which documents are excluded, and the words that exclude further documents."""
         if self._postings is None:
             none = np.zeros(len(self._documents), np.bool_)
             return none, _joined([asked.excluded, asked.excluded_prefixes])
         return self._having(asked.excluded), asked.excluded_prefixes
 
     def _exact(self, asked: _Asked, possible: Sequence[Mask]) -> ExactPhrases | None:
-        """Return what reads the phrases of several words in texts, None without such phrases."""
+        """Return the reader of phrases of several words in texts; None without such phrases."""
         required = [each.text for each in asked.phrases if not each.single]
         excluded = [
             Excluded(phrase.text, mask)
@@ -340,7 +340,7 @@ class _Collection:
         return mask
 
     def _whole(self, mask: Mask) -> Mask:
-        """Return a mask that has all passages of a document if it has one of them."""
+        """Return a mask extended to all passages of each document that has a passage in it."""
         first = self._documents.first
         if first is None:
             return mask

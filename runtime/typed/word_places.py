@@ -69,7 +69,7 @@ class Places(NamedTuple):
         return documents[np.diff(documents, prepend=-1) > 0]
 
     def _is(self, word: int, at: NDArray[np.intp], ends: NDArray[np.intp]) -> NDArray[np.bool_]:
-        """Return whether a word is at some places that lie before ends."""
+        """Return for each place whether a word stands there, before the document's end."""
         here: NDArray[np.bool_] = self.tokens.take(at, mode="clip") == word
         return here & (at < ends)
 

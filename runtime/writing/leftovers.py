@@ -1,4 +1,4 @@
-"""Remove what killed writers of a folder or zip left next to it, and keep what living ones need.
+"""Remove what killed writers left next to a folder or zip, and keep what living writers need.
 
 A writer holds a lock on a file ``.NAME.lock-TOKEN`` as long as its process lives. All else that it
 puts next to the target has the same token in its name, so whoever gets the lock knows that the

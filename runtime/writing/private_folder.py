@@ -80,7 +80,7 @@ def _check_above(folder: Path, instead: str) -> None:
 
 
 def _is_own_group(status: os.stat_result) -> bool:
-    """Return whether a group is that of this user alone, as many systems make one for each user."""
+    """Return whether a group has only this user; many systems make such a group for each user."""
     import grp
     import pwd
 

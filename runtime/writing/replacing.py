@@ -1,4 +1,4 @@
-"""Put what was written in the place of what is there, in one step where the system can."""
+"""Put a new file or folder in the place of an old one, in one step where the system can."""
 
 import ctypes
 import os

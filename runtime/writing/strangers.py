@@ -11,7 +11,7 @@ _OF_THE_SYSTEM = (".DS_Store", "Thumbs.db", "desktop.ini")
 
 
 def files_in(folder: Path) -> list[str]:
-    """Return the relative POSIX paths of all that is in a folder but folders, sorted."""
+    """Return the relative POSIX paths of everything in a folder except folders, sorted."""
     return sorted(
         each.relative_to(folder).as_posix()
         for each in folder.rglob("*")
@@ -35,7 +35,7 @@ def strangers(names: Iterable[str], belongs: Callable[[str], bool]) -> str:
 
 
 def matching(*patterns: str) -> Callable[[str], bool]:
-    """Return what says whether a name has one of some forms, in which ``*`` is any text."""
+    """Return a function that says whether a name has one of some forms, where ``*`` is any text."""
     return lambda name: any(fnmatchcase(name, pattern) for pattern in patterns)
 
 

@@ -109,7 +109,7 @@ class Collection:
             yield Document(name, title or "", text, _metadata(record))
 
     def lacking(self, ids: Iterable[str]) -> set[str]:
-        """Return those of some ids that no document has; read no further than to the last that has.
+        """Return the ids that no document has. Reading stops once all others were found.
 
         Raises:
             CollectionError: as `documents`, or there is no document at all.

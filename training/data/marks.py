@@ -103,7 +103,7 @@ class Marks:
             yield
 
     def _add(self, texts: Sequence[str]) -> list[Query]:
-        """Add queries to the split, and return those of some texts."""
+        """Add new queries to the split; return the queries with the given texts."""
         collection = Collection(self.folder)
         known, grades = [], {}
         if self.split in collection.splits():

@@ -179,7 +179,7 @@ def _language(number: int) -> str:
 
 
 def _sentence(language: str, number: int) -> tuple[str, list[str]]:
-    """Return a sentence and its phrases; the number may be larger than that of the sentences."""
+    """Return a sentence and its phrases; a number past the last sentence starts over."""
     lists = [phrases.split("|") for phrases in _PHRASES[language]]
     rest, parts = number * _STRIDE % prod(map(len, lists)), []
     for phrases in lists:

@@ -72,7 +72,7 @@ class Probes:
 
     @property
     def own(self) -> tuple[int, int]:
-        """How many queries and documents are none that `completed` adds."""
+        """How many queries and documents were not added by `completed`."""
         return (
             len(self.queries) - len({*self.queries} & {*neutral_queries(LEAST_QUERIES)}),
             len(self.documents) - len({*self.documents} & {*neutral_documents(LEAST_DOCUMENTS)}),
@@ -84,14 +84,14 @@ class Probes:
 
 
 def _completed(own: tuple[str, ...], neutral: tuple[str, ...]) -> tuple[str, ...]:
-    """Return own texts and as many neutral ones as are needed to be as many as these."""
+    """Return the own texts, and so many neutral ones that there are at least `len(neutral)`."""
     known = {*own}
     others = [text for text in neutral if text not in known]
     return (*own, *others[: max(0, len(neutral) - len(own))])
 
 
 def of_all_lengths(texts: Sequence[str], count: int) -> list[int]:
-    """Return the indices of so many texts, from the shortest to the longest.
+    """Return the indices of `count` texts, from the shortest to the longest.
 
     >>> of_all_lengths(["four", "a", "abc", "12345", "22"], 3)
     [1, 2, 3]

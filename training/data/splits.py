@@ -164,7 +164,7 @@ def _relevant(qrels: dict[str, dict[str, int]], query: Query) -> dict[str, int]:
 
 
 def _together(part: Part, count: int, split: JudgedQueries, qrels: Qrels) -> str:
-    """Return why a part of `count` queries is far from its share, or an empty text."""
+    """Explain why a part of `count` queries is far from its share; "" if it is not."""
     wanted = len(split) * (part.high - part.low) / 100
     if part.whole or not split or wanted / FAR <= count <= wanted * FAR:
         return ""

@@ -154,7 +154,7 @@ def write_run(
 def run_lines(
     path: str | os.PathLike[str], query: str, hits: Sequence[tuple[str, float]], tag: str
 ) -> Iterator[str]:
-    """Yield the lines of a query in a run, with arguments and errors as those of `write_run`."""
+    """Yield the lines of one query in a run; arguments and errors are those of `write_run`."""
     check_id(tag, f"{path}: tag")
     check_id(query, f"{path}: query id")
     seen: set[str] = set()

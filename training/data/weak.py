@@ -213,7 +213,7 @@ def _whole(pair: Pair) -> str:
 
 
 def _draw(seed: int, document_id: str) -> int:
-    """Return a number that looks random, of the seed and the id alone."""
+    """Return a number that looks random but depends only on the seed and the id."""
     return int.from_bytes(sha256(f"{seed} {document_id}".encode()).digest()[:8])
 
 

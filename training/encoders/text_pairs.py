@@ -219,7 +219,7 @@ class Pool:
 def bm25_mrr(
     pool: Pool, documents: Sequence[Document], tokenizer: "Tokenizer", options: TextPairOptions
 ) -> float:
-    """Return MRR@10 of ranking the pool by BM25, whose statistics are those of the pool.
+    """Return MRR@10 of ranking the pool by BM25 with the pool's own statistics.
 
     Args:
         pool: the pool.

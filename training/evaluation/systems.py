@@ -102,7 +102,7 @@ def evaluate(
 def measured(
     queries: Sequence[JudgedQuery], run: Mapping[str, Hits], measures: Sequence[str]
 ) -> dict[str, NDArray[np.float64]]:
-    """Return what a run of any system reaches, (queries,) float64 by measure.
+    """Return the value of each query in a run of any system, (queries,) float64 by measure.
 
     Args:
         queries: judged queries.

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 
 def activation_of(path: object, names: Mapping[str, str]) -> str | None:
-    """Return our name of an activation function; None if it is none of the known ones.
+    """Return our name of an activation function; None if it is unknown.
 
     Only PyTorch's own classes count, not others with the same last name.
 

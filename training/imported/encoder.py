@@ -65,7 +65,7 @@ def load_network(
 
 
 def chosen(settings: Mapping[str, Any], names: Sequence[str]) -> Mapping[str, Any]:
-    """Return what settings have by the first of several names of one setting; empty if none."""
+    """Return a setting by the first of its several names that is present; empty if none is."""
     found: Mapping[str, Any] = next((settings[name] for name in names if settings.get(name)), {})
     return found
 

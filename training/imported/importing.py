@@ -76,7 +76,7 @@ def is_checkpoint(path: str | Path) -> bool:
 
 
 def needed_extra(paths: Iterable[str | Path]) -> str:
-    """Return the smallest extra that suffices to export checkpoints and models, without any: none.
+    """Return the smallest extra that suffices to export checkpoints and models; "" for neither.
 
     They are recognised by their small files, so that no package is needed for it.
     """

@@ -42,7 +42,7 @@ def prompt_names(folder: ModelFolder) -> tuple[str, str]:
 def encode_with_library(
     model: Any, folder: ModelFolder, texts: Sequence[str], **options: Any
 ) -> tuple[Any, Any]:
-    """Return what a model of sentence-transformers makes of texts as queries and as documents.
+    """Encode texts as queries and as documents with a model of sentence-transformers.
 
     Each text is encoded alone, because padding changes the positions that some networks see.
     """

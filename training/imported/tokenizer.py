@@ -30,7 +30,7 @@ LONGEST = 512  # tokens, if nothing limits them
 
 
 class ModelTokenizer(NamedTuple):
-    """A model's tokenizer, and what its folder says of long texts."""
+    """A model's tokenizer, and what its folder says about long texts."""
 
     tokenizer: "Tokenizer"
     limit: int | None  # tokens of a text, special tokens counted; None if nothing limits them
@@ -128,7 +128,7 @@ def plain_tokenizer(folder: Path) -> "Tokenizer":
 
 
 def _complete(tokenizer: "Tokenizer") -> "Tokenizer":
-    """Return a tokenizer of its own that returns whole texts."""
+    """Return a copy of the tokenizer that does not truncate texts."""
     own: Tokenizer = type(tokenizer).from_str(tokenizer.to_str())
     own.no_truncation()
     own.no_padding()

@@ -87,7 +87,7 @@ class AnalysedCollection:
         return "documents" if self.documents.first is None else "passages"
 
     def listed(self) -> Iterator[Document]:
-        """Yield the documents as they are in the collection."""
+        """Yield the documents in the form of the collection."""
         stored = self.documents
         yield from map(Document, stored.ids, stored.titles, stored.texts)
 
@@ -151,7 +151,7 @@ class AnalysedCollection:
         return found
 
     def _stored(self, field: str) -> tuple[Forward, NDArray[np.int32] | None]:
-        """Return the tokens that are stored for a field, and the field's token of each of them.
+        """Return the stored tokens, and the array that maps them to the field's tokens.
 
         None stands for tokens that are those of the field.
         """

@@ -28,7 +28,7 @@ Typed = tuple[int, Any]
 
 
 class Unusable(Exception):  # noqa: N818 (it ends in no message of its own)
-    """A value that has none of the types; its argument says what it is."""
+    """A value whose type is not supported; the argument says what it is."""
 
 
 def typed(value: Any) -> Typed | None:

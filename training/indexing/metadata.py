@@ -207,7 +207,7 @@ class _Texts(_Column):
         self._codes.append(self._places.setdefault(text, len(self._places)))
 
     def _coded(self) -> tuple[NDArray[np.unsignedinteger[Any]], Strings]:
-        """Return the places of the strings among the sorted distinct ones, and these."""
+        """Return the place of each string among the sorted distinct strings, and these strings."""
         # Lone surrogates were refused where the documents were read, so no two become one.
         ordered = sorted(self._places, key=lambda text: text.encode("utf-8", "replace"))
         place_of = np.empty(len(ordered), np.int64)

@@ -1,4 +1,4 @@
-"""Sort strings by the bytes of their UTF-8, in numbers of eight bytes and not string by string."""
+"""Sort strings by their UTF-8 bytes, eight bytes of many strings at a time."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,7 +41,7 @@ def order_of(strings: Strings) -> NDArray[np.uint32]:
 def _words(
     strings: Strings, numbers: NDArray[np.uint32], depth: int
 ) -> tuple[NDArray[np.uint64], NDArray[np.uint8]]:
-    """Return the next eight bytes of some strings as numbers, and how many bytes these are.
+    """Return the next eight bytes of some strings as numbers, and how many bytes there were.
 
     Missing bytes are 0. Of two strings with the same number, the shorter one comes first.
 

@@ -55,7 +55,7 @@ class Origins:
         return np.flatnonzero(self.part == len(self.bundles))
 
     def only(self, usable: Sequence[bool]) -> "Origins":
-        """Return the same, where the documents of bundles that are not usable are new."""
+        """Return the same origins, except that documents of unusable bundles count as new."""
         kept = [bundle for bundle, use in zip(self.bundles, usable, strict=True) if use]
         place = np.append(np.cumsum(usable) - 1, len(kept)).astype(np.int64)
         place[:-1][~np.array(usable, np.bool_)] = len(kept)
@@ -116,6 +116,6 @@ def joined_rows(origins: Origins, parts: Sequence[Rows]) -> Rows:
 
 
 def joined_strings(origins: Origins, parts: Sequence[Strings]) -> Strings:
-    """Return the strings of all documents; each part has those of a bundle or of the new ones."""
+    """Concatenate strings from the bundles and the new documents in their final order."""
     rows = joined_rows(origins, [Rows(part.offsets, (part.data,)) for part in parts])
     return Strings(rows.columns[0], rows.offsets)

@@ -1,4 +1,4 @@
-"""Pack strings and numbers into files, so that those of a large collection take no memory."""
+"""Pack strings and numbers into files, so that a large collection takes no memory."""
 
 import mmap
 from array import array

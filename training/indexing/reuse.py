@@ -54,7 +54,7 @@ def analyse_again(
     titles: bool = True,
     known_words: Iterable[str] = (),
 ) -> AnalysedCollection:
-    """Analyse a collection in English, most of whose documents some bundles have; see `analyse`.
+    """Analyse an English collection that is mostly in bundles already; see `analyse`.
 
     What the forms of a word have in common is the lemma.
 
@@ -103,7 +103,7 @@ def analyse_again(
 
 
 def _words(bundle: BundleFiles, origins: Origins, part: int) -> Words:
-    """Return which words of a bundle its documents have, and those that remain."""
+    """Return which words a bundle's documents had, and which of these they still have."""
     vocabulary, words = bundle.analyzer.vocabulary, bundle.need_documents().forward("words")
     before, now = (np.zeros(len(vocabulary), np.bool_) for _ in range(2))
     if len(words.tokens) and not 0 <= words.tokens.min() <= words.tokens.max() < len(vocabulary):

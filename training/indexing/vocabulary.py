@@ -1,4 +1,4 @@
-"""Make the vocabulary of a changed collection from those of its bundles.
+"""Make the vocabulary of a changed collection from the vocabularies of its bundles.
 
 The result is what `vocabulary` would build from all texts in English with lemmas, but the
 lemmatiser sees new words only.
@@ -29,14 +29,14 @@ class Words(NamedTuple):
 
 
 class Changed(NamedTuple):
-    """A vocabulary, and the numbers in it of the forms that bundles had."""
+    """A vocabulary, and the numbers in it of each bundle's forms."""
 
     vocabulary: Vocabulary
     numbers: list[NDArray[np.int32]]  # by form of each bundle, −1 if it has gone
 
 
 def changed_vocabulary(bundles: Sequence[Words], new: Sized[str]) -> Changed:
-    """Return the vocabulary of a collection that was made of those of some bundles.
+    """Return the vocabulary of a changed collection, made from the bundles' vocabularies.
 
     Args:
         bundles: one bundle or more, which were all built with the known words that are in `new`.
@@ -83,7 +83,7 @@ def places(forms: SortedStrings, wanted: Sized[str]) -> dict[str, int]:
 
 
 def _joined(bundles: Sequence[Words]) -> tuple[Words, list[NDArray[np.int32]]]:
-    """Return several vocabularies as one, and the numbers in it of the forms of each."""
+    """Join several vocabularies; return the result and each one's form numbers in it."""
     if len(bundles) == 1:
         return bundles[0], [np.arange(len(bundles[0].vocabulary), dtype=np.int32)]
     raw = [each.vocabulary.forms.every_raw() for each in bundles]

@@ -65,7 +65,7 @@ class Curve:
         return {"step": copy.steps, "loss": copy.losses, "rate": copy.rates}
 
     def _halve(self) -> None:
-        """Make one point of two; an odd last point keeps its place."""
+        """Merge points in pairs; an odd last point keeps its place."""
         pairs = len(self.steps) // 2 * 2
         rest = self.losses[pairs:]
         joined = zip(self.losses[:pairs:2], self.losses[1:pairs:2], strict=True)

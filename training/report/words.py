@@ -69,7 +69,7 @@ def said(value: object) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """Return a value as it is after a way through JSON."""
+    """Return a value as it comes back from JSON."""
     if isinstance(value, list | tuple):
         return [_plain(each) for each in value]
     return vars(value) if hasattr(value, "__dataclass_fields__") else value

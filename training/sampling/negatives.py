@@ -28,7 +28,7 @@ _KEEP, _FILL = 0, 1
 def relevant_numbers(
     ids: Sequence[str], queries: Sequence[JudgedQuery], name: str = "query"
 ) -> tuple[list[JudgedQuery], list[Numbers]]:
-    """Return the queries with a relevant document among `ids`, and the numbers of those documents.
+    """Return the queries with a relevant document among `ids`, and these documents' numbers.
 
     `name` is what the error message calls a query.
 

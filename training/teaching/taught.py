@@ -63,7 +63,7 @@ class TaughtQueries:
 def read_taught(
     options: TaughtOptions, collection: Collection, queries: JudgedQueries, *, titles: bool
 ) -> TaughtQueries | None:
-    """Return what the options' file of scores has of some queries; None without a file.
+    """Match the options' score file to some queries; None without a file.
 
     Raises:
         InputError: the file cannot be used, or it has no scores for these queries.
@@ -76,7 +76,7 @@ def read_taught(
 def match(
     held: ScoreFile, collection: Collection, queries: JudgedQueries, titles: bool, path: str
 ) -> TaughtQueries:
-    """Return what a file of scores has of some queries, and warn of what does not fit.
+    """Match a score file to the training queries; warn about mismatches.
 
     Args:
         held: the scores.
@@ -149,7 +149,7 @@ class _Scored(NamedTuple):
 def _scored(
     held: ScoreFile, row: int, numbers: Numbers, query: JudgedQuery, number_of: Mapping[str, int]
 ) -> _Scored | None:
-    """Return what the file has of a query; None unless it has two documents to compare."""
+    """Return the file's columns for a query; None unless it has two documents to compare."""
     part = slice(*held.offsets[row : row + 2].tolist())
     own, scores = numbers[held.numbers[part]], held.scores[part]
     own, scores = own[own >= 0], scores[own >= 0]
@@ -186,7 +186,7 @@ def _numbers(
 
 
 def _facts(found: Sequence[_Scored], held: ScoreFile, path: str) -> dict[str, Any]:
-    """Return what a report says of the teacher, with the mean size of its margins."""
+    """Return facts about the teacher for a report, with the mean size of its margins."""
     margins = [
         each.scores[np.isin(each.candidates, each.positives)].mean()
         - each.scores[np.isin(each.candidates, each.negatives)]
@@ -203,7 +203,7 @@ def _facts(found: Sequence[_Scored], held: ScoreFile, path: str) -> dict[str, An
 
 
 def _digest(held: ScoreFile) -> str:
-    """Return a text that changes whenever what can be learned of the file does."""
+    """Return a text that changes whenever what can be learned from the file does."""
     digest = hashlib.sha256(held.digest.encode("utf-8", "replace"))
     for values in (held.texts, held.offsets, held.numbers, held.scores):
         digest.update(values.tobytes())

@@ -48,7 +48,7 @@ class Teacher(NamedTuple):
 
 
 def read_teacher(path: str | Path, ranker: str | None = None, device: str = "auto") -> Teacher:
-    """Return the teacher at a path: a cross-encoder's checkpoint, or that of a bundle.
+    """Return the teacher at a path: a cross-encoder's checkpoint, or a bundle's cross-encoder.
 
     Args:
         path: the path of a checkpoint or a bundle, or a bundle's address.
@@ -163,7 +163,7 @@ def _digest(teacher: Teacher, pairs: Sequence[tuple[str, str]]) -> str:
 
 
 def _read(path: Path | None, digest: str) -> NDArray[np.float32]:
-    """Return the scores so far; none if they are of other pairs or cannot be read."""
+    """Return the scores so far; empty if they belong to other pairs or cannot be read."""
     none = np.empty(0, np.float32)
     if path is None or not path.is_file():
         return none

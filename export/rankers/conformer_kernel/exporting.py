@@ -78,7 +78,7 @@ def export(
 
 
 def known_words(source: BundleFiles, name: str) -> tuple[str, ...]:
-    """Return words that the vocabulary must have: those that the network knows."""
+    """Return the words that the vocabulary must have, which are those the network knows."""
     return tuple(spellings(source, name)) if source.settings(name).latent else ()
 
 

@@ -155,7 +155,7 @@ def index(
 
 
 def _all_vectors(encoded: Encoding, name: str, settings: DenseSettings) -> StoredVectors:
-    """Return the vectors of all documents, of which those encoded before are copied as they are."""
+    """Return the vectors of all documents; vectors that were encoded before are copied."""
     origins = encoded.origins
     parts = [open_vectors(bundle, name, settings) for bundle in origins.bundles]
     parts.append(_in_form(encoded.rows, settings.stored))

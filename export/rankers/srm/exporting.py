@@ -78,7 +78,7 @@ class _Export:
         return ColBERTEncoder(self.settings, whole)
 
     def prove_static(self) -> Report:
-        """Compare the static part with PyTorch, whose vectors replace those of a network.
+        """Compare the static part, which takes the place of a network, with PyTorch.
 
         Raises:
             ExportError: it is out of tolerance.

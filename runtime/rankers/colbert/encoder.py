@@ -50,7 +50,7 @@ class TokenEncoder(ABC):
     @property
     @abstractmethod
     def provider(self) -> str:
-        """What the encoder of queries runs on; empty if that is no network."""
+        """What the encoder of queries runs on; empty if it is not a network."""
 
     @property
     @abstractmethod

@@ -87,7 +87,7 @@ def _group(token: TextToken, expands: bool) -> str:
 
 
 def _piece_numbers(document: Sequence[TextToken]) -> dict[int, int]:
-    """Return the number of each place's word piece among those of the text, as in `ReadSpans`."""
+    """Return which word piece of the text stands at each place, numbered as in `ReadSpans`."""
     own = [at for at, token in enumerate(document) if not token.special and token.end > 0]
     return {place: number for number, place in enumerate(own)}
 

@@ -65,7 +65,7 @@ def matrix_shapes(settings: SRMSettings) -> dict[str, tuple[int, ...]]:
 def light_vectors(
     table: Floats, attended: NDArray[np.bool_], matrices: Matrices, settings: SRMSettings
 ) -> LightVectors:
-    """Return the light vectors of a text, whose context is that of neighbours, or is not needed.
+    """Return the light vectors of a text; their context comes from neighbours or is not needed.
 
     Args:
         table: the sub-embeddings s_i^k of its tokens, (tokens, K, dimension) float32.

@@ -172,7 +172,7 @@ def named_folders(arguments: list[str]) -> dict[str, Path]:
 def read_folders(
     folders: Mapping[str, Path], kind: str | None, choices: "Mapping[str, int | str | None]"
 ) -> "dict[str, Checkpoint]":
-    """Return checkpoints by name, those of models of other libraries included.
+    """Return checkpoints by name, including models of other libraries.
 
     Args:
         folders: the folders by the rankers' names.

@@ -60,7 +60,7 @@ def _screen(stream: TextIO, *, needed: bool) -> Any:
 
 
 def _fill_descriptors() -> None:
-    """Open those of the first three that are closed; else a file would get what libraries log."""
+    """Open standard streams that are closed; else a file would get what libraries log."""
     while (opened := os.open(os.devnull, os.O_RDWR)) <= 2:
         pass
     os.close(opened)

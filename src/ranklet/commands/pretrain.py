@@ -26,7 +26,7 @@ def needs(arguments: argparse.Namespace) -> str:  # noqa: ARG001
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Pretrain the backbone and save it; return the exit status, as that of `ranklet train`."""
+    """Pretrain the backbone and save it; return the exit status as `ranklet train` does."""
     from ranklet.training.data.collection import Collection
     from ranklet.training.kept_state import remove_state, state_folder
     from ranklet.training.outcome import shortcoming

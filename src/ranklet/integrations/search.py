@@ -20,7 +20,7 @@ BundleLike = Bundle | str | Path
 
 
 def check(bundle: BundleLike, options: Mapping[str, Any], *, retrieves: bool) -> None:
-    """Refuse what a component cannot work with when it is made, before its first query.
+    """Refuse unusable options when a component is made, before its first query.
 
     Args:
         bundle: a bundle or its path.
@@ -119,7 +119,7 @@ def stored(hit: Hit) -> dict[str, Any]:
 
 
 def computed(hit: Hit, ranking: Ranking) -> dict[str, Any]:
-    """Return what a ranking says of a hit besides its score, as plain values for JSON.
+    """Return everything but the score that a ranking says about a hit, as plain values for JSON.
 
     They are ``passage`` if its document is split, ``explanation`` if it was requested, and
     ``left_out`` with the stages that the budget left no time for, if there are any.
@@ -167,7 +167,7 @@ def plain_pipeline(pipeline: Any) -> Any:
 
 @cache
 def _names() -> tuple[str, ...]:
-    """Return the keywords of `Bundle.rank`, each of which every component passes on."""
+    """Return the keywords of `Bundle.rank`, which every component passes on."""
     parameters = signature(Bundle.rank).parameters.values()
     return tuple(each.name for each in parameters if each.kind is Parameter.KEYWORD_ONLY)
 

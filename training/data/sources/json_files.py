@@ -71,7 +71,7 @@ def read_json(path: Path, encoding: str, position: Position | None = None) -> Re
 
 
 def _spaces(file: IO[str]) -> str:
-    """Return the first character that is no white space; nothing if there is none."""
+    """Return the first character that is not white space; "" at the end."""
     while (char := file.read(1)) and char.isspace():
         pass
     return char
@@ -146,7 +146,7 @@ class _Items:
             raise self._fault("Extra data")
 
     def _next(self) -> str:
-        """Return the next character that is no white space, and go there; nothing at the end."""
+        """Return the next character that is not white space, and go there; "" at the end."""
         while True:
             self._at = _SPACES.match(self._text, self._at).end()  # type: ignore[union-attr]
             if self._at < len(self._text) or not self._more():
@@ -168,7 +168,7 @@ class _Items:
                     return value
 
     def _more(self) -> bool:
-        """Read on, at least as much as waits already, and return whether there was anything."""
+        """Read at least as much again as is buffered; return whether there was anything."""
         waiting = len(self._text) - self._at
         if waiting > LONGEST:
             raise CollectionError(

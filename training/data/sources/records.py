@@ -41,7 +41,7 @@ def is_decoded(text: str) -> bool:
 
 
 def not_decoded(place: str, text: str, field: str = "") -> Bad:
-    """Return the report of a text for which `is_decoded` is false."""
+    """Return the report for a text that is not decoded."""
     at = next(i for i, char in enumerate(text) if "\ud800" <= char <= "\udfff")
     code = ord(text[at])
     byte = f"byte 0x{code - 0xDC00:02x}" if 0xDC80 <= code <= 0xDCFF else "half a character"

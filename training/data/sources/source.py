@@ -98,7 +98,7 @@ class Source:
                 yield document._replace(text=part)
 
     def whole(self) -> Measured[Document]:
-        """Yield the documents in their order, and none of them split.
+        """Yield the documents in their order, unsplit.
 
         Everything is read twice, because only all records say which columns there are. What can be
         read only once is kept in a temporary file.
@@ -133,7 +133,7 @@ class Source:
             _log.warning("left out %s:\n%s", left_out, self.problems)
 
     def _chosen(self) -> Columns | None:
-        """Return the columns, and announce them; None if there is no record."""
+        """Return the columns and announce them; None if there are no records."""
         survey = Survey()
         if self._given.are_texts:
             survey.add(EXAMPLE, EXAMPLE)

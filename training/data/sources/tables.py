@@ -163,7 +163,7 @@ def _next(later: "deque[str]", source: Iterator[str]) -> str | None:
 
 
 def _quoted(lines: list[str]) -> list[str]:
-    """Return the fields of one row that needs all these lines, or nothing if there is none."""
+    """Return the fields of the row that these lines make up; nothing if they are not one row."""
     reader = csv.reader(lines, delimiter="\t", strict=True)
     try:
         fields = next(reader, [])

@@ -33,7 +33,7 @@ class Detected:
         return tuple(often) or ("en",)
 
     def each(self) -> list[str]:
-        """Return the language of every document, the most frequent one for those of a rare one."""
+        """Return the language of every document; rare languages count as the most frequent one."""
         languages = self.languages()
         return [each if each in languages else languages[0] for each in self._found]
 

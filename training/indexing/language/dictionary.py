@@ -31,7 +31,7 @@ def lemmatised(word: str, language: str) -> str:
 
 @cache
 def _dictionaries() -> "DictionaryFactory":
-    """Return what reads dictionaries; the one that simplemma itself uses, if it shares that."""
+    """Return the reader of dictionaries: simplemma's own if it shares it, otherwise a new one."""
     from simplemma.strategies.dictionaries import dictionary_factory
 
     shared: DictionaryFactory | None = getattr(

@@ -1,4 +1,4 @@
-"""Find what the forms of a word have in common: its lemma, or the stem of that."""
+"""Find what the forms of a word have in common: its lemma, or the lemma's stem."""
 
 from collections.abc import Callable, Iterator
 from collections.abc import Set as AbstractSet
@@ -76,7 +76,7 @@ class Normaliser:
         return self._end(lemmatised(word, self.language)) if word.isalpha() else word
 
     def _last_lemma(self, word: str) -> str:
-        """Return the lemma of a lemma of a lemma; words of a loop have their smallest one."""
+        """Follow lemmas to the end; in a cycle take the smallest."""
         lemmas, chain = dictionary(self.language), [word]
         while (following := lemmas.get(chain[-1])) is not None:
             if following in chain:

@@ -34,7 +34,7 @@ class TextOptions:
 
     @classmethod
     def of(cls, languages: Collection[str], normaliser: str) -> Self:
-        """Return the options by which texts in some languages are analysed as others were.
+        """Return the options that reproduce an earlier analysis.
 
         Args:
             languages: codes of the languages of a collection; if there are several, that of each

@@ -38,7 +38,7 @@ class Spellings:
         self._counts[language].update(scripts.spaced(text, self._bare))
 
     def stop_words(self) -> frozenset[str]:
-        """Return the listed words that are no others in the other languages of the collection.
+        """Return the listed words, except those that are ordinary words of another language here.
 
         War is a stop word in German, but not if there are English texts about wars.
         """

@@ -59,7 +59,7 @@ class LateInteraction:
 
 
 def describe(folder: ModelFolder) -> LateInteraction:
-    """Return what a folder of any of the three libraries says.
+    """Return what the folder of a model of any of the three libraries says.
 
     Raises:
         ModelFolderError: a module or a setting is not supported.

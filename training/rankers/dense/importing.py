@@ -127,7 +127,7 @@ def describe(folder: ModelFolder) -> SentenceEncoder:
 
 
 def describe_backbone(folder: Path) -> SentenceEncoder:
-    """Return what a training keeps of the encoder it starts from; see `describe`.
+    """Return the description of an encoder that a training keeps; see `describe`.
 
     Raises:
         ModelFolderError: see `describe`.

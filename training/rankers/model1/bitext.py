@@ -202,7 +202,7 @@ def _keep(
 def _split(
     starts: NDArray[np.int64], lengths: NDArray[np.int64], chunks: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return starts and lengths of chunks; those of a row differ in length by at most one token."""
+    """Return starts and lengths of chunks. Lengths within a row differ by at most one token."""
     number = concatenated_ranges(np.zeros_like(chunks), chunks)  # 0, 1, … within each row
     length, parts = lengths.repeat(chunks), chunks.repeat(chunks)
     begin, end = number * length // parts, (number + 1) * length // parts
@@ -221,6 +221,6 @@ def _stack(
     above: tuple[NDArray[np.int32], NDArray[np.int64]],
     below: tuple[NDArray[np.int32], NDArray[np.int64]],
 ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-    """Return the rows of both, first those above."""
+    """Return the rows of both; the rows of `above` come first."""
     tokens = np.concatenate([above[0], below[0]])
     return tokens, np.concatenate([above[1], below[1][1:] + above[1][-1]])

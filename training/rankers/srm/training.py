@@ -222,7 +222,7 @@ def _full(network: ColBERTNetwork) -> dict[str, NDArray[Any]]:
 
 
 def _ends_of(losses: Sequence[float]) -> list[float]:
-    """Return the mean loss of the first and of the last tenth of the steps, if there are any."""
+    """Return the mean losses of the first and the last tenth of the steps, if there are any."""
     tenth = max(1, len(losses) // 10)
     parts = [losses[:tenth], losses[-tenth:]] if losses else []
     return [float(np.mean(part)) for part in parts]

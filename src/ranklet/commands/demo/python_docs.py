@@ -145,7 +145,7 @@ def _definitions(node: ast.AST, name: str) -> Iterator[PythonDoc]:
 
 
 def _exported(module: ast.Module) -> set[str] | None:
-    """Return the names in a module's `__all__`; None if it has none, or computes it."""
+    """Return the names in a module's `__all__`; None if it is missing or computed."""
     names: set[str] | None = None
     for line in module.body:
         if isinstance(line, ast.Assign):
