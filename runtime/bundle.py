@@ -256,14 +256,14 @@ class Bundle:
         deadline = Deadline(budget_ms)
         if documents is None:
             stages = self.manifest.pipeline(pipeline)
-            found = self._search.rank(
+            ranking = self._search.rank(
                 query, stages, selection, deadline, where=where, explain=explain
             )
         else:
             context = read_query(query, self.files, own=True)
             run = self._run_on(own_documents(documents), context, pipeline, deadline)
-            found = run.ranking(selection, explain=explain)
-        return replace(found, marks=partial(self.marks, found.query, pipeline=pipeline))
+            ranking = run.ranking(selection, explain=explain)
+        return replace(ranking, marks=partial(self.marks, ranking.query, pipeline=pipeline))
 
     def _run_on(
         self,

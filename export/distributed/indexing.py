@@ -65,9 +65,9 @@ def analysed_on(
         first,
         (),  # the metadata of a shard may have other types than that of the collection
     )
-    found = joined(contents, origins, needs_of(rankers), titles=titles, words=words)
-    places = of_whole_documents(found.documents.first, len(found.documents))
-    return replace(found, metadata=shards.metadata.fields(places))
+    analysed = joined(contents, origins, needs_of(rankers), titles=titles, words=words)
+    places = of_whole_documents(analysed.documents.first, len(analysed.documents))
+    return replace(analysed, metadata=shards.metadata.fields(places))
 
 
 def _first(documents: Documents) -> "np.ndarray[tuple[int], np.dtype[np.int64]]":

@@ -98,22 +98,25 @@ def _schema(plan: Plan) -> str:
         *(_field(names[n], TYPES[t], "attribute | summary") for n, t in plan.metadata.items()),
     ]
     profiles = []
-    for each in plan.fields:
-        if each.sparse:
+    for vectors in plan.fields:
+        if vectors.sparse:
             fields.append(
-                _field(each.name, "weightedset<int>", "attribute", "attribute: fast-search")
+                _field(vectors.name, "weightedset<int>", "attribute", "attribute: fast-search")
             )
-            profiles.append(_profile(each.name, "", f"rawScore({each.name})"))
+            profiles.append(_profile(vectors.name, "", f"rawScore({vectors.name})"))
         else:
-            tensor = f"tensor<float>(x[{each.dimension}])"
+            tensor = f"tensor<float>(x[{vectors.dimension}])"
             fields.append(
                 _field(
-                    each.name, tensor, "attribute | index", "attribute: distance-metric: dotproduct"
+                    vectors.name,
+                    tensor,
+                    "attribute | index",
+                    "attribute: distance-metric: dotproduct",
                 )
             )
             inputs = f"        inputs {{\n            query(q) {tensor}\n        }}\n"
-            product = f"sum(query(q) * attribute({each.name}))"
-            profiles.append(_profile(each.name, inputs, product))
+            product = f"sum(query(q) * attribute({vectors.name}))"
+            profiles.append(_profile(vectors.name, inputs, product))
     content = "".join(f"        {line}\n" for field in fields for line in field.splitlines())
     return (
         f"schema {plan.index} {{\n    document {plan.index} {{\n{content}    }}\n"

@@ -46,7 +46,7 @@ def engine_of(name: str) -> Engine:
     """Return the module of an engine.
 
     Raises:
-        InputError: there is none of this name.
+        InputError: there is no engine with this name.
     """
     if name not in ENGINES:
         raise InputError(f"unknown engine {name!r}; choose of {', '.join(ENGINES)}")

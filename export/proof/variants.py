@@ -234,17 +234,17 @@ def _export_sources(
         scores = score([_open((source.read_bytes(),), name) for source in sources], texts)
         return float(np.abs(scores - reference[np.ix_(queries, documents)]).max()) / spread
 
-    found = error(graphs)
-    if not found <= EXACT.max_error and any(graph.transformer for graph in graphs):
+    difference = error(graphs)
+    if not difference <= EXACT.max_error and any(graph.transformer for graph in graphs):
         _log.warning(
             "fused operators change scores of %r by %.1f %% of their standard deviation, so it is "
-            "exported without them, and slower", name, 100 * found,
+            "exported without them, and slower", name, 100 * difference,
         )  # fmt: skip
-        found = error([replace(graph, transformer=None) for graph in graphs])
-    if not found <= EXACT.max_error:
+        difference = error([replace(graph, transformer=None) for graph in graphs])
+    if not difference <= EXACT.max_error:
         raise ExportError(
             f"the graph that is exported of {name!r} is not the same network: its scores differ "
-            f"from PyTorch's by {found:.1%} of their standard deviation, and at most "
+            f"from PyTorch's by {difference:.1%} of their standard deviation, and at most "
             f"{EXACT.max_error:.1%} is allowed; nothing is written"
         )
 

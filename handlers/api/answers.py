@@ -73,10 +73,10 @@ def rank(
     with_text, room = request["return_documents"], Room(limits.answer_bytes)
     hits = [_hit(hit, with_text, explain, room) for hit in ranking]
     read = 0  # characters of texts, whose words are found again
-    for at, (shown, hit) in enumerate(zip(hits, ranking, strict=True) if highlight else ()):
+    for number, (shown, hit) in enumerate(zip(hits, ranking, strict=True) if highlight else ()):
         read += len(hit.title) + len(hit.text)
-        if at and (read > limits.characters or deadline.passed):
-            left_out = f"highlight {len(hits) - at:,} of {len(hits):,} hits"
+        if number and (read > limits.characters or deadline.passed):
+            left_out = f"highlight {len(hits) - number:,} of {len(hits):,} hits"
             ranking = replace(ranking, budget_spent=True, left_out=(*ranking.left_out, left_out))
             break
         shown["highlights"] = _highlights(bundle, hit, room)
@@ -123,18 +123,18 @@ def rerank(
     the `version` of Cohere's API. Scores are the bundle's own: higher is better, and they are not
     probabilities.
     """
-    asked = Request(Route.RERANK, body, limits).rest()
-    of_tei = asked["texts"] is not None
-    if of_tei and asked["documents"] is not None:
+    fields = Request(Route.RERANK, body, limits).rest()
+    of_tei = fields["texts"] is not None
+    if of_tei and fields["documents"] is not None:
         raise RequestError(422, "give either 'texts' or 'documents', not both")
-    texts = asked["texts" if of_tei else "documents"]
+    texts = fields["texts" if of_tei else "documents"]
     if texts is None:
         raise RequestError(422, "'documents' must be a list of at least one document, not null")
-    with_text = asked["return_text"] or asked["return_documents"]
-    k = min(len(texts), *(asked[each] or len(texts) for each in ("top_k", "top_n")))
-    pipeline = asked["pipeline"]
-    ranking = bundle.rank(asked["query"], texts, k=k, pipeline=pipeline, budget_ms=budget_ms)
-    if not asked["truncate"] and ranking.truncated:
+    with_text = fields["return_text"] or fields["return_documents"]
+    k = min(len(texts), *(fields[each] or len(texts) for each in ("top_k", "top_n")))
+    pipeline = fields["pipeline"]
+    ranking = bundle.rank(fields["query"], texts, k=k, pipeline=pipeline, budget_ms=budget_ms)
+    if not fields["truncate"] and ranking.truncated:
         ranker, count = max(ranking.truncated.items(), key=lambda item: item[1])
         raise RequestError(
             413, f"'truncate' is false, and {count:,} texts are longer than {ranker!r} reads"
@@ -158,7 +158,7 @@ def rerank(
     if version:
         meta["api_version"] = {"version": version}
     usage = {"prompt_tokens": 0, "total_tokens": 0}
-    reply = {"model": asked["model"] or "ranklet", "results": results, "usage": usage, "meta": meta}
+    reply = {"model": fields["model"] or "ranklet", "results": results, "usage": usage, "meta": meta}
     return Answer(reply | _budget_fields(ranking), ranking.timings, ranking.left_out)
 
 

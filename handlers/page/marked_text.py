@@ -74,15 +74,15 @@ def drawn(text: Sequence[Piece], largest: float) -> list[Markup]:
     elements = []
     strengths = [heat(piece.value, largest) for piece in text]
     around = [0.0, *strengths, 0.0]
-    for at, (piece, strength) in enumerate(zip(text, strengths, strict=True)):
+    for index, (piece, strength) in enumerate(zip(text, strengths, strict=True)):
         shown = join(piece.text)
         if piece.value or piece.by_query_token:
             classes = {
                 "faint": strength < FAINT,
                 "strong": strength > 0.5,
                 "less": piece.value < 0,
-                "went-on": around[at] >= FAINT,
-                "goes-on": around[at + 2] >= FAINT,
+                "went-on": around[index] >= FAINT,
+                "goes-on": around[index + 2] >= FAINT,
             }
             by = " ".join(f"{token}:{value:.6g}" for token, value in piece.by_query_token.items())
             shown = element(

@@ -63,7 +63,7 @@ class BoundedProtocol(HttpToolsProtocol):
         """Begin to answer a request.
 
         Raises:
-            ValueError: it is none that every server and proxy understands alike.
+            ValueError: servers and proxies do not all understand it alike.
         """
         version = self.parser.get_http_version()
         _check(self.parser.get_method(), version, self.url, self.headers)

@@ -55,7 +55,7 @@ class LiveBundle:
         """The bundle that serves now.
 
         Raises:
-            RequestError: 503: there is none that can be read.
+            RequestError: 503: there is no bundle that can be read.
         """
         if self._bundle is None:
             raise RequestError(503, f"not ready: {self.reason}")

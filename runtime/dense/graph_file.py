@@ -59,25 +59,27 @@ def _check_links(lists: NDArray[np.uint8], count: int, layer: str) -> None:
         raise BundleError(f"a link on the {layer} layer of the HNSW index leads out of it")
 
 
-def _check_upper(data: memoryview, at: int, count: int, step: int, start: tuple[int, int]) -> None:
+def _check_upper(
+    data: memoryview, place: int, count: int, step: int, start: tuple[int, int]
+) -> None:
     """Check the links above the lowest layer and that their targets exist on that layer."""
     levels = np.zeros(count, np.int64)
     lists = []  # (layer, list of links) of all vectors that have one
     for vector in range(count):
-        if at + 4 > len(data):
+        if place + 4 > len(data):
             raise BundleError("the upper layers of the HNSW index are truncated")
-        (size,) = unpack_from("<I", data, at)
-        at += 4
+        (size,) = unpack_from("<I", data, place)
+        place += 4
         if not size:
             continue
-        if size % step or at + size > len(data):
+        if size % step or place + size > len(data):
             raise BundleError("the upper layers of the HNSW index are damaged")
         levels[vector] = size // step
-        own_lists = np.frombuffer(data, np.uint8, size, at).reshape(-1, step)
+        own_lists = np.frombuffer(data, np.uint8, size, place).reshape(-1, step)
         lists += list(enumerate(own_lists, 1))
-        at += size
+        place += size
     top, entry = start
-    if at != len(data) or levels.max(initial=0) != top or levels[entry] != top:
+    if place != len(data) or levels.max(initial=0) != top or levels[entry] != top:
         raise BundleError("the upper layers of the HNSW index do not fit its header")
     for layer in range(1, top + 1):
         layer_lists = np.array([row for at_layer, row in lists if at_layer == layer])

@@ -36,7 +36,7 @@ class Execution:
 
     If time runs out, a ranker's stage is skipped or scores only the best candidates so far. A
     fusion adds up the available scores, and a candidate without a score gets the lowest of them. So
-    the order is the one of the finished work. The first stage and keep stages are always done.
+    the order is that of the finished stages. The first stage and keep stages are always done.
 
     Args:
         pipeline: the stages.

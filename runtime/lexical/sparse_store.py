@@ -52,21 +52,22 @@ class SparseStore:
         if not len(self.terms) or not len(length) or not len(terms):
             return np.zeros((len(terms), len(begin)), np.float32)
         wanted = terms.astype(self.terms.dtype)[:, None]
-        at = np.repeat(begin[None, :], len(terms), axis=0)  # (terms, documents)
+        position = np.repeat(begin[None, :], len(terms), axis=0)  # (terms, documents)
         # Reused in every round, because new arrays of this size fault in new pages, at a cost.
-        look, seen, below = np.empty_like(at), np.empty(at.shape, np.uint16), at < 0
+        look, seen = np.empty_like(position), np.empty(position.shape, np.uint16)
+        below = position < 0
         left = length
-        # The first position whose term is not below the wanted one lies in `at` to `at + left`, or
-        # right after. Every step halves that range, in all rows alike.
+        # The first term that is not below the wanted one is at a place from `position` to
+        # `position + left`, or right after. Every step halves that range, in all rows alike.
         for _ in range(int(length.max()).bit_length()):
             half = left >> 1
-            np.add(at, half - 1, out=look)
+            np.add(position, half - 1, out=look)
             np.less(np.take(stored, look, out=seen, mode="clip"), wanted, out=below)
-            at += np.multiply(half, below, out=look)
+            position += np.multiply(half, below, out=look)
             left = left - half
-        found = (np.take(stored, at, out=seen, mode="clip") == wanted) & (length > 0)
-        impacts = np.zeros(at.shape, np.float32)
-        impacts[found] = values[at[found]]
+        present = (np.take(stored, position, out=seen, mode="clip") == wanted) & (length > 0)
+        impacts = np.zeros(position.shape, np.float32)
+        impacts[present] = values[position[present]]
         return impacts
 
     def products(self, query: SparseQuery, documents: NDArray[np.integer]) -> NDArray[np.float32]:

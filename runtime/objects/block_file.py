@@ -140,6 +140,6 @@ class BlockFile:
 
 
 def _digest(data: memoryview, number: int) -> bytes:
-    # The number is a part of it, so that a block at a wrong place is none.
+    # The digest covers the block's number, so a misplaced block is invalid.
     person = number.to_bytes(16, "little")
     return hashlib.blake2b(data, digest_size=DIGEST, person=person).digest()

@@ -79,34 +79,34 @@ def _names_a_file(data: bytes) -> bool:
         ValueError: it is no message that protobuf reads.
     """
     outer: list[tuple[str, int, int]] = []  # what remains of the messages around this one
-    kind, at, end = "Model", 0, len(data)
-    while at < end or outer:
-        if at == end:
-            kind, at, end = outer.pop()
+    kind, place, end = "Model", 0, len(data)
+    while place < end or outer:
+        if place == end:
+            kind, place, end = outer.pop()
             continue
-        tag, at = _varint(data, at)
+        tag, place = _varint(data, place)
         field, wire = tag >> 3, tag & 7
         if not 0 < field <= _HIGHEST:
             raise ValueError("a field has a wrong number")
-        if kind == "Tensor" and _is_external(field, wire, data[at]):
+        if kind == "Tensor" and _is_external(field, wire, data[place]):
             return True
         size, inner = _WIDTHS.get(wire, 0), None
         if wire == _BYTES:
-            size, at = _varint(data, at)
+            size, place = _varint(data, place)
             inner = _FIELDS[kind].get(field)
         elif wire == _VARINT:
-            _, at = _varint(data, at)
+            _, place = _varint(data, place)
         elif not size:
             raise ValueError("a field has an unknown type")
-        if at + size > end:
+        if place + size > end:
             raise IndexError("a field is longer than its message")
         if inner:
             if len(outer) == _DEEPEST:
                 raise ValueError("the messages are nested too deeply")
-            outer.append((kind, at + size, end))
-            kind, end = inner, at + size
+            outer.append((kind, place + size, end))
+            kind, end = inner, place + size
         else:
-            at += size
+            place += size
     return False
 
 

@@ -80,7 +80,7 @@ class MilvusCollection:
         closed: whether the connection was ended.
 
     Raises:
-        InputError: the address is none, or the collection does not belong to the bundle.
+        InputError: the address is invalid, or the collection does not belong to the bundle.
         RemoteError: Milvus does not answer, or has no such collection.
         MissingPackageError: the extra [milvus] is not installed.
     """
@@ -291,7 +291,7 @@ def _passage(raw: Mapping[str, Any], types: Mapping[str, str]) -> Passage:
     """Return what Milvus stores of a passage, or of a document that is whole.
 
     Raises:
-        RemoteError: it is none that `ranklet publish` has written.
+        RemoteError: `ranklet publish` has not written it.
     """
     try:
         metadata = raw[METADATA]

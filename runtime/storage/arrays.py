@@ -58,11 +58,11 @@ def map_array(
     ):
         expected = "(" + ", ".join("any" if n is None else str(n) for n in shape) + ")"
         raise BundleError(f"{name} has shape {lengths}; it must be {expected}")
-    held, dtype = max(0, len(data) - begin), accepted[descr]
-    if held != math.prod(lengths) * dtype.itemsize:
+    available, dtype = max(0, len(data) - begin), accepted[descr]
+    if available != math.prod(lengths) * dtype.itemsize:
         raise BundleError(
             f"{name} announces {math.prod(lengths)} elements of {dtype.itemsize} bytes but holds "
-            f"{held} bytes, so it was truncated or changed"
+            f"{available} bytes, so it was truncated or changed"
         )
     if isinstance(data, AbsentFile):  # functions of numpy take either kind of array
         return cast("NDArray[np.generic]", data.array(begin, dtype, lengths))

@@ -260,15 +260,15 @@ def fetch_rows(
     wanted = [(each, 1) for each in plain] + [(arrays[0], 2) for arrays in ragged]
     fetch(
         *(
-            (found, rows, rows + count)
+            (remote, rows, rows + count)
             for array, count in wanted
-            if (found := as_absent(array)) is not None
+            if (remote := as_absent(array)) is not None
         )
     )
     second: list[Spans] = []
     for offsets, *columns in ragged:
         begins, ends = mapped(offsets)[rows], mapped(offsets)[rows + 1]
-        absent = (found for column in columns if (found := as_absent(column)) is not None)
+        absent = (remote for column in columns if (remote := as_absent(column)) is not None)
         second += [(each, begins, ends) for each in absent]
     try:
         fetch(*second)

@@ -123,29 +123,29 @@ def inserted(
     Returns:
         The tokens, and for each token the index of its piece in the text, −1 for a marker.
     """
-    at, end = span
+    reached, end = span
     if not marks:
-        end = min(end, at + room)
-        return list(pieces[at:end]), range(at, end)
+        end = min(end, reached + room)
+        return list(pieces[reached:end]), range(reached, end)
     out: list[int] = []
     places: list[int] = []
 
     def plain(to: int) -> None:
-        to = min(to, at + room - len(out))
-        out.extend(pieces[at:to])
-        places.extend(range(at, to))
+        to = min(to, reached + room - len(out))
+        out.extend(pieces[reached:to])
+        places.extend(range(reached, to))
 
-    first = bisect_left(words, at, key=_begin)
+    first = bisect_left(words, reached, key=_begin)
     for word in words[first : bisect_left(words, end, first, key=_begin)]:
         if word.stem not in marks or word.end > end:
             continue
         plain(word.begin)
-        at = word.begin
+        reached = word.begin
         opening, closing = marks[word.stem]
-        if len(out) + word.end - at + 2 <= room:
-            out += [opening, *pieces[at : word.end], closing]
-            places += [-1, *range(at, word.end), -1]
-            at = word.end
+        if len(out) + word.end - reached + 2 <= room:
+            out += [opening, *pieces[reached : word.end], closing]
+            places += [-1, *range(reached, word.end), -1]
+            reached = word.end
         elif out:  # the rest belongs to the next chunk
             return out, places
     plain(end)

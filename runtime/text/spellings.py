@@ -52,8 +52,8 @@ LETTERS: dict[int, str] = dict(
         *_ethiopic(),
     ]
 )
-# Marks that only some writers or keyboards add; a hamza above or below a letter is one. Marks of
-# scripts that cannot do without them are none.
+# Marks that only some writers or keyboards add, such as a hamza above or below a letter. Marks
+# that a script cannot do without are not among them.
 ACCENTS = (
     "\u0300-\u036f\u0653-\u0655\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20dc\u20e1-\u20ff\ufe20-\ufe2f"
 )

@@ -121,8 +121,8 @@ def read_query(
     with bundle.damage_reported():
         documents = bundle.need_documents()
         postings = _postings(bundle, documents)
-        found = meaning(query, documents, seen, postings=postings, deadline=deadline)
-    text, added, allowed, corrected, phrases, left_out = found
+        meant = meaning(query, documents, seen, postings=postings, deadline=deadline)
+    text, added, allowed, corrected, phrases, left_out = meant
     return QueryContext(text, analysis, added, allowed, corrected, phrases, left_out)
 
 
@@ -228,43 +228,43 @@ class _Collection:
             )
         return _Phrase(text, kept, len(self._vocabulary.splitter.words(text)) == 1)
 
-    def found(self, asked: _Asked, visible: Mask | None) -> _Found:
+    def found(self, query: _Asked, visible: Mask | None) -> _Found:
         """Look up what is asked for in the documents that may have it, in one pass."""
         count = len(self._documents)
-        hits = self._having_all(asked.phrases)
+        hits = self._having_all(query.phrases)
         hits = hits if visible is None else hits & visible
-        out, excluded = self._excluded(asked)
+        out, excluded = self._excluded(query)
         suspects = self._having(excluded)
-        for phrase in asked.excluded_phrases:
+        for phrase in query.excluded_phrases:
             suspects |= self._having_all([phrase])
         suspects &= self._whole(hits)
         shown = np.zeros(count, np.bool_)
         if visible is not None:
-            shown = self._having(_joined(asked.prefixes)) & visible
+            shown = self._having(_joined(query.prefixes)) & visible
         had = np.zeros(count, np.uint16)  # how many of the phrases each document has
-        possible = [np.zeros(count, np.bool_) for _ in asked.excluded_phrases]
+        possible = [np.zeros(count, np.bool_) for _ in query.excluded_phrases]
         seen, is_excluded = self._flags(), self._flags(excluded)
-        words = [*asked.phrases, *asked.excluded_phrases]
-        wanted = self._flags(excluded, *asked.prefixes, *(each.ids for each in words if each.known))
-        documents = suspects | shown | hits if asked.phrases else suspects | shown
+        words = [*query.phrases, *query.excluded_phrases]
+        wanted = self._flags(excluded, *query.prefixes, *(each.ids for each in words if each.known))
+        documents = suspects | shown | hits if query.phrases else suspects | shown
         reading = Reading(self._documents.forward("words"), documents, wanted)
         for places in reading.places(self._deadline):
-            for phrase in asked.phrases:
+            for phrase in query.phrases:
                 had[places.in_a_row(phrase.ids)] += 1
-            for mask, phrase in zip(possible, asked.excluded_phrases, strict=True):
+            for mask, phrase in zip(possible, query.excluded_phrases, strict=True):
                 mask[places.in_a_row(phrase.ids)] = True
             out[places.documents[is_excluded[places.ids]]] = True
             if visible is not None:
                 seen[places.ids[visible[places.documents]]] = True
         # A document that was not read may have what is excluded.
         out |= reading.unread & suspects
-        for mask, phrase in zip(possible, asked.excluded_phrases, strict=True):
+        for mask, phrase in zip(possible, query.excluded_phrases, strict=True):
             if phrase.single:
                 out |= mask
-        allowed = hits & (had == len(asked.phrases)) & ~self._whole(out)
+        allowed = hits & (had == len(query.phrases)) & ~self._whole(out)
         left, every = (np.count_nonzero(each) for each in (reading.unread, documents))
         left_out = f"looking up the query: {left:,} of {every:,} documents were not read"
-        return _Found(allowed, self._exact(asked, possible), seen, (left_out,) if left else ())
+        return _Found(allowed, self._exact(query, possible), seen, (left_out,) if left else ())
 
     def corrected(self, query: Query) -> tuple[Query, dict[str, str]]:
         """Return a query whose unknown words are replaced, and the replacements by these words."""

@@ -65,14 +65,14 @@ class EncoderTexts:
     ) -> None:
         backbone.check_length(max(options.limits))
         self._options, self._backbone, self._dev = options, backbone, dev
-        taught = read_taught(options, collection, queries, titles=options.titles)
+        taught_queries = read_taught(options, collection, queries, titles=options.titles)
         teacher = None
-        if taught is None and options.teacher is not None:
+        if taught_queries is None and options.teacher is not None:
             teacher = read_teacher(options.teacher, device=options.device)
         self.padding = padding_token(backbone.tokenizer)
         self._documents = list(collection.documents())
         self.pairs = TextPairs(
-            self._documents, queries, backbone.tokenizer, options, prompts, limits, taught
+            self._documents, queries, backbone.tokenizer, options, prompts, limits, taught_queries
         )
         self.pool = Pool(self.pairs, dev, seed=options.seed)
         self._measured = Lists(
@@ -81,7 +81,7 @@ class EncoderTexts:
             bm25_mrr(self.pool, self._documents, backbone.tokenizer, options),
         )
         self._counts = counts(len(self._documents), queries, dev)
-        self.margins = margins_of(taught, options)
+        self.margins = margins_of(taught_queries, options)
         if teacher is not None:
             self.margins = TeacherMargins.of_checkpoint(
                 teacher,

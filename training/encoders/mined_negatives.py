@@ -101,23 +101,25 @@ class MinedNegatives:
         if 0 < self._among < count:
             rng = np.random.default_rng((self._seed, _SAMPLE, part))
             searched = np.sort(rng.choice(count, self._among, replace=False))
-        asked = self._encoded(self._pairs.queries.rows(queries), self._queries)
+        query_vectors = self._encoded(self._pairs.queries.rows(queries), self._queries)
         used = np.union1d(searched, positives)  # a document of both is encoded once
         encoded = self._encoded(self._pairs.documents.rows(used), self._documents)
         vectors, relevant = (encoded[np.searchsorted(used, own)] for own in (searched, positives))
-        most = SHARE * (asked * relevant).sum(1)
+        most = SHARE * (query_vectors * relevant).sum(1)
         negatives = np.empty(len(queries), np.int64)
-        for at, (query, own, highest) in enumerate(zip(queries.tolist(), asked, most, strict=True)):
+        for row, (query, own, highest) in enumerate(
+            zip(queries.tolist(), query_vectors, most, strict=True)
+        ):
             scores = vectors @ own
-            rng = np.random.default_rng((self._seed, _DRAW, part, at))
+            rng = np.random.default_rng((self._seed, _DRAW, part, row))
             known = self._pairs.relevant_to(query)
             scores[(scores > highest) | np.isin(searched, known)] = -np.inf
             best = top_k(scores, min(DEPTH, len(scores)))
             best = best[np.isfinite(scores[best])]
             if len(best):
-                negatives[at] = searched[rng.choice(best)]
+                negatives[row] = searched[rng.choice(best)]
             else:
-                negatives[at] = random_negatives(count, known, 1, rng)[0]
+                negatives[row] = random_negatives(count, known, 1, rng)[0]
         return negatives
 
     def _encoded(self, tokens: Tokens, encode: Encode) -> NDArray[np.float32]:

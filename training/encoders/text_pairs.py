@@ -121,14 +121,14 @@ class TextPairs:
         options: TextPairOptions,
         prompts: tuple[str, str] = ("", ""),
         limits: tuple[int, int] | None = None,
-        taught: TaughtQueries | None = None,
+        taught_queries: TaughtQueries | None = None,
     ) -> None:
         self._prompts, self._limits = prompts, limits or options.limits
         self.ids = [document.id for document in documents]
         self._options, self.tokenizer = options, tokenizer
-        if taught is not None:
-            self.judged, self._positives, self._negatives = taught.pools
-            self._relevant = taught.relevant
+        if taught_queries is not None:
+            self.judged, self._positives, self._negatives = taught_queries.pools
+            self._relevant = taught_queries.relevant
         else:
             self.judged, self._relevant = relevant_numbers(self.ids, queries)
             self._positives = self._relevant

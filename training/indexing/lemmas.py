@@ -56,15 +56,15 @@ def vocabulary(
         if form not in stopped:
             word, language, count = spelling(form)
             acronym = form != form.lower()  # WHO is no form of who
-            found = Class(form, form) if acronym else normalisers[language].of(word)
-            seen_classes[form] = found
-            counts[found.key] += count
+            word_class = Class(form, form) if acronym else normalisers[language].of(word)
+            seen_classes[form] = word_class
+            counts[word_class.key] += count
     split = splitter(languages, stopped).words
     known_classes = _known(normalisers.values(), counts, split)
     name_of = _names(known_classes.values(), seen_classes.values(), stopped)
     lemma_of = {
-        form: name_of[found.key]
-        for form, found in {**known_classes, **seen_classes}.items()
+        form: name_of[word_class.key]
+        for form, word_class in {**known_classes, **seen_classes}.items()
         if form not in stopped
     }
     for name in name_of.values():

@@ -145,13 +145,13 @@ class _Runs:
         terms, counts = self._terms.array(), self._counts.array()
         documents, frequencies = self._documents.array(), self._frequencies.array()
         numbers, values = NumberPacker(np.uint32), NumberPacker(np.float32)
-        at = [list(each) for each in self._ends[:-1]]  # what each block has not given yet
+        left = [list(array) for array in self._ends[:-1]]  # what each block has not given yet
         for begin, end in spans(ends, _JOINED):
             place = ends[begin:end] - ends[begin]  # of the next posting of each term
             count = int(ends[end] - ends[begin])
             own_numbers, own_values = np.empty(count, np.uint32), np.empty(count, np.float32)
             for run, first in enumerate(self._first):
-                (of_terms, of_postings), last = at[run], self._ends[run + 1][0]
+                (of_terms, of_postings), last = left[run], self._ends[run + 1][0]
                 more = int(np.searchsorted(terms[of_terms:last], np.uint32(end)))
                 own = slice(of_terms, of_terms + more)
                 which, times = terms[own] - np.uint32(begin), counts[own].astype(np.int64)
@@ -161,11 +161,11 @@ class _Runs:
                 own_numbers[places] = documents[given].astype(np.uint32) + np.uint32(first)
                 own_values[places] = frequencies[given]
                 place[which] += times
-                at[run] = [own.stop, given.stop]
+                left[run] = [own.stop, given.stop]
             numbers.add(own_numbers)
             values.add(own_values)
-            for each in (terms, counts, documents, frequencies):
-                release(each)
+            for array in (terms, counts, documents, frequencies):
+                release(array)
         return numbers.array(), values.array()
 
 

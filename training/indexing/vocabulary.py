@@ -44,18 +44,18 @@ def changed_vocabulary(bundles: Sequence[Words], new: Sized[str]) -> Changed:
     """
     one, joined_numbers = _joined(bundles)
     forms, lemma_of = one.vocabulary.forms, one.vocabulary.lemma_of
-    found = places(forms, new)
+    place_of = places(forms, new)
     now, stopped = one.now.copy(), lemma_of == STOPPED
-    now[[at for at in found.values() if at >= 0]] = True
+    now[[place for place in place_of.values() if place >= 0]] = True
     was_lemma = np.zeros(len(forms), np.bool_)
     was_lemma[lemma_of[~stopped]] = True
     is_lemma = np.zeros(len(forms), np.bool_)
     is_lemma[lemma_of[now & ~stopped]] = True
 
-    added = {word: lemma(word) for word, at in found.items() if at < 0}
+    added = {word: lemma(word) for word, place in place_of.items() if place < 0}
     bases = places(forms, set(added.values()))
-    fresh = {base for base, at in bases.items() if at < 0 or not was_lemma[at]}
-    is_lemma[[at for at in bases.values() if at >= 0]] = True
+    fresh = {base for base, place in bases.items() if place < 0 or not was_lemma[place]}
+    is_lemma[[place for place in bases.values() if place >= 0]] = True
     if fresh:
         more = {form: base for form, base in known_forms().items() if base in fresh}
         more |= {base: base for base in fresh}
@@ -67,8 +67,8 @@ def changed_vocabulary(bundles: Sequence[Words], new: Sized[str]) -> Changed:
     # document had, because nothing else has put it there.
     related = ~kept & is_lemma[np.where(stopped, 0, lemma_of)]
     kept |= related & ~one.before
-    for at in np.flatnonzero(related & one.before).tolist():
-        kept[at] = is_known_form(forms[at])
+    for place in np.flatnonzero(related & one.before).tolist():
+        kept[place] = is_known_form(forms[place])
     changed, numbers = _inserted(one.vocabulary, kept, added)
     return Changed(changed, [numbers[each] for each in joined_numbers])
 

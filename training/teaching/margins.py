@@ -76,7 +76,7 @@ class TeacherMargins:
         scores = teacher_scores(teacher, texts, folder)
         score_of = dict(zip(pairs, scores.tolist(), strict=True))
 
-        def found(rows: Numbers, numbers: Numbers) -> NDArray[np.float32]:
+        def lookup(rows: Numbers, numbers: Numbers) -> NDArray[np.float32]:
             own = [score_of[pair] for pair in _pairs(rows, numbers)]
             return np.array(own, np.float32).reshape(numbers.shape)
 
@@ -87,7 +87,7 @@ class TeacherMargins:
             "pairs": len(pairs),
             "digest": teacher.digest[:DIGITS],
         }
-        return cls(found, scale, facts)
+        return cls(lookup, scale, facts)
 
     def of(self, queries: Numbers, documents: Numbers) -> NDArray[np.float32]:
         """Return the margins of each query's first document over the others.
@@ -110,8 +110,8 @@ class TeacherMargins:
             documents: (queries, documents) int64.
             scores: the student's, (queries, documents) float32.
         """
-        taught = torch.from_numpy(self.of(queries, documents)).to(scores.device)
-        return margin_mse(scores[:, :1] - scores[:, 1:], taught)
+        teacher_margins = torch.from_numpy(self.of(queries, documents)).to(scores.device)
+        return margin_mse(scores[:, :1] - scores[:, 1:], teacher_margins)
 
 
 def margins_of(taught: TaughtQueries | None, options: TaughtOptions) -> TeacherMargins | None:

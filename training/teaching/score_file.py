@@ -93,8 +93,8 @@ def read_scores(path: str | Path) -> ScoreFile:
             f"there are no scores at {str(path)!r}; give a file that `ranklet score` wrote"
         )
     try:
-        held = _arrays(path)
-        about = _unpacked(held["about"])
+        arrays = _arrays(path)
+        about = _unpacked(arrays["about"])
         if not isinstance(about, dict) or about.get("format") != FORMAT:
             raise ValueError(f"its format is not {FORMAT!r}")
         if about.get("version") != VERSION:
@@ -102,19 +102,19 @@ def read_scores(path: str | Path) -> ScoreFile:
                 f"{str(path)!r} has version {about.get('version')!r} of the format of scores, and "
                 f"this ranklet reads version {VERSION}; write it again with `ranklet score`"
             )
-        found = ScoreFile(
+        scores = ScoreFile(
             teacher=_typed(about, "teacher", str),
             digest=_typed(about, "digest", str),
             titles=_typed(about, "titles", bool),
             facts=_typed(about, "facts", dict),
-            queries=_ids(held["queries"], "queries"),
-            documents=_ids(held["documents"], "documents"),
-            texts=held["texts"],
-            offsets=held["offsets"],
-            numbers=held["numbers"],
-            scores=held["scores"],
+            queries=_ids(arrays["queries"], "queries"),
+            documents=_ids(arrays["documents"], "documents"),
+            texts=arrays["texts"],
+            offsets=arrays["offsets"],
+            numbers=arrays["numbers"],
+            scores=arrays["scores"],
         )
-        _check(found)
+        _check(scores)
     except (
         OSError, EOFError, ValueError, KeyError, RecursionError, MemoryError, NotImplementedError,
         zipfile.BadZipFile, zlib.error,
@@ -123,7 +123,7 @@ def read_scores(path: str | Path) -> ScoreFile:
             f"the scores {str(path)!r} cannot be read ({error}); write them again with "
             "`ranklet score`"
         ) from error
-    return found
+    return scores
 
 
 def _arrays(path: Path) -> dict[str, NDArray[Any]]:

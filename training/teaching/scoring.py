@@ -54,8 +54,8 @@ def score(
     field = options.bm25.field
     analysed = analyse(collection.documents(), [field], titles=options.titles)
     usable, relevant = relevant_numbers(list(analysed.documents.ids), queries)
-    found = _candidates(analysed, usable, relevant, candidates, options)
-    offsets, numbers = packed(found)
+    pools = _candidates(analysed, usable, relevant, candidates, options)
+    offsets, numbers = packed(pools)
     used, places = np.unique(numbers, return_inverse=True)
     texts = analysed.documents.ranked_texts(used.tolist())
     rows = np.repeat(np.arange(len(usable)), np.diff(offsets)).tolist()

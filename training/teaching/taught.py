@@ -74,12 +74,12 @@ def read_taught(
 
 
 def match(
-    held: ScoreFile, collection: Collection, queries: JudgedQueries, titles: bool, path: str
+    file: ScoreFile, collection: Collection, queries: JudgedQueries, titles: bool, path: str
 ) -> TaughtQueries:
     """Match a score file to the training queries; warn about mismatches.
 
     Args:
-        held: the scores.
+        file: the scores.
         collection: the documents.
         queries: the training's queries.
         titles: whether the training reads titles.
@@ -89,50 +89,50 @@ def match(
         InputError: the teacher read titles and the training does not, or the other way round; or
             no query can be learned from.
     """
-    if held.titles != titles:
-        read = "read titles and this training does not" if held.titles else "read no titles"
+    if file.titles != titles:
+        read = "read titles and this training does not" if file.titles else "read no titles"
         raise InputError(f"the teacher of {path!r} {read}; train as it read (--no-titles or not)")
-    numbers, number_of = _numbers(held, collection, titles)
-    rows = {name: row for row, name in enumerate(held.queries)}
+    numbers, number_of = _numbers(file, collection, titles)
+    rows = {name: row for row, name in enumerate(file.queries)}
     changed = {
         query.id
         for query in queries
-        if query.id in rows and checksum(query.text) != held.texts[rows[query.id]]
+        if query.id in rows and checksum(query.text) != file.texts[rows[query.id]]
     }
-    found = [
+    usable = [
         scored
         for query in queries
         if query.id in rows
         and query.id not in changed
-        and (scored := _scored(held, rows[query.id], numbers, query, number_of))
+        and (scored := _scored(file, rows[query.id], numbers, query, number_of))
     ]
-    if not found:
+    if not usable:
         raise InputError(
             f"the scores {path!r} have no query that this training can learn from; give scores of "
             "this collection and split (`ranklet score`)"
         )
-    lacking = [name for name, number in zip(held.documents, numbers, strict=True) if number < 0]
+    lacking = [name for name, number in zip(file.documents, numbers, strict=True) if number < 0]
     _warn(path, lacking, "documents", "the collection lacks or has with another text")
     _warn(path, sorted(changed), "queries", "the collection has with another text")
     others = rows.keys() - {query.id for query in queries}
     _warn(path, sorted(others), "queries", "are not among those to learn from")
-    taught = TaughtQueries(
-        queries=[each.query for each in found],
-        relevant=[each.relevant for each in found],
-        positives=[each.positives for each in found],
-        negatives=[each.negatives for each in found],
-        candidates=[each.candidates for each in found],
-        scores=[each.scores for each in found],
-        facts=_facts(found, held, path),
+    matched = TaughtQueries(
+        queries=[each.query for each in usable],
+        relevant=[each.relevant for each in usable],
+        positives=[each.positives for each in usable],
+        negatives=[each.negatives for each in usable],
+        candidates=[each.candidates for each in usable],
+        scores=[each.scores for each in usable],
+        facts=_facts(usable, file, path),
     )
-    known = {query.id for query in taught.queries}
+    known = {query.id for query in matched.queries}
     without = [query.id for query in queries if query.id not in known]
     if without:
         warn(
             f"{len(without):,} of {len(queries):,} queries are left out, because {path!r} has no "
             f"two documents of them to compare; the first is {without[0]!r}"
         )
-    return taught
+    return matched
 
 
 class _Scored(NamedTuple):
@@ -147,11 +147,11 @@ class _Scored(NamedTuple):
 
 
 def _scored(
-    held: ScoreFile, row: int, numbers: Numbers, query: JudgedQuery, number_of: Mapping[str, int]
+    file: ScoreFile, row: int, numbers: Numbers, query: JudgedQuery, number_of: Mapping[str, int]
 ) -> _Scored | None:
     """Return the file's columns for a query; None unless it has two documents to compare."""
-    part = slice(*held.offsets[row : row + 2].tolist())
-    own, scores = numbers[held.numbers[part]], held.scores[part]
+    part = slice(*file.offsets[row : row + 2].tolist())
+    own, scores = numbers[file.numbers[part]], file.scores[part]
     own, scores = own[own >= 0], scores[own >= 0]
     order = np.argsort(own)
     own, scores = own[order], scores[order]
@@ -167,14 +167,14 @@ def _scored(
 
 
 def _numbers(
-    held: ScoreFile, collection: Collection, titles: bool
+    file: ScoreFile, collection: Collection, titles: bool
 ) -> tuple[Numbers, dict[str, int]]:
     """Return the number of each document of the file, and of each id of the collection.
 
     The number is −1 if the collection lacks the document or has it with another text.
     """
-    checks = held.texts[len(held.queries) :].tolist()
-    expected = dict(zip(held.documents, checks, strict=True))
+    checks = file.texts[len(file.queries) :].tolist()
+    expected = dict(zip(file.documents, checks, strict=True))
     number_of, same = dict[str, int](), dict[str, int]()
     for number, document in enumerate(collection.documents()):
         number_of[document.id] = number
@@ -182,10 +182,10 @@ def _numbers(
             text = ranked_text(document.title, document.text, titles)
             if checksum(text) == expected[document.id]:
                 same[document.id] = number
-    return np.array([same.get(name, -1) for name in held.documents], np.int64), number_of
+    return np.array([same.get(name, -1) for name in file.documents], np.int64), number_of
 
 
-def _facts(found: Sequence[_Scored], held: ScoreFile, path: str) -> dict[str, Any]:
+def _facts(found: Sequence[_Scored], file: ScoreFile, path: str) -> dict[str, Any]:
     """Return facts about the teacher for a report, with the mean size of its margins."""
     margins = [
         each.scores[np.isin(each.candidates, each.positives)].mean()
@@ -194,20 +194,20 @@ def _facts(found: Sequence[_Scored], held: ScoreFile, path: str) -> dict[str, An
     ]
     return {
         "scores": path,
-        "model": held.teacher,
+        "model": file.teacher,
         "queries": len(found),
         "pairs": sum(len(each.scores) for each in found),
         "mean_margin": round(float(np.mean(np.abs(np.concatenate(margins)))), 3),
-        "digest": _digest(held)[:DIGITS],
+        "digest": _digest(file)[:DIGITS],
     }
 
 
-def _digest(held: ScoreFile) -> str:
+def _digest(file: ScoreFile) -> str:
     """Return a text that changes whenever what can be learned from the file does."""
-    digest = hashlib.sha256(held.digest.encode("utf-8", "replace"))
-    for values in (held.texts, held.offsets, held.numbers, held.scores):
+    digest = hashlib.sha256(file.digest.encode("utf-8", "replace"))
+    for values in (file.texts, file.offsets, file.numbers, file.scores):
         digest.update(values.tobytes())
-    digest.update(repr((held.queries, held.documents)).encode("utf-8", "replace"))
+    digest.update(repr((file.queries, file.documents)).encode("utf-8", "replace"))
     return digest.hexdigest()
 
 

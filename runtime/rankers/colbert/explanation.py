@@ -53,11 +53,11 @@ def explain_matches(
     read = ReadSpans(field, ((0, len(pieces)),))
     if not similarities.size:
         return Explanation(NOTHING, 0.0, read=read)
-    found = similarities.argmax(1)
-    values = similarities[np.arange(len(found)), found].astype(np.float64)
+    best = similarities.argmax(1)
+    values = similarities[np.arange(len(best)), best].astype(np.float64)
     matches = [
         _Match(query[place], _group(query[place], place >= row.own), value, groups[vector])
-        for place, value, vector in zip(row.kept, values.tolist(), found.tolist(), strict=True)
+        for place, value, vector in zip(row.kept, values.tolist(), best.tolist(), strict=True)
     ]
     parts, shared = [], defaultdict[str, list[_Match]](list)
     for match in matches:

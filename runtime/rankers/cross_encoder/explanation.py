@@ -34,7 +34,7 @@ def explain_translations(
         translations: T(q|d), (chunks, query pieces, tokens), 0 for tokens outside the document.
         query: the query's pieces.
         documents: the token ids, (chunks, tokens).
-        places: the document piece of each token, −1 if it is none, (chunks, tokens).
+        places: the document piece of each token, −1 if it is not in the document, (chunks, tokens).
         spell: returns the spelling of a token id.
         label: label of the whole score.
         field: the field of the pieces, as in `Explanation.source`.

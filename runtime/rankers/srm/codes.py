@@ -92,7 +92,7 @@ class Decoder:
         """Return the vectors of tokens as whole numbers of 16 bits.
 
         Raises:
-            BundleError: a code is none of the table's, or a vector is not finite.
+            BundleError: a code is not in the table, or a vector is not finite.
         """
         settings = self.settings
         with np.errstate(over="ignore", invalid="ignore"):
@@ -120,7 +120,7 @@ class Decoder:
         """Return a number for each code, below `count`.
 
         Raises:
-            BundleError: a code is none of the table's.
+            BundleError: a code is not in the table.
         """
         tokens = codes.tokens.astype(np.int64)
         self.table.check(codes.tokens)

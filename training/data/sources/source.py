@@ -190,10 +190,10 @@ class Source:
         if columns is None:  # unreachable, because a record has chosen them
             raise CollectionError(f"{self.name} has no columns")
         fields = inner_fields(record.fields)
-        found = fields.get(columns.id) if columns.id else number
-        name = as_id(found)
+        raw_id = fields.get(columns.id) if columns.id else number
+        name = as_id(raw_id)
         if name is None:
-            return Bad(record.place, "no id", f"{columns.id} is {found!r:.40}")
+            return Bad(record.place, "no id", f"{columns.id} is {raw_id!r:.40}")
         texts = {}
         for column in filter(None, (columns.title, *columns.text)):
             value = as_text(fields.get(column))

@@ -118,7 +118,7 @@ def _of_modules(
     weights: tuple[Mapping[str, Tensor], ...],
 ) -> LateInteraction:
     place = folder.modules[0].folder
-    said = transformer_settings(place)
+    settings = transformer_settings(place)
     mask: Mapping[str, Any] = next(
         (module.config for module in folder.modules if module.name == MASK), {}
     )
@@ -128,17 +128,17 @@ def _of_modules(
             f"{str(folder.path)!r} leaves out tokens in another way than documents' skiplist_words "
             f"({MASK}), which is not supported"
         )
-    expansion = said.get("query_expansion") or {}
+    expansion = settings.get("query_expansion") or {}
     if expansion and expansion.get("strategy") != "fixed":
         raise ModelFolderError(
             f"{str(place)!r} expands queries by {expansion.get('strategy')!r}; supported is fixed"
         )
-    query = expansion.get("length") or said.get("query_length") or 0
+    query = expansion.get("length") or settings.get("query_length") or 0
     return LateInteraction(
         layers,
         weights,
         cosine=NORMALIZE in [module.name for module in folder.modules],
-        limits=(query, said.get("document_length") or 0),
+        limits=(query, settings.get("document_length") or 0),
         expansion=_expansion(bool(expansion), expansion.get("attend")),
         expansion_token=expansion.get("token"),
         skipped=words,

@@ -126,13 +126,13 @@ class TermPairs:
         retriever: Retriever,
         reader: TermReader,
         options: TermOptions,
-        taught: TaughtQueries | None = None,
+        taught_queries: TaughtQueries | None = None,
     ) -> None:
         seed = options.seed
         self._options, self._reader = options, reader
         self._random: list[Numbers] = []
-        if taught is not None:
-            usable, self._relevant, self._ranked = taught.pools
+        if taught_queries is not None:
+            usable, self._relevant, self._ranked = taught_queries.pools
         else:
             usable, self._relevant = relevant_numbers(
                 list(analysed.documents.ids), reader.with_terms(queries)

@@ -100,9 +100,9 @@ def train_on_terms(
         model = build(replace(options.network, vocabulary=len(terms) + FIRST))
         network = asdict(model.network)
         learnable = reader.with_terms(queries)
-        taught = read_taught(options, collection, learnable, titles=options.titles)
-        margins = margins_of(taught, options)
-        pairs = TermPairs(analysed, queries, retriever, reader, options, taught)
+        taught_queries = read_taught(options, collection, learnable, titles=options.titles)
+        margins = margins_of(taught_queries, options)
+        pairs = TermPairs(analysed, queries, retriever, reader, options, taught_queries)
         lists = CandidateLists(analysed, dev, retriever, seed=options.seed)
         _warn_of_long_documents(model, int(reader.lengths.max(initial=0)))
         if options.vectors == "word2vec" and model.latent is not None and not options.resume:

@@ -57,8 +57,10 @@ def import_model(folder: ModelFolder, *, label: str | None = None) -> Checkpoint
     """
     place = _place(folder)
     check_not_generative(folder.path, read_json(place / CONFIG))
-    said = transformer_settings(place)
-    network, config = load_network(place, "AutoModelForSequenceClassification", said, whole=True)
+    own_settings = transformer_settings(place)
+    network, config = load_network(
+        place, "AutoModelForSequenceClassification", own_settings, whole=True
+    )
     labels = {int(number): str(name) for number, name in config["id2label"].items()}
     number = choose_label(folder, labels, label)
     activation = _activation(folder, read_json(place / CONFIG), len(labels))

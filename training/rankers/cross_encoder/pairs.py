@@ -43,11 +43,11 @@ class CrossPairs:
         retriever: Retriever,
         options: CrossBatchOptions,
         pairing: Pairing,
-        taught: TaughtQueries | None = None,
+        taught_queries: TaughtQueries | None = None,
     ) -> None:
         self._options, self._pairing, self._analysed = options, pairing, analysed
-        if taught is not None:
-            usable, self._relevant, self._negatives = taught.pools
+        if taught_queries is not None:
+            usable, self._relevant, self._negatives = taught_queries.pools
         else:
             usable, self._relevant = relevant_numbers(list(analysed.documents.ids), queries)
             self._negatives = negative_pools(

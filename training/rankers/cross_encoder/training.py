@@ -77,9 +77,9 @@ def train(
         tokenizer=tokenizer, titles=options.titles,
     )  # fmt: skip
     retriever = analysed.bm25(options.bm25)
-    taught = read_taught(options, collection, queries, titles=options.titles)
-    margins = margins_of(taught, options)
-    pairs = CrossPairs(analysed, queries, retriever, options, pairing, taught)
+    taught_queries = read_taught(options, collection, queries, titles=options.titles)
+    margins = margins_of(taught_queries, options)
+    pairs = CrossPairs(analysed, queries, retriever, options, pairing, taught_queries)
     lists = CandidateLists(analysed, dev, retriever, seed=options.seed)
     measured = dev_pairs(lists, analysed, pairing)
     add_marker_rows(backbone.model, tokenizer, settings.marking)

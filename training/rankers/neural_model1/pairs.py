@@ -36,10 +36,10 @@ class Pairs:
         retriever: Retriever,
         options: PairOptions,
         padding: int,
-        taught: TaughtQueries | None = None,
+        taught_queries: TaughtQueries | None = None,
     ) -> None:
-        if taught is not None:
-            usable, self._relevant, self._negatives = taught.pools
+        if taught_queries is not None:
+            usable, self._relevant, self._negatives = taught_queries.pools
         else:
             usable, self._relevant = relevant_numbers(list(analysed.documents.ids), queries)
             self._negatives = negative_pools(

@@ -154,7 +154,7 @@ def _block(parts: Parts, begin: int, least: float, most: int) -> Translations:
     bias = parts.third.bias
     wide = torch.empty_like(from_q)  # (block, hidden), reused for every document token
     narrow = torch.empty_like(from_q[:, :1]).repeat(1, len(third))  # (block, second hidden)
-    at: list[NDArray[np.int64]] = []  # positions of query tokens in the block, by document token
+    positions: list[NDArray[np.int64]] = []  # of query tokens in the block, by document token
     logits: list[NDArray[np.float32]] = []
     pairs = 0
     for document in range(len(parts.tokens)):
@@ -165,17 +165,17 @@ def _block(parts: Parts, begin: int, least: float, most: int) -> Translations:
         if begin <= document < begin + BLOCK:
             logit[document - begin] = -math.inf  # T(t|t) is p_self
         reached = (logit >= least).nonzero()[:, 0]
-        at.append(reached.cpu().numpy())
+        positions.append(reached.cpu().numpy())
         logits.append(logit[reached].cpu().numpy())
-        pairs += len(at[-1])
+        pairs += len(positions[-1])
         if pairs > most:
             raise DenseTableError(
                 f"too many translations reach the threshold after {document + 1:,} document "
                 "tokens, so the table would not be sparse; raise the threshold or train longer"
             )
-    place = np.concatenate(at)
+    place = np.concatenate(positions)
     order = np.argsort(place, kind="stable")  # keeps document tokens ascending
-    document_of = np.repeat(parts.tokens, [len(places) for places in at])
+    document_of = np.repeat(parts.tokens, [len(places) for places in positions])
     values = 1 / (1 + np.exp(-np.concatenate(logits)[order].astype(np.float64)))
     return Translations(document_of[order], parts.tokens[begin + place[order]], values)
 

@@ -70,9 +70,9 @@ def train(
     )  # fmt: skip
     prior = background(analysed.frequencies(FIELD))
     retriever = analysed.bm25(options.bm25)
-    taught = read_taught(options, collection, queries, titles=options.titles)
-    margins = margins_of(taught, options)
-    pairs = Pairs(analysed, queries, retriever, options, padding, taught)
+    taught_queries = read_taught(options, collection, queries, titles=options.titles)
+    margins = margins_of(taught_queries, options)
+    pairs = Pairs(analysed, queries, retriever, options, padding, taught_queries)
     network = Network(
         tokenizer.get_vocab_size(), padding, special, options.vector, options.hidden,
         options.parametrisation,

@@ -52,9 +52,9 @@ def distil(model: LightNetwork, sources: Sequence[TokenVectors], options: Option
             optimiser.zero_grad()
         drawn = generator.integers(0, ends[-1], options.distil_batch)
         loss = torch.zeros(())
-        for at, source in enumerate(sources):
-            first = ends[at] - len(source)
-            own = drawn[(drawn >= first) & (drawn < ends[at])] - first
+        for index, source in enumerate(sources):
+            first = ends[index] - len(source)
+            own = drawn[(drawn >= first) & (drawn < ends[index])] - first
             if len(own):
                 texts = source.padded(own.tolist())
                 share = len(own) / len(drawn)

@@ -108,14 +108,14 @@ def oracle_vectors(
     file = _File(folder, shape, _digest(oracle, rows))
     vectors = file.values
     with torch.inference_mode():
-        for at in progress(range(file.done, len(blocks)), label):
-            block = blocks[at].tolist()
+        for index in progress(range(file.done, len(blocks)), label):
+            block = blocks[index].tolist()
             inputs = row_feeds([rows[number] for number in block]).values()
             made = oracle(*map(torch.from_numpy, inputs)).to(torch.float16).numpy()
             for own, number in zip(made, block, strict=True):
                 vectors[offsets[number] : offsets[number + 1]] = own[: lengths[number]]
-            if (at + 1) % KEPT_EVERY == 0 or at + 1 == len(blocks):
-                file.keep(at + 1)
+            if (index + 1) % KEPT_EVERY == 0 or index + 1 == len(blocks):
+                file.keep(index + 1)
     return TokenVectors(rows, vectors)
 
 

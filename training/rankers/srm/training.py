@@ -173,10 +173,10 @@ def _fine_tuned(
         return texts.unchanged(KIND, settings, model, measure, options)
 
     def loss(batch: Batch) -> Tensor:
-        taught, light = score_margins(model, material, batch)
+        teacher_margins, light = score_margins(model, material, batch)
         if texts.margins is not None:
-            taught = torch.from_numpy(texts.margins.of(batch.queries, batch.own))[:, 0]
-        return margin_mse(light, taught)
+            teacher_margins = torch.from_numpy(texts.margins.of(batch.queries, batch.own))[:, 0]
+        return margin_mse(light, teacher_margins)
 
     def evaluate() -> NDArray[np.float64]:
         return pool_ranks(model, material)

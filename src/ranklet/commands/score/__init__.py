@@ -75,22 +75,24 @@ def run(options: argparse.Namespace) -> None:
     state = state_folder(output)
     try:
         with connected(engine) as cluster:
-            each = None
+            score_blocks = None
             if cluster is not None:
                 from ranklet.commands.score.blocks import scorer_on
 
-                each = scorer_on(cluster, Path(options.teacher), options.ranker, engine.device)
-            found = score(
+                score_blocks = scorer_on(
+                    cluster, Path(options.teacher), options.ranker, engine.device
+                )
+            scores = score(
                 teacher, collection, queries, chosen, candidates=bundles,
-                facts={"split": options.split}, folder=state, each=each,
+                facts={"split": options.split}, folder=state, each=score_blocks,
             )  # fmt: skip
     except KeyboardInterrupt:
         if state.exists():
             complain(f"\nthe same command goes on from {state}")
         raise
-    found.save(output)
+    scores.save(output)
     remove_state(state)
-    say(f"{len(found.scores):,} scores of {len(found.queries):,} queries → {output}")
+    say(f"{len(scores.scores):,} scores of {len(scores.queries):,} queries → {output}")
 
 
 def _check_device(device: str, engine: "EngineOptions") -> None:

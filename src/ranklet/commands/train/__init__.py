@@ -96,34 +96,34 @@ def run(arguments: argparse.Namespace) -> int:
         keep_freed_memory()
         options = replace(options, folder=state)
     tuned, limit = KINDS[arguments.kind].only_tuned, arguments.max_queries
-    found = material.read(arguments, options, output, state, tuned=tuned)
+    data = material.read(arguments, options, output, state, tuned=tuned)
     train = _module(arguments.kind, "training").train
     try:
-        queries = read_split(found.collection, found.learn, limit=limit if tuned else None)
-        dev = [] if tuned else read_split(found.collection, found.tune, limit=limit)
+        queries = read_split(data.collection, data.learn, limit=limit if tuned else None)
+        dev = [] if tuned else read_split(data.collection, data.tune, limit=limit)
         known = shared(queries, dev)
         if known:
             say(
                 f"{known:,} of {len(dev):,} tuning queries have a relevant document that a query "
                 "to learn from has, too; what is measured on them is too high for new documents"
             )
-        checkpoint = train(found.collection, queries, dev, options)
+        checkpoint = train(data.collection, queries, dev, options)
     except KeyboardInterrupt:
         if state.exists():
             complain(f"\n--resume goes on from {state}")
         raise
     finally:
         if not state.exists():
-            found.remove()
-    facts = dict(found.facts) if tuned else {**found.facts, SHARED: known}
+            data.remove()
+    facts = dict(data.facts) if tuned else {**data.facts, SHARED: known}
     checkpoint = replace(checkpoint, training={**checkpoint.training, **facts})
     checkpoint.save(output)
     remove_state(state)
-    found.remove()
+    data.remove()
     if not isinstance(options, TrainingOptions):
         show(str(checkpoint.settings))
     show(summary(checkpoint.training))
-    show(f"measured on {found.measured_on} → {output}\nreport → {output / REPORT}")
+    show(f"measured on {data.measured_on} → {output}\nreport → {output / REPORT}")
     if warning := checkpoint.training["warning"]:
         warn(warning)
         return FELL_SHORT
