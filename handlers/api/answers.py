@@ -158,7 +158,8 @@ def rerank(
     if version:
         meta["api_version"] = {"version": version}
     usage = {"prompt_tokens": 0, "total_tokens": 0}
-    reply = {"model": fields["model"] or "ranklet", "results": results, "usage": usage, "meta": meta}
+    model = fields["model"] or "ranklet"
+    reply = {"model": model, "results": results, "usage": usage, "meta": meta}
     return Answer(reply | _budget_fields(ranking), ranking.timings, ranking.left_out)
 
 
