@@ -61,8 +61,8 @@ check: setup    ## ruff, mypy --strict, import contracts
 bad-inputs: setup  ## the table of bad inputs and their responses (build/bad-inputs.md)
 	WRITE_BAD_INPUTS=1 $(BIN)/python -m pytest -q tests/journeys/test_bad_inputs.py
 
-docs: setup     ## the documentation as web pages, in build/docs/index.html; fails at broken links
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build
+docs: setup     ## the documentation as web pages, in build/docs/html/index.html; fails at broken links
+	$(BIN)/python docs/site/build.py
 
 bench: setup    ## the figures of benchmarks/results/ (needs the test collections)
 	$(BIN)/python -m pip install --quiet --editable '.[bench]'

@@ -39,7 +39,7 @@ def links(text: str) -> list[str]:
 
 
 def anchors(text: str) -> set[str]:
-    """Return the anchors of a page's headings, as code-hosting sites and mkdocs make them."""
+    """Return the anchors of a page's headings, as code-hosting sites and built pages do."""
     names = set()
     for heading in HEADING.findall(FENCE.sub("", text)):
         plain = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading).lower()
