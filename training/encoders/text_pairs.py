@@ -211,7 +211,7 @@ class Pool:
         """Return each query's 1 / rank in the pool, (queries,), 0 beyond rank 10.
 
         Args:
-            scores: of the documents for each query, (documents,) float32 each.
+            scores: the scores of the documents for each query, (documents,) float32 each.
         """
         return np.array(list(map(reciprocal_rank, scores, self.relevant)))
 

@@ -51,7 +51,7 @@ def interval(first: NDArray[np.float64], second: NDArray[np.float64]) -> Interva
 
     Args:
         first: a value of each query, (queries,).
-        second: of the same queries.
+        second: the values of the second system for the same queries.
     """
     from scipy.stats import t
 

@@ -40,7 +40,7 @@ def recognise(folder: ModelFolder, name: str | None = None) -> Form:
 
     Args:
         folder: the model's folder.
-        name: of the form, if the folder's files do not say it; None recognises it.
+        name: the name of the form, if the folder's files do not say it; None recognises it.
 
     Raises:
         ModelFolderError: it is no model that ranks texts, or may be one of several.

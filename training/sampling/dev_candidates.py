@@ -56,7 +56,7 @@ class CandidateLists:
         """Return each query's 1 / rank after reranking, (queries,), 0 beyond rank 10.
 
         Args:
-            scores: of all candidates, list after list, float32.
+            scores: the scores of all candidates, list after list, float32.
         """
         ends = np.cumsum([len(numbers) for _, numbers, _ in self.lists])
         by_list = np.split(scores, ends[:-1])

@@ -45,7 +45,7 @@ def held_out(
         judged: candidates with their features.
         measure: MRR@k, nDCG@k or R@k.
         folds: number of folds of the queries.
-        restarts: of `coordinate_ascent`.
+        restarts: the number of restarts of `coordinate_ascent`.
         seed: random seed of the assignment to folds.
     """
     queries, goal = len(judged.mask), parse_measure(measure)
