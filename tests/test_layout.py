@@ -196,7 +196,7 @@ def test_no_code_outside_of_a_kind_names_it() -> None:
         if not (place := path.relative_to(ROOT).as_posix()).startswith(NAMING)
         and not kind_of("ranklet." + place.removesuffix(".py").replace("/", "."))
         for node in strings(ast.parse(path.read_text("utf-8")))
-        if name.search(node.value)
+        if name.search(str(node.value))
     ]
     assert named == []
 

@@ -4,6 +4,7 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from time import monotonic
 from typing import Any
@@ -33,13 +34,12 @@ from ranklet.export.writer import check_source
 from ranklet.runtime import load
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.bundles.files import BundleFiles
-from ranklet.runtime.bundles.manifest import Splitting
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.kinds import KINDS
 from ranklet.runtime.rankers.opening import ranker_of
 from ranklet.runtime.storage.address import on_disk, writable
 from ranklet.training.checkpoint import Checkpoint
-from ranklet.training.data.bundle_documents import whole_documents
+from ranklet.training.data.bundle_documents import metadata_of, whole_documents
 from ranklet.training.data.collection import Collection, Document
 from ranklet.training.evaluation.measures import parse_measure
 from ranklet.training.evaluation.systems import evaluate
@@ -83,13 +83,14 @@ class Stored:
     def __init__(self, files: BundleFiles) -> None:
         self._files = files
         self.name = str(files.manifest.provenance.get("collection", {}).get("name", "documents"))
-        self.splitting = files.manifest.splitting or Splitting(0, 0)
+        self.splitting = files.manifest.splitting
 
     def documents(self) -> Iterator[Document]:
         """Yield every passage."""
         documents = self._files.need_documents()
-        for number in range(len(documents)):
-            yield Document(*documents.record(number))
+        numbers = range(len(documents))
+        for number, metadata in zip(numbers, metadata_of(self._files, numbers), strict=True):
+            yield Document(*documents.record(number), metadata)
 
 
 def learn(
@@ -153,7 +154,7 @@ def learn(
         skipped |= found.skipped
         rows = _reported(load(source), load(whole), parts, found, measure)
         result = Learned(
-            None, rows, measure, tuple(map(len, parts[:4])), skipped, parts.seen, _said(tuned),
+            None, rows, measure, parts.sizes, skipped, parts.seen, _said(tuned),
         )  # fmt: skip
         if found.at is not None:
             chosen = found.steps[found.at].pipeline
@@ -186,12 +187,12 @@ def _indexed(task: Task, work: Work) -> tuple[Path, Checkpoint, dict[str, str]]:
         if reason:
             skipped[each.about] = reason
             continue
-        learned = work.checkpoint(each.name, lambda each=each: _train(each, task, tuned))
+        learned = work.checkpoint(each.name, partial(_train, each, task, tuned))
         (checkpoints if each.lexical else dense)[each.name] = learned
-    lexical = work.bundle("lexical", lambda to: _index(checkpoints, task, to, tuned))
+    lexical = work.bundle("lexical", partial(_index, checkpoints, task, tuned))
     parts = [(BundleFiles(lexical), list(checkpoints))]
     for name, checkpoint in dense.items():
-        own = work.bundle(name, lambda to, own={name: checkpoint}: _index(own, task, to, tuned))
+        own = work.bundle(name, partial(_index, {name: checkpoint}, task, tuned))
         parts.append((BundleFiles(own), [name]))
     taken = {*checkpoints, *dense}
     names = []
@@ -214,7 +215,7 @@ def _train(candidate: Candidate, task: Task, tuned: Checkpoint) -> Checkpoint:
 
 
 def _index(
-    checkpoints: Mapping[str, Checkpoint], task: Task, target: Path, tuned: Checkpoint
+    checkpoints: Mapping[str, Checkpoint], task: Task, tuned: Checkpoint, target: Path
 ) -> Path:
     rankers = target.with_name(f"{target.name}.rankers")
     export_bundle(checkpoints, rankers, ExportOptions(variants=("int8",)), overwrite=True)

@@ -33,6 +33,11 @@ class Parts(NamedTuple):
     seen: int
 
     @property
+    def sizes(self) -> tuple[int, int, int, int]:
+        """The number of queries of each part."""
+        return len(self.learn), len(self.tune), len(self.choose), len(self.report)
+
+    @property
     def few(self) -> bool:
         """Whether there are too few queries to train a ranker."""
         return not self.learn

@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -19,12 +20,13 @@ from ranklet.training.data.collection import Query, write_collection
 WORDS, SHARED = 40, 8
 
 
-def texts(count: int = 600) -> list[dict[str, str]]:
+def texts(count: int = 600) -> list[dict[str, Any]]:
     """Texts of three words each, of which queries will know other names, and a common word."""
     rng = np.random.default_rng(0)
     return [
         {
             "id": f"d{n}",
+            "shelf": n % 3,
             "text": " ".join(
                 [f"topic{n % SHARED}", *(f"word{w}" for w in rng.choice(WORDS, 3, replace=False))]
             ),
@@ -68,6 +70,8 @@ def test_model_1_learns_the_other_names(better: Path, bundle: Path) -> None:
     assert load(better).rank(text)[0].id == first
     assert not better.with_name("better.learn").exists()
     assert load(bundle).manifest.default_pipeline == "bm25"
+    assert load(better).metadata == load(bundle).metadata == {"shelf": "number"}
+    assert {hit.metadata["shelf"] for hit in load(better).rank(text, where={"shelf": 2})} == {2}
 
 
 @pytest.mark.slow

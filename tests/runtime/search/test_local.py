@@ -145,9 +145,5 @@ def test_a_cut_keeps_documents_and_not_passages_of_the_same_one(tmp_path: Path) 
     ]
     options = SourceOptions(passage_words=3, overlap_words=0)
     bundle = Bundle(build(rows, tmp_path / "split.ranklet", options=options))
-    cut = [Retrieve("bm25", 20), Keep(3), Rescore("bm25")]
-    assert [hit.id for hit in bundle.rank("cats", k=3, pipeline=Pipeline(tuple(cut)))] == [
-        "long",
-        "d0",
-        "d1",
-    ]
+    cut = Pipeline((Retrieve("bm25", 20), Keep(3), Rescore("bm25")))
+    assert [hit.id for hit in bundle.rank("cats", k=3, pipeline=cut)] == ["long", "d0", "d1"]
