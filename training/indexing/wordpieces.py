@@ -37,7 +37,7 @@ def read_tokenizer(path: str | Path) -> "Tokenizer":
     with one_line(f"{str(path)!r} cannot be read as a tokenizer"):
         if path.suffix == ".txt":
             tokenizer = Tokenizer.from_str(
-                BertWordPieceTokenizer(str(path), lowercase=True).to_str()
+                BertWordPieceTokenizer.from_file(str(path), lowercase=True).to_str()
             )
         else:
             tokenizer = Tokenizer.from_file(str(path))
