@@ -372,7 +372,7 @@ def elsewhere(
         for n in range(3)
     ]  # fmt: skip
     split = SourceOptions(passage_words=4, overlap_words=0)
-    publish(build(there, folder / "there.ranklet"), f"{place}#there")
+    publish(build(there, folder / "there.ranklet", title_boost=1), f"{place}#there")
     local = build(here, folder / "here.ranklet", titles=False, options=split)
     assert Bundle(local).passages == 9
     return Bundle(folder / "there.ranklet"), lambda: load(local, collection=f"{place}#there")

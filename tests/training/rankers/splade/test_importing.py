@@ -177,7 +177,7 @@ def test_a_plain_masked_language_model_is_a_splade_if_its_name_says_so(tmp_path:
     folder = transformer_folder(tmp_path / "Splade_v3", head="ForMaskedLM")
     assert read_model(folder).kind == "splade"
     other = folder.rename(tmp_path / "model")
-    with pytest.raises(ModelFolderError, match="--as splade or --as dense"):
+    with pytest.raises(ModelFolderError, match="--as dense or --as splade"):
         read_model(other)
     assert read_model(other, kind="splade").settings.queries == "network"
     assert read_model(other, kind="dense").settings.pooling == "mean"
