@@ -171,7 +171,7 @@ def transformer_folder(
         "sep_token_id": pieces.sep_token_id,
     }  # fmt: skip
     described = getattr(transformers, f"{prefix}Config")(
-        vocab_size=len(pieces), **{**sizes, **ids, **config}
+        **{"vocab_size": len(pieces), **sizes, **ids, **config}
     )
     with seeded(0):
         network = getattr(transformers, f"{prefix}{head}")(described)

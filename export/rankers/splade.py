@@ -15,6 +15,8 @@ from ranklet.runtime.rankers.sparse_encoders import PRIORITIES
 from ranklet.runtime.rankers.splade import ENCODER, QUERY_WEIGHTS, SPLADEEncoders, SPLADESettings
 from ranklet.training.checkpoint import Checkpoint
 
+NO_PRIORITY = np.float32(1e-9)  # of a term that no query has
+
 
 def export(
     checkpoint: Checkpoint, name: str, writer: BundleWriter, options: ExportOptions
@@ -31,8 +33,9 @@ def export(
     network = splade.load(checkpoint, attention="eager")  # the optimiser fuses no other
     # SPLADE keeps the largest values, so all terms have the same priority.
     per_term = {PRIORITIES: np.ones(settings.vocabulary, np.float32)}
-    if network.head is not None:
-        per_term[QUERY_WEIGHTS] = np.maximum(checkpoint.weights["head.weight"][:, 0], 0)
+    if network.head is not None:  # what a value adds to a score is known, so the most is kept
+        weights = np.maximum(checkpoint.weights["head.weight"][:, 0], 0)
+        per_term = {PRIORITIES: np.maximum(weights, NO_PRIORITY), QUERY_WEIGHTS: weights}
     encoders = encoders_over(SPLADEEncoders, settings, tokenizer, per_term, [TorchSession(network)])
     vectors = encoders.encode_whole(probes.documents).vectors
     queries, _ = encoders.encode_queries(probes.queries)

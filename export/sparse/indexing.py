@@ -33,8 +33,8 @@ def index(
     folder, encoders = f"rankers/{name}/", ranker.encoders
     writer.copy(source, folder, leave_out=INDEXED)
     encoded = encode_documents(
-        encoders.encode_documents, encoders.digest, encoders.row_shape, np.uint16, analysed, name,
-        writer.resume_folder / name,
+        encoders.encode_documents, encoders.digest, encoders.row_shape, encoders.row_type,
+        analysed, name, writer.resume_folder / name,
     )  # fmt: skip
     settings, truncated = ranker.settings, len(encoded.cut)
     warn_of_long_documents(name, truncated, analysed, settings.max_document_tokens)

@@ -13,7 +13,6 @@ from ranklet.runtime.lexical.sparse_store import prune, store_of_rows
 LADDER = (50, 100, 200, 500, 1000, 2000, 5000)  # values of r that are measured
 TOLERATED_LOSS = 0.005  # of nDCG@10, if r is chosen automatically
 LEAST_OVERLAP = 0.95  # of the top 10 instead, for probes without judgements
-VALUE_BYTES = 4  # a 16-bit term and a 16-bit value
 FLOOR = 0.5  # quantile
 COMMON = 0.25  # exponent
 
@@ -86,7 +85,7 @@ def pruning_reports(
     for r in sorted({min(r, everything) for r in (*LADDER, kept or everything, everything)}):
         store = store_of_rows(prune(vectors, r, priorities))
         scores = sparse_scores(store, queries)
-        size = round(VALUE_BYTES * len(store.terms) / len(store))
+        size = round((store.terms.nbytes + store.values.nbytes) / len(store))
         reports.append(compare_scores(f"r={r}", size, reference, scores, relevant))
     return reports
 

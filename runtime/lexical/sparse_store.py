@@ -7,10 +7,10 @@ from numpy.typing import NDArray
 
 from ranklet.runtime.call.query_vector import SparseQuery
 from ranklet.runtime.errors import BundleError
-from ranklet.runtime.storage.arrays import rows_ascend
+from ranklet.runtime.storage.arrays import id_type, rows_ascend
 from ranklet.runtime.storage.block_array import fetch_rows, mapped
 
-MOST_TERMS = 1 << 16  # term ids are stored in 16 bits
+MOST_TERMS = 1 << 20  # of a vocabulary; one for a hundred languages has 250,000
 LARGEST_VALUE = float(np.finfo(np.float16).max)  # values are stored in float16
 
 
@@ -19,12 +19,15 @@ class SparseStore:
 
     Args:
         offsets: document d's vector is at ``offsets[d]:offsets[d + 1]``, (documents + 1,) int64.
-        terms: term ids, ascending within a document, (n,) uint16.
+        terms: term ids, ascending within a document, (n,) of their `id_type`.
         values: the terms' values, > 0, (n,) float16.
     """
 
     def __init__(
-        self, offsets: NDArray[np.int64], terms: NDArray[np.uint16], values: NDArray[np.float16]
+        self,
+        offsets: NDArray[np.int64],
+        terms: NDArray[np.unsignedinteger],
+        values: NDArray[np.float16],
     ) -> None:
         self.offsets, self.terms, self.values = offsets, terms, values
 
@@ -54,7 +57,7 @@ class SparseStore:
         wanted = terms.astype(self.terms.dtype)[:, None]
         position = np.repeat(begin[None, :], len(terms), axis=0)  # (terms, documents)
         # Reused in every round, because new arrays of this size fault in new pages, at a cost.
-        look, seen = np.empty_like(position), np.empty(position.shape, np.uint16)
+        look, seen = np.empty_like(position), np.empty(position.shape, stored.dtype)
         below = position < 0
         left = length
         # The first term that is not below the wanted one is at a place from `position` to
@@ -76,7 +79,7 @@ class SparseStore:
         total = query.weights.astype(np.float64) @ self.impacts(query.terms, documents)
         return total.astype(np.float32)
 
-    def vector(self, document: int) -> tuple[NDArray[np.uint16], NDArray[np.float32]]:
+    def vector(self, document: int) -> tuple[NDArray[np.unsignedinteger], NDArray[np.float32]]:
         """Return a document's terms and their values.
 
         >>> store = SparseStore(np.array([0, 1, 2]), np.array([3, 7], np.uint16), np.ones(2, "<f2"))
@@ -103,7 +106,7 @@ class SparseStore:
 class SparseRows(NamedTuple):
     """Sparse vectors of some documents, as `prune` returns them."""
 
-    rows: NDArray[np.uint16]  # (documents, 2, kept)
+    rows: NDArray[np.unsignedinteger]  # (documents, 2, kept)
     cut: list[int]  # indices of the texts that were truncated
 
     @property
@@ -114,7 +117,7 @@ class SparseRows(NamedTuple):
 
 def prune(
     vectors: NDArray[np.float32], kept: int, priorities: NDArray[np.float32] | None = None
-) -> NDArray[np.uint16]:
+) -> NDArray[np.unsignedinteger]:
     """Return the largest values of each vector in their stored form (MacAvaney et al. 2020, §3).
 
     Args:
@@ -124,8 +127,8 @@ def prune(
             float32; None for 1.
 
     Returns:
-        (documents, 2, min(r, vocabulary)) uint16, the ascending term ids and the bits of their
-        float16 values. Zeros fill up a vector that has fewer values above 0.
+        (documents, 2, min(r, vocabulary)) of the terms' `id_type`, the ascending term ids and the
+        bits of their float16 values. Zeros fill up a vector that has fewer values above 0.
 
     Raises:
         BundleError: a value is too large for float16. Clipping it would change the ranking, and no
@@ -150,13 +153,13 @@ def prune(
             f"{LARGEST_VALUE:g}. Either the training diverged (use a lower learning rate) or the "
             "bundle is damaged"
         )
-    bits = values.astype(np.float16).view(np.uint16)
-    return np.stack([best.astype(np.uint16), bits], axis=1)
+    bits, kind = values.astype(np.float16).view(np.uint16), id_type(vectors.shape[1])
+    return np.stack([best.astype(kind), bits.astype(kind)], axis=1)
 
 
-def store_of_rows(rows: NDArray[np.uint16]) -> SparseStore:
+def store_of_rows(rows: NDArray[np.unsignedinteger]) -> SparseStore:
     """Return a store of the vectors that `prune` returned."""
-    terms, values = rows[:, 0], np.ascontiguousarray(rows[:, 1]).view(np.float16)
+    terms, values = rows[:, 0], rows[:, 1].astype(np.uint16).view(np.float16)
     positive = values > 0
     offsets = np.concatenate([[0], np.cumsum(positive.sum(1))]).astype(np.int64)
     return SparseStore(offsets, terms[positive], values[positive])

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 # The files in rankers/NAME/, the documents' vectors as a forward store and as an impact index.
 INDEX = "index/"
 OFFSETS = "vectors.offsets.npy"  # (documents + 1,) int64
-TERMS = "vectors.terms.npy"  # ascending within a document, (n,) uint16
+TERMS = "vectors.terms.npy"  # ascending within a document, (n,) uint16 or uint32
 VALUES = "vectors.values.npy"  # > 0, (n,) float16
 
 EXPANSION_SHOWN = 10  # number of terms shown that are in a document's vector but not in its text
@@ -75,7 +75,7 @@ class LearnedSparse(Retriever):
         shape = (int(offsets[-1]),)
         return SparseStore(
             offsets,
-            bundle.array(self._folder + TERMS, np.uint16, shape),
+            bundle.array(self._folder + TERMS, self.encoders.row_type, shape),
             bundle.array(self._folder + VALUES, np.float16, shape),
         )
 

@@ -17,6 +17,7 @@ from ranklet.runtime.lexical.impact_index import IMPACT_TYPES
 from ranklet.runtime.lexical.sparse_store import MOST_TERMS, SparseRows, prune
 from ranklet.runtime.onnx.encoder import TOKENIZER, Encoded, Encoder, open_encoder
 from ranklet.runtime.options import check_options, integer, one_of
+from ranklet.runtime.storage.arrays import id_type
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 INPUTS = ("input_ids", "attention_mask", "token_type_ids")
 PRIORITIES = "priorities.npy"  # one per term, for pruning; > 0, (vocabulary,) float32
 
-AT_A_TIME = 64  # documents whose whole vectors are in memory until they are pruned, 8 MB
+AT_A_TIME = 64  # documents whose whole vectors are in memory until they are pruned; 8 MB for BERT
 
 
 @dataclass(frozen=True)
@@ -45,11 +46,6 @@ class SparseSettings(Settings):
     field: str = "wordpieces"
 
     def __post_init__(self) -> None:
-        if type(self.vocabulary) is int and self.vocabulary > MOST_TERMS:
-            raise InputError(
-                f"the vocabulary has {self.vocabulary:,} word pieces, but terms are stored in 16 "
-                f"bits, so it may have at most {MOST_TERMS:,}; use a backbone with a smaller one"
-            )
         check_options(self)
         if self.field not in ("wordpieces", ""):
             raise InputError(f"field is {self.field!r}; it must be wordpieces, or empty")
@@ -132,7 +128,7 @@ class SparseEncoders(ABC):
 
     def encode_documents(self, texts: Sequence[str]) -> SparseRows:
         """Return the pruned vectors of some documents."""
-        parts, longer = [np.empty((0, *self.row_shape), np.uint16)], list[int]()
+        parts, longer = [np.empty((0, *self.row_shape), self.row_type)], list[int]()
         for begin in range(0, len(texts), AT_A_TIME):
             vectors, cut = self.encode_whole(texts[begin : begin + AT_A_TIME])
             parts.append(prune(vectors, self.settings.kept, self.priorities()))
@@ -148,6 +144,11 @@ class SparseEncoders(ABC):
     def row_shape(self) -> tuple[int, int]:
         """The shape of a row of `SparseRows`."""
         return 2, min(self.settings.kept, self.settings.vocabulary)
+
+    @property
+    def row_type(self) -> type[np.unsignedinteger]:
+        """The type of `SparseRows`."""
+        return id_type(self.settings.vocabulary)
 
     @property
     def digest(self) -> str:

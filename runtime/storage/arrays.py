@@ -21,6 +21,15 @@ _HEADER = re.compile(
 )
 
 
+def id_type(count: int) -> type[np.uint16 | np.uint32]:
+    """Return the smallest type for the ids of so many tokens.
+
+    >>> id_type(1 << 16), id_type((1 << 16) + 1)
+    (<class 'numpy.uint16'>, <class 'numpy.uint32'>)
+    """
+    return np.uint16 if count <= 1 << 16 else np.uint32
+
+
 def map_array(
     data: memoryview | AbsentFile,
     name: str,

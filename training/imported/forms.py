@@ -29,7 +29,7 @@ class Form:
         name: what `--as` calls it.
         about: what it is, for people.
         recognises: returns how well a folder fits.
-        doubt: what people must know if it fits perhaps, right after `about`.
+        hint: what people can do so that a folder fits surely.
         choices: the arguments of the kind's `import_model` that can be chosen.
         settings: what the settings of its checkpoints have in common. Of a kind's forms that fit a
             checkpoint, it is the last.
@@ -40,7 +40,7 @@ class Form:
     name: str
     about: str
     recognises: Callable[[ModelFolder], Match]
-    doubt: str = ""
+    hint: str = ""
     choices: tuple[str, ...] = ()
     settings: Mapping[str, Any] = field(default_factory=dict)
     network: bool = True

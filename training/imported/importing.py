@@ -60,12 +60,14 @@ def _recognised(folder: ModelFolder) -> Form:
     if best < Match.SURE and not folder.modules:
         check_known(folder.path, folder.config, "AutoModel")
         check_not_generative(folder.path, folder.config)
-    fitting = [forms()[name] for name, match in matches.items() if match == best]
+    fitting = [forms()[name] for name, match in matches.items() if match == best][::-1]
     if len(fitting) > 1:
         raise ModelFolderError(
             f"{str(folder.path)!r} is a {folder.type or folder.architecture}, which may be a "
-            f"{' or a '.join(form.about + form.doubt for form in fitting)}; say "
+            f"{', a '.join(form.about for form in fitting)}, or a language model that ranks "
+            "nothing before it is trained; say "
             f"{' or '.join(f'--as {form.name}' for form in fitting)}"
+            f"{''.join(f', or {form.hint}' for form in fitting if form.hint)}"
         )
     return fitting[0]
 

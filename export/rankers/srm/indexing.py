@@ -13,9 +13,9 @@ from ranklet.runtime.bundles.manifest import RankerEntry
 from ranklet.runtime.lexical.bm25 import idf
 from ranklet.runtime.rankers.colbert.settings import OFFSETS, SCALES, VALUES
 from ranklet.runtime.rankers.colbert.tokens import TokenLayout
-from ranklet.runtime.rankers.srm.codes import token_type
 from ranklet.runtime.rankers.srm.encoder import LightEncoder
 from ranklet.runtime.rankers.srm.settings import CODE_OFFSETS, CODE_TOKENS, CODE_WEIGHTS, CODES, IDF
+from ranklet.runtime.storage.arrays import id_type
 from ranklet.training.indexing.analysed import AnalysedCollection
 
 INDEXED = (OFFSETS, VALUES, SCALES, CODE_OFFSETS, CODE_TOKENS, CODE_WEIGHTS, IDF, CUT)
@@ -38,7 +38,7 @@ def index(
     if settings.stored != CODES:
         return index_vectors(source, name, analysed, writer, encoder)
     width = settings.code_width
-    columns = [Column(CODE_TOKENS, np.dtype(token_type(len(encoder.static.table))), ())]
+    columns = [Column(CODE_TOKENS, np.dtype(id_type(len(encoder.static.table))), ())]
     columns += [Column(CODE_WEIGHTS, np.dtype(np.uint8), (width,))] if width else []
 
     def encoded(texts: Sequence[str]) -> Encoded:

@@ -43,11 +43,6 @@ class Codes(NamedTuple):
         return Codes(*(np.concatenate([each[begin:end] for begin, end in spans]) for each in self))
 
 
-def token_type(vocabulary: int) -> type[np.uint16 | np.uint32]:
-    """Return the smallest type for the ids of a vocabulary."""
-    return np.uint16 if vocabulary <= 1 << 16 else np.uint32
-
-
 def coded_weights(
     weights: NDArray[np.float32] | None, count: int, settings: SRMSettings
 ) -> NDArray[np.uint8]:

@@ -12,7 +12,7 @@ from ranklet.runtime.errors import BundleError, damaged
 from ranklet.runtime.onnx.encoder import TOKENIZER
 from ranklet.runtime.rankers.colbert.encoder import ColBERTEncoder, StoredTokens, TokenEncoder
 from ranklet.runtime.rankers.colbert.tokens import Role, Row
-from ranklet.runtime.rankers.srm.codes import Codes, CodeStore, Decoder, coded_weights, token_type
+from ranklet.runtime.rankers.srm.codes import Codes, CodeStore, Decoder, coded_weights
 from ranklet.runtime.rankers.srm.modules import LightVectors, Matrices, light_vectors, matrix_shapes
 from ranklet.runtime.rankers.srm.settings import (
     CODES,
@@ -24,6 +24,7 @@ from ranklet.runtime.rankers.srm.settings import (
     SRMSettings,
 )
 from ranklet.runtime.rankers.srm.table import SubEmbeddings
+from ranklet.runtime.storage.arrays import id_type
 from ranklet.runtime.text.tokenizing import special_ids
 
 if TYPE_CHECKING:
@@ -212,7 +213,7 @@ class LightEncoder(TokenEncoder):
         """Return offsets and codes of documents, and which ones were truncated."""
         rows, cut = self.layout.rows(texts, "document")
         kept = [np.array(row.ids, np.int64)[row.kept] for row in rows]
-        kind = token_type(len(self.static.table))
+        kind = id_type(len(self.static.table))
         ids = np.concatenate([np.empty(0, np.int64), *kept])
         self.static.table.check(ids)
         coded = [

@@ -16,7 +16,7 @@ from ranklet.runtime.call.query import QueryContext
 from ranklet.runtime.dense.maxsim import MaxSimStore
 from ranklet.runtime.errors import BundleError
 from ranklet.runtime.rankers.colbert.ranker import ColBERT
-from ranklet.runtime.rankers.srm.codes import Codes, CodeStore, token_type
+from ranklet.runtime.rankers.srm.codes import Codes, CodeStore
 from ranklet.runtime.rankers.srm.encoder import LightEncoder
 from ranklet.runtime.rankers.srm.settings import (
     CODE_OFFSETS,
@@ -27,6 +27,7 @@ from ranklet.runtime.rankers.srm.settings import (
     MODULES,
     SRMSettings,
 )
+from ranklet.runtime.storage.arrays import id_type
 
 if TYPE_CHECKING:
     from ranklet.runtime.bundles.files import BundleFiles
@@ -69,7 +70,7 @@ class LightRanker(ColBERT):
         decoder = self.encoder.decoder
         offsets = bundle.offsets(folder + CODE_OFFSETS, bundle.manifest.documents)
         count = int(offsets[-1])
-        tokens = bundle.array(folder + CODE_TOKENS, token_type(len(decoder.table)), (count,))
+        tokens = bundle.array(folder + CODE_TOKENS, id_type(len(decoder.table)), (count,))
         weights = np.empty((count, 0), np.uint8)
         if width:
             weights = bundle.array(folder + CODE_WEIGHTS, np.uint8, (count, width))

@@ -291,6 +291,9 @@ RECOGNISED: dict[str, tuple[dict[str, Any], str]] = {
         },
         "colbert",
     ),
+    "neural-sparse-doc": (
+        {"config.json": {"architectures": ["BertForMaskedLM"]}, "idf.json": {"a": 1.0}}, "splade"
+    ),
     "naver-splade-v3": ({"config.json": {"architectures": ["BertForMaskedLM"]}}, "splade"),
 }  # fmt: skip
 

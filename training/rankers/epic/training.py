@@ -35,8 +35,7 @@ def train(
     """Fine-tune an encoder and EPIC's head; see `EncoderTexts`.
 
     Raises:
-        InputError: as for `EncoderTexts`; or the vocabulary exceeds 16 bits, or the start is not an
-            EPIC of this size.
+        InputError: as for `EncoderTexts`; or the start is not an EPIC of this size.
         TrainingError: see `fit`.
     """
     backbone, start = load_start(options, "epic")

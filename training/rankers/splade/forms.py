@@ -3,17 +3,21 @@
 from ranklet.training.imported.folder import ModelFolder
 from ranklet.training.imported.forms import Form, Match
 
+IDF = "idf.json"  # weights of query terms by their spelling
+
 
 def recognises(folder: ModelFolder) -> Match:
     """Return whether a folder is a sparse encoder's.
 
-    A plain masked language model is one if its name says so, and else may be one.
+    A plain masked language model is one if its name says so or if it has weights of query terms,
+    and else may be one.
     """
     if folder.type == "SparseEncoder" or "SpladePooling" in folder.module_names:
         return Match.SURE
     if folder.modules or not folder.architecture.endswith("ForMaskedLM"):
         return Match.NO
-    return Match.SURE if "splade" in folder.name.lower() else Match.PERHAPS
+    known = (folder.path / IDF).is_file() or "splade" in folder.name.lower()
+    return Match.SURE if known else Match.PERHAPS
 
 
 FORMS = (
@@ -22,6 +26,6 @@ FORMS = (
         "splade",
         "sparse encoder",
         recognises,
-        doubt=" if it was trained as one (then let the folder's name contain splade)",
+        hint="rename the folder so that its name contains splade",
     ),
 )

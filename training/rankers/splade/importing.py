@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import torch
@@ -15,7 +15,14 @@ from ranklet.runtime.rankers.splade import ENCODER, SPLADESettings
 from ranklet.runtime.text.tokenizing import encode
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.imported.encoder import load_network
-from ranklet.training.imported.folder import CONFIG, ModelFolder, Module, read_json, read_weights
+from ranklet.training.imported.folder import (
+    CONFIG,
+    WEIGHTS,
+    ModelFolder,
+    Module,
+    read_json,
+    read_weights,
+)
 from ranklet.training.imported.original import load_original
 from ranklet.training.imported.sentence_settings import (
     encode_with_library,
@@ -24,6 +31,7 @@ from ranklet.training.imported.sentence_settings import (
 )
 from ranklet.training.imported.tokenizer import model_tokenizer, transformer_settings
 from ranklet.training.learning.weights import weights_of
+from ranklet.training.rankers.splade.forms import IDF
 from ranklet.training.rankers.splade.network import POOLING, SPLADE, SPLADE_V2, check_pooling
 from ranklet.training.rankers.splade.training import load
 
@@ -34,7 +42,8 @@ TRANSFORMERS = ("Transformer", "MLMTransformer")
 QUERY_WEIGHTS = ("SparseStaticEmbedding", "IDF")  # newer and older name of one module
 ROUTERS = ("Router", "Asym")
 ROUTES = ("router_config.json", CONFIG)  # newer and older file
-IDF = "idf.json"  # weights by the spelling of a token, for folders without an array
+# The weights of `IDF` for OpenSearch, which weighs the tokens that this file leaves out, too.
+OPENSEARCH = "query_token_weights.txt"
 MOST_TOKENS = 8192  # limit of the settings
 
 
@@ -47,7 +56,10 @@ class SparseModel(NamedTuple):
 
 
 def describe(folder: ModelFolder) -> SparseModel:
-    """Return the parts of a sparse encoder; a folder without modules is a plain SPLADE v2.
+    """Return the parts of a sparse encoder.
+
+    A folder without modules is a plain SPLADE v2. If it has weights of query terms, then no network
+    encodes queries (arXiv 2411.04403).
 
     Raises:
         ModelFolderError: a module or a setting is not supported.
@@ -60,7 +72,15 @@ def describe(folder: ModelFolder) -> SparseModel:
             "which is not supported for a sparse encoder"
         )
     if not folder.modules:
-        return SparseModel(folder.path, dict(SPLADE_V2))
+        plain = SparseModel(folder.path, dict(SPLADE_V2))
+        if (folder.path / IDF).is_file():
+            return plain._replace(queries=Module(QUERY_WEIGHTS[0], folder.path, {"frozen": True}))
+        if (folder.path / OPENSEARCH).is_file():
+            raise ModelFolderError(
+                f"{str(folder.path)!r} has weights of query terms in {OPENSEARCH}, which does not "
+                f"have all of them; fetch {IDF} of the same model, too"
+            )
+        return plain
     if folder.modules[0].name in ROUTERS and len(folder.modules) == 1:
         routes = _routes(folder, folder.modules[0])
         queries, documents = routes.get("query", ()), routes.get("document", ())
@@ -131,7 +151,7 @@ def import_model(folder: ModelFolder) -> Checkpoint:
     setattr(encoder.config, POOLING, described.pooling)
     network = SPLADE(encoder, settings)
     if network.head is not None and described.queries is not None:
-        weights = _query_weights(described.queries, tokenizer, vocabulary)
+        weights = _query_weights(described, described.queries, tokenizer, vocabulary)
         with torch.no_grad():
             network.head.weight.copy_(torch.from_numpy(weights).unsqueeze(1))
     return Checkpoint(
@@ -144,7 +164,9 @@ def import_model(folder: ModelFolder) -> Checkpoint:
     )
 
 
-def _query_weights(module: Module, tokenizer: "Tokenizer", vocabulary: int) -> NDArray[np.float32]:
+def _query_weights(
+    model: SparseModel, module: Module, tokenizer: "Tokenizer", vocabulary: int
+) -> NDArray[np.float32]:
     """Return the weight of each term of a query, (vocabulary,) float32.
 
     Tokens that the tokenizer adds to every text have none, because sentence-transformers does not
@@ -161,7 +183,8 @@ def _query_weights(module: Module, tokenizer: "Tokenizer", vocabulary: int) -> N
             "is not supported"
         )
     weights = np.zeros(vocabulary, np.float32)
-    if (module.folder / IDF).is_file() and not (module.folder / "model.safetensors").is_file():
+    beside = module.folder == model.transformer  # whose own weights are in that folder
+    if (module.folder / IDF).is_file() and (beside or not (module.folder / WEIGHTS).is_file()):
         for token, weight in read_json(module.folder / IDF).items():
             number = tokenizer.token_to_id(token)
             if number is not None:
@@ -180,6 +203,11 @@ def _query_weights(module: Module, tokenizer: "Tokenizer", vocabulary: int) -> N
             "below 0, which cannot be searched"
         )
     weights[encode(tokenizer, "", special=True).ids] = 0
+    if not weights.any():
+        raise ModelFolderError(
+            f"{str(module.folder)!r} gives no term of a query a weight; its weights do not belong "
+            "to its tokenizer"
+        )
     return weights
 
 
@@ -188,7 +216,7 @@ def largest_difference(folder: ModelFolder, checkpoint: Checkpoint, texts: Seque
 
     Texts are encoded as queries and as documents.
     """
-    theirs = load_original("SparseEncoder", folder.path)
+    theirs = _original(folder)
     network, differences = load(checkpoint, attention="eager"), []
     limits = checkpoint.settings.max_query_tokens, checkpoint.settings.max_document_tokens
     encoded = encode_with_library(theirs, folder, texts, convert_to_sparse_tensor=False)
@@ -203,3 +231,18 @@ def largest_difference(folder: ModelFolder, checkpoint: Checkpoint, texts: Seque
                 other = np.asarray(vector, np.float32)
                 differences.append(np.abs(weights[: len(other)] - other).max())
     return float(max(differences))
+
+
+def _original(folder: ModelFolder) -> Any:
+    """Return a folder as a model of sentence-transformers, which reads no `IDF` without modules."""
+    theirs = load_original("SparseEncoder", folder.path)
+    if folder.modules or not (folder.path / IDF).is_file():
+        return theirs
+    from sentence_transformers import SparseEncoder
+    from sentence_transformers.sentence_transformer.modules import Router
+    from sentence_transformers.sparse_encoder.modules import SparseStaticEmbedding
+
+    place = folder.path / IDF
+    queries = SparseStaticEmbedding.from_json(str(place), theirs.tokenizer, frozen=True)
+    router = Router.for_query_document([queries], list(theirs))
+    return SparseEncoder(modules=[router], device="cpu").float()

@@ -34,7 +34,7 @@ def train(
     """Fine-tune a masked language model, which may be a SPLADE; see `EncoderTexts`.
 
     Raises:
-        InputError: as `EncoderTexts`; the vocabulary is past 16 bits, or the start is no SPLADE.
+        InputError: as `EncoderTexts`; the start is no SPLADE.
         TrainingError: see `fit`.
     """
     backbone, start = load_start(options, "splade", masked=True)

@@ -13,7 +13,6 @@ from ranklet.runtime.rankers.srm.codes import (
     Decoder,
     coded_weights,
     largest_weight,
-    token_type,
 )
 from ranklet.runtime.rankers.srm.modules import normalised
 from ranklet.runtime.rankers.srm.settings import SRMSettings
@@ -125,11 +124,6 @@ def test_weights_of_one_token_use_all_levels_if_the_cosine_loses_its_length() ->
 def test_the_largest_weight_of_the_code_is_a_softmax_of_numbers_up_to_one() -> None:
     ends = np.exp([1.0, 0, 0, 0])
     assert largest_weight(MIXINGS["code"]) == pytest.approx(ends[0] / ends.sum())
-
-
-def test_ids_have_two_bytes_if_the_vocabulary_fits() -> None:
-    assert token_type(1 << 16) is np.uint16
-    assert token_type((1 << 16) + 1) is np.uint32
 
 
 def test_a_token_past_the_table_is_damage(settings: SRMSettings) -> None:

@@ -1,12 +1,14 @@
 """Imported sparse encoders weigh terms as sentence-transformers does, and rank."""
 
 import json
+import sys
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from tests.explanations import leaves
 from tests.kinds import opened
 from tests.models import MASKED, TEXTS, WHEEL, probes, sentence_transformers, transformer_folder
 
@@ -15,8 +17,10 @@ from ranklet.export.options import ExportOptions
 from ranklet.runtime import load
 from ranklet.runtime.errors import InputError, ModelFolderError
 from ranklet.runtime.rankers.splade import SPLADE
+from ranklet.runtime.verification import verify
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.data.collection import Collection
+from ranklet.training.data.sources.source import Source
 from ranklet.training.imported.importing import read_model
 from ranklet.training.imported.original import LARGEST, compare
 from ranklet.training.pretrained.backbone import load_backbone
@@ -46,11 +50,13 @@ def sparse_folder(
     return folder
 
 
-def inference_free(folder: Path, weights: Any, *, frozen: bool = False) -> Path:
+def inference_free(
+    folder: Path, weights: Any, *, frozen: bool = False, plain: Path | None = None
+) -> Path:
     """Save an encoder whose queries are weights per term, as sentence-transformers does."""
     library = sentence_transformers()
     modules = library.sparse_encoder.modules
-    plain = transformer_folder(folder.with_name("plain"), head="ForMaskedLM")
+    plain = plain or transformer_folder(folder.with_name("plain"), head="ForMaskedLM")
     documents = modules.Transformer(str(plain), transformer_task="fill-mask")
     pieces = documents.tokenizer
     queries = modules.SparseStaticEmbedding(pieces, weight=weights(len(pieces)), frozen=frozen)
@@ -149,6 +155,133 @@ def test_weights_of_queries_are_read_from_json(tmp_path: Path) -> None:
     number = checkpoint.need_tokenizer().token_to_id
     assert sorted(weights[weights > 0].tolist()) in ([0.5], [0.5, 2.5])
     assert weights[number("##s") or 0] == 0.5
+
+
+VOCABULARY, WEIGHED = 70_000, 66_000  # pieces, and the first one that queries have
+
+
+def public_layout(folder: Path) -> Path:
+    """Save an encoder as the public ones without a query network are, for many languages.
+
+    The masked language model is in the folder itself, and the ids of pieces take more than 16 bits.
+    """
+    import torch
+
+    def weights(count: int) -> Any:
+        assert count > WEIGHED
+        numbers = torch.arange(count)
+        return (numbers >= WEIGHED) * (1 + numbers % 7)
+
+    plain = transformer_folder(folder.with_name("plain"), head="ForMaskedLM", vocab_size=VOCABULARY)
+    tokens = json.loads((plain / "tokenizer.json").read_text("utf-8"))
+    special, pieces = [each["content"] for each in tokens["added_tokens"]], tokens["model"]["vocab"]
+    others = [piece for piece in pieces if piece not in special]
+    unused = [f"unused{number}" for number in range(VOCABULARY - len(pieces))]
+    ordered = [*special, *unused, *others]
+    tokens["model"]["vocab"] = {piece: number for number, piece in enumerate(ordered)}
+    for each in tokens["added_tokens"]:
+        each["id"] = special.index(each["content"])
+    for each in tokens["post_processor"]["special_tokens"].values():
+        each["ids"] = [special.index(each["id"])]
+    (plain / "tokenizer.json").write_text(json.dumps(tokens), "utf-8")
+    inference_free(folder, weights, frozen=True, plain=plain)
+    (inner,) = folder.glob("document_0_*")
+    for path in inner.iterdir():
+        path.rename(folder / path.name)
+    inner.rmdir()
+    routes = (folder / "router_config.json").read_text("utf-8")
+    (folder / "router_config.json").write_text(routes.replace(inner.name, ""), "utf-8")
+    return folder
+
+
+def direct_scores(folder: Path, idf: dict[str, float], query: str, pooled: str) -> list[float]:
+    """Compute Σ idf(t) · w(t) over the terms of a query, for each text, by transformers alone."""
+    import torch
+    from transformers import AutoModelForMaskedLM, AutoTokenizer
+
+    tokenizer = AutoTokenizer.from_pretrained(str(folder))  # type: ignore[no-untyped-call]
+    network = AutoModelForMaskedLM.from_pretrained(str(folder), attn_implementation="eager").eval()
+    terms = set(tokenizer(query, add_special_tokens=False)["input_ids"])
+    scores = []
+    for text in TEXTS:
+        with torch.inference_mode():
+            inputs = tokenizer(text, truncation=True, return_tensors="pt")
+            weights = torch.log1p(network(**inputs).logits[0].amax(0).relu())
+        weights = weights.log1p() if pooled == "log1p_relu" else weights
+        names = {term: tokenizer.convert_ids_to_tokens(term) for term in terms}
+        scores.append(sum(float(weights[term]) * idf.get(names[term], 0) for term in terms))
+    return scores
+
+
+@pytest.mark.slow
+def test_the_layout_of_public_encoders_without_a_query_network(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = public_layout(tmp_path / "model")
+    assert {path.name for path in folder.iterdir()} >= {
+        "config.json", "model.safetensors", "modules.json", "router_config.json",
+        "query_0_SparseStaticEmbedding", "document_1_SpladePooling",
+    }  # fmt: skip
+    checkpoint = read_model(folder)
+    original = compare(folder, checkpoint, TEXTS)
+    assert original is not None
+    assert original.difference < LARGEST
+    # Thousands of terms are kept, those first that add most to the score of some query.
+    options = ExportOptions(variants=("fp32",), probes=probes(), prune=5000)
+    exported = export_bundle({"sparse": checkpoint}, tmp_path / "rankers", options)
+    texts = Source([{"id": str(number), "text": text} for number, text in enumerate(TEXTS)])
+    path = index_bundle(exported, texts, tmp_path / "bundle")
+    assert [list(verify(each)) for each in (exported, path)]
+    store = opened(path, "sparse", SPLADE).store
+    assert store.terms.dtype == np.uint32
+    assert np.diff(store.offsets).min() > 3000
+    monkeypatch.setitem(sys.modules, "onnxruntime", None)  # no query needs it
+    query = "a lazy dog and a fox"
+    hits = load(path, device="cpu").rank(query, k=len(TEXTS), explain=True)
+    tokens = checkpoint.need_tokenizer()
+    idf = {
+        piece: 1.0 + number % 7 for piece, number in tokens.get_vocab().items() if number >= WEIGHED
+    }
+    expected = direct_scores(folder, idf, query, "log1p_relu")
+    found = {hit.id: hit.score for hit in hits}
+    assert len(found) == sum(score > 0 for score in expected)
+    for number, score in enumerate(expected):
+        assert found.get(str(number), 0) == pytest.approx(score, rel=1e-3)  # stored in 16 bits
+    explanation = hits[0].explanation
+    assert explanation is not None
+    parts = {leaf.label.split(",")[0]: leaf.value for leaf in leaves(explanation) if leaf.value}
+    assert sum(parts.values()) == pytest.approx(hits[0].score)
+    numbers = np.array([tokens.token_to_id(piece) for piece in parts])
+    impacts = store.impacts(numbers, np.array([int(hits[0].id)]))[:, 0]
+    by_hand = [idf[piece] * impact for piece, impact in zip(parts, impacts, strict=True)]
+    assert list(parts.values()) == pytest.approx(by_hand)
+    assert f"dog: importance {idf['dog']:.3f} · impact" in str(explanation)
+
+
+@pytest.mark.slow
+def test_a_plain_encoder_with_weights_of_query_terms_runs_no_network_for_queries(
+    tmp_path: Path,
+) -> None:
+    sentence_transformers()
+    folder = transformer_folder(tmp_path / "doc-v2", head="ForMaskedLM")
+    tokens = json.loads((folder / "tokenizer.json").read_text("utf-8"))["model"]["vocab"]
+    idf = {token: 0.5 + number % 5 for token, number in tokens.items() if number % 3}
+    (folder / "idf.json").write_text(json.dumps(idf), "utf-8")
+    checkpoint = read_model(folder)
+    assert (checkpoint.kind, checkpoint.settings.queries) == ("splade", "idf")
+    original = compare(folder, checkpoint, TEXTS)
+    assert original is not None
+    assert original.difference < LARGEST
+    path = export_bundle({"sparse": checkpoint}, tmp_path / "bundle", FP32)
+    query = "cats and dogs"
+    scores = load(path, device="cpu").score(query, list(TEXTS))
+    np.testing.assert_allclose(scores, direct_scores(folder, idf, query, "relu"), rtol=2e-3)
+    (folder / "idf.json").write_text(json.dumps({"unheard-of": 9}), "utf-8")
+    with pytest.raises(ModelFolderError, match="gives no term of a query a weight"):
+        read_model(folder)
+    (folder / "idf.json").rename(folder / "query_token_weights.txt")
+    with pytest.raises(ModelFolderError, match="does not have all of them; fetch idf"):
+        read_model(folder, kind="splade")
 
 
 @pytest.mark.slow
