@@ -199,17 +199,19 @@ def direct_scores(folder: Path, idf: dict[str, float], query: str, pooled: str) 
     import torch
     from transformers import AutoModelForMaskedLM, AutoTokenizer
 
-    tokenizer = AutoTokenizer.from_pretrained(str(folder))  # type: ignore[no-untyped-call]
+    tokenizer = AutoTokenizer.from_pretrained(str(folder))
     network = AutoModelForMaskedLM.from_pretrained(str(folder), attn_implementation="eager").eval()
     terms = set(tokenizer(query, add_special_tokens=False)["input_ids"])
-    scores = []
+    names = {term: str(tokenizer.convert_ids_to_tokens(term)) for term in terms}
+    scores: list[float] = []
     for text in TEXTS:
         with torch.inference_mode():
             inputs = tokenizer(text, truncation=True, return_tensors="pt")
             weights = torch.log1p(network(**inputs).logits[0].amax(0).relu())
         weights = weights.log1p() if pooled == "log1p_relu" else weights
-        names = {term: tokenizer.convert_ids_to_tokens(term) for term in terms}
-        scores.append(sum(float(weights[term]) * idf.get(names[term], 0) for term in terms))
+        scores.append(
+            sum((float(weights[term]) * idf.get(names[term], 0.0) for term in terms), 0.0)
+        )
     return scores
 
 
@@ -310,7 +312,7 @@ def test_a_plain_masked_language_model_is_a_splade_if_its_name_says_so(tmp_path:
     folder = transformer_folder(tmp_path / "Splade_v3", head="ForMaskedLM")
     assert read_model(folder).kind == "splade"
     other = folder.rename(tmp_path / "model")
-    with pytest.raises(ModelFolderError, match="--as dense or --as splade"):
+    with pytest.raises(ModelFolderError, match="--as splade or --as dense"):
         read_model(other)
     assert read_model(other, kind="splade").settings.queries == "network"
     assert read_model(other, kind="dense").settings.pooling == "mean"
