@@ -17,9 +17,11 @@ from collections.abc import Callable, Iterable, Iterator
 from collections.abc import Set as AbstractSet
 from functools import cached_property
 from itertools import chain
+from typing import TypeVar
 
 from ranklet.runtime.text.spellings import ACCENT, LETTERS, joined_acronyms, respelled, unaccented
 
+T = TypeVar("T")
 Placed = tuple[int, int, str]  # begin and end in the text, and the word
 
 _CACHED = 1 << 16  # number of chunks whose words are cached before the cache is emptied
@@ -50,18 +52,13 @@ _EMOJI_PARTS = re.compile(f"{_FLAG}|[0-9]|(?!{_TONES}){_PICTOGRAPH}|^{_TONES}")
 # A sign that makes a whole of its parts; a comma only within a number.
 _SIGN = r"_*(?:[.@&/\\#~-]|\+{1,2}|:[:/\\]{0,2}|(?<=[0-9]),(?=[0-9]))_*|_+"
 _BEFORE = r"(?:(?<![^\s(\[{<\"'`=])[.@#]|(?<![^\s(\[{<\"'`=.~])/)"
-# Where an ASCII text may have more than words without signs: of these characters, the ones inside
-# of words and before them.
-_SPECIAL = re.compile(
-    r"""[A-Z._@&:/\\+#~,`-](?:(?<=[A-Z])(?:(?<=[a-z].)|(?<=[A-Z0-9].)(?=[a-z]{2}))
-    |(?<=\w[+#])|(?<![A-Z])(?=\S)(?:(?<=\w[_@&\\~])|(?<=\w[.:`])(?=[\w:/\\])
-    |(?<=[0-9],)(?=[0-9])|(?<=[0-9][/-])(?=\w)|(?<=\w[/-])(?=[0-9_]|[A-Za-z](?![A-Za-z0-9]))
-    |(?<![A-Za-z0-9][A-Za-z0-9][/-])(?<=\w[/-])(?=\w)|(?<![^\W_][.@#/])(?<=[.@#/])(?=\w)))""",
-    re.ASCII | re.VERBOSE,
+# What stands between two spaces most often: capitals and digits (1), or words that hyphens do not
+# join (2), among signs that say nothing there.
+_SIMPLE = re.compile(
+    r"""[^A-Za-z0-9.@#/]*(?:([A-Z0-9]+)|([A-Z]?[a-z][a-z0-9]*|[A-Z]?[a-z]+(?:-[A-Z]?[a-z]+)+))
+    [^A-Za-z0-9+#]*""",
+    re.VERBOSE,
 )
-_CHUNK = re.compile(r"\S*")
-_ASCII_WORD = re.compile("[A-Za-z0-9]+(?:'[A-Za-z0-9]+)*")
-_CAPITALS = re.compile("[A-Z](?<![A-Za-z0-9'][A-Z])[A-Z]+(?![A-Za-z0-9])")
 # In a run everything else is a letter or a mark.
 _LETTER = r"[^._@&:/\\+#~,'`-]"
 # A part without its sign (1) and with it.
@@ -125,19 +122,27 @@ class _Plain(dict[int, str]):
         return "".join(self[ord(char)] for char in chars)
 
 
-class _Chunks(dict[str, tuple[str, ...]]):
-    """The words of each chunk between two spaces, kept because texts share most chunks."""
+class Chunks(dict[str, tuple[T, ...]]):
+    """What each chunk between two spaces gives, kept because texts share most chunks.
 
-    def __init__(self, split: Callable[[str], Iterable[str]]) -> None:
-        self._split = split
+    Args:
+        read: returns what one chunk gives.
+    """
 
-    def __missing__(self, chunk: str) -> tuple[str, ...]:
-        found = tuple(self._split(chunk))
+    def __init__(self, read: Callable[[str], Iterable[T]]) -> None:
+        self._read = read
+
+    def __missing__(self, chunk: str) -> tuple[T, ...]:
+        found = tuple(self._read(chunk))
         if len(chunk) <= _LONGEST:
             if len(self) >= _CACHED:
                 self.clear()
             self[chunk] = found
         return found
+
+    def of(self, chunks: Iterable[str]) -> list[T]:
+        """Return what all chunks of a text give."""
+        return list(chain.from_iterable(map(self.__getitem__, chunks)))
 
 
 class Splitter:
@@ -165,24 +170,24 @@ class Splitter:
         self._letters, self._unspaced = letters, unspaced
         self._split_unspaced, self._bare, self.stopped = split_unspaced, bare, stopped
         self._plain = _Plain(keeps)
-        self._chunks = _Chunks(self._each)
+        self._chunks = Chunks(self.of_chunk)
 
     def words(self, text: str) -> list[str]:
         """Return the words of a text in lower case."""
-        text = self._whispered(text)
-        if not text.isascii():
-            return list(chain.from_iterable(map(self._chunks.__getitem__, text.split())))
-        found, at, lower = list[str](), 0, self._lower(text)
-        for special in _SPECIAL.finditer(text):
-            begin = special.start()
-            if begin >= at:
-                while begin > at and not text[begin - 1].isspace():
-                    begin -= 1
-                found += self._without_signs(lower, at, begin)
-                at = _CHUNK.match(text, begin).end()  # type: ignore[union-attr]
-                found += self._chunks[text[begin:at]]
-        found += self._without_signs(lower, at, len(text))
-        return found
+        return self._chunks.of(self.chunks(text))
+
+    def chunks(self, text: str) -> list[str]:
+        """Divide a text at its spaces into chunks, whose words `of_chunk` returns."""
+        return self._whispered(text).split()
+
+    def of_chunk(self, chunk: str) -> Iterable[str]:
+        """Return the words of a chunk in lower case."""
+        simple = _SIMPLE.fullmatch(chunk) if chunk.isascii() else None
+        if simple and simple[2]:
+            return simple[2].lower().split("-")
+        if simple and (word := simple[1].lower()) not in self.stopped:  # else it may be an acronym
+            return (word,)
+        return self._each(chunk)
 
     def _whispered(self, text: str) -> str:
         """Return a text in lower case if it is all in capitals and contains stop words."""
@@ -192,22 +197,6 @@ class Splitter:
         if len(lower) != len(text) or lower.isupper():  # ℝ has no lower case
             return text
         return lower if sum(word in self.stopped for word in self.words(lower)) > 1 else text
-
-    def _lower(self, text: str) -> str:
-        """Return an ASCII text in lower case, except acronyms that would become stop words."""
-        parts, at = list[str](), 0
-        for found in _CAPITALS.finditer(text):
-            if found[0].lower() in self.stopped and self.is_acronym(found[0]):
-                parts += text[at : found.start()].lower(), found[0]
-                at = found.end()
-        return "".join([*parts, text[at:].lower()])
-
-    def _without_signs(self, lower: str, begin: int, end: int) -> list[str]:
-        """Return the words of a part of an ASCII text in lower case, nine words in ten."""
-        found = _ASCII_WORD.findall(lower, begin, end)
-        if lower.find("'", begin, end) >= 0:
-            return [word[slice(*self._bare(word))] if "'" in word else word for word in found]
-        return found
 
     def placed(self, text: str) -> Iterator[Placed]:
         """Yield every word of `words` with its character positions: (begin, end, word).
@@ -220,11 +209,11 @@ class Splitter:
         if not text.isascii():
             origin = [at for at, char in enumerate(_joined(text)) for _ in self._plain[ord(char)]]
             origin.append(len(text))
-        known: dict[str, tuple[Placed, ...]] = {}  # runs of this text, most of which occur again
+        known: dict[str, list[Placed]] = {}  # runs of this text, most of which occur again
         for run in runs.finditer(plain):
             at, found = run.start(), known.get(run[0])
             if found is None:
-                found = known[run[0]] = tuple(self._split(run[0]))
+                found = known[run[0]] = self._split(run[0])
             for begin, end, word in found:
                 last = origin[at + end - 1]
                 yield origin[at + begin], max(last + 1, origin[at + end]), word
@@ -258,36 +247,39 @@ class Splitter:
     def _unspaced_run(self) -> re.Pattern[str]:
         return re.compile(self._unspaced)
 
-    def _split(self, run: str) -> Iterator[Placed]:
-        """Yield the words of a run of a plain text with their places in it."""
-        if run[0].isalnum() and not run.isascii() and self._unspaced_run.match(run):
-            for begin, end, word in self._split_unspaced(run):
-                yield begin, end, self.key(word)
-            return
-        if not any(map(str.isalnum, run)) or "\u20e3" in run:
-            yield from _emoji(run)
-            return
-        end = 0
+    def _split(self, run: str) -> list[Placed]:
+        """Return the words of a run of a plain text with their places in it."""
+        if run.isascii():
+            if run.isalnum():
+                return self._parts(0, run)
+        elif run[0].isalnum() and self._unspaced_run.match(run):
+            return [(a, b, self.key(word)) for a, b, word in self._split_unspaced(run)]
+        elif not any(map(str.isalnum, run)) or "\u20e3" in run:
+            return list(_emoji(run))
+        found = list[Placed]()
         for part in _PART.finditer(run):
-            yield from self._parts(part.start(), part[1])
+            found += self._parts(part.start(), part[1])
             if part[0] != part[1]:
-                yield part.start(), part.end(), self.key(self._spelled(part[0]))
+                found.append((*part.span(), self.key(self._spelled(part[0]))))
             begin, end = part.span()
         if (begin, end) != (0, len(run)) and len(run) <= _LONGEST and _JOINING.search(run):
-            yield 0, len(run), self.key(_VERSION.sub("", self._spelled(run).removesuffix("'s")))
+            whole = _VERSION.sub("", self._spelled(run).removesuffix("'s"))
+            found.append((0, len(run), self.key(whole)))
+        return found
 
-    def _parts(self, at: int, word: str) -> Iterator[Placed]:
-        """Yield a word without signs, after its parts if it is in camel case."""
+    def _parts(self, at: int, word: str) -> list[Placed]:
+        """Return a word without signs, after its parts if it is in camel case."""
         spelled = self._spelled(word)
         begin, end = self._bare(spelled)
-        if word.isascii() and not (word.islower() or word.isupper()):
-            place = at + begin
-            parts = _CAMEL.split(word[begin:end])
-            for part in parts if len(parts) > 1 else ():
-                if len(part) > 1:  # one letter says too little
-                    yield place, place + len(part), part.lower()
-                place += len(part)
-        yield at, at + len(word), self._chosen(word[begin:end], spelled[begin:end])
+        whole = at, at + len(word), self._chosen(word[begin:end], spelled[begin:end])
+        if word[1:].islower() or word.isupper() or not word.isascii():
+            return [whole]
+        parts, place, found = _CAMEL.split(word[begin:end]), at + begin, list[Placed]()
+        for part in parts if len(parts) > 1 else ():
+            if len(part) > 1:  # one letter says too little
+                found.append((place, place + len(part), self._spelled(part)))
+            place += len(part)
+        return [*found, whole]
 
     def _spelled(self, plain: str) -> str:
         """Return a word of a plain text in lower case, with its accents."""
@@ -308,6 +300,8 @@ class Splitter:
 
     def is_acronym(self, word: str) -> bool:
         """Return whether a stop word in capitals is an acronym: WHO, but not AND, OR and NOT."""
+        if "'" in word or "`" in word:  # DON'T
+            return False
         return len(word) > 1 and word.isupper() and word not in ("AND", "OR", "NOT")
 
     @cached_property
@@ -327,6 +321,8 @@ class Splitter:
         lower = word.lower()
         if lower in self.stopped:
             return word
+        if lower.isascii():
+            return lower
         folded = unaccented(lower)
         return lower if folded in self.stopped else folded
 

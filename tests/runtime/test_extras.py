@@ -29,6 +29,7 @@ def forget_words() -> None:
     """Forget the dictionaries, so that they are read again."""
     for cached in (
         dictionary._dictionaries,
+        dictionary.dictionary,
         dictionary._lemmatizer,
         english.lemma,
         english.known_forms,

@@ -40,6 +40,10 @@ def plain(value: Any) -> Any:
     kind = type(value)
     if value is None or kind is str or kind is Cell or kind is bool or kind is int:
         return value
+    if kind is dict:
+        return {
+            str(name): each if type(each) is str else plain(each) for name, each in value.items()
+        }
     if isinstance(value, Enum):
         return plain(value.value)
     if isinstance(value, np.datetime64 | np.timedelta64):

@@ -38,7 +38,7 @@ class CollectionWords:
         self._spellings = Spellings(lists)
         # What is a stop word in one of several languages only is decided at the end.
         stopped = sorted(every) if len(languages) == 1 else []
-        self._tokens = WordTokens(stopped, splitter(languages, every).words)
+        self._tokens = WordTokens(stopped, splitter(languages, every))
 
     def add(self, text: str) -> None:
         """Add the words of the next text, or find out its language."""

@@ -1,7 +1,7 @@
 """Collect the words of many texts as numbers in a file, without keeping any text."""
 
 from array import array
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from itertools import chain
 
 import numpy as np
@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from ranklet.runtime.storage.forward import Forward
 from ranklet.runtime.text.analysis import STOPPED, Vocabulary
-from ranklet.runtime.text.words import words
+from ranklet.runtime.text.splitter import Chunks, Splitter
+from ranklet.runtime.text.words import SPLITTER
 from ranklet.training.indexing.packer import NumberPacker, packed, release, spans
 from ranklet.training.indexing.vocabulary import places
 
@@ -30,27 +31,30 @@ class WordTokens:
 
     Args:
         stopped: words that are stop words in every text.
-        split: returns the words of a text.
+        splitter: finds the words of a text.
     """
 
-    def __init__(self, stopped: Iterable[str], split: Callable[[str], list[str]] = words) -> None:
-        self._split = split
+    def __init__(self, stopped: Iterable[str], splitter: Splitter = SPLITTER) -> None:
+        self._splitter = splitter
         self._numbers = _Numbers()
         for word in stopped:
             self._numbers[word]
         self._stopped = len(self._numbers)  # smaller numbers are stop words
         self._tokens, self._ends = NumberPacker(np.int32), array("q", [0])
-        self._waiting: list[list[str]] = []
+        self._numbers_of = Chunks(self._numbered)
+        self._waiting: list[list[int]] = []
 
     def add(self, text: str) -> None:
         """Add the words of the next text."""
-        self._waiting.append(self._split(text))
+        self._waiting.append(self._numbers_of.of(self._splitter.chunks(text)))
         if len(self._waiting) == _TEXTS:
             self._number()
 
+    def _numbered(self, chunk: str) -> Iterator[int]:
+        return map(self._numbers.__getitem__, self._splitter.of_chunk(chunk))
+
     def words(self) -> set[str]:
         """Return all words so far, and the stop words."""
-        self._number()
         return set(self._numbers)
 
     def forward(self, vocabulary: Vocabulary) -> Forward:
@@ -84,7 +88,7 @@ class WordTokens:
     def _number(self) -> None:
         lengths = [len(text) for text in self._waiting]
         every = chain.from_iterable(self._waiting)
-        tokens = np.fromiter(map(self._numbers.__getitem__, every), np.int32, sum(lengths))
+        tokens = np.fromiter(every, np.int32, sum(lengths))
         kept = tokens >= self._stopped
         text = np.repeat(np.arange(len(lengths)), lengths)
         counts = np.bincount(text[kept], minlength=len(lengths))

@@ -1,7 +1,7 @@
 """Forms of words and their lemmas, by simplemma (dictionaries and a few rules, no model)."""
 
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from simplemma.strategies.dictionaries import DictionaryFactory
 
 
+@lru_cache(8)  # as many as simplemma keeps, whose own cache is too slow to ask for each word
 def dictionary(language: str) -> Mapping[str, str]:
     """Return the lemma of each known form of a language, empty if it has no dictionary.
 
