@@ -16,12 +16,13 @@ from ranklet.runtime.bundles.manifest import check_name
 from ranklet.runtime.errors import BundleError, InputError
 from ranklet.runtime.pipeline import FIXED, SCALINGS, Fuse, Pipeline
 from ranklet.training.data.splits import JudgedQuery
-from ranklet.training.evaluation.measures import Judged, parse_measure
+from ranklet.training.evaluation.measures import parse_measure
 from ranklet.training.evaluation.significance import Interval, interval
 from ranklet.training.evaluation.systems import evaluate
 from ranklet.training.progress import progress
 from ranklet.training.tuning.coordinate_ascent import FusionWeights, coordinate_ascent
 from ranklet.training.tuning.cross_validation import check_folds, held_out, interpolate
+from ranklet.training.tuning.judged_candidates import judged_lists
 
 PIPELINE = "linear"  # the name of the learned pipeline, unless another is given
 # Candidates per query with the fixed scale; deeper ones hardly ever reach the top 10. The other
@@ -84,14 +85,12 @@ def learn_weights(
     kinds = bundle.manifest.rankers
     ranks = Fuse("rrf", tuple(rankers), (1.0,) * len(rankers))  # its scores are not used
     pipeline = Pipeline((*stages(rankers, kinds, depth), ranks))
-    rows, grades, missed = [], [], []
+    rows, retrieved = [], []
     for query in progress(queries, "features for fusion"):
         ids, columns = bundle.features(query.text, pipeline=pipeline, scaling=scaling)
         rows.append(np.column_stack([columns[name] for name in rankers]))
-        grades.append(np.array([query.relevant.get(name, 0) for name in ids]))
-        not_retrieved = set(query.relevant) - set(ids)
-        missed.append(np.array([query.relevant[name] for name in not_retrieved]))
-    judged = Judged.from_lists(rows, grades, missed)
+        retrieved.append(ids)
+    judged = judged_lists(queries, retrieved, rows)
     if not folds:
         found = coordinate_ascent(judged, measure, seed=seed)
         values = held_out(judged, measure, seed=seed)

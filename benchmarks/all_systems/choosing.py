@@ -14,37 +14,31 @@ from benchmarks.all_systems.bundles import Scope, bundle_of, digest_of, searched
 from benchmarks.all_systems.pipelines import BEST, CROSS, Candidate, System
 from benchmarks.all_systems.studies import BM25, Ranker, Reads
 from benchmarks.harness.evenly import evenly
-from benchmarks.harness.judging import judged_lists
 from benchmarks.harness.remembering import Memory, remember
 from ranklet import runtime
+from ranklet.export.learning.choosing import Pool, listed
 from ranklet.runtime.bundles.files import BundleFiles
-from ranklet.runtime.call.topk import top_k
 from ranklet.runtime.execution import fusion
 from ranklet.runtime.pipeline import Fuse, Pipeline, Retrieve
 from ranklet.training.data.splits import JudgedQuery
-from ranklet.training.evaluation.measures import Judged, parse_measure, per_query
+from ranklet.training.evaluation.measures import Judged
 from ranklet.training.tuning.coordinate_ascent import coordinate_ascent
+from ranklet.training.tuning.cross_validation import held_out
+from ranklet.training.tuning.judged_candidates import judged_lists
 
-MEASURE, FOLDS, RESTARTS = "MRR@10", 5, 2
+MEASURE, RESTARTS = "MRR@10", 2
 MATCHING = ("bm25", "epic")  # kinds whose lists have no document with a score of 0
 SCORING = (
     *(f"runtime/{name}" for name in ("call", "dense", "execution", "lexical", "onnx")),
     *(f"runtime/{name}" for name in ("pipeline.py", "rankers", "text")),
     "benchmarks/all_systems/pipelines.py",
 )
-CODE = (*SCORING, "training/tuning", "benchmarks/all_systems/choosing.py")
-
-
-class Pool(NamedTuple):
-    """What rankers say of the documents that some of them have retrieved for a query.
-
-    Attributes:
-        ids: of the documents.
-        scores: by ranker, times the ranker's scale, (documents,) float32.
-    """
-
-    ids: list[str]
-    scores: Mapping[str, NDArray[np.float32]]
+CODE = (
+    *SCORING,
+    "training/tuning",
+    "export/learning/choosing.py",
+    "benchmarks/all_systems/choosing.py",
+)
 
 
 class Choice(NamedTuple):
@@ -172,24 +166,6 @@ def features(
     return found
 
 
-def listed(scores: NDArray[np.float32], depth: int, matching: bool = False) -> NDArray[np.bool_]:
-    """Return which documents a retriever has among its first, (documents,) bool.
-
-    Args:
-        scores: its scores, (documents,).
-        depth: of its list.
-        matching: whether only documents with a score above 0 are in it.
-
-    >>> listed(np.array([1, 3, 0, 2], np.float32), 2).tolist()
-    [False, True, False, True]
-    >>> listed(np.array([1, 3, 0, 2], np.float32), 9, matching=True).tolist()
-    [True, True, False, True]
-    """
-    found = np.zeros(len(scores), np.bool_)
-    found[top_k(scores, depth)] = True
-    return found & (scores > 0) if matching else found
-
-
 def choose(queries: Sequence[JudgedQuery], tried: Sequence[Features]) -> Choice:
     """Return the candidate with the best cross-validated measure, with weights of all queries.
 
@@ -197,22 +173,13 @@ def choose(queries: Sequence[JudgedQuery], tried: Sequence[Features]) -> Choice:
     """
     values = [cross_validated(queries, each) for each in tried]
     at = int(np.argmax(values))
-    everything = _judged(queries, tried[at], range(len(queries)))
-    return Choice(at, learned(everything), values[at])
+    return Choice(at, learned(_judged(queries, tried[at])), values[at])
 
 
 def cross_validated(queries: Sequence[JudgedQuery], of_queries: Features) -> float:
     """Return the mean measure of queries whose own fold was left out when weights were learned."""
-    fold = np.random.default_rng(0).permutation(len(queries)) % FOLDS
-    if of_queries[0][1].shape[1] == 1:  # nothing to learn
-        fold[:] = 0
-    values = []
-    for each in np.unique(fold).tolist():
-        rest = np.flatnonzero(fold != each).tolist()
-        weights = learned(_judged(queries, of_queries, rest)) if rest else (1.0,)
-        own = _judged(queries, of_queries, np.flatnonzero(fold == each).tolist())
-        values += per_query(own, own.scores(np.array(weights)), parse_measure(MEASURE)).tolist()
-    return float(np.mean(values))
+    judged = _judged(queries, of_queries)
+    return float(held_out(judged, MEASURE, restarts=RESTARTS).mean())
 
 
 def learned(judged: Judged) -> tuple[float, ...]:
@@ -222,9 +189,6 @@ def learned(judged: Judged) -> tuple[float, ...]:
     return coordinate_ascent(judged, MEASURE, restarts=RESTARTS).weights
 
 
-def _judged(queries: Sequence[JudgedQuery], of_queries: Features, numbers: Sequence[int]) -> Judged:
-    return judged_lists(
-        [queries[at] for at in numbers],
-        [of_queries[at][0] for at in numbers],
-        [of_queries[at][1] for at in numbers],
-    )
+def _judged(queries: Sequence[JudgedQuery], of_queries: Features) -> Judged:
+    ids, columns = zip(*of_queries, strict=True)
+    return judged_lists(queries, ids, columns)

@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 
 from benchmarks.all_systems.pipelines import BASE, BEST, HYBRID, System
 from benchmarks.all_systems.studies import HARD, QA_MIX, Reads
-from benchmarks.harness.intervals import difference, ratio, shown
-from ranklet.training.evaluation.significance import holm, paired_t_test
+from benchmarks.harness.intervals import ratio
+from ranklet.training.evaluation.significance import holm, interval, paired_t_test
 from ranklet.training.evaluation.systems import MEASURES, SIGNIFICANT
 
 RANKED_BY = MEASURES[0]
@@ -132,9 +132,9 @@ def _above(found: Mapping[str, Studied], reads: Reads, base: str) -> str:
         tested = p_holm(each, RANKED_BY, base).get(BEST[reads])
         if tested is None:
             continue
-        interval = difference(*paired(each, BEST[reads], base, RANKED_BY))
+        gain = interval(*paired(each, BEST[reads], base, RANKED_BY))
         met &= tested[0] > 0 and tested[1] < STRICT
-        parts.append(f"{study} {shown(interval)}, p = {tested[1]:.2g}")
+        parts.append(f"{study} {gain}, p = {tested[1]:.2g}")
     if not parts:
         return ""
     where = " on all collections" if len(parts) > 1 else ""

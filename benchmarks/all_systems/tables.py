@@ -8,9 +8,8 @@ from numpy.typing import NDArray
 from benchmarks.all_systems.comparing import RANKED_BY, Cost, Studied, marks, paired
 from benchmarks.all_systems.pipelines import BASE, HYBRID
 from benchmarks.all_systems.studies import Reads
-from benchmarks.harness.intervals import difference, shown
 from benchmarks.harness.report import table
-from ranklet.training.evaluation.significance import holm, paired_t_test
+from ranklet.training.evaluation.significance import holm, interval, paired_t_test
 from ranklet.training.evaluation.systems import MEASURES, mark
 
 RUNS = {Reads.NOTHING: "–", Reads.QUERY: "query", Reads.PAIRS: "pairs"}
@@ -39,11 +38,11 @@ def quality(found: Studied) -> str:
     signs = {measure: marks(found, measure) for measure in MEASURES}
     rows = []
     for system in found.systems:
-        interval = ""
+        gain = ""
         if system.name != BASE:
-            interval = shown(difference(*paired(found, system.name, BASE, RANKED_BY)))
+            gain = str(interval(*paired(found, system.name, BASE, RANKED_BY)))
         means = [_mean(found, system.name, measure, signs[measure]) for measure in MEASURES]
-        rows.append([system.name, found.learned_from[system.name], *means, interval])
+        rows.append([system.name, found.learned_from[system.name], *means, gain])
     head = ["system", "learned from", *MEASURES, f"{RANKED_BY} − BM25's (95 %)"]
     return table(head, rows)
 
@@ -86,7 +85,7 @@ def last_against(found: Mapping[str, Studied], systems: Sequence[str]) -> list[l
     for at in range(len(systems) - 1):
         tested = [paired_t_test(each[-1], each[at]) for each in whole.values()]
         for (study, each), p in zip(whole.items(), holm(tested), strict=True):
-            rows[study].append(f"{shown(difference(each[-1], each[at]))}{mark(p)}".strip())
+            rows[study].append(f"{interval(each[-1], each[at])}{mark(p)}".strip())
     return list(rows.values())
 
 
@@ -118,7 +117,7 @@ def remembered(found: Mapping[str, Studied], known: Mapping[str, NDArray[np.bool
             if new.sum() > 1:
                 apart = f"{own[new].mean():.4f}"
                 p = paired_t_test(own[new], other[new])
-                gain = f"{shown(difference(own[new], other[new]))}, p = {p:.2g}"
+                gain = f"{interval(own[new], other[new])}, p = {p:.2g}"
             counts = f"{old.sum()}, {new.sum()}"
             rows.append([study, system.name, counts, shared, apart, gain, base])
     head = ["collection", "system", "queries: shared, new", f"{RANKED_BY}, shared", "new"]

@@ -21,10 +21,9 @@ from benchmarks.all_systems.rankers import RANKERS, own_dense
 from benchmarks.all_systems.studies import BM25, STUDIES, Reads, Study
 from benchmarks.all_systems.tables import chosen_each, gains, remembered
 from benchmarks.built.trained import DENSE, OWN_DENSE
-from benchmarks.harness.intervals import difference, shown
 from benchmarks.harness.place import Place
 from benchmarks.harness.report import table
-from ranklet.training.evaluation.significance import holm, paired_t_test
+from ranklet.training.evaluation.significance import holm, interval, paired_t_test
 
 PACKAGES = ("torch", "transformers", "onnxruntime", "tokenizers")
 SEEDS = (0, 1, 2)
@@ -128,7 +127,7 @@ def by_seed(found: Mapping[str, Measured]) -> str:
             tested.append(paired_t_test(mean, other))
             alone = max(paired_t_test(values, other) for values in own)
             means = [f"{values.mean():.4f}" for values in (*own, mean)]
-            gain = shown(difference(mean, other))
+            gain = str(interval(mean, other))
             rows.append([name, system, *means, base, f"{other.mean():.4f}", gain, f"{alone:.2g}"])
     for row, p in zip(rows, holm(tested), strict=True):
         row[-2] += f", p = {p:.2g}"

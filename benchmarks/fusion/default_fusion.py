@@ -20,7 +20,6 @@ from benchmarks.fusion.collections import (
     choice_of,
     queries_of,
 )
-from benchmarks.harness.intervals import difference, shown
 from benchmarks.harness.place import MissingDataError, Place
 from benchmarks.harness.report import table
 from ranklet.export.default_fusion import WORDS_SHARE
@@ -28,7 +27,7 @@ from ranklet.export.default_pipelines import BY_RANKS, SUM
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.pipeline import Fuse, Pipeline
 from ranklet.training.data.splits import JudgedQuery
-from ranklet.training.evaluation.significance import compare
+from ranklet.training.evaluation.significance import compare, interval
 from ranklet.training.evaluation.systems import evaluate
 from ranklet.training.pretrained.backbone import wheel_folder
 
@@ -171,8 +170,8 @@ def each_collection(found: Mapping[str, Values], weights: Mapping[str, str]) -> 
         cells = [
             f"{values[each]['nDCG@10'].mean():.3f}" for each in (WORDS, MEANING, RANKS, DEFAULT)
         ]
-        gain = difference(values[DEFAULT]["nDCG@10"], values[RANKS]["nDCG@10"])
-        rows.append([name, *cells, weights[name], shown(gain)])
+        gain = interval(values[DEFAULT]["nDCG@10"], values[RANKS]["nDCG@10"])
+        rows.append([name, *cells, weights[name], str(gain)])
     head = ["collection, encoder", "BM25", "encoder", "ranks", "default", "weight of BM25"]
     return table([*head, "default − ranks"], rows)
 

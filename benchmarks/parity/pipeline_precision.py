@@ -19,12 +19,13 @@ from benchmarks.all_systems.comparing import Values
 from benchmarks.all_systems.measuring import values_of
 from benchmarks.all_systems.pipelines import System
 from benchmarks.all_systems.studies import BM25, Reads
-from benchmarks.harness.intervals import Interval, ratio
+from benchmarks.harness.intervals import ratio
 from benchmarks.harness.place import Place
 from benchmarks.harness.processes import one_thread
 from benchmarks.harness.report import table
 from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.onnx.encoder import VARIANTS
+from ranklet.training.evaluation.significance import Interval
 
 PACKAGES = ("torch", "onnxruntime", "tokenizers")
 WIDE = "fp32"

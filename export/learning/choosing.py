@@ -17,10 +17,10 @@ from ranklet.runtime.call.topk import top_k
 from ranklet.runtime.kinds import KINDS
 from ranklet.runtime.pipeline import Fuse, Pipeline, Retrieve
 from ranklet.training.data.splits import JudgedQuery
-from ranklet.training.evaluation.measures import Judged
 from ranklet.training.progress import progress
 from ranklet.training.tuning.coordinate_ascent import coordinate_ascent
 from ranklet.training.tuning.cross_validation import held_out
+from ranklet.training.tuning.judged_candidates import judged_lists
 
 DEPTH = 200  # of each list
 RESTARTS = 2
@@ -101,8 +101,8 @@ def path(
         steps.append(best)
 
 
-def surely_better(values: Values, base: Values, errors: float = 1.0) -> bool:
-    """Return whether the mean of paired differences is above so many standard errors.
+def surely_better(values: Values, base: Values) -> bool:
+    """Return whether the mean of paired differences is above one standard error.
 
     >>> surely_better(np.array([0.5, 0.6, 0.7]), np.array([0.4, 0.5, 0.6]))
     True
@@ -111,7 +111,7 @@ def surely_better(values: Values, base: Values, errors: float = 1.0) -> bool:
     """
     differences = values - base
     error = differences.std(ddof=1) / np.sqrt(len(differences)) if len(differences) > 1 else np.inf
-    return bool(differences.mean() > max(0.0, errors * error))
+    return bool(differences.mean() > max(0.0, error))
 
 
 def cheapest(steps: Sequence[Step]) -> int:
@@ -137,14 +137,17 @@ def _step(
     kinds = {name: entry.kind for name, entry in bundle.manifest.rankers.items()}
     recipe = stages(members, bundle.manifest.rankers, DEPTH)
     lists = [stage.ranker for stage in recipe if isinstance(stage, Retrieve)]
-    candidates = []
+    ids, columns = [], []
     for pool in pools:
         own = np.logical_or.reduce(
-            [_listed(pool.scores[name], KINDS[kinds[name]].index == "impacts") for name in lists]
+            [
+                listed(pool.scores[name], DEPTH, KINDS[kinds[name]].index == "impacts")
+                for name in lists
+            ]
         )
-        columns = np.column_stack([pool.scores[name][own] for name in members])
-        candidates.append(([pool.ids[place] for place in np.flatnonzero(own).tolist()], columns))
-    judged = _judged(queries, candidates)
+        ids.append([pool.ids[place] for place in np.flatnonzero(own).tolist()])
+        columns.append(np.column_stack([pool.scores[name][own] for name in members]))
+    judged = judged_lists(queries, ids, columns)
     values = held_out(judged, measure, restarts=RESTARTS)
     weights: tuple[float, ...] = (1.0,)
     if len(members) > 1:
@@ -158,24 +161,19 @@ def _step(
     return Step(members, rounded, values, pipeline)
 
 
-def _judged(
-    queries: Sequence[JudgedQuery], candidates: Sequence[tuple[list[str], NDArray[np.float32]]]
-) -> Judged:
-    grades, missed = [], []
-    for query, (ids, _) in zip(queries, candidates, strict=True):
-        grades.append(np.array([query.relevant.get(name, 0) for name in ids]))
-        gone = set(query.relevant).difference(ids)
-        missed.append(np.array([query.relevant[name] for name in gone]))
-    return Judged.from_lists([columns for _, columns in candidates], grades, missed)
-
-
-def _listed(scores: NDArray[np.float32], matching: bool) -> NDArray[np.bool_]:
+def listed(scores: NDArray[np.float32], depth: int, matching: bool = False) -> NDArray[np.bool_]:
     """Return which documents a retriever has among its first, (documents,) bool.
 
     Args:
         scores: its scores, (documents,).
-        matching: whether only documents with a score above 0 are in its list.
+        depth: the length of its list.
+        matching: whether only documents with a score above 0 are in it.
+
+    >>> listed(np.array([1, 3, 0, 2], np.float32), 2).tolist()
+    [False, True, False, True]
+    >>> listed(np.array([1, 3, 0, 2], np.float32), 9, matching=True).tolist()
+    [True, True, False, True]
     """
     found = np.zeros(len(scores), np.bool_)
-    found[top_k(scores, DEPTH)] = True
+    found[top_k(scores, depth)] = True
     return found & (scores > 0) if matching else found

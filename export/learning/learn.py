@@ -150,9 +150,10 @@ def learn(
             limits.network, work.folder, 60 * limits.minutes, left,
         )  # fmt: skip
         whole, tuned, skipped = _indexed(task, work)
-        found = _chosen(load(source), load(whole), parts, limits, measure)
+        before, after = load(source), load(whole)
+        found = _chosen(before, after, parts, limits, measure)
         skipped |= found.skipped
-        rows = _reported(load(source), load(whole), parts, found, measure)
+        rows = _reported(before, after, parts, found, measure)
         result = Learned(
             None, rows, measure, parts.sizes, skipped, parts.seen, _said(tuned),
         )  # fmt: skip
@@ -160,7 +161,7 @@ def learn(
             chosen = found.steps[found.at].pipeline
             provenance = {"learned": _provenance(result)}
             kept = reduced(
-                BundleFiles(whole), place, {NAME: chosen}, NAME, provenance, overwrite=overwrite
+                after.files, place, {NAME: chosen}, NAME, provenance, overwrite=overwrite
             )
             commands = _by_hand(task, work, found.steps[found.at].members, measure)
             result = replace(result, target=kept, commands=commands)

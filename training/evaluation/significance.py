@@ -42,7 +42,11 @@ class Interval(NamedTuple):
     high: float
 
     def __str__(self) -> str:
-        """Return a difference with its interval, as in ``+0.050 (-0.012 to +0.112)``."""
+        """Return a difference with its interval.
+
+        >>> str(Interval(0.05, -0.012, 0.112))
+        '+0.050 (-0.012 to +0.112)'
+        """
         return f"{self.value:+.3f} ({self.low:+.3f} to {self.high:+.3f})"
 
 

@@ -66,3 +66,26 @@ def judge(
         grade_rows.append(candidate_grades)
         missed_rows.append(missed)
     return Judged.from_lists(feature_rows, grade_rows, missed_rows)
+
+
+def judged_lists(
+    queries: Sequence[JudgedQuery],
+    found: Sequence[Sequence[str]],
+    features: Sequence[NDArray[np.float32]],
+) -> Judged:
+    """Return candidates with their features and grades; relevant ones that lack count as missed.
+
+    Args:
+        queries: with their relevant documents.
+        found: ids of each query's candidates.
+        features: of each query's candidates, (candidates, features).
+    """
+    pairs = list(zip(queries, found, strict=True))
+    return Judged.from_lists(
+        features,
+        [np.array([query.relevant.get(name, 0) for name in own]) for query, own in pairs],
+        [
+            np.array([grade for name, grade in query.relevant.items() if name not in set(own)])
+            for query, own in pairs
+        ],
+    )

@@ -38,19 +38,6 @@ def test_the_best_candidate_is_chosen_and_noise_is_not() -> None:
     assert choice.value > choosing.cross_validated(queries, tried[1])
 
 
-def test_weights_of_a_query_are_not_learned_on_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    queries, scores = material(10)
-    seen = []
-
-    def learned(judged: object) -> tuple[float, ...]:
-        seen.append(len(judged.mask))  # type: ignore[attr-defined]
-        return (0.5, 0.5)
-
-    monkeypatch.setattr(choosing, "learned", learned)
-    choosing.cross_validated(queries, features(scores, [0, 1]))
-    assert seen == [8] * choosing.FOLDS
-
-
 def test_only_documents_of_a_candidates_own_lists_count(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pipelines, "DEPTH", 2)
     pool = choosing.Pool(

@@ -1,10 +1,9 @@
-"""Intervals of differences and factors."""
+"""Intervals of factors."""
 
 import numpy as np
 import pytest
-from benchmarks.harness.intervals import difference, ratio
+from benchmarks.harness.intervals import ratio
 from numpy.typing import NDArray
-from scipy import stats
 
 
 def two() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -12,12 +11,6 @@ def two() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     rng = np.random.default_rng(0)
     base = rng.uniform(0.2, 0.6, 200)
     return base + 0.1 + rng.normal(0, 0.05, 200), base
-
-
-def test_the_interval_of_a_difference_is_that_of_the_paired_t_test() -> None:
-    interval = difference(*two())
-    wanted = stats.ttest_rel(*two()).confidence_interval(0.95)
-    assert (interval.low, interval.high) == pytest.approx((wanted.low, wanted.high))
 
 
 def test_the_interval_of_a_factor_holds_the_factor() -> None:

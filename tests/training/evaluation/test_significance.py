@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ranklet.runtime.errors import InputError
-from ranklet.training.evaluation.significance import compare, holm, paired_t_test
+from ranklet.training.evaluation.significance import compare, holm, interval, paired_t_test
 
 RNG_VALUES = np.random.default_rng(0).random((3, 50))
 
@@ -18,6 +18,16 @@ def test_p_by_the_definition_of_t() -> None:
     difference = first - second
     statistic = difference.mean() / (difference.std(ddof=1) / math.sqrt(50))
     assert paired_t_test(first, second) == pytest.approx(2 * t.sf(abs(statistic), 49))
+
+
+def test_the_interval_of_a_difference_is_that_of_the_paired_t_test() -> None:
+    from scipy.stats import ttest_rel
+
+    rng = np.random.default_rng(0)
+    base = rng.uniform(0.2, 0.6, 200)
+    better = base + 0.1 + rng.normal(0, 0.05, 200)
+    found, wanted = interval(better, base), ttest_rel(better, base).confidence_interval(0.95)
+    assert (found.low, found.high) == pytest.approx((wanted.low, wanted.high))
 
 
 def test_identical_values_are_no_difference() -> None:

@@ -4,7 +4,9 @@ from numpy.typing import NDArray
 
 from ranklet.runtime.errors import InputError
 from ranklet.training.evaluation.measures import Judged
-from ranklet.training.tuning.cross_validation import GRID, interpolate
+from ranklet.training.tuning import cross_validation
+from ranklet.training.tuning.coordinate_ascent import FusionWeights
+from ranklet.training.tuning.cross_validation import FOLDS, GRID, held_out, interpolate
 
 
 def judged(queries: int = 40, seed: int = 0) -> Judged:
@@ -54,3 +56,16 @@ def test_what_is_not_allowed_is_refused() -> None:
         interpolate(judged(), folds=41)
     with pytest.raises(InputError, match="two rankers, but there are 3"):
         interpolate(Judged.from_lists([np.zeros((2, 3))], [np.ones(2)]), folds=2)
+
+
+def test_weights_of_a_query_are_not_learned_on_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = []
+
+    def learned(given: Judged, measure: str, *, restarts: int) -> FusionWeights:
+        seen.append(len(given.mask))
+        return FusionWeights((0.5, 0.5), 0.0, ())
+
+    monkeypatch.setattr(cross_validation, "coordinate_ascent", learned)
+    values = held_out(judged(10), "MRR@10")
+    assert seen == [8] * FOLDS
+    np.testing.assert_allclose(values, slow_mrr(judged(10), 0.5))
