@@ -26,9 +26,8 @@ from benchmarks.all_systems.studies import (
 from benchmarks.built.trained import all_cores, code_of
 from benchmarks.harness.place import ROOT, Place
 from ranklet.export.bundles import export_bundle, index_bundle
-from ranklet.export.default_pipelines import standard_pipelines
+from ranklet.export.learning.joining import joined
 from ranklet.export.options import ExportOptions
-from ranklet.export.writer import BundleWriter
 from ranklet.runtime.bundles.files import TOKENIZER, BundleFiles
 from ranklet.runtime.onnx.encoder import VARIANTS
 from ranklet.training.checkpoint import Checkpoint
@@ -44,6 +43,7 @@ WRITING = (
         f"export/{name}.py"
         for name in ("bundles", "document_encoding", "options", "resumable", "writer")
     ),
+    "export/learning/joining.py",
     "runtime/onnx",
     "runtime/lexical",
     "runtime/text",
@@ -124,7 +124,7 @@ def bundle_of(scope: Scope, study: str) -> Path:
 
     def lexical(path: Path) -> None:
         rankers = path.with_name(f"{path.name}.rankers")
-        joined({name: alone[name] for name in others}, rankers)
+        joined(_whole(alone[name] for name in others), rankers)
         index_bundle(rankers, here, path, titles=titles, overwrite=True)
 
     def encoded(name: str) -> Path:
@@ -142,7 +142,7 @@ def bundle_of(scope: Scope, study: str) -> Path:
             _code(used[name] for name in others),
             " ".join([*(digests[name] for name in others), texts]),
         )
-        joined({LEXICAL_PART: first, **{name: encoded(name) for name in encoders}}, path)
+        joined(_whole([first, *map(encoded, encoders)]), path)
 
     return scope.place.keep(
         slug(scope.name, study, "ranklet"),
@@ -152,39 +152,10 @@ def bundle_of(scope: Scope, study: str) -> Path:
     )
 
 
-def joined(parts: Mapping[str, Path], target: Path) -> None:
-    """Write one bundle of several: the rankers of all, and everything else of the first.
-
-    Raises:
-        ValueError: they have different word pieces, so that they cannot share them.
-    """
-    bundles = [BundleFiles(path) for path in parts.values()]
-    tokenizers = {bytes(each.file(TOKENIZER)) for each in bundles if each.has(TOKENIZER)}
-    if len(tokenizers) > 1:
-        raise ValueError(f"{', '.join(parts)} have different tokenizers")
-    first, *others = bundles
-    rankers = {name: entry for each in bundles for name, entry in each.manifest.rankers.items()}
-    order = sorted(rankers, key=lambda name: rankers[name].kind != "bm25")  # it retrieves first
-    rankers = {name: rankers[name] for name in order}
-    pipelines, default = standard_pipelines(rankers)
-    with BundleWriter(target, overwrite=True) as writer:
-        writer.copy(first)
-        for each in others:
-            for name in each.manifest.rankers:
-                writer.copy(each, f"rankers/{name}/")
-        if tokenizers and not first.has(TOKENIZER):
-            writer.data(TOKENIZER, tokenizers.pop())
-        learned = [each.manifest.provenance.get("checkpoints", {}) for each in bundles]
-        writer.finish(
-            replace(
-                first.manifest,
-                rankers=rankers,
-                pipelines=pipelines,
-                default_pipeline=default,
-                metadata={},
-                provenance={"checkpoints": {name: each[name] for each in learned for name in each}},
-            )
-        )
+def _whole(paths: Iterable[Path]) -> list[tuple[BundleFiles, list[str]]]:
+    """Return bundles with the names of all their rankers."""
+    bundles = map(BundleFiles, paths)
+    return [(each, list(each.manifest.rankers)) for each in bundles]
 
 
 def needed_files(bundle: BundleFiles, rankers: Mapping[str, Reads]) -> list[str]:
