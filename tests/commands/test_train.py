@@ -188,7 +188,7 @@ DEFAULTS: dict[str, dict[str, Any]] = {
         "--architecture": "ndrm3", "--attention": "separable", "--width": 31,
         "--pool-window": 300, "--pool-stride": 100, "--impacts": "uint8",
         "--scorer": "impacts", "--terms": 300, "--candidates": 600, "--floor": 0.0,
-        "--explicit-start": "bm25",
+        "--form": "ranklet",
     },
     "tk": {
         **TERMS, "--attention": "full", "--architecture": "tk", "--kernels": 11, "--chunk": 40,
@@ -228,7 +228,6 @@ def test_options_that_contradict_each_other_are_refused() -> None:
         "dense": [{"steps": 9, "epochs": 1}],  # even if it is the default
         "bm25": [{"field": "wordpieces"}],
         "cross_encoder": [{"settings.head": "model1", "loss": "cross_entropy"}],
-        "conformer_kernel": [{"settings.architecture": "ndrm1", "explicit_start": "ones"}],
     }
     for kind, each in wrong.items():
         for given in each:

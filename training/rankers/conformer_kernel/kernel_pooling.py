@@ -6,6 +6,17 @@ Sources: Xiong et al. 2017 (kernels); Hofstätter et al. 2020 (windows), as in M
 import torch
 from torch import Tensor
 
+LEAST = 1e-6  # added to soft counts, as in the authors' code, because 0 has no logarithm
+
+
+def kernel_centres(kernels: int) -> Tensor:
+    """Return the authors' centres, of which the first is for exact matches.
+
+    >>> [round(each, 1) for each in kernel_centres(10).tolist()]
+    [1.0, 0.8, 0.6, 0.4, 0.2, 0.0, -0.2, -0.4, -0.6, -0.8]
+    """
+    return 1 - 2 * torch.arange(kernels) / kernels
+
 
 def kernel_means(kernels: int) -> Tensor:
     """Return μ, the centres of `kernels` equal parts of [−1, 1]; the widths σ are half a part.

@@ -14,13 +14,15 @@ from ranklet.runtime.rankers.conformer_kernel.explicit_match import EPSILON
 from ranklet.runtime.rankers.conformer_kernel.network import PADDING, UNKNOWN
 from ranklet.training.learning.device import full_precision
 from ranklet.training.rankers.conformer_kernel.kernel_pooling import (
+    LEAST,
     cosines,
+    kernel_centres,
     kernel_means,
     window_counts,
 )
 from ranklet.training.rankers.conformer_kernel.layers import HIDDEN, Block, in_parts, pairs_together
 from ranklet.training.rankers.conformer_kernel.normalisation import BatchScale, ScoreNorm
-from ranklet.training.rankers.conformer_kernel.sizes import Network, TermSizes
+from ranklet.training.rankers.conformer_kernel.sizes import AUTHORS, Network, TermSizes
 
 EVERYTHING = 1 << 30  # a window that is longer than any document
 
@@ -107,8 +109,12 @@ class PairNetwork(nn.Module, ABC):
 class LatentMatch(PairNetwork):
     """NDRM1: score each query term in a document by windowed kernel pooling.
 
-    log(1 + soft count) of each window goes through a hidden layer, and the best window counts.
+    log(soft count + ε) of each window goes through a hidden layer, and the best window counts.
     `window` terms are pooled together, and `stride` terms lie between the starts of two windows.
+
+    The form `authors` has the centres of the authors' code, a layer over the embeddings of query
+    terms, and a window without any term next to those of the document, because that code pads
+    documents to 4,000 terms. So no window counts for less than one without a match.
     """
 
     def __init__(
@@ -118,11 +124,14 @@ class LatentMatch(PairNetwork):
         *,
         window: int = EVERYTHING,
         stride: int = EVERYTHING,
+        authors: bool = False,
     ) -> None:
         super().__init__(encoder)
         self.window, self.stride = window, stride
+        means = (kernel_centres if authors else kernel_means)(sizes.kernels)
         self.means: Tensor
-        self.register_buffer("means", kernel_means(sizes.kernels), persistent=False)
+        self.register_buffer("means", means, persistent=False)
+        self.query = nn.Linear(sizes.hidden, sizes.hidden) if authors else None
         self.dense = nn.Sequential(
             nn.Linear(sizes.kernels, sizes.hidden),
             nn.ReLU(),
@@ -131,22 +140,28 @@ class LatentMatch(PairNetwork):
         )
 
     def features(self, query_rows: Tensor, document_rows: Tensor) -> tuple[Tensor, Tensor]:
-        """Return log(1 + soft counts), (batch, terms, windows, kernels), and which exist."""
+        """Return log(soft counts + ε), (batch, terms, windows, kernels), and which exist."""
         mask = document_rows != PADDING
         documents = self.encoder.contextual(document_rows).float()
-        queries = self.encoder.queries(query_rows).float()
+        queries = self.encoder.queries(query_rows)
+        if self.query is not None:
+            queries = self.query(queries)
+        queries = queries.float()
         with full_precision(documents.device):  # bfloat16 rounds by more than a kernel's width
             counts, exists = window_counts(
                 cosines(queries, documents), mask, self.means, size=self.window, stride=self.stride
             )
-        return torch.log1p(counts), exists
+        return torch.log(counts + LEAST), exists
 
     def forward(self, query_rows: Tensor, document_rows: Tensor) -> Tensor:
         """Return s_latent of each query term, (batch, query terms) float32."""
         features, exists = self.features(query_rows, document_rows)
         with full_precision(features.device):
             by_window = self.dense(features).squeeze(3)  # (batch, terms, windows)
-        best: Tensor = by_window.masked_fill(~exists.unsqueeze(1), HIDDEN).amax(2)
+            best: Tensor = by_window.masked_fill(~exists.unsqueeze(1), HIDDEN).amax(2)
+            if self.query is not None:
+                empty = torch.full_like(features[:, :, 0], LEAST).log()
+                best = torch.maximum(best, self.dense(empty).squeeze(2))
         return best
 
 
@@ -156,8 +171,8 @@ class ExplicitMatch(nn.Module):
     def __init__(self) -> None:
         super().__init__()
         self.tf, self.length = BatchScale(), BatchScale()
-        self.weight = nn.Parameter(torch.ones(()))  # w_dlen
-        self.bias = nn.Parameter(torch.ones(()))  # b_dlen
+        self.weight = nn.Parameter(torch.ones(()))  # w_dlen, and b_dlen as in the authors' code
+        self.bias = nn.Parameter(torch.zeros(()))
 
     def begin_as_bm25(self, k1: float, b: float, average_length: float) -> None:
         """Set w and b so that this is BM25 with the current means; see `term_match`."""
@@ -221,6 +236,7 @@ class ConformerKernel(TermModel):
                 network,
                 window=network.window,
                 stride=network.stride,
+                authors=network.form == AUTHORS,
             )
             if latent
             else None,

@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 
-from ranklet.runtime.errors import InputError
 from ranklet.runtime.options import integer, one_of, text
 from ranklet.runtime.rankers.conformer_kernel.settings import ConformerKernelSettings, TermSettings
 from ranklet.training.indexing.language.options import ENGLISH_LEMMAS, TextOptions
@@ -13,7 +12,6 @@ from ranklet.training.rankers.conformer_kernel.sizes import Network, TermSizes
 # two cores NDRM3 stayed below BM25 with them, and was above it with these after 2.8 × the steps.
 SETTINGS = ConformerKernelSettings(field="lemmas")
 NETWORK = Network(hidden=128, heads=16, groups=16)
-AS_BM25, FROM_ONES = "bm25", "ones"  # where the parameters of exact matching begin
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,14 +52,3 @@ class Options(TermOptions):
 
     settings: ConformerKernelSettings = SETTINGS
     network: Network = NETWORK
-    explicit_start: str = one_of(
-        AS_BM25, (AS_BM25, FROM_ONES), "start of exact matching, bm25 (that of --bm25) or ones"
-    )
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.explicit_start != AS_BM25 and self.settings.architecture == "ndrm1":
-            raise InputError(
-                f"--explicit-start {self.explicit_start} has no effect on ndrm1, which has no "
-                "exact matching; leave it out, or use --architecture ndrm2 or ndrm3"
-            )

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from ranklet.training.checkpoint import Checkpoint
 
 ATTENTIONS = ("separable", "full")
+RANKLET, AUTHORS = "ranklet", "authors"
 
 
 @dataclass(frozen=True)
@@ -83,6 +84,9 @@ class Network(TermSizes):
     """
 
     architecture: str = "ndrm3"
+    form: str = one_of(
+        RANKLET, (RANKLET, AUTHORS), "details, ranklet's or those of the authors' code"
+    )
     width: int = integer(31, "terms that a convolution sees, odd or 0 for none", 0)
     groups: int = integer(32, "groups of the convolution; they divide --hidden", 1)
     window: int = integer(300, "terms that are pooled together", 1, flag="--pool-window")

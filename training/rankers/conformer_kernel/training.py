@@ -26,14 +26,14 @@ from ranklet.training.outcome import counts
 from ranklet.training.progress import EVALUATING, progress
 from ranklet.training.rankers.conformer_kernel import layers
 from ranklet.training.rankers.conformer_kernel.network import ConformerKernel, Pairs, TermModel
-from ranklet.training.rankers.conformer_kernel.options import AS_BM25, Options, TermOptions
+from ranklet.training.rankers.conformer_kernel.options import Options, TermOptions
 from ranklet.training.rankers.conformer_kernel.pairs import (
     SCORED,
     TermPairs,
     TermReader,
     weak_ranknet_loss,
 )
-from ranklet.training.rankers.conformer_kernel.sizes import Network
+from ranklet.training.rankers.conformer_kernel.sizes import AUTHORS, Network
 from ranklet.training.rankers.conformer_kernel.vocabulary import choose_terms, term_rows
 from ranklet.training.rankers.conformer_kernel.word2vec import word_vectors
 from ranklet.training.sampling.batches import Batch
@@ -61,7 +61,7 @@ def train(
     options = replace(options, network=network)
     return train_on_terms(
         "conformer_kernel", ConformerKernel, collection, queries, dev, options,
-        as_bm25=options.explicit_start == AS_BM25,
+        as_bm25=network.form != AUTHORS,
     )  # fmt: skip
 
 

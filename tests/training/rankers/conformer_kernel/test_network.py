@@ -12,6 +12,7 @@ from ranklet.runtime.rankers.conformer_kernel.explicit_match import EPSILON, ter
 from ranklet.runtime.rankers.conformer_kernel.settings import ConformerKernelSettings
 from ranklet.training.learning.device import seeded
 from ranklet.training.rankers.conformer_kernel import layers
+from ranklet.training.rankers.conformer_kernel.kernel_pooling import cosines
 from ranklet.training.rankers.conformer_kernel.network import (
     ConformerKernel,
     Encoder,
@@ -33,9 +34,9 @@ SMALL_TK = TKNetwork(30, hidden=8, layers=1, heads=2, kernels=4, dropout=0.1)
 SMALL_TKL = replace(SMALL_TK, architecture="tkl", chunk=4, overlap=2, window=3, stride=2, regions=2)
 
 
-def model(architecture: str) -> ConformerKernel:
+def model(architecture: str, form: str = "ranklet") -> ConformerKernel:
     with seeded(7):
-        return ConformerKernel(replace(SMALL, architecture=architecture)).eval()
+        return ConformerKernel(replace(SMALL, architecture=architecture, form=form)).eval()
 
 
 def tk(network: TKNetwork = SMALL_TK) -> TK:
@@ -54,10 +55,11 @@ def pairs(query: list[int], document: list[int], *, query_to: int = 0, to: int =
 QUERY, DOCUMENT = [5, 9, 9, 3], [7, 5, 5, 20, 3, 11, 12, 1, 13]
 
 
+@pytest.mark.parametrize("form", ["ranklet", "authors"])
 @pytest.mark.parametrize("architecture", ["ndrm1", "ndrm2", "ndrm3"])
-def test_each_query_term_counts_for_itself(architecture: str) -> None:
+def test_each_query_term_counts_for_itself(architecture: str, form: str) -> None:
     """Query term independence: a score is the sum of its terms' scores alone (Mitra et al., §3)."""
-    net = model(architecture)
+    net = model(architecture, form)
     with torch.no_grad():
         whole = net(pairs(QUERY, DOCUMENT)).item()
         alone = [net(pairs([term], DOCUMENT)).item() for term in QUERY]
@@ -76,7 +78,15 @@ def test_tk_reads_its_query_together(network: TKNetwork) -> None:
 
 
 @pytest.mark.parametrize(
-    "net", [model("ndrm1"), model("ndrm2"), model("ndrm3"), tk(), tk(SMALL_TKL)]
+    "net",
+    [
+        model("ndrm1"),
+        model("ndrm2"),
+        model("ndrm3"),
+        model("ndrm3", "authors"),
+        tk(),
+        tk(SMALL_TKL),
+    ],
 )
 def test_padding_changes_nothing(net: TermModel) -> None:
     with torch.no_grad():
@@ -192,6 +202,37 @@ def test_the_best_window_counts() -> None:
         assert there[0].tolist() == [True, True, True, True, False]  # places 0, 2, 4 and 6 of 9
         best = by_window[:, :4].max(1).values
         torch.testing.assert_close(net(rows, document)[0], best)
+
+
+def test_soft_counts_are_pooled_by_their_logarithm() -> None:
+    """As in the authors' code: log(x + 1e-6), so that a kernel without a match tells of it."""
+    net = model("ndrm1").latent
+    assert net is not None
+    document = torch.tensor([[7, 5, 20]])
+    with torch.no_grad():
+        features, _ = net.features(torch.tensor([[5, 9]]), document)
+        similar = cosines(
+            net.encoder.queries(torch.tensor([[5, 9]])), net.encoder.contextual(document)
+        )
+        for kernel, mean in enumerate((-0.75, -0.25, 0.25, 0.75)):
+            counts = torch.exp(-8 * (similar - mean) ** 2).sum(2)
+            torch.testing.assert_close(features[:, :, 0, kernel], torch.log(counts + 1e-6))
+
+
+def test_the_authors_form_maps_query_terms_and_has_a_window_without_a_match() -> None:
+    net = model("ndrm1", "authors").latent
+    assert net is not None
+    assert net.query is not None
+    rows, document = torch.tensor([[5, 9, 3]]), torch.tensor([DOCUMENT])
+    with torch.no_grad():
+        torch.testing.assert_close(net.means, torch.tensor([1.0, 0.5, 0.0, -0.5]))
+        nothing = net.dense(torch.full((4,), math.log(1e-6)))
+        assert (net(rows, document) >= nothing - 1e-6).all()
+        net.dense[3].weight.mul_(-1)
+        assert (net(rows, document) >= net.dense(torch.full((4,), math.log(1e-6))) - 1e-6).all()
+        before = net.features(rows, document)[0]
+        net.query.weight.neg_()
+        assert (net.features(rows, document)[0] - before).abs().max() > 1e-3
 
 
 def test_query_terms_have_plain_embeddings_and_documents_do_not() -> None:

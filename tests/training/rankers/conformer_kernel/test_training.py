@@ -83,15 +83,21 @@ def test_every_architecture_trains(architecture: str, tiny_collection: Collectio
     assert (model.latent is None) == (architecture == "ndrm2")
 
 
-def test_exact_matching_begins_as_bm25_or_by_ones(tiny_collection: Collection) -> None:
-    changes: dict[str, Any] = {"learning_rate": 1e-9}
-    found = {
-        start: train(tiny_collection, "ndrm2", **changes, explicit_start=start).weights
-        for start in ("bm25", "ones")
-    }
-    for name in ("explicit.weight", "explicit.bias"):
-        assert found["ones"][name] == pytest.approx(1, abs=1e-6)
-        assert found["bm25"][name] != pytest.approx(1, abs=1e-2)
+def test_exact_matching_begins_as_bm25_or_as_in_the_authors_code(
+    tiny_collection: Collection,
+) -> None:
+    ours, theirs = (
+        train(
+            tiny_collection,
+            "ndrm2",
+            learning_rate=1e-9,
+            network=replace(OPTIONS.network, form=form),
+        ).weights
+        for form in ("ranklet", "authors")
+    )
+    for name, first in (("explicit.weight", 1), ("explicit.bias", 0)):
+        assert theirs[name] == pytest.approx(first, abs=1e-6)
+        assert ours[name] != pytest.approx(first, abs=1e-2)
 
 
 @pytest.mark.slow
