@@ -53,7 +53,8 @@ class Steps:
     ) -> None:
         self._waiting = list(weights)
         self._finished = 0.0  # work of the finished steps
-        self._running: list[tuple[float, float]] = []  # work of the open steps, and its done share
+        # Work of the open steps, and what returns the share of it that is done.
+        self._running: list[tuple[float, Callable[[], float]]] = []
         self._clock = clock
         self._began = self._shown_at = clock()
         self._first = done
@@ -76,21 +77,25 @@ class Steps:
         if planned is not None:
             self._waiting.remove(planned)
         work, place = planned[1] if planned else 0.0, len(self._running)
-        self._running.append((work, 0.0))
         of_all = "" if total is None else f" of {total:,}"
         counted = total is None or planned is None
+        count = 0
+
+        def done() -> float:
+            share = items.share() if isinstance(items, Measured) else None
+            return share if share is not None else count / total if total else 0.0
+
+        self._running.append((work, done))
         try:
             for count, item in enumerate(items):
-                done = items.share() if isinstance(items, Measured) else None
-                if done is None:
-                    done = count / total if total else 0.0
-                self._running[place:] = [(work, done)]
-                self._show(label, f" ({count:,}{of_all})" if counted and count else "")
+                if self._is_due(label):
+                    self._show(label, f" ({count:,}{of_all})" if counted and count else "")
                 yield item
         finally:
             del self._running[place:]
             self._finished += work
-        self._show(label)
+        if self._is_due(label):
+            self._show(label)
 
     def reach(self, label: str, share: float, note: str) -> None:
         """Show that a share of everything is done, where the caller counts it.
@@ -100,8 +105,9 @@ class Steps:
             share: the share of the whole work that is done, from 0 to 1.
             note: what else to show, such as the number of the step.
         """
-        self._waiting, self._finished, self._running = [], share, [(1 - share, 0.0)]
-        self._show(label, f", {note}")
+        self._waiting, self._finished, self._running = [], share, [(1 - share, lambda: 0.0)]
+        if self._is_due(label):
+            self._show(label, f", {note}")
 
     def close(self) -> None:
         """Remove the bar."""
@@ -118,15 +124,17 @@ class Steps:
     def _share(self) -> float:
         """The share of the work that is done; it never falls, even if more work turns up."""
         total = self._work
-        done = self._finished + sum(work * share for work, share in self._running)
+        done = self._finished + sum(work * done() for work, done in self._running)
         return max(self._shown[1], done / total if total else 0.0)
+
+    def _is_due(self, label: str) -> bool:
+        if self._bar is None:
+            return self._clock() - self._shown_at >= LINE_EVERY
+        return label != self._shown[0] or self._clock() - self._shown_at >= DRAWN_EVERY
 
     def _show(self, label: str, count: str = "") -> None:
         now, share = self._clock(), self._share
-        same = self._bar is None or label == self._shown[0]
         self._shown = (label, share)
-        if same and now - self._shown_at < (LINE_EVERY if self._bar is None else DRAWN_EVERY):
-            return
         self._shown_at = now
         spent = now - self._began
         line = f"{printable(label)}{count}" + (f": {share:.0%}" if self._work else "")

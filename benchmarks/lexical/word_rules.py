@@ -1,7 +1,8 @@
 """What the rules of words cost and gain, against an earlier checkout.
 
 Set `RANKLET_BEFORE` to a checkout of the project with other rules. Both build a BM25 search of each
-collection by `ranklet build`, in processes of their own. Nothing is tuned.
+collection by `ranklet build`, in processes of their own. Nothing is tuned, and words of titles
+count once in both.
 """
 
 import json
@@ -85,7 +86,8 @@ def measured(checkouts: Sequence[Path], collection: Path, language: str, work: P
         work.mkdir(parents=True, exist_ok=True)
         source = collection / "corpus.jsonl.gz"
         before = _children()
-        _ranklet(checkout, "build", source, "-o", target, "--language", language)
+        once = ["--title-boost", "1"] if checkout == ROOT else []  # as in earlier checkouts
+        _ranklet(checkout, "build", source, "-o", target, "--language", language, *once)
         seconds = _children() - before
         if at >= len(checkouts):
             old = best[at % len(checkouts)]

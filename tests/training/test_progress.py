@@ -59,10 +59,12 @@ def test_without_a_terminal_a_line_is_written_every_five_seconds(
 def test_what_is_measured_shows_its_share_and_is_counted(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    clock, shares = Clock(), iter([0.1, 0.5, 0.9])
+    clock, shares = Clock(), [0.1, 0.5, 0.9]
     steps = Steps([("reading", 1)], clock)
-    for _ in steps.follow(Measured(iter("abc"), lambda: next(shares)), "reading", None):
+    items = Measured(iter("abc"), lambda: shares[0])
+    for _ in steps.follow(items, "reading", None):
         clock.now += 6
+        shares = shares[1:]
     assert capsys.readouterr().err.splitlines() == [
         "reading (1): 50% after 0:06, about 0:06 left",
         "reading (2): 90% after 0:12, about 0:01 left",

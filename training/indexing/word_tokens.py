@@ -2,20 +2,20 @@
 
 from array import array
 from collections.abc import Iterable, Iterator
-from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.runtime.storage.forward import Forward
 from ranklet.runtime.text.analysis import STOPPED, Vocabulary
-from ranklet.runtime.text.splitter import Chunks, Splitter
+from ranklet.runtime.text.splitter import LONGEST, Splitter
 from ranklet.runtime.text.words import SPLITTER
 from ranklet.training.indexing.packer import NumberPacker, packed, release, spans
 from ranklet.training.indexing.vocabulary import places
 
 _TEXTS = 256  # texts whose words are numbered at a time
 _TOKENS = 1 << 20  # tokens that are renumbered at a time
+_CACHED = 1 << 18  # words of chunks that are cached before the cache is emptied
 
 
 class _Numbers(dict[str, int]):
@@ -23,6 +23,27 @@ class _Numbers(dict[str, int]):
 
     def __missing__(self, word: str) -> int:
         number = self[word] = len(self)
+        return number
+
+
+class _Chunks(dict[str, int]):
+    """Numbers the chunks between two spaces, whose words are looked up once.
+
+    Args:
+        splitter: finds the words of a chunk.
+        numbers: numbers the words.
+    """
+
+    def __init__(self, splitter: Splitter, numbers: _Numbers) -> None:
+        self._splitter, self._numbers = splitter, numbers
+        self.words, self.ends = array("i"), array("q", [0])  # of all chunks, one after the other
+
+    def __missing__(self, chunk: str) -> int:
+        self.words.extend(map(self._numbers.__getitem__, self._splitter.of_chunk(chunk)))
+        self.ends.append(len(self.words))
+        number = len(self.ends) - 2
+        if len(chunk) <= LONGEST:
+            self[chunk] = number
         return number
 
 
@@ -41,17 +62,16 @@ class WordTokens:
             self._numbers[word]
         self._stopped = len(self._numbers)  # smaller numbers are stop words
         self._tokens, self._ends = NumberPacker(np.int32), array("q", [0])
-        self._numbers_of = Chunks(self._numbered)
-        self._waiting: list[list[int]] = []
+        self._chunks = _Chunks(splitter, self._numbers)
+        self._waiting, self._lengths = array("i"), list[int]()  # chunks of the waiting texts
 
     def add(self, text: str) -> None:
         """Add the words of the next text."""
-        self._waiting.append(self._numbers_of.of(self._splitter.chunks(text)))
-        if len(self._waiting) == _TEXTS:
+        chunks = self._splitter.chunks(text)
+        self._waiting.extend(map(self._chunks.__getitem__, chunks))
+        self._lengths.append(len(chunks))
+        if len(self._lengths) == _TEXTS:
             self._number()
-
-    def _numbered(self, chunk: str) -> Iterator[int]:
-        return map(self._numbers.__getitem__, self._splitter.of_chunk(chunk))
 
     def words(self) -> set[str]:
         """Return all words so far, and the stop words."""
@@ -86,12 +106,18 @@ class WordTokens:
         return Forward(ends, kept_tokens)
 
     def _number(self) -> None:
-        lengths = [len(text) for text in self._waiting]
-        every = chain.from_iterable(self._waiting)
-        tokens = np.fromiter(every, np.int32, sum(lengths))
-        kept = tokens >= self._stopped
-        text = np.repeat(np.arange(len(lengths)), lengths)
-        counts = np.bincount(text[kept], minlength=len(lengths))
-        self._tokens.add(tokens[kept])
-        self._ends.extend((self._ends[-1] + np.cumsum(counts)).tolist())
-        self._waiting = []
+        """Store the words of the waiting texts."""
+        chunks = np.frombuffer(self._waiting, np.int32)
+        words = np.frombuffer(self._chunks.words, np.int32)
+        ends = np.frombuffer(self._chunks.ends, np.int64)
+        counts = ends[chunks + 1] - ends[chunks]
+        before = np.cumsum(counts) - counts
+        places = np.repeat(ends[chunks] - before, counts) + np.arange(counts.sum())
+        texts = np.arange(len(self._lengths)).repeat(self._lengths).repeat(counts)
+        kept = words[places] >= self._stopped
+        self._tokens.add(words[places[kept]])
+        lengths = np.bincount(texts[kept], minlength=len(self._lengths))
+        self._ends.extend((self._ends[-1] + np.cumsum(lengths)).tolist())
+        self._waiting, self._lengths = array("i"), []
+        if len(ends) + len(words) > _CACHED:
+            self._chunks = _Chunks(self._splitter, self._numbers)
