@@ -31,6 +31,7 @@ from ranklet.training.data.sources.options import SourceOptions
 from ranklet.training.data.sources.source import FINDING, Source, Texts
 from ranklet.training.imported.importing import choices_of, needed_extra, read_model
 from ranklet.training.indexing.analysed import ANALYSING, AnalysedCollection, analyse
+from ranklet.training.indexing.language.names import AUTO
 from ranklet.training.indexing.language.options import TextOptions
 from ranklet.training.progress import expect, one_bar, progress
 
@@ -49,7 +50,7 @@ def build(
     options: SourceOptions | None = None,
     export: ExportOptions | None = None,
     titles: bool = True,
-    language: str = TextOptions.language,
+    language: str = AUTO,
     normaliser: str = TextOptions.normaliser,
     title_boost: float | None = None,
     impacts: str = BM25Settings.impacts,
@@ -71,8 +72,8 @@ def build(
         options: how the documents are read and split into passages.
         export: how models are exported. They are verified on the documents.
         titles: whether titles are part of the text that is ranked.
-        language: the language of the texts, as a code such as ``de`` or an English name, or
-            ``auto``, which finds out that of each document.
+        language: the language of the texts, as a code such as ``de`` or an English name; ``auto``
+            finds out that of each document.
         normaliser: what the forms of a word have in common, one of lemma, lemma+stem, stem, none.
         title_boost: how often BM25 counts each word of a title, from 1 to 100; None for
             `TITLE_BOOST`, or 1 if titles are not ranked.

@@ -76,6 +76,9 @@ def _vocabulary(bundle: BundleFiles) -> None:
     lemma_of = vocabulary.lemma_of
     if len(lemma_of) and not STOPPED <= lemma_of.min() <= lemma_of.max() < len(vocabulary):
         raise BundleError("vocabulary: a lemma's id is past the vocabulary")
+    counts = vocabulary.counts
+    if counts is not None and counts.max(initial=0) > len(bundle.need_documents()):
+        raise BundleError("vocabulary: a word is counted in more texts than there are")
 
 
 def _documents(bundle: BundleFiles) -> None:

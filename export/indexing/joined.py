@@ -7,8 +7,11 @@ from typing import Any
 
 from ranklet.export.indexing.writing import Needs
 from ranklet.runtime.text.analysis import ENGLISH
+from ranklet.runtime.text.ranked import RankedTexts
 from ranklet.training.data.collection import Document
 from ranklet.training.indexing.analysed import AnalysedCollection, analyse
+from ranklet.training.indexing.language.detection import shares_of
+from ranklet.training.indexing.language.names import AUTO
 from ranklet.training.indexing.language.options import TextOptions
 from ranklet.training.indexing.origins import Origins
 from ranklet.training.indexing.reuse import Contents, analyse_again
@@ -33,14 +36,19 @@ def joined(
         titles: whether titles are ranked.
         words: the language, and what the forms of a word have in common.
     """
+    texts = RankedTexts(contents.titles, contents.texts, titles)
+    shares = shares_of(texts) if words.language == AUTO else {}
+    if len(shares) == 1:
+        words = dataclasses.replace(words, language=next(iter(shares)))
     plain = (ENGLISH, TextOptions.normaliser, __version__)
     manifests = [each.manifest for each in origins.bundles]
     alike = all((m.languages, m.normaliser, m.ranklet_version) == plain for m in manifests)
     if words == TextOptions() and alike:
-        return analyse_again(contents, origins, titles=titles, **needs)
+        again = analyse_again(contents, origins, titles=titles, **needs)
+        return dataclasses.replace(again, shares=shares)
     _log.info("the words of all documents are analysed again")
     again = analyse(_passages(contents), titles=titles, keep_metadata=True, options=words, **needs)
-    return dataclasses.replace(again, before=origins)
+    return dataclasses.replace(again, before=origins, shares=shares)
 
 
 def _passages(contents: Contents) -> Iterator[Document]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 from ranklet.export.default_fusion import FusionOptions, fusion_of
 from ranklet.export.exporter import exporter
 from ranklet.export.writer import BundleWriter
-from ranklet.runtime.bundles.files import PASSAGES, TOKENIZER, BundleFiles
+from ranklet.runtime.bundles.files import COUNTS, PASSAGES, TOKENIZER, BundleFiles
 from ranklet.runtime.bundles.manifest import Splitting
 from ranklet.runtime.metadata.columns import DISTINCT, folder_of
 from ranklet.training.indexing.analysed import AnalysedCollection
@@ -59,6 +59,9 @@ def write_indexed(
         fusion: how rankers are fused; None keeps the bundle's pipelines as they are.
     """
     rankers = bundle.manifest.rankers
+    if analysed.shares:
+        shares = {language: round(share, 3) for language, share in analysed.shares.items()}
+        provenance = {**provenance, "languages": shares}
     _write_text(bundle, analysed, writer)
     _write_documents(analysed, writer)
     _write_metadata(analysed.metadata, writer)
@@ -93,6 +96,8 @@ def _write_text(source: BundleFiles, analysed: AnalysedCollection, writer: Bundl
     vocabulary = analysed.analyzer.vocabulary
     writer.strings("text/forms", vocabulary.forms)
     writer.array("text/lemma_of.npy", vocabulary.lemma_of)
+    if vocabulary.counts is not None:
+        writer.array(COUNTS, vocabulary.counts)
     if TOKENIZER in source.manifest.files:
         writer.data(TOKENIZER, source.file(TOKENIZER))
 

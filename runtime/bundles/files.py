@@ -33,6 +33,7 @@ PASSAGES = "documents/passages.npy"  # if documents are split; see `Documents.fi
 POINTER = b"version https://git-lfs"  # how a file begins that git-lfs has not fetched
 CUT = "cut.npy"  # in a ranker's folder, the numbers of the documents that its model truncated
 TOKENIZER = "text/tokenizer.json"
+COUNTS = "text/counts.npy"  # how many texts have each form, where words are divided by others
 S = TypeVar("S", bound=Strings)
 T = TypeVar("T")
 
@@ -258,7 +259,10 @@ class BundleFiles:
         # It is used for every text, so it is checked now (0.1 ms per million forms).
         if not len(forms) or lemma_of.min() < STOPPED or lemma_of.max() >= len(forms):
             raise BundleError("text/lemma_of.npy is damaged; an id lies past the vocabulary")
-        return Vocabulary(forms, lemma_of, self.manifest.languages)
+        counts = None
+        if self.has(COUNTS):
+            counts = self.array(COUNTS, np.uint32, (len(forms),), whole=True)
+        return Vocabulary(forms, lemma_of, self.manifest.languages, counts)
 
     def tokenizer(self, name: str = TOKENIZER) -> "Tokenizer":
         """Read the tokenizer of the field wordpieces, or a ranker's own.

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from ranklet.runtime.errors import BundleError
 from ranklet.runtime.storage.strings import SortedStrings
+from ranklet.runtime.text.known_words import KnownWords
 from ranklet.runtime.text.splitter import Placed, Splitter
 from ranklet.runtime.text.tokenizing import encode
 from ranklet.runtime.text.words import SPLITTER
@@ -29,12 +30,17 @@ ENGLISH = ("en",)  # the languages of a collection that does not name any
 STOPPED = -1  # in `lemma_of`: a stop word, which both words and lemmas leave out
 
 
-def splitter(languages: Sequence[str], stopped: AbstractSet[str] = frozenset()) -> Splitter:
+def splitter(
+    languages: Sequence[str],
+    stopped: AbstractSet[str] = frozenset(),
+    known: KnownWords | None = None,
+) -> Splitter:
     """Return how texts of some languages are split; a collection in English has its own rules.
 
     Args:
         languages: their codes.
         stopped: their stop words, as they are written; those of English are known.
+        known: the words of the collection that divide others.
 
     >>> splitter(["en"]).words("l'été"), splitter(["fr"]).words("l'été")
     (["l'ete"], ['ete'])
@@ -43,7 +49,7 @@ def splitter(languages: Sequence[str], stopped: AbstractSet[str] = frozenset()) 
         return SPLITTER
     from ranklet.runtime.text import scripts  # not a cost of opening an English bundle
 
-    return scripts.splitter(tuple(languages), frozenset(stopped))
+    return scripts.splitter(tuple(languages), frozenset(stopped), known)
 
 
 class Vocabulary:
@@ -54,15 +60,31 @@ class Vocabulary:
             query may use an inflection that no document has.
         lemma_of: the id of each form's lemma, `STOPPED` for stop words, (forms,) int32.
         languages: codes of the collection's languages, which say how texts are split into words.
+        counts: how many texts have each form, where that divides other words, (forms,) uint32;
+            None if none is divided.
     """
 
     def __init__(
-        self, forms: SortedStrings, lemma_of: NDArray[np.int32], languages: Sequence[str] = ENGLISH
+        self,
+        forms: SortedStrings,
+        lemma_of: NDArray[np.int32],
+        languages: Sequence[str] = ENGLISH,
+        counts: NDArray[np.uint32] | None = None,
     ) -> None:
-        self.forms, self.lemma_of = forms, lemma_of
+        self.forms, self.lemma_of, self.counts = forms, lemma_of, counts
         english = tuple(languages) == ENGLISH
         ids = [] if english else np.flatnonzero(lemma_of == STOPPED).tolist()
-        self.splitter = splitter(languages, frozenset(map(forms.__getitem__, ids)))
+        stopped, known = frozenset(map(forms.__getitem__, ids)), None
+        if counts is not None:
+            known = KnownWords(frozenset(languages), self._count, lambda: int(counts.sum()))
+        self.splitter = splitter(languages, stopped, known)
+        # A phrase in Chinese has the same pairs of letters wherever it stands, but not words.
+        pairs = known is not None and known.pairs
+        self.phrase_splitter = splitter(languages, stopped) if pairs else self.splitter
+
+    def _count(self, word: str) -> int:
+        place = self.forms.find_between(word, 0, len(self.forms))  # too many to be cached
+        return int(self.counts[place]) if self.counts is not None and place >= 0 else 0
 
     def __len__(self) -> int:
         return len(self.forms)
@@ -171,7 +193,8 @@ class Analysis:
         """Return the token ids of a query, (tokens,) int32.
 
         They are those of a text, but a name in camel case that the collection has stands for its
-        parts, too, because four tokens of one name would outweigh the other words of the query.
+        parts, too, because four tokens of one name would outweigh the other words of the query. A
+        compound counts twice, because its parts say less.
         """
         if field == "wordpieces":
             return self.tokens(text, field)
@@ -179,8 +202,11 @@ class Analysis:
         for each in vocabulary.splitter.placed(text):
             begin, _, word = each
             spans = bool(kept) and begin <= kept[-1][0] < each[1]
-            if spans and word.isascii() and word.isalnum() and vocabulary.forms.find(word) >= 0:
-                kept = [part for part in kept if part[0] < begin]
+            if spans and word.isalnum() and vocabulary.forms.find(word) >= 0:
+                if vocabulary.splitter.is_compound(word):
+                    kept.append(each)
+                elif word.isascii():
+                    kept = [part for part in kept if part[0] < begin]
             kept.append(each)
         return self.in_field(self._word_ids([word for _, _, word in kept]), field)
 

@@ -1,5 +1,7 @@
 """Join a document's title and text into the one text that is ranked."""
 
+from collections.abc import Sequence
+
 
 def ranked_text(title: str, text: str, titles: bool = True) -> str:
     r"""Return the text to rank: title and text on lines of their own, or the text only.
@@ -19,3 +21,18 @@ def ranked_part(title: str, text: str, titles: bool = True) -> tuple[str, int]:
     (('Bread\nKnead it.', 0), ('Knead it.', 6))
     """
     return ranked_text(title, text, titles), 0 if titles and title else len(title) + 1
+
+
+class RankedTexts(Sequence[str]):
+    """The ranked texts of documents, made of their titles and texts when they are read."""
+
+    def __init__(self, titles: Sequence[str], texts: Sequence[str], titled: bool) -> None:
+        self._titles, self._texts, self._titled = titles, texts, titled
+
+    def __len__(self) -> int:
+        return len(self._texts)
+
+    def __getitem__(self, number: int) -> str:  # type: ignore[override]  # no slices
+        if number >= len(self):
+            raise IndexError(number)
+        return ranked_text(self._titles[number], self._texts[number], self._titled)

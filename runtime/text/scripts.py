@@ -13,12 +13,13 @@ those of `ranklet.runtime.text.splitter`:
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from itertools import accumulate, pairwise
 from typing import NamedTuple
 
+from ranklet.runtime.text.known_words import KnownWords
 from ranklet.runtime.text.spellings import ACCENTS, VOICED, affixes, marks, respelled
 from ranklet.runtime.text.splitter import Placed, Splitter, readable
 
@@ -103,17 +104,23 @@ EVERY = _Every()
 
 
 @lru_cache(8)
-def splitter(languages: tuple[str, ...] = (), stopped: AbstractSet[str] = frozenset()) -> Splitter:
+def splitter(
+    languages: tuple[str, ...] = (),
+    stopped: AbstractSet[str] = frozenset(),
+    known: KnownWords | None = None,
+) -> Splitter:
     """Return how texts of some languages are split.
 
     Args:
         languages: their codes.
         stopped: their stop words, as they are written in lower case.
+        known: the words of the collection that divide others.
     """
     letter = rf"[^\W_{_UNSPACED}][{_marks()}{ACCENTS}]*"
     unspaced = rf"(?:(?=\w)[{_UNSPACED}][{_marks()}]*)+"
     bare = bare_words(languages, stopped)
-    return Splitter(letter, unspaced, _pairs, bare, _is_kept, stopped)
+    divided = _pairs if known is None else partial(_divided, known)
+    return Splitter(letter, unspaced, divided, bare, _is_kept, stopped, known)
 
 
 def bare_words(languages: tuple[str, ...], stopped: AbstractSet[str] = frozenset()) -> Bare:
@@ -141,7 +148,25 @@ def _is_kept(mark: str) -> bool:
 
 
 def _pairs(run: str) -> Iterator[Placed]:
-    """Yield the words of a run without spaces, with the places of their letters.
+    """Yield the words of a run without spaces, with the places of their letters."""
+    letters, ends = _letters(run)
+    yield from _paired(letters, ends)
+
+
+def _divided(known: KnownWords, run: str) -> Iterator[Placed]:
+    """Yield the words of a run that a collection has, and pairs of the letters in between."""
+    letters, ends = _letters(run)
+    for (begin, end), is_known in known.division(letters):
+        if not is_known:
+            yield from _paired(letters[begin:end], ends[begin : end + 1])
+        elif not known.pairs or end - begin > 1:
+            yield ends[begin], ends[end], "".join(letters[begin:end])
+    if known.pairs:
+        yield from _paired(letters, ends)
+
+
+def _letters(run: str) -> tuple[list[str], list[int]]:
+    """Return the letters of a run without spaces with their marks, and where they begin and end.
 
     They all have the run's place if composing it changes the number of letters.
     """
@@ -151,11 +176,14 @@ def _pairs(run: str) -> Iterator[Placed]:
     if composed != run:
         letters = _patterns().letter.findall(composed)
         if len(letters) != len(ends) - 1:
-            yield from ((0, len(run), word) for _, _, word in _pairs(composed))
-            return
-    han = set(_patterns().han.findall(run))
+            ends = [0, *[len(run)] * len(letters)]
+    return letters, ends
+
+
+def _paired(letters: Sequence[str], ends: Sequence[int]) -> Iterator[Placed]:
+    han = _patterns().han
     for at, (letter, following) in enumerate(pairwise([*letters, ""])):
-        if len(letters) == 1 or letter[0] in han:
+        if len(letters) == 1 or han.match(letter):
             yield ends[at], ends[at + 1], letter
         if following:
             yield ends[at], ends[at + 2], letter + following

@@ -46,7 +46,7 @@ class ExactPhrases:
         deadline: Deadline,
     ) -> None:
         self._documents, self._deadline = documents, deadline
-        split = documents.vocabulary.splitter
+        split = documents.vocabulary.phrase_splitter
         self._required = [_Said(phrase, split) for phrase in required]
         self._excluded = [(_Said(each.phrase, split), each.possible) for each in excluded]
         self._fits: dict[int, bool] = {}
@@ -94,7 +94,7 @@ class ExactPhrases:
     def _said(self, number: int) -> "_Said":
         (text,) = self._documents.ranked_texts([number])
         self._characters += len(text)
-        return _Said(text, self._documents.vocabulary.splitter)
+        return _Said(text, self._documents.vocabulary.phrase_splitter)
 
 
 class _Said:

@@ -215,7 +215,8 @@ class _Collection:
     def phrase(self, text: str) -> _Phrase:
         """Return a phrase with the ids of its words."""
         forms, lemma_of = self._vocabulary.forms, self._vocabulary.lemma_of
-        words = parts(self._vocabulary.splitter.placed(text), names=True)
+        split = self._vocabulary.phrase_splitter
+        words = parts(split.placed(text), names=True)
         ids = {word: forms.find(word) for word in words}
         words = [each for each in words if ids[each] < 0 or lemma_of[ids[each]] != STOPPED]
         # Words that only capitals or accents tell from stop words may be these in a text.
@@ -226,7 +227,7 @@ class _Collection:
             raise InputError(
                 f'the phrase "{text:.60}" has only stop words, which no index has; add a word'
             )
-        return _Phrase(text, kept, len(self._vocabulary.splitter.words(text)) == 1)
+        return _Phrase(text, kept, len(split.words(text)) == 1)
 
     def found(self, query: _Asked, visible: Mask | None) -> _Found:
         """Look up what is asked for in the documents that may have it, in one pass."""

@@ -1,12 +1,15 @@
 """Search in languages other than English, from texts to hits."""
 
+import sys
 from pathlib import Path
 
 import pytest
 
 from ranklet.export.build import build
+from ranklet.export.updating.update import update
 from ranklet.runtime import load
 from ranklet.runtime.bundle import Bundle
+from ranklet.runtime.typed.query_syntax import Query
 
 TEXTS = {
     "de": {
@@ -128,3 +131,51 @@ def test_languages_are_found_out_for_each_document(tmp_path: Path) -> None:
     for language, query, wanted in QUERIES:
         if language in ("de", "fr", "th"):
             assert bundle.rank(query)[0].id == f"{language}-{wanted}"
+
+
+@pytest.mark.slow
+def test_a_compound_is_found_by_its_part_and_the_part_is_shown(tmp_path: Path) -> None:
+    texts = ["Der Brunnen ist alt.", "Ein Brunnen im Dorf.", "Das Dorf hat Brunnen.", "Am Dorf."]
+    bundle = load(build([*texts, "Wir malten einen Dorfbrunnen."], tmp_path / "b", language="de"))
+    hits = bundle.rank("Brunnen", k=5, explain=True)
+    compound = next(hit for hit in hits if "Dorfbrunnen" in hit.text)
+    marked = [compound.text[b - 1 : e - 1] for b, e, _ in bundle.highlight(compound)]
+    assert marked == ["brunnen"]
+    assert [part.label for part in compound.explanation.parts] == ["brunnen"]
+    best = bundle.rank("Dorfbrunnen", explain=True)[0]
+    assert best.text == "Wir malten einen Dorfbrunnen."
+    amounts = {part.label: part.value for part in best.explanation.parts}
+    assert amounts.keys() == {"dorf", "brunnen", "dorfbrunnen"}
+    assert max(amounts, key=lambda word: amounts[word]) == "dorfbrunnen"
+    assert bundle.rank("Dorfbrunnen", ["ein Dorfbrunnen", "ein Haus"])[0].index == 0
+
+
+@pytest.mark.slow
+def test_an_update_divides_words_as_a_build_from_scratch(tmp_path: Path) -> None:
+    texts = ["Der Brunnen.", "Ein Brunnen im Dorf.", "Das Dorf hat Brunnen.", "Der Dorfbrunnen."]
+    rows = [{"id": str(n), "text": text} for n, text in enumerate([*texts, "Am Dorf."])]
+    whole = build(rows, tmp_path / "whole", language="de")
+    grown = build(rows[:4], tmp_path / "grown", language="de")  # where Dorf is too rare
+    assert len(load(grown).rank("Dorf")) == 2
+    update(grown, rows[4:])
+    assert len(load(grown).rank("Dorf")) == 4
+    for file in ("text/counts.npy", "documents/words.npy", "rankers/bm25/impacts.npy"):
+        assert (grown / file).read_bytes() == (whole / file).read_bytes()
+
+
+@pytest.mark.slow
+def test_words_of_scripts_without_spaces_are_found_and_shown(tmp_path: Path) -> None:
+    pytest.importorskip("fugashi")
+    bundle = load(build(list(TEXTS["ja"].values()), tmp_path / "b", language="ja"))
+    hit = bundle.rank("日本の首都", explain=True)[0]
+    assert [hit.text[b - 1 : e - 1] for b, e, _ in bundle.highlight(hit)] == ["日本", "首都"]
+    assert not bundle.rank("の")  # a particle
+    assert bundle.rank(Query.parse('"日本の首都"'))[0].id == hit.id
+
+
+@pytest.mark.slow
+def test_serving_needs_no_segmenter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("fugashi")
+    path = build(list(TEXTS["ja"].values()), tmp_path / "b", language="ja")
+    monkeypatch.setitem(sys.modules, "fugashi", None)
+    assert load(path).rank("地下鉄")[0].text == TEXTS["ja"]["tokyo"]

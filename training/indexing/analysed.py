@@ -13,10 +13,12 @@ from ranklet.runtime.errors import CollectionError, InputError
 from ranklet.runtime.rankers.bm25 import BM25, BM25Settings
 from ranklet.runtime.storage.forward import Forward
 from ranklet.runtime.text.analysis import ENGLISH, FIELDS, STOPPED, Analyzer
-from ranklet.runtime.text.ranked import ranked_text
+from ranklet.runtime.text.ranked import RankedTexts
 from ranklet.runtime.text.tokenizing import encode_batch
 from ranklet.training.data.collection import Document
-from ranklet.training.indexing.collection_words import CollectionWords
+from ranklet.training.indexing.collection_words import collection_words
+from ranklet.training.indexing.language.names import AUTO
+from ranklet.training.indexing.language.normaliser import normaliser
 from ranklet.training.indexing.language.options import TextOptions
 from ranklet.training.indexing.metadata import Field, MetadataCollector, of_whole_documents
 from ranklet.training.indexing.ordering import order_of
@@ -54,6 +56,7 @@ class AnalysedCollection:
         languages: codes of the languages of the documents, most frequent first.
         normaliser: what the forms of a word have in common, one of `NORMALISERS`.
         before: where documents were indexed before; None if they were not.
+        shares: how many of the documents are in each language, if that was found out.
     """
 
     documents: Documents
@@ -65,6 +68,7 @@ class AnalysedCollection:
     languages: tuple[str, ...] = ENGLISH
     normaliser: str = TextOptions.normaliser
     before: Origins | None = None
+    shares: Mapping[str, float] = field(default_factory=dict)
 
     def words_of(self, *fields: str) -> WordAnalysis:
         """Return how a checkpoint says that the words of some fields were read."""
@@ -196,7 +200,9 @@ def analyse(
     wanted = wanted_fields(fields, tokenizer)
     ids, shown_titles, texts = Packer(), Packer(), Packer()
     options = options or TextOptions()
-    words, first, last = CollectionWords(options), array("I"), None
+    if options.language != AUTO:
+        normaliser(options.language, options.normaliser)  # raises before the texts are read
+    first, last = array("I"), None
     metadata = MetadataCollector()
     for document in progress(documents, ANALYSING):
         if keep_metadata and document.id != last:
@@ -206,18 +212,12 @@ def analyse(
         ids.add(document.id)
         shown_titles.add(document.title)
         texts.add(document.text)
-        words.add(ranked_text(document.title, document.text, titles))
     if not first:
         raise CollectionError("the collection has no document")
     packed_ids, packed_titles, packed_texts = ids.strings(), shown_titles.strings(), texts.strings()
-    vocab, word_ids = words.finish(
-        lambda: (
-            ranked_text(*each, titles) for each in zip(packed_titles, packed_texts, strict=True)
-        ),
-        known_words,
-        known_texts,
-    )
-    forwards = {"words": word_ids}
+    ranked = RankedTexts(packed_titles, packed_texts, titles)
+    vocab, tokens, shares = collection_words(ranked, options, known_words, known_texts)
+    forwards = {"words": tokens}
     stored = Documents(
         packed_ids,
         order_of(packed_ids),
@@ -234,8 +234,9 @@ def analyse(
     places = of_whole_documents(stored.first, len(stored))
     others = metadata.fields(places) if keep_metadata else {}
     return AnalysedCollection(
-        stored, analyzer, forwards, wanted, titles, others, words.languages, options.normaliser
-    )
+        stored, analyzer, forwards, wanted, titles, others, tuple(shares), options.normaliser,
+        shares=shares if options.language == AUTO else {},
+    )  # fmt: skip
 
 
 def wanted_fields(fields: Iterable[str], tokenizer: "Tokenizer | None") -> tuple[str, ...]:

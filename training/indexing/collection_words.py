@@ -1,79 +1,94 @@
-"""Collect the words of a collection in one language or in several."""
+"""Find the words of a collection in one language or in several."""
 
-from collections.abc import Callable, Iterable
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 from ranklet.runtime.storage.forward import Forward
 from ranklet.runtime.text.analysis import ENGLISH, Vocabulary, splitter
-from ranklet.training.indexing.language.detection import Detected
+from ranklet.runtime.text.known_words import COMPOUNDING, PART, KnownWords
+from ranklet.training.indexing.language.detection import languages_of, shares_of
 from ranklet.training.indexing.language.names import AUTO
-from ranklet.training.indexing.language.normaliser import normaliser
 from ranklet.training.indexing.language.options import TextOptions
+from ranklet.training.indexing.language.segmenters import EXTRAS, Counts, Segmenters
 from ranklet.training.indexing.language.spellings import Spellings
 from ranklet.training.indexing.language.stop_lists import stop_list
 from ranklet.training.indexing.lemmas import vocabulary
 from ranklet.training.indexing.word_tokens import WordTokens
+from ranklet.training.progress import progress
 
 
-class CollectionWords:
-    """The words of all texts, and the languages that these have.
+class CollectionWords(NamedTuple):
+    """The words of all texts."""
+
+    vocabulary: Vocabulary
+    tokens: Forward  # the words of each text, without stop words
+    shares: Mapping[str, float]  # of the texts that are in each language, by its code
+
+
+def collection_words(
+    texts: Sequence[str],
+    options: TextOptions,
+    known_words: Iterable[str] = (),
+    known_texts: Iterable[str] = (),
+) -> CollectionWords:
+    """Return the words of all texts, in the language that is given or in those that they have.
 
     Args:
+        texts: the texts, which are read more than once.
         options: the language, or that it is found out.
-
-    Raises:
-        InputError: stems are requested of a language that has none.
+        known_words: further words for the vocabulary.
+        known_texts: texts whose words are further ones.
     """
+    shares = shares_of(texts) if options.language == AUTO else {options.language: 1.0}
+    languages, each = tuple(shares), list(languages_of(texts, shares))
+    lists = {language: stop_list(language) for language in languages}
+    counts = _counts(texts, each, lists)
+    every = frozenset[str]().union(*lists.values())
+    known = None
+    if counts:
+        known = KnownWords(frozenset(languages), lambda word: counts.get(word, 0), counts.total)
+    spellings = Spellings(lists)
+    # What is a stop word in one of several languages only is decided at the end.
+    tokens = WordTokens(
+        sorted(every) if len(languages) == 1 else [], splitter(languages, every, known)
+    )
+    for text, language in zip(progress(texts, "words", len(texts)), each, strict=True):
+        tokens.add(text)
+        if languages != ENGLISH:
+            spellings.add(text, language)
+    stopped = spellings.stop_words()
+    split = splitter(languages, stopped, known)
+    found_words = {word for text in known_texts for word in split.words(text)}
+    seen = {split.key(word) for word in (*tokens.words(), *known_words, *counts)} | found_words
+    written = spellings.most_frequent(splitter(languages, stopped).words)
+    found = vocabulary(seen, languages, options.normaliser, written, stopped, counts)
+    return CollectionWords(found, tokens.forward(found), shares)
 
-    def __init__(self, options: TextOptions) -> None:
-        self._method = options.normaliser
-        self._detected = Detected() if options.language == AUTO else None
-        if self._detected is None:
-            normaliser(options.language, options.normaliser)  # raises before the texts are read
-            self._begin((options.language,))
 
-    def _begin(self, languages: tuple[str, ...]) -> None:
-        self.languages = languages
-        lists = {language: stop_list(language) for language in languages}
-        every = frozenset[str]().union(*lists.values())
-        self._spellings = Spellings(lists)
-        # What is a stop word in one of several languages only is decided at the end.
-        stopped = sorted(every) if len(languages) == 1 else []
-        self._tokens = WordTokens(stopped, splitter(languages, every))
+def _counts(
+    texts: Sequence[str], each: Sequence[str], lists: dict[str, frozenset[str]]
+) -> Counter[str]:
+    """Return how many texts have each word by which others are divided.
 
-    def add(self, text: str) -> None:
-        """Add the words of the next text, or find out its language."""
-        if self._detected is not None:
-            self._detected.add(text)
-        else:
-            self._add(text, self.languages[0])
-
-    def finish(
-        self,
-        texts: Callable[[], Iterable[str]],
-        known_words: Iterable[str] = (),
-        known_texts: Iterable[str] = (),
-    ) -> tuple[Vocabulary, Forward]:
-        """Return the vocabulary of all texts and their words, without stop words.
-
-        Args:
-            texts: returns the same texts again, which are split only now if their languages had to
-                be found out.
-            known_words: further words for the vocabulary.
-            known_texts: texts whose words are further ones.
-        """
-        if self._detected is not None:
-            self._begin(self._detected.languages())
-            for text, language in zip(texts(), self._detected.each(), strict=True):
-                self._add(text, language)
-        stopped = self._spellings.stop_words()
-        split = splitter(self.languages, stopped)
-        known = {word for text in known_texts for word in split.words(text)}
-        seen = {split.key(word) for word in (*self._tokens.words(), *known_words)} | known
-        spellings = self._spellings.most_frequent(split.words)
-        found = vocabulary(seen, self.languages, self._method, spellings, stopped)
-        return found, self._tokens.forward(found)
-
-    def _add(self, text: str, language: str) -> None:
-        self._tokens.add(text)
-        if self.languages != ENGLISH:
-            self._spellings.add(text, language)
+    Args:
+        texts: the texts.
+        each: the language of each text.
+        lists: the stop words of each language, to which particles are added.
+    """
+    counts, compounding = Counter[str](), COMPOUNDING & lists.keys()
+    segmenters = Segmenters(lists)
+    if not compounding and not segmenters:
+        return counts
+    split = splitter(tuple(lists), frozenset[str]().union(*lists.values()))
+    unspaced = Counts(segmenters)
+    for text, language in zip(progress(texts, "known words", len(texts)), each, strict=True):
+        if language in compounding:
+            words = set(split.words(text)) - lists[language]
+            counts.update(word for word in words if len(word) >= PART and word.isalpha())
+        elif segmenters:
+            unspaced.add(split.unspaced(text))
+    for language in lists:
+        if language in EXTRAS:
+            lists[language] |= unspaced.particles()
+    return counts + unspaced.texts

@@ -27,6 +27,7 @@ def vocabulary(
     method: str = "lemma",
     spellings: Mapping[str, Spelling] | None = None,
     stopped: AbstractSet[str] | None = None,
+    counts: Mapping[str, int] | None = None,
 ) -> Vocabulary:
     """Build the vocabulary of a collection from the words in it.
 
@@ -37,6 +38,7 @@ def vocabulary(
         spellings: how words were written, and in which language, most often; other words count as
             written without capitals and accents in the first language.
         stopped: the stop words, as they are written; None for those of the languages.
+        counts: how many texts have each word that divides others, all of which are in `seen`.
 
     Returns:
         The words, their lemmas and the other known forms of these lemmas, in byte order, each with
@@ -73,7 +75,12 @@ def vocabulary(
     forms = sorted({*lemma_of, *stopped, *name_of.values()}, key=str.encode)
     number = {form: index for index, form in enumerate(forms)}
     table = [number[lemma_of[form]] if form in lemma_of else STOPPED for form in forms]
-    return Vocabulary(SortedStrings.pack(forms), np.array(table, np.int32), tuple(languages))
+    return Vocabulary(
+        SortedStrings.pack(forms),
+        np.array(table, np.int32),
+        tuple(languages),
+        np.array([counts.get(form, 0) for form in forms], np.uint32) if counts else None,
+    )
 
 
 def _known(

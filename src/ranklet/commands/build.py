@@ -18,6 +18,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     from ranklet.export.default_fusion import FusionOptions
     from ranklet.training.data.sources.options import SourceOptions
+    from ranklet.training.indexing.language.names import AUTO
     from ranklet.training.indexing.language.options import TextOptions
 
     parser.add_argument("source", metavar="SOURCE", help="file or folder with the documents")
@@ -53,7 +54,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group(SourceOptions.GROUP)
     add_options(lambda _: group, SourceOptions())
     words = parser.add_argument_group(TextOptions.GROUP)
-    add_options(lambda _: words, TextOptions())
+    add_options(lambda _: words, TextOptions(language=AUTO))
     fusion = parser.add_argument_group(FusionOptions.GROUP)
     add_options(lambda _: fusion, FusionOptions())
     add_engine(parser)
@@ -69,12 +70,13 @@ def run(options: argparse.Namespace) -> None:
     from ranklet.runtime.errors import InputError
     from ranklet.training.data.sources.options import SourceOptions
     from ranklet.training.data.sources.source import Source
+    from ranklet.training.indexing.language.names import AUTO, LANGUAGES
     from ranklet.training.indexing.language.options import TextOptions
     from ranklet.training.progress import say as announce
 
     if options.stored and not options.model:
         raise InputError("--stored needs a --model whose vectors of documents it is for")
-    words = options_from(TextOptions(), vars(options))
+    words = options_from(TextOptions(language=AUTO), vars(options))
     target = build(
         Source(options.source, options_from(SourceOptions(), vars(options)), announce),
         options.output,
@@ -95,6 +97,8 @@ def run(options: argparse.Namespace) -> None:
     )
     bundle = load(target)
     say(f"{bundle.size} → {target}")
+    shares = bundle.manifest.provenance.get("languages", {words.language: 1.0})
+    say(", ".join(f"{LANGUAGES[code]} {share:.0%}" for code, share in shares.items()))
     if bundle.metadata:
         say(f"metadata: {in_words(bundle.metadata)}")
     query = " ".join(bundle.sample_texts(1)[0].split())

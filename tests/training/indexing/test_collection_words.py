@@ -1,9 +1,7 @@
 import numpy as np
-import pytest
 
-from ranklet.runtime.errors import InputError
 from ranklet.runtime.text.analysis import Analyzer
-from ranklet.training.indexing.collection_words import CollectionWords
+from ranklet.training.indexing.collection_words import collection_words
 from ranklet.training.indexing.language.options import TextOptions
 
 TEXTS = [
@@ -14,15 +12,12 @@ TEXTS = [
 
 def found(texts: list[str], language: str) -> tuple[Analyzer, list[list[str]], tuple[str, ...]]:
     """Return the analyzer, the words of each text, and the languages."""
-    words = CollectionWords(TextOptions(language=language))
-    for text in texts:
-        words.add(text)
-    vocabulary, forward = words.finish(lambda: iter(texts), ())
+    vocabulary, forward, shares = collection_words(texts, TextOptions(language=language))
     each = [
         [vocabulary.forms[token] for token in forward.tokens[begin:end].tolist()]
         for begin, end in zip(forward.offsets[:-1], forward.offsets[1:], strict=True)
     ]
-    return Analyzer(vocabulary), each, words.languages
+    return Analyzer(vocabulary), each, tuple(shares)
 
 
 def test_stop_words_are_those_of_the_language() -> None:
@@ -71,8 +66,3 @@ def test_words_keep_the_accents_that_tell_them_from_stop_words() -> None:
 def test_a_collection_that_proves_to_be_english_has_the_rules_of_english() -> None:
     texts = [TEXTS[1] + " I don't know l'amour."]
     assert found(texts, "auto")[1:] == found(texts, "en")[1:]
-
-
-def test_stems_that_do_not_exist_are_refused_before_texts_are_read() -> None:
-    with pytest.raises(InputError, match="no stems of Thai"):
-        CollectionWords(TextOptions(language="th", normaliser="stem"))
