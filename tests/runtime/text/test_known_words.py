@@ -38,7 +38,7 @@ def test_words_of_other_languages_are_not_divided() -> None:
 
 def test_parts_have_places_in_their_word() -> None:
     split = splitter(("de",), known=known("de", strasse=3, bahn=3, fahrt=3))
-    assert list(split.placed("Bahnfahrt"))[0] == (0, 4, "bahn")
+    assert next(split.placed("Bahnfahrt")) == (0, 4, "bahn")
     # A letter that is two in the index leaves no own places.
     assert [place[:2] for place in split.placed("Straßenbahn")] == [(0, 11)] * 3
 

@@ -46,7 +46,7 @@ def shares_of(texts: Sequence[str]) -> dict[str, float]:
     if not known:
         return {"en": 1.0}
     found = _shares(np.array(known))
-    least = min(found.max(), max(LEAST_SHARE, 1.5 / len(known)))  # more than a single text
+    least = min(found.max(), max(LEAST_SHARE, 0.9 / len(known)))  # as much as a single text
     often = {_CODES[at]: float(found[at]) for at in np.argsort(-found) if found[at] >= least}
     total = sum(often.values())
     return {code: share / total for code, share in often.items()}

@@ -57,7 +57,7 @@ class Segmenters:
 
     def words(self, run: str) -> Iterator[Word]:
         """Yield the words of a run of letters without spaces; none in other languages."""
-        japanese, chinese = self._by.get("ja"), self._by.get("zh")
+        japanese = self._by.get("ja")
         first = next((self._by[each] for each in self._by if each in ("ja", "zh")), None)
         for part in _JAPANESE.findall(run) if first else ():
             # Kana are Japanese. Chinese characters alone are in the more frequent language.
