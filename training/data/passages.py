@@ -5,8 +5,14 @@ import sys
 from collections.abc import Iterator
 from typing import NamedTuple
 
-# Scripts without spaces between words count one word per character.
-_WORD = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]|[^\W\u3040-\u9fff]+")
+# Where no spaces separate words, letters are counted: two Chinese or Japanese characters, or three
+# letters with their marks of Thai, Lao, Burmese or Khmer, are about a word.
+_CJK = r"\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
+_THAI_TO_KHMER = r"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"
+_WORD = re.compile(
+    rf"[{_CJK}]{{1,2}}|(?:(?=\w)[{_THAI_TO_KHMER}](?:(?!\w)[{_THAI_TO_KHMER}])*){{1,3}}"
+    rf"|[^\W\u3040-\u9fff\uf900-\ufaff{_THAI_TO_KHMER}]+"
+)
 _ASCII_WORD = re.compile(r"\w+", re.ASCII)  # the same in ASCII texts, and faster
 # A sentence ends at a mark that white space follows, at an ideographic mark, or at a blank line.
 # The look-behind keeps a long row of dots from being tried at each dot.
