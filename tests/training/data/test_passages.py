@@ -91,7 +91,7 @@ def test_a_giant_sentence_is_cut_between_words() -> None:
 
 def test_scripts_without_spaces_count_characters() -> None:
     text = "猫は眠る。犬は吠える。鳥は歌う。"
-    assert passages(text, 4, 0) == ["猫は眠る。犬は吠える。", "鳥は歌う。"]
+    assert passages(text, 5, 0) == ["猫は眠る。犬は吠える。", "鳥は歌う。"]
     thai = "แมวนอนหลับ หมาเห่า นกร้องเพลง"
     assert len(passages(thai, 4, 0)) > 1
     assert len(passages(thai, 20, 0)) == 1
