@@ -8,7 +8,6 @@ such files, or a saved dataset. Names may end in .gz or .zst. Without --model, w
 import argparse
 
 from ranklet.commands.engine import add_engine, engine_from
-from ranklet.commands.export import add_setting
 from ranklet.commands.output import say
 from ranklet.commands.train.arguments import add_options, options_from
 from ranklet.runtime.console import suggested
@@ -38,7 +37,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="comma-separated variants of models, of fp32, fp16 (for GPUs), int8 and openvino (for "
         "CPUs; openvino is faster and needs packages)",
     )  # fmt: skip
-    add_setting(parser, "stored")
+    parser.add_argument(
+        "--stored", metavar="NAME",
+        help="how the vectors of documents are stored, such as float16; `ranklet export --help` "
+        "lists the names of each kind",
+    )  # fmt: skip
     parser.add_argument("--force", action="store_true", help="replace an existing bundle")
     parser.add_argument(
         "--no-titles", action="store_true", help="do not rank the titles of documents"
