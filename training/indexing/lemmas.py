@@ -27,7 +27,7 @@ def vocabulary(
     method: str = "lemma",
     spellings: Mapping[str, Spelling] | None = None,
     stopped: AbstractSet[str] | None = None,
-    counts: Mapping[str, int] | None = None,
+    known: Mapping[str, int] | None = None,
 ) -> Vocabulary:
     """Build the vocabulary of a collection from the words in it.
 
@@ -38,7 +38,7 @@ def vocabulary(
         spellings: how words were written, and in which language, most often; other words count as
             written without capitals and accents in the first language.
         stopped: the stop words, as they are written; None for those of the languages.
-        counts: how many texts have each word that divides others, all of which are in `seen`.
+        known: how many texts have each word that divides others, all of which are in `seen`.
 
     Returns:
         The words, their lemmas and the other known forms of these lemmas, in byte order, each with
@@ -79,7 +79,7 @@ def vocabulary(
         SortedStrings.pack(forms),
         np.array(table, np.int32),
         tuple(languages),
-        np.array([counts.get(form, 0) for form in forms], np.uint32) if counts else None,
+        np.array([known.get(form, 0) for form in forms], np.uint32) if known else None,
     )
 
 

@@ -66,3 +66,10 @@ def test_words_keep_the_accents_that_tell_them_from_stop_words() -> None:
 def test_a_collection_that_proves_to_be_english_has_the_rules_of_english() -> None:
     texts = [TEXTS[1] + " I don't know l'amour."]
     assert found(texts, "auto")[1:] == found(texts, "en")[1:]
+
+
+def test_only_languages_that_need_it_have_counts() -> None:
+    assert found(TEXTS, "auto")[0].vocabulary.counts is None
+    vocabulary = found(["Der Baum.", "Der Baum und das Dach."], "de")[0].vocabulary
+    counts = dict(zip(vocabulary.forms, vocabulary.counts.tolist(), strict=True))
+    assert {form: count for form, count in counts.items() if count} == {"baum": 2, "dach": 1}
