@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import date
 from typing import Any, NamedTuple, overload
 
-from ranklet.runtime.bundles.types import Value
+from ranklet.runtime.bundles.manifest import Value
 from ranklet.runtime.display import Row, table
 from ranklet.runtime.explanation import Explanation
 

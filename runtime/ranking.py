@@ -79,9 +79,9 @@ def load(
     if device not in ("auto", "cpu", "cuda"):
         raise InputError(f"device is {device!r}; allowed are 'auto', 'cpu' and 'cuda'")
     if collection is not None:
-        from ranklet.runtime.remote import connection
+        from ranklet.runtime.remote.collection import located as milvus_located
 
-        collection = connection.located(collection)
+        collection = milvus_located(collection)
     path = located(bundle)
     key = (path, device, strict, collection, None if cache is None else Path(cache).absolute())
     stamp, entry = _stamp(path), _loaded.get(key)

@@ -56,7 +56,7 @@ stored = StoredVectors(
 )
 """
 OPEN_EXACT = f"""{STORED}
-from ranklet.runtime.dense.exact import ExactIndex
+from ranklet.runtime.dense.stored import ExactIndex
 index = ExactIndex(stored)
 search = lambda query: index.search(query, top)[0].tolist()
 """

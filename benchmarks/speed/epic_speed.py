@@ -22,8 +22,7 @@ from benchmarks.harness.processes import one_thread
 from benchmarks.harness.report import goal, table
 from benchmarks.harness.timing import spread, take_turns
 from ranklet import runtime
-from ranklet.runtime.call.query import QueryContext
-from ranklet.runtime.call.query_vector import SparseQuery
+from ranklet.runtime.call.query import QueryContext, SparseQuery
 from ranklet.runtime.execution import prefetch as ahead
 from ranklet.runtime.lexical.impact_index import IMPACT_TYPES, ImpactIndex
 from ranklet.runtime.lexical.sparse_store import SparseStore

@@ -18,10 +18,9 @@ from benchmarks.harness.report import table
 from benchmarks.harness.timing import take_turns
 from ranklet.runtime.call.mask import Mask
 from ranklet.runtime.call.topk import Scored, top_k
-from ranklet.runtime.dense.exact import ExactIndex
 from ranklet.runtime.dense.hnsw import HNSWIndex, build
 from ranklet.runtime.dense.maxsim import Quantised, TokenStore, quantise_query
-from ranklet.runtime.dense.stored import StoredVectors
+from ranklet.runtime.dense.stored import ExactIndex, StoredVectors
 from ranklet.runtime.lexical.impact_index import ImpactIndex, largest_impacts
 
 PACKAGES = ("hnswlib",)

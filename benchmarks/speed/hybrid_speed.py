@@ -19,8 +19,8 @@ from ranklet import runtime
 from ranklet.runtime.bundles.documents import Documents
 from ranklet.runtime.call.candidates import StoredCandidates
 from ranklet.runtime.call.query import QueryContext
-from ranklet.runtime.dense.exact import ExactIndex
 from ranklet.runtime.dense.hnsw import HNSWIndex
+from ranklet.runtime.dense.stored import ExactIndex
 from ranklet.runtime.onnx.session import threads
 from ranklet.runtime.rankers.dense import GRAPH, Dense, DenseSettings
 from ranklet.runtime.rankers.opening import ranker_of

@@ -1,27 +1,33 @@
-"""Analyse and encode a collection in shards on a cluster, and join what comes back."""
+"""Analyse and encode a collection in shards on a cluster, and join what comes back.
+
+A node analyses the texts of its shards, and encodes them by the models that do so.
+"""
 
 import hashlib
 import json
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from ranklet.export.distributed.cluster import Cluster, Task
-from ranklet.export.distributed.shard_index import open_indexer, shard_settings, write_encoders
-from ranklet.export.distributed.shards import Shards
+from ranklet.export.distributed.shards import Shard, Shards
 from ranklet.export.document_encoding import ENCODING
 from ranklet.export.errors import ClusterError
+from ranklet.export.exporter import exporter
 from ranklet.export.indexing.joined import joined
-from ranklet.export.indexing.writing import needs_of
+from ranklet.export.indexing.writing import Needs, needs_of, write_indexed
+from ranklet.export.writer import BundleWriter
 from ranklet.runtime.bundles.documents import Documents
-from ranklet.runtime.bundles.files import BundleFiles
+from ranklet.runtime.bundles.files import TOKENIZER, BundleFiles
+from ranklet.runtime.bundles.manifest import Manifest
 from ranklet.runtime.errors import BundleError
 from ranklet.runtime.writing.atomic_file import atomic_file
 from ranklet.runtime.writing.private_folder import make_private
-from ranklet.training.indexing.analysed import AnalysedCollection
+from ranklet.training.indexing.analysed import AnalysedCollection, analyse
 from ranklet.training.indexing.language.options import TextOptions
 from ranklet.training.indexing.metadata import of_whole_documents
 from ranklet.training.indexing.origins import Origins, joined_strings
@@ -140,3 +146,65 @@ def _opened(path: Path) -> BundleFiles | None:
 def _write(path: Path, content: bytes) -> None:
     with atomic_file(path) as file:
         file.write(content)
+
+
+def write_encoders(bundle: BundleFiles, target: Path) -> Path:
+    """Write what shards need of a bundle: the models that encode documents, and its tokenizer.
+
+    Args:
+        bundle: a bundle with the rankers; nothing of its collection is written.
+        target: a path that ends in .zip.
+    """
+    entries = {}
+    with BundleWriter(target) as writer:
+        for name, entry in bundle.manifest.rankers.items():
+            own = exporter(entry.kind)
+            if own.parts is not None:
+                writer.copy(bundle, f"rankers/{name}/", leave_out=own.indexed)
+                settings = {**entry.settings, **entry.replaced, **own.parts}
+                entries[name] = replace(
+                    entry, settings=settings, measured={}, replaced={}, encoder=""
+                )
+        if TOKENIZER in bundle.manifest.files:
+            writer.data(TOKENIZER, bundle.file(TOKENIZER))
+        return writer.finish(Manifest(rankers=entries))
+
+
+def shard_settings(needs: Needs, device: str, *, titles: bool) -> dict[str, Any]:
+    """Return the settings of `open_indexer`, as JSON has them."""
+    return {
+        "fields": sorted(needs["fields"]),
+        "known_words": sorted(needs["known_words"]),
+        "titles": titles,
+        "device": device,
+    }
+
+
+def open_indexer(path: Path, settings: Mapping[str, Any]) -> Callable[[bytes], bytes]:
+    """Return what makes a zipped bundle of a shard.
+
+    Words are analysed as English, and in a collection in another language they are not used.
+
+    Args:
+        path: what `write_encoders` wrote.
+        settings: what `shard_settings` returned.
+    """
+    rankers = BundleFiles(path, device=settings["device"], strict=True, keep=True)
+    tokenizer = rankers.tokenizer() if rankers.has(TOKENIZER) else None
+
+    def index(text: bytes) -> bytes:
+        shard = Shard.from_json(text)
+        analysed = analyse(
+            shard.passages(),
+            settings["fields"],
+            tokenizer=tokenizer,
+            titles=settings["titles"],
+            known_words=settings["known_words"],
+        )
+        with tempfile.TemporaryDirectory() as scratch:
+            target = Path(scratch) / "shard.zip"
+            with BundleWriter(target) as writer:
+                write_indexed(rankers, analysed, writer, shard.splitting, {})
+            return target.read_bytes()
+
+    return index

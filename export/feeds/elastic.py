@@ -18,8 +18,8 @@ from ranklet.export.feeds.plan import (
     shared,
     terms,
 )
-from ranklet.runtime.bundles.types import DATE, DATETIME, FLAG, NUMBER, STRING, STRINGS
-from ranklet.runtime.call.query_vector import SparseQuery
+from ranklet.runtime.bundles.manifest import DATE, DATETIME, FLAG, NUMBER, STRING, STRINGS
+from ranklet.runtime.call.query import SparseQuery
 from ranklet.runtime.hits import plain
 
 DOCUMENTS = "bulk.ndjson"

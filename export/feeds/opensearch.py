@@ -5,7 +5,7 @@ from typing import Any
 from ranklet.export.feeds import elastic
 from ranklet.export.feeds.elastic import DOCUMENTS, lines, usage
 from ranklet.export.feeds.plan import Field, Plan, Vector, as_json, numbers, terms
-from ranklet.runtime.call.query_vector import SparseQuery
+from ranklet.runtime.call.query import SparseQuery
 
 __all__ = ["DOCUMENTS", "lines", "query", "schema", "usage"]
 

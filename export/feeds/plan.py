@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.export.errors import ExportError
-from ranklet.runtime.bundles.types import Value
-from ranklet.runtime.call.query_vector import SparseQuery
+from ranklet.runtime.bundles.manifest import Value
+from ranklet.runtime.call.query import SparseQuery
 
 Vector = SparseQuery | NDArray[np.float32]  # terms with values, or (dimension,) float32
 

@@ -12,8 +12,8 @@ from ranklet.export.errors import ExportError
 from ranklet.export.feeds.plan import Entry, Plan, Vector
 from ranklet.export.feeds.source import Source
 from ranklet.runtime.bundles.files import BundleFiles
-from ranklet.runtime.call.query_vector import SparseQuery
-from ranklet.runtime.remote.connection import address, connect, remote_errors
+from ranklet.runtime.call.query import SparseQuery
+from ranklet.runtime.remote.collection import address, connect, remote_errors
 from ranklet.runtime.remote.names import (
     ABOUT,
     DOCUMENT,

@@ -6,8 +6,8 @@ from typing import Any
 from uuid import UUID, uuid5
 
 from ranklet.export.feeds.plan import Entry, Field, Plan, Vector, as_json, numbers, shared
-from ranklet.runtime.bundles.types import DATE, DATETIME, FLAG, NUMBER, STRING, STRINGS
-from ranklet.runtime.call.query_vector import SparseQuery
+from ranklet.runtime.bundles.manifest import DATE, DATETIME, FLAG, NUMBER, STRING, STRINGS
+from ranklet.runtime.call.query import SparseQuery
 from ranklet.runtime.hits import plain
 
 DOCUMENTS = "points.jsonl"

@@ -19,8 +19,8 @@ from ranklet.export.feeds.plan import (
     numbers,
     shared,
 )
-from ranklet.runtime.bundles.types import DATE, DATETIME, FLAG, NUMBER, STRING, STRINGS
-from ranklet.runtime.call.query_vector import SparseQuery
+from ranklet.runtime.bundles.manifest import DATE, DATETIME, FLAG, NUMBER, STRING, STRINGS
+from ranklet.runtime.call.query import SparseQuery
 from ranklet.runtime.hits import plain
 
 DOCUMENTS = "documents.jsonl"

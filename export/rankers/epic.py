@@ -17,7 +17,7 @@ from ranklet.export.sparse.pruning import term_floors, term_priorities
 from ranklet.export.sparse.scoring import encoders_over, scores_of
 from ranklet.export.writer import BundleWriter
 from ranklet.runtime.bundles.manifest import RankerEntry
-from ranklet.runtime.call.query_vector import SparseQuery
+from ranklet.runtime.call.query import SparseQuery
 from ranklet.runtime.rankers.epic import DOCUMENT_ENCODER, QUERY_ENCODER, EPICEncoders, EPICSettings
 from ranklet.runtime.rankers.sparse_encoders import INPUTS, PRIORITIES
 from ranklet.training.checkpoint import Checkpoint

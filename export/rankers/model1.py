@@ -14,7 +14,7 @@ from ranklet.export.writer import BundleWriter
 from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.bundles.manifest import RankerEntry
 from ranklet.runtime.errors import BundleError
-from ranklet.runtime.lexical.translation_table import TranslationTable
+from ranklet.runtime.lexical.model1 import TranslationTable
 from ranklet.runtime.rankers.model1 import (
     BACKGROUND,
     OFFSETS,

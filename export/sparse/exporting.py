@@ -22,7 +22,7 @@ from ranklet.export.sparse.pruning import fewest, pruning_reports
 from ranklet.export.sparse.scoring import encoders_over, text_scores
 from ranklet.export.writer import BundleWriter
 from ranklet.runtime.bundles.manifest import RankerEntry
-from ranklet.runtime.call.query_vector import SparseQuery
+from ranklet.runtime.call.query import SparseQuery
 from ranklet.runtime.onnx.encoder import TOKENIZER
 from ranklet.runtime.onnx.session import Runs
 from ranklet.runtime.rankers.sparse_encoders import (

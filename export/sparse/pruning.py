@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from ranklet.export.proof.report import Report, compare_scores
 from ranklet.export.sparse.scoring import sparse_scores
-from ranklet.runtime.call.query_vector import SparseQuery
+from ranklet.runtime.call.query import SparseQuery
 from ranklet.runtime.lexical.sparse_store import prune, store_of_rows
 
 LADDER = (50, 100, 200, 500, 1000, 2000, 5000)  # values of r that are measured

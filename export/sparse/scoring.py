@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ranklet.runtime.call.query_vector import SparseQuery
+from ranklet.runtime.call.query import SparseQuery
 from ranklet.runtime.lexical.sparse_store import SparseStore
 from ranklet.runtime.onnx.encoder import Encoder
 from ranklet.runtime.onnx.session import Runs

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ranklet.runtime.bundles.documents import Documents
 from ranklet.runtime.bundles.files import BundleFiles
-from ranklet.runtime.bundles.types import Value
+from ranklet.runtime.bundles.manifest import Value
 from ranklet.runtime.errors import CollectionError, InputError, UnknownDocumentError
 from ranklet.runtime.storage.strings import Strings
 from ranklet.runtime.text.ranked import ranked_text

@@ -16,14 +16,16 @@ from ranklet.handlers.api.trial import try_out
 from ranklet.handlers.aws.bundle_download import open_bundle
 from ranklet.handlers.aws.events import (
     MOST_BYTES,
+    RESULTS_VARIABLE,
+    Results,
     Shape,
     check_size,
+    failures_of,
     http_reply,
     http_request,
     shape_of,
 )
 from ranklet.handlers.aws.request_log import Outcome, log_request
-from ranklet.handlers.aws.sqs import RESULTS_VARIABLE, Results, failures_of
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.errors import RankletError
 

@@ -9,9 +9,9 @@ import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from datetime import date
 from typing import Any, NamedTuple, TypeVar
 
-from ranklet.runtime.bundles.types import MAX_FIELDS, TYPES
 from ranklet.runtime.errors import BundleError, UnknownRankerError
 from ranklet.runtime.kinds import KINDS, ranker_module
 from ranklet.runtime.pipeline import Pipeline, PipelineLike, Retrieve, own_pipeline
@@ -29,6 +29,28 @@ _LANGUAGE = re.compile(r"[a-z]{2,3}")
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 T = TypeVar("T")
+
+# What Python has for a value; a date may be a datetime, in UTC.
+Value = str | int | float | bool | date | list[str]
+
+STRING = "string"
+NUMBER = "number"
+FLAG = "flag"  # true or false
+DATE = "date"  # a day
+DATETIME = "datetime"  # an instant, in UTC
+STRINGS = "strings"  # a list of strings
+TYPES = (STRING, NUMBER, FLAG, DATE, DATETIME, STRINGS)
+PLURALS = {
+    STRING: "strings",
+    NUMBER: "numbers",
+    FLAG: "flags",
+    DATE: "dates",
+    DATETIME: "dates with times",
+    STRINGS: "lists of strings",
+}
+
+# More fields than that are no columns but data, such as an object whose keys are ids.
+MAX_FIELDS = 256
 
 
 @dataclass(frozen=True)
@@ -379,3 +401,12 @@ def _check_depth(value: object, left: int) -> None:
         raise ValueError(f"objects and lists are nested more than {MAX_DEPTH} deep")
     for each in inside:
         _check_depth(each, left - 1)
+
+
+def in_words(types: Mapping[str, str]) -> str:
+    """Return fields with their types, for people.
+
+    >>> in_words({"tags": "strings", "year": "number"})
+    'tags (strings), year (number)'
+    """
+    return ", ".join(f"{name} ({type_})" for name, type_ in types.items())

@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 from ranklet.runtime.call.candidates import Candidates
 from ranklet.runtime.call.deadline import FIRST_SLICE
 from ranklet.runtime.call.mask import Mask
-from ranklet.runtime.call.query import QueryContext
-from ranklet.runtime.call.query_vector import QueryVector
+from ranklet.runtime.call.query import QueryContext, QueryVector
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.explanation import Explanation
 from ranklet.runtime.text.analysis import Analyzer

@@ -1,8 +1,11 @@
-"""The query of one call, analysed and encoded once for all rankers."""
+"""The query of one call, analysed and encoded once for all rankers.
+
+An index is searched with terms and their weights, or with one vector.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from threading import Lock
-from typing import Any, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -82,3 +85,19 @@ class QueryContext:
                 self._values[key] = make()
         value: T = self._values[key]
         return value
+
+
+class SparseQuery(NamedTuple):
+    """A query's sparse vector."""
+
+    terms: NDArray[np.int32]  # ascending and unique, (terms,)
+    weights: NDArray[np.float32]  # > 0, (terms,)
+
+    @classmethod
+    def positive(cls, terms: NDArray[np.integer], weights: NDArray[np.float32]) -> Self:
+        """Return the vector of the terms, ascending and unique, whose weights are above 0."""
+        positive = weights > 0
+        return cls(terms[positive].astype(np.int32), weights[positive])
+
+
+QueryVector = SparseQuery | NDArray[np.float32]  # terms with weights, or (dimension,) float32

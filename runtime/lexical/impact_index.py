@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from ranklet.runtime.call.mask import Mask, checked_mask
-from ranklet.runtime.call.query_vector import SparseQuery
+from ranklet.runtime.call.query import SparseQuery
 from ranklet.runtime.call.topk import Scored, top_k
 from ranklet.runtime.errors import BundleError, InputError, damaged
 from ranklet.runtime.storage.arrays import rows_ascend

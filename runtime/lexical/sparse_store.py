@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ranklet.runtime.call.query_vector import SparseQuery
+from ranklet.runtime.call.query import SparseQuery
 from ranklet.runtime.errors import BundleError
 from ranklet.runtime.storage.arrays import id_type, rows_ascend
 from ranklet.runtime.storage.block_array import fetch_rows, mapped

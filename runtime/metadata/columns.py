@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.runtime.bundles.files import BundleFiles
-from ranklet.runtime.bundles.types import DATE, DATETIME, FLAG, NUMBER, STRING, STRINGS, Value
+from ranklet.runtime.bundles.manifest import DATE, DATETIME, FLAG, NUMBER, STRING, STRINGS, Value
 from ranklet.runtime.call.mask import Mask
 from ranklet.runtime.errors import BundleError, damaged
 from ranklet.runtime.metadata.dates import MICROSECONDS, day_at, microseconds_of, moment_at

@@ -11,7 +11,7 @@ from math import isfinite
 
 import numpy as np
 
-from ranklet.runtime.bundles.types import DATE, DATETIME, FLAG, NUMBER, PLURALS, STRING, STRINGS
+from ranklet.runtime.bundles.manifest import DATE, DATETIME, FLAG, NUMBER, PLURALS, STRING, STRINGS
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.metadata.dates import in_utc, read_date
 

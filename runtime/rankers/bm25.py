@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 from ranklet.runtime.call.candidates import Candidates
 from ranklet.runtime.call.mask import Mask
 from ranklet.runtime.call.protocol import AT_ONCE, Retrieved, Retriever, Scores
-from ranklet.runtime.call.query import QueryContext
-from ranklet.runtime.call.query_vector import SparseQuery
+from ranklet.runtime.call.query import QueryContext, SparseQuery
 from ranklet.runtime.errors import BundleError, InputError
 from ranklet.runtime.explanation import Explanation
 from ranklet.runtime.kinds import Settings

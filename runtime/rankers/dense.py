@@ -17,10 +17,9 @@ from ranklet.runtime.call.mask import Mask
 from ranklet.runtime.call.protocol import Retrieved, Retriever, Scores
 from ranklet.runtime.call.query import QueryContext
 from ranklet.runtime.dense.binary import WORD, BinaryIndex
-from ranklet.runtime.dense.exact import ExactIndex
 from ranklet.runtime.dense.hnsw import HNSWIndex
 from ranklet.runtime.dense.pooling import ADDITIVE, token_shares
-from ranklet.runtime.dense.stored import FORMS, WHOLE, StoredVectors
+from ranklet.runtime.dense.stored import FORMS, WHOLE, ExactIndex, StoredVectors
 from ranklet.runtime.dense.word_amounts import explain_words
 from ranklet.runtime.errors import InputError, damaged
 from ranklet.runtime.explanation import RANKER_FIELD, Explanation

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ranklet.runtime.call.query_vector import SparseQuery
+from ranklet.runtime.call.query import SparseQuery
 from ranklet.runtime.errors import damaged
 from ranklet.runtime.rankers.learned_sparse import LearnedSparse
 from ranklet.runtime.rankers.sparse_encoders import SparseEncoder, SparseEncoders, SparseSettings

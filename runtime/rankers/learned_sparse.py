@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 from ranklet.runtime.call.candidates import Candidates
 from ranklet.runtime.call.mask import Mask
 from ranklet.runtime.call.protocol import Retrieved, Retriever, Scores
-from ranklet.runtime.call.query import QueryContext
-from ranklet.runtime.call.query_vector import SparseQuery
+from ranklet.runtime.call.query import QueryContext, SparseQuery
 from ranklet.runtime.call.topk import top_k
 from ranklet.runtime.errors import BundleError
 from ranklet.runtime.explanation import RANKER_FIELD, Explanation, ReadSpans

@@ -12,8 +12,12 @@ from ranklet.runtime.call.query import QueryContext
 from ranklet.runtime.errors import BundleError, damaged
 from ranklet.runtime.explanation import Explanation
 from ranklet.runtime.kinds import Settings
-from ranklet.runtime.lexical.model1 import UNSEEN, log_odds, translation_likelihoods
-from ranklet.runtime.lexical.translation_table import TranslationTable
+from ranklet.runtime.lexical.model1 import (
+    UNSEEN,
+    TranslationTable,
+    log_odds,
+    translation_likelihoods,
+)
 from ranklet.runtime.options import check_options, number, one_of
 from ranklet.runtime.storage.forward import Gathered
 from ranklet.runtime.text.analysis import FIELDS

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from ranklet.runtime.call.query_vector import SparseQuery
+from ranklet.runtime.call.query import SparseQuery
 from ranklet.runtime.errors import BundleError, InputError
 from ranklet.runtime.kinds import Settings
 from ranklet.runtime.lexical.impact_index import IMPACT_TYPES

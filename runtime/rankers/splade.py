@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ranklet.runtime.call.query_vector import SparseQuery
+from ranklet.runtime.call.query import SparseQuery
 from ranklet.runtime.errors import BundleError
 from ranklet.runtime.onnx.tokens import token_ids
 from ranklet.runtime.options import check_one_of

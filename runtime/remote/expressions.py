@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping
 from datetime import date, datetime
 
-from ranklet.runtime.bundles.types import DATE
+from ranklet.runtime.bundles.manifest import DATE
 from ranklet.runtime.metadata.dates import MICROSECONDS, microseconds_of
 from ranklet.runtime.metadata.where import (
     EQUAL,

@@ -8,7 +8,7 @@ from hashlib import sha256
 from typing import Any
 
 from ranklet.runtime.bundles.files import BundleFiles
-from ranklet.runtime.bundles.types import DATE, DATETIME, Value
+from ranklet.runtime.bundles.manifest import DATE, DATETIME, Value
 from ranklet.runtime.kinds import KINDS
 from ranklet.runtime.metadata.dates import day_at, days_of, microseconds_of, moment_at
 

@@ -18,8 +18,15 @@ from ranklet.runtime.errors import InputError, UnknownDocumentError
 from ranklet.runtime.hits import Timing
 from ranklet.runtime.pipeline import Pipeline, Retrieve
 from ranklet.runtime.rankers.opening import ranker_of
-from ranklet.runtime.remote.collection import MOST, MilvusCollection, Published, ReplacedError
-from ranklet.runtime.remote.connection import SECONDS, TOKEN_VARIABLE, located
+from ranklet.runtime.remote.collection import (
+    MOST,
+    SECONDS,
+    TOKEN_VARIABLE,
+    MilvusCollection,
+    Published,
+    ReplacedError,
+    located,
+)
 from ranklet.runtime.remote.expressions import expression
 from ranklet.runtime.search.port import Search, Where, steadily
 from ranklet.runtime.search.texts import Passage, TextRun

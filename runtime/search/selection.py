@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.runtime.arguments import check_k, check_whole
-from ranklet.runtime.bundles.types import STRINGS
+from ranklet.runtime.bundles.manifest import STRINGS
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.metadata.columns import Metadata, Ordered
 from ranklet.runtime.metadata.where import unknown_field

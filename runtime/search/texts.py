@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.runtime.bundles.files import BundleFiles
-from ranklet.runtime.bundles.types import Value
+from ranklet.runtime.bundles.manifest import Value
 from ranklet.runtime.call.candidates import TextCandidates
 from ranklet.runtime.call.deadline import Deadline
 from ranklet.runtime.call.query import QueryContext

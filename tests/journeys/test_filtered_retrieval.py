@@ -18,12 +18,11 @@ from tests.metadata_rows import a_filter, allows, rows
 
 from ranklet.export.build import build
 from ranklet.runtime.bundles.files import BundleFiles
-from ranklet.runtime.call.query_vector import SparseQuery
+from ranklet.runtime.call.query import SparseQuery
 from ranklet.runtime.dense import binary
 from ranklet.runtime.dense.binary import BinaryIndex, binary_codes
-from ranklet.runtime.dense.exact import ExactIndex
 from ranklet.runtime.dense.maxsim import TokenStore, quantise_query
-from ranklet.runtime.dense.stored import StoredVectors
+from ranklet.runtime.dense.stored import ExactIndex, StoredVectors
 from ranklet.runtime.lexical.impact_index import ImpactIndex
 from ranklet.runtime.lexical.sparse_store import SparseStore
 from ranklet.runtime.metadata.columns import Metadata

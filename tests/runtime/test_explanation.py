@@ -37,3 +37,54 @@ def test_the_text_form_shows_one_amount_per_line() -> None:
         ["3.0000", "part"],
         ["-1.0000", "small"],
     ]
+
+
+def words(count: int) -> list[Explanation]:
+    return [Explanation(f"word {at}", 1.0 / at) for at in range(1, count + 1)]
+
+
+def test_the_strongest_rows_stand_below_what_they_belong_to() -> None:
+    weak = Explanation.total("weak", [Explanation("a", 0.02), Explanation("b", 0.01)])
+    strong = Explanation.total("strong", words(6))
+    lines = Explanation.total("sum", [weak, strong]).text(5).splitlines()
+    labels = [line.split(maxsplit=1)[1] for line in lines]
+    assert labels == ["sum", "strong", "word 1", "word 2", "word 3", "6 more rows"]
+    assert lines[0].startswith("   2.4800  sum")
+    assert lines[2].startswith("   1.0000      word 1")
+
+
+def test_all_rows_are_shown_if_there_are_no_more_than_allowed() -> None:
+    tree = Explanation.total("sum", words(9))
+    assert tree.text(10) == tree.text() == str(tree)
+    assert len(str(tree).splitlines()) == 10
+
+
+def test_amounts_that_would_print_as_zero_share_a_row() -> None:
+    small = [Explanation(f"small {at}", 0.00002) for at in range(3)]
+    tree = Explanation.total("sum", [Explanation("large", 0.5), *small])
+    assert [line.split(maxsplit=1) for line in str(tree).splitlines()] == [
+        ["0.5001", "sum"], ["0.5000", "large"], ["0.0001", "3 parts below 0.00005"],
+    ]  # fmt: skip
+    alone = Explanation.total("sum", [Explanation("nothing", 0.0)])
+    assert str(alone).splitlines()[1].endswith("1 part below 0.00005")
+
+
+def test_reasons_have_a_column_of_their_own() -> None:
+    own = Explanation("because a scores 3 (BM25)", 3.0, (Explanation("dough", 3.0),))
+    tree = Explanation.total("fuse", [Explanation("a: rank 2", 1 / 62, reasons=own)])
+    assert str(tree).splitlines() == [
+        "   0.0161  fuse",
+        "   0.0161    a: rank 2",
+        "               because a scores 3 (BM25)",
+        "                  3.0000  dough",
+    ]
+
+
+def test_reasons_weigh_as_much_as_their_rank() -> None:
+    own = Explanation.total("because a scores 9 (BM25)", words(5))
+    other = Explanation("b: rank 1", 0.001)
+    tree = Explanation.total("fuse", [Explanation("a: rank 1", 0.02, reasons=own), other])
+    shown = tree.text(4)
+    assert "because a" in shown
+    assert "word 1" in shown
+    assert "b: rank 1" not in shown

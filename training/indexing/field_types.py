@@ -8,7 +8,7 @@ from datetime import date, datetime
 from decimal import Decimal
 from typing import Any
 
-from ranklet.runtime.bundles.types import DATE, DATETIME, FLAG, NUMBER, PLURALS, STRING, STRINGS
+from ranklet.runtime.bundles.manifest import DATE, DATETIME, FLAG, NUMBER, PLURALS, STRING, STRINGS
 from ranklet.runtime.metadata.dates import days_of, in_utc, microseconds_of, read_date
 from ranklet.training.data.cells import Cell, plain
 

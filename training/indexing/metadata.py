@@ -11,7 +11,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ranklet.runtime.bundles.types import DATE, DATETIME, FLAG, MAX_FIELDS, NUMBER, STRING, STRINGS
+from ranklet.runtime.bundles.manifest import (
+    DATE,
+    DATETIME,
+    FLAG,
+    MAX_FIELDS,
+    NUMBER,
+    STRING,
+    STRINGS,
+)
 from ranklet.runtime.errors import CollectionError
 from ranklet.runtime.metadata.columns import CODES, MISSING, OFFSETS, VALUES
 from ranklet.runtime.storage.strings import Strings
@@ -37,7 +45,7 @@ class Field:
     """One field of all documents as a bundle stores it.
 
     Attributes:
-        type: one of `ranklet.runtime.bundles.types.TYPES`.
+        type: one of `ranklet.runtime.bundles.manifest.TYPES`.
         arrays: the arrays by the names of their files; docs/maintainers/bundle-format.md has their
             shapes.
         distinct: the sorted distinct strings, if the values are strings.

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ranklet.runtime.lexical.model1 import UNSEEN
-from ranklet.runtime.lexical.translation_table import TranslationTable
+from ranklet.runtime.lexical.model1 import UNSEEN, TranslationTable
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,11 +18,10 @@ from torch import Tensor, nn
 from ranklet.training.errors import TrainingError
 from ranklet.training.evaluation.significance import interval
 from ranklet.training.learning.device import autocast, choose_device, seeded
-from ranklet.training.learning.event_files import event_files
 from ranklet.training.learning.interruption import held_back
 from ranklet.training.learning.optimiser import make_optimiser, rate, set_rate
 from ranklet.training.learning.options import TrainingOptions, recorded
-from ranklet.training.learning.record import Progress, Stopwatch, planned
+from ranklet.training.learning.record import Progress, Stopwatch, event_files, planned
 from ranklet.training.learning.state import (
     STATE,
     random_states,

@@ -1,9 +1,13 @@
-"""Export a dense encoder with proofs; index vectors, and search them by codes if they are many."""
+"""Export a dense encoder with proofs; index vectors, and search them by codes if they are many.
+
+Static embeddings become a table of vectors by token, in the fewest bits that are proven.
+"""
 
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -15,33 +19,45 @@ from ranklet.export.document_encoding import (
     encoder_digest,
     warn_of_long_documents,
 )
+from ranklet.export.errors import ExportError
 from ranklet.export.exporter import Exporter
 from ranklet.export.onnx.graph import Transformer, example_inputs
+from ranklet.export.onnx.int8_embeddings import quantise_rows
 from ranklet.export.options import ExportOptions
+from ranklet.export.proof.report import FAITHFUL, Report, compare_scores
 from ranklet.export.proof.variants import (
     Graph,
     export_proven,
     probes_of,
     tokenizer_of,
+    why_refused,
     write_reports,
 )
 from ranklet.export.rankers.dense.stored_forms import form_reports
-from ranklet.export.rankers.dense.table import export_table
 from ranklet.export.writer import BundleWriter
 from ranklet.runtime.bundles.files import CUT, BundleFiles
 from ranklet.runtime.bundles.manifest import RankerEntry
 from ranklet.runtime.dense.binary import BinaryIndex, binary_codes
-from ranklet.runtime.dense.exact import ExactIndex
 from ranklet.runtime.dense.hnsw import HNSWIndex, build
-from ranklet.runtime.dense.stored import BLOCK, FORMS, WHOLE, StoredVectors
+from ranklet.runtime.dense.stored import (
+    BLOCK,
+    FORMS,
+    LARGEST_HALF,
+    WHOLE,
+    ExactIndex,
+    StoredVectors,
+)
 from ranklet.runtime.onnx.encoder import TOKEN_STATES, TOKENIZER, Encoder
 from ranklet.runtime.onnx.session import Runs
+from ranklet.runtime.onnx.token_table import TokenTable
 from ranklet.runtime.rankers.dense import (
     CODES,
     EXHAUSTIVE,
     GRAPH,
     OUTPUT,
     SCALES,
+    TABLE,
+    TABLE_SCALES,
     VECTORS,
     DenseEncoder,
     DenseSettings,
@@ -55,6 +71,8 @@ from ranklet.training.indexing.packer import packed, release
 CODES_FROM = 50_000  # documents from which on codes replace exact search, unless it was chosen
 RECALL_QUERIES, RECALL_AT = 200, 10
 INDEXED = (VECTORS, SCALES, CODES, GRAPH, CUT)  # what `index` writes
+
+VARIANTS = ("int8", "fp16", "fp32")  # the fewest bits first
 
 
 def export(
@@ -207,6 +225,80 @@ def recall(index: BinaryIndex | HNSWIndex, vectors: StoredVectors) -> float:
         nearest = [set(search.search(query, RECALL_AT)[0].tolist()) for search in (exact, index)]
         overlaps.append(len(nearest[0] & nearest[1]))
     return float(np.mean(overlaps)) / min(RECALL_AT, len(vectors))
+
+
+def export_table(
+    checkpoint: Checkpoint, name: str, writer: BundleWriter, options: ExportOptions
+) -> None:
+    """Write one table, its tokenizer and the proofs of all tables that were tried.
+
+    It is the smallest of the variants that the options name. A larger one is tried, too, as long as
+    no smaller one is within its tolerance and orders the documents nearly as 32 bits do. The report
+    also has a row per stored form of the documents' vectors.
+
+    Raises:
+        ExportError: there are no probes, or no table is within its tolerance.
+    """
+    probes, tokenizer = probes_of(checkpoint, name, options), tokenizer_of(checkpoint, name)
+    settings: DenseSettings = checkpoint.settings
+    table = checkpoint.arrays["table"]
+
+    def encoded(arrays: Mapping[str, NDArray[Any]]) -> Sequence[NDArray[np.float32]]:
+        values = TokenTable(
+            arrays[TABLE], tokenizer, scales=arrays.get(TABLE_SCALES),
+            normalise=settings.similarity == "cosine",
+        )  # fmt: skip
+        encoder = DenseEncoder(settings, values)
+        queries = encoder.encode_queries(list(probes.queries)).vectors
+        return queries, encoder.encode_documents(list(probes.documents)).vectors
+
+    if not {*options.variants} & {*VARIANTS}:
+        raise ExportError(
+            f"{name!r} has static embeddings, which need no OpenVINO; add int8 to --variants"
+        )
+    exact_queries, exact_documents = encoded({TABLE: table})
+    reference = exact_queries @ exact_documents.T
+    reports: list[Report] = []
+    chosen: Mapping[str, NDArray[Any]] | None = None
+    for variant in VARIANTS:
+        tried_in_vain = bool(reports) and chosen is None
+        if variant not in options.variants and not tried_in_vain:
+            continue
+        arrays = stored_as(variant, table)
+        size, begin = sum(array.nbytes for array in arrays.values()), perf_counter()
+        queries, documents = encoded(arrays)
+        seconds = perf_counter() - begin
+        report = compare_scores(variant, size, reference, queries @ documents.T, probes.relevant)
+        texts = len(probes.queries) + len(probes.documents)
+        report = replace(report, ms=seconds * 1e3 / texts)
+        report = replace(report, refused=why_refused(report, options))
+        reports.append(report)
+        if chosen is None and not report.refused and report.kendall >= FAITHFUL:
+            chosen = arrays
+    if chosen is None:
+        reasons = "; ".join(f"{report.variant}: {report.refused}" for report in reports)
+        raise ExportError(f"no table is within its tolerance, so nothing is written ({reasons})")
+    folder = f"rankers/{name}/"
+    for file, array in chosen.items():
+        writer.array(folder + file, array)
+    stored = form_reports(exact_queries, exact_documents, probes.relevant)
+    write_reports([*reports, *stored], folder, writer, probes)
+    writer.data(folder + TOKENIZER, tokenizer.to_str().encode())
+
+
+def stored_as(variant: str, table: NDArray[np.float32]) -> dict[str, NDArray[Any]]:
+    """Return the arrays of a table by the names of their files.
+
+    Args:
+        variant: fp32, fp16, or int8 with one scale per token.
+        table: (vocabulary, dimension) float32.
+    """
+    if variant == "int8":
+        rows, scales = quantise_rows(table)
+        return {TABLE: rows, TABLE_SCALES: scales[:, 0]}
+    if variant == "fp16":
+        return {TABLE: table.clip(-LARGEST_HALF, LARGEST_HALF).astype(np.float16)}
+    return {TABLE: table}
 
 
 EXPORTER = Exporter(

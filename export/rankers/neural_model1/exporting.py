@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
+from torch import Tensor, nn
 
 from ranklet.export.errors import ExportError
 from ranklet.export.exporter import Exporter
@@ -40,11 +41,12 @@ from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.data.probes import Probes
 from ranklet.training.indexing.analysed import AnalysedCollection
 from ranklet.training.indexing.translation_tables import Translations, as_table
+from ranklet.training.rankers.neural_model1.network import NeuralModel1, even_shares
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
-    from ranklet.training.rankers.neural_model1.model import NeuralModel1
+    from ranklet.training.rankers.neural_model1.network import NeuralModel1
 
 
 # Σ_d T(q|d) P(d|D) of a query's tokens and some documents, (query tokens, documents) float32.
@@ -67,7 +69,7 @@ def export(
         ExportError: there are no probes, [PAD] does not have the id 0, or no variant is within its
             tolerance.
     """
-    from ranklet.export.rankers.neural_model1.graph import LikelihoodGraph
+    from ranklet.export.rankers.neural_model1.exporting import LikelihoodGraph
     from ranklet.training.rankers.neural_model1 import training as neural_model1
 
     settings: NeuralModel1Settings = checkpoint.settings
@@ -171,3 +173,29 @@ def sparse_translations(
                 module, threshold=threshold, tokens=tokens, leave_out=leave_out, most=most
             )
     return sparsify(module, threshold=highest, tokens=tokens, leave_out=leave_out, most=most)
+
+
+class LikelihoodGraph(nn.Module):
+    """Σ_d T(q|d) P(d|D) for each query token (Boytsov & Kolter, eq. 4).
+
+    The runtime does the smoothing, because P(q|C) belongs to the collection that is served.
+    """
+
+    def __init__(self, model: NeuralModel1) -> None:
+        super().__init__()
+        self.model = model
+
+    def forward(self, query_ids: Tensor, document_ids: Tensor) -> Tensor:
+        """Return the likelihoods, 0 for padding.
+
+        Args:
+            query_ids: (batch, query tokens) int64, padded with [PAD].
+            document_ids: (batch, document tokens) int64, padded with [PAD].
+
+        Returns:
+            (batch, query tokens) float32.
+        """
+        padding = self.model.network.padding
+        shares = even_shares(document_ids, padding).unsqueeze(2)
+        likelihoods = (self.model.mixed(query_ids, document_ids) @ shares).squeeze(2)
+        return likelihoods * (query_ids != padding)

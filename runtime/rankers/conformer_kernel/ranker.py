@@ -16,8 +16,7 @@ from ranklet.runtime.call.candidates import Candidates, numbers_of
 from ranklet.runtime.call.deadline import FIRST_SLICE
 from ranklet.runtime.call.mask import Mask
 from ranklet.runtime.call.protocol import AT_ONCE, Retrieved, Retriever, Scores
-from ranklet.runtime.call.query import QueryContext
-from ranklet.runtime.call.query_vector import SparseQuery
+from ranklet.runtime.call.query import QueryContext, SparseQuery
 from ranklet.runtime.errors import BundleError
 from ranklet.runtime.explanation import Explanation, ReadSpans
 from ranklet.runtime.lexical.impact_index import ImpactIndex

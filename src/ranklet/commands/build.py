@@ -69,7 +69,7 @@ def run(options: argparse.Namespace) -> None:
     from ranklet.export.default_fusion import FusionOptions
     from ranklet.export.options import ExportOptions
     from ranklet.runtime import load
-    from ranklet.runtime.bundles.types import in_words
+    from ranklet.runtime.bundles.manifest import in_words
     from ranklet.runtime.errors import InputError
     from ranklet.training.data.sources.options import SourceOptions
     from ranklet.training.data.sources.source import Source

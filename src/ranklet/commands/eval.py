@@ -60,8 +60,8 @@ def run(options: argparse.Namespace) -> None:
     from ranklet.training.data.judgements import check_judgements
     from ranklet.training.data.splits import read_split
     from ranklet.training.evaluation import systems as evaluation
-    from ranklet.training.evaluation.consistency import Consistency
     from ranklet.training.evaluation.run_files import run_files
+    from ranklet.training.evaluation.systems import Consistency
 
     if options.consistency is not None and options.consistency < 1:
         raise InputError(f"--consistency is {options.consistency}; it must be a number from 1")

@@ -41,7 +41,7 @@ def run(options: argparse.Namespace) -> None:
     from ranklet.export.indexing.writing import INDEXING
     from ranklet.runtime import load
     from ranklet.runtime.bundles.files import BundleFiles
-    from ranklet.runtime.bundles.types import in_words
+    from ranklet.runtime.bundles.manifest import in_words
     from ranklet.runtime.storage.address import on_disk
     from ranklet.training.data.collection import Collection, is_collection
     from ranklet.training.data.sources.source import FINDING, Source

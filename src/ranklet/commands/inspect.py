@@ -19,7 +19,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> None:
     """Print the contents of the manifest."""
     from ranklet.runtime import load
-    from ranklet.runtime.bundles.types import in_words
+    from ranklet.runtime.bundles.manifest import in_words
     from ranklet.runtime.onnx.encoder import VARIANTS
     from ranklet.runtime.storage.address import shown
 

@@ -8,7 +8,7 @@ import argparse
 import os
 
 from ranklet.commands.output import say
-from ranklet.runtime.remote.connection import TOKEN_VARIABLE
+from ranklet.runtime.remote.collection import TOKEN_VARIABLE
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -8,7 +8,7 @@ import pytest
 from ranklet.export.options import ExportOptions
 from ranklet.export.sparse.pruning import fewest, pruning_reports
 from ranklet.export.sparse.scoring import scores_of
-from ranklet.runtime.call.query_vector import SparseQuery
+from ranklet.runtime.call.query import SparseQuery
 from ranklet.runtime.errors import InputError
 
 # φ_d of two documents over four terms.

@@ -3,7 +3,7 @@
 import numpy as np
 
 from ranklet.export.sparse.scoring import scores_of
-from ranklet.runtime.call.query_vector import SparseQuery
+from ranklet.runtime.call.query import SparseQuery
 
 # Two documents over four terms.
 WHOLE = np.array([[1.0, -0.9, 0.0, 2.0], [0.5, 0.25, 0.0, -1.0]], np.float32)

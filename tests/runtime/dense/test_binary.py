@@ -6,8 +6,7 @@ from numpy.typing import NDArray
 
 from ranklet.runtime.dense import binary
 from ranklet.runtime.dense.binary import BLOCK, BinaryIndex, binary_codes, hamming
-from ranklet.runtime.dense.exact import ExactIndex
-from ranklet.runtime.dense.stored import StoredVectors
+from ranklet.runtime.dense.stored import ExactIndex, StoredVectors
 from ranklet.runtime.errors import BundleError
 
 RNG = np.random.default_rng(0)

@@ -5,9 +5,8 @@ import numpy as np
 import pytest
 
 from ranklet.runtime.dense import hnsw as hnsw_module
-from ranklet.runtime.dense.exact import ExactIndex
 from ranklet.runtime.dense.hnsw import HNSWIndex, build
-from ranklet.runtime.dense.stored import StoredVectors
+from ranklet.runtime.dense.stored import ExactIndex, StoredVectors
 from ranklet.runtime.errors import BundleError, InputError
 
 RNG = np.random.default_rng(0)

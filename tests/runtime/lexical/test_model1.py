@@ -7,8 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ranklet.runtime.errors import BundleError
-from ranklet.runtime.lexical.model1 import log_odds, translation_likelihoods
-from ranklet.runtime.lexical.translation_table import TranslationTable
+from ranklet.runtime.lexical.model1 import TranslationTable, log_odds, translation_likelihoods
 from ranklet.runtime.storage.forward import Gathered
 
 TOKENS = 6  # in the table's vocabulary; 6 and 7 are unknown to it

@@ -1,24 +1,36 @@
-"""A source of documents: a file, a folder, a dataset, or an iterable."""
+"""A source of documents: a file, a folder, a dataset, or an iterable of objects of Python.
+
+What is wrong with a source is counted; a message says where, what was found and what to do.
+"""
 
 import logging
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sized
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from ranklet.runtime.bundles.manifest import Splitting
+from ranklet.runtime.console import printable
 from ranklet.runtime.errors import CollectionError, InputError
 from ranklet.training.data.cells import as_id, as_text, texts_in
 from ranklet.training.data.collection import Document, inner_fields
+from ranklet.training.data.opening import Position
 from ranklet.training.data.passages import passages
 from ranklet.training.data.seen_ids import SeenIds
 from ranklet.training.data.sources.columns import Columns, Survey, choose_columns, listed
-from ranklet.training.data.sources.json_files import kind_of
-from ranklet.training.data.sources.objects import Objects
+from ranklet.training.data.sources.json_files import as_record, kind_of
 from ranklet.training.data.sources.options import SourceOptions
 from ranklet.training.data.sources.paths import Files, files_of
-from ranklet.training.data.sources.problems import Problems
-from ranklet.training.data.sources.records import Bad, Record, Records, is_decoded, not_decoded
+from ranklet.training.data.sources.records import (
+    Bad,
+    Fault,
+    Record,
+    Records,
+    is_decoded,
+    not_decoded,
+)
 from ranklet.training.data.sources.spool import Spool
 from ranklet.training.data.sources.text_files import EXAMPLE
 from ranklet.training.progress import Measured, progress
@@ -28,6 +40,21 @@ Texts = str | os.PathLike[str] | Iterable[str | Mapping[str, Any]]
 FINDING = "finding columns"  # the step's name in a progress bar
 
 _log = logging.getLogger(__name__)
+
+_NAMES: Mapping[Fault, tuple[str, str]] = {
+    "broken": ("record cannot be read", "records cannot be read"),
+    "encoding": ("text has another encoding", "texts have another encoding"),
+    "no id": ("document has no id", "documents have no id"),
+    "empty": ("document has no text", "documents have no text"),
+    "duplicate": ("id occurs twice", "ids occur twice"),
+}
+_OTHER_ID = "pass another --id-column, or --id-column - to number the documents"
+_HINTS: Mapping[Fault, str] = {
+    "encoding": "pass --encoding, for example --encoding cp1252",
+    "no id": _OTHER_ID,
+    "duplicate": _OTHER_ID,
+}
+EXAMPLES = 3  # places that a message names for each fault
 
 
 class Source:
@@ -235,3 +262,56 @@ class Source:
                 f"{self.name} has no column {lacking[0]!r} (--metadata) besides id, title and "
                 f"text; it has {listed(dict.fromkeys(sorted(self._others)))}"
             )
+
+
+class Problems:
+    """The faults of a source, with the first places of each."""
+
+    def __init__(self) -> None:
+        self.counts: Counter[Fault] = Counter()
+        self._examples: dict[Fault, list[Bad]] = {}
+
+    def add(self, bad: Bad) -> None:
+        """Count a fault."""
+        self.counts[bad.fault] += 1
+        examples = self._examples.setdefault(bad.fault, [])
+        if len(examples) < EXAMPLES:
+            examples.append(bad)
+
+    def __str__(self) -> str:
+        """Describe every fault on one line each."""
+        return "\n".join(self._line(fault) for fault in self.counts)
+
+    def _line(self, fault: Fault) -> str:
+        count, examples = self.counts[fault], self._examples[fault]
+        places = ", ".join(f"{bad.place} ({bad.found})" for bad in examples)
+        more = ", …" if count > len(examples) else ""
+        return printable(f"  {count:,} {_NAMES[fault][count > 1]}: {places}{more}")
+
+    def hint(self) -> str:
+        """Return what to type."""
+        hints = dict.fromkeys(_HINTS[fault] for fault in self.counts if fault in _HINTS)
+        return "; ".join(["Correct them", *hints, "or pass --skip-bad to leave them out"])
+
+
+@dataclass(frozen=True)
+class Objects:
+    """Texts, or objects with a text."""
+
+    texts: Iterable[object]
+    are_texts: bool = False
+
+    @property
+    def twice(self) -> bool:
+        """Whether they can be read twice. Others may be at their end, although no error says so."""
+        return isinstance(self.texts, Sized) and hasattr(self.texts, "__getitem__")
+
+    def position(self) -> Position:
+        """Return a position at the beginning."""
+        return Position(len(self.texts) if isinstance(self.texts, Sized) else 0)
+
+    def records(self, position: Position) -> Records:
+        """Yield the records."""
+        for number, value in enumerate(self.texts):
+            position.done = number + 1
+            yield as_record(f"documents[{number}]", value)

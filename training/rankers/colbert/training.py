@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from string import punctuation
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -28,13 +28,20 @@ from ranklet.training.encoders.text_pairs import Batch, Tokens
 from ranklet.training.learning.device import full_precision, seeded
 from ranklet.training.learning.losses import in_batch_softmax, ranknet_loss
 from ranklet.training.learning.weights import load_weights
+from ranklet.training.pretrained.backbone import Backbone
 from ranklet.training.pretrained.start import load_network, load_start
 from ranklet.training.progress import EVALUATING, progress
-from ranklet.training.rankers.colbert.markers import marker_tokens
 from ranklet.training.rankers.colbert.network import LAYERS, ColBERTNetwork, max_sim
 from ranklet.training.rankers.colbert.options import Options
 
+if TYPE_CHECKING:
+    from torch import nn
+
+
 MEASURED = "int16"  # how vectors are stored while the pool is ranked
+
+UNUSED = ("[unused0]", "[unused1]")  # in BERT's vocabularies, for queries and documents
+NEW = ("[Q]", "[D]")  # added to a vocabulary without them
 
 
 def train(
@@ -167,3 +174,25 @@ def _vectors(
         for number, own, has in zip(block.tolist(), made.float(), kept, strict=True):
             vectors[number] = own[has].cpu().numpy()
     return vectors
+
+
+def marker_tokens(backbone: Backbone, start: Checkpoint | None) -> tuple[str, str]:
+    """Return the markers of queries and documents; new ones are added to the backbone in place.
+
+    A start keeps its own. A new marker begins as the mean of all embeddings.
+    """
+    tokenizer = backbone.tokenizer
+    before = (start.settings.query_marker, start.settings.document_marker) if start else ("", "")
+    for names in (before, UNUSED, NEW):
+        if all(names) and all(tokenizer.token_to_id(name) is not None for name in names):
+            return names
+    model: Any = backbone.model
+    tokenizer.add_special_tokens(list(NEW))
+    weights: nn.Embedding = model.get_input_embeddings()
+    rows, mean = weights.num_embeddings, weights.weight.detach().mean(0)
+    size = tokenizer.get_vocab_size()
+    if size > rows:
+        model.resize_token_embeddings(size, mean_resizing=False)
+        with torch.no_grad():
+            model.get_input_embeddings().weight[rows:] = mean
+    return NEW

@@ -10,8 +10,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from ranklet.runtime.rankers.conformer_kernel.explicit_match import EPSILON
 from ranklet.runtime.rankers.conformer_kernel.network import PADDING, UNKNOWN
+from ranklet.runtime.rankers.conformer_kernel.settings import EPSILON
 from ranklet.training.learning.device import full_precision
 from ranklet.training.rankers.conformer_kernel.kernel_pooling import (
     LEAST,

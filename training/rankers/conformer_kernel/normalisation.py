@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor, nn
 
-from ranklet.runtime.rankers.conformer_kernel.explicit_match import EPSILON
+from ranklet.runtime.rankers.conformer_kernel.settings import EPSILON
 
 MOMENTUM = 0.05  # of the running means from the 20th batch on; earlier batches count equally
 NORM_EPSILON = 1e-5  # added to the variance

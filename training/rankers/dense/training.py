@@ -1,16 +1,19 @@
 """Train a dense encoder, such as RepBERT.
 
-Source: Zhan et al. 2020.
+Sources: Zhan et al. 2020, and for the average of a trained encoder's weights with those that its
+training began with Wortsman et al. 2022, "Robust fine-tuning of zero-shot models". An encoder that
+learns from one collection forgets some of what it knew of others. The average keeps most of both.
 """
 
-from contextlib import nullcontext
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from functools import partial
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
+from torch import Tensor, nn
 
 from ranklet.runtime.rankers.dense import DenseSettings
 from ranklet.training.checkpoint import Checkpoint
@@ -25,12 +28,13 @@ from ranklet.training.learning.record import planned
 from ranklet.training.learning.weights import weights_of
 from ranklet.training.pretrained.backbone import load_backbone
 from ranklet.training.pretrained.start import load_network
-from ranklet.training.rankers.dense.averaging import average, averaged, copied
 from ranklet.training.rankers.dense.importing import describe_backbone, load_layers
 from ranklet.training.rankers.dense.network import LAYERS, DenseNetwork
 from ranklet.training.rankers.dense.options import KEEP, MINED, Options
 
 SCALE = 20.0  # of cosines in the loss margin, because their differences are small
+
+Weights = Mapping[str, Tensor]
 
 
 def in_batch_loss(scores: Tensor, relevant: Tensor) -> Tensor:
@@ -125,3 +129,36 @@ def load(checkpoint: Checkpoint, *, attention: str = "sdpa") -> DenseNetwork:
     layers = checkpoint.network.get(LAYERS, ())
     build = partial(DenseNetwork, settings=checkpoint.settings, layers=layers)
     return load_network(checkpoint, "dense", build, attention, segments=False)
+
+
+def copied(model: nn.Module) -> dict[str, Tensor]:
+    """Return copies of a model's weights by name, of real numbers only."""
+    return {name: each.clone() for name, each in _real(model).items()}
+
+
+def average(model: nn.Module, start: Weights, share: float) -> None:
+    """Replace the weights of a model by share · start + (1 − share) · its own.
+
+    Args:
+        model: a trained model, on any device.
+        start: weights by name, with the shapes of the model's.
+        share: the share of the start, from 0 to 1.
+    """
+    with torch.no_grad():
+        for name, own in _real(model).items():
+            own.lerp_(start[name].to(own.device), share)
+
+
+@contextmanager
+def averaged(model: nn.Module, start: Weights, share: float) -> Iterator[None]:
+    """Let a model have the average for a while; see `average`."""
+    own = copied(model)
+    average(model, start, share)
+    try:
+        yield
+    finally:
+        average(model, own, 1)
+
+
+def _real(model: nn.Module) -> dict[str, Tensor]:
+    return {name: each for name, each in model.state_dict().items() if each.is_floating_point()}

@@ -11,8 +11,12 @@ from numpy.typing import NDArray
 from ranklet.runtime.call.candidates import Candidates
 from ranklet.runtime.call.protocol import Retriever
 from ranklet.runtime.call.query import QueryContext
-from ranklet.runtime.lexical.model1 import UNSEEN, log_odds, translation_likelihoods
-from ranklet.runtime.lexical.translation_table import TranslationTable
+from ranklet.runtime.lexical.model1 import (
+    UNSEEN,
+    TranslationTable,
+    log_odds,
+    translation_likelihoods,
+)
 from ranklet.training.data.splits import JudgedQuery
 from ranklet.training.evaluation.measures import Judged, mean, parse_measure, per_query
 from ranklet.training.indexing.analysed import AnalysedCollection

@@ -13,12 +13,15 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from ranklet.runtime.errors import InputError
-from ranklet.runtime.lexical.translation_table import TranslationTable
+from ranklet.runtime.lexical.model1 import TranslationTable
 from ranklet.training.indexing.translation_tables import Translations, as_table
 from ranklet.training.progress import progress
 from ranklet.training.rankers.model1.constants import Tables
-from ranklet.training.rankers.neural_model1.model import NeuralModel1
-from ranklet.training.rankers.neural_model1.network import THRESHOLD, NetworkTranslation
+from ranklet.training.rankers.neural_model1.network import (
+    THRESHOLD,
+    NetworkTranslation,
+    NeuralModel1,
+)
 
 
 class DenseTableError(InputError):

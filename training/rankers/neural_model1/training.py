@@ -33,8 +33,7 @@ from ranklet.training.rankers.model1.constants import (
     fused_values,
     tune_constants,
 )
-from ranklet.training.rankers.neural_model1.model import NeuralModel1
-from ranklet.training.rankers.neural_model1.network import Network
+from ranklet.training.rankers.neural_model1.network import Network, NeuralModel1
 from ranklet.training.rankers.neural_model1.options import Options
 from ranklet.training.rankers.neural_model1.pairs import Pairs
 from ranklet.training.rankers.neural_model1.sparsify import tables

@@ -1,4 +1,9 @@
-"""What light vectors learn from: texts with the oracle's vectors."""
+"""What light vectors learn from: texts with the oracle's vectors.
+
+The table of sub-embeddings begins with centroids of the oracle's vectors of each token. Boualili,
+chapter 8, begins at random, and only SRM-Top1 with centroids of k-means. From centroids a few
+hundred steps are enough.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -21,7 +26,6 @@ from ranklet.training.encoders.text_pairs import Tokens
 from ranklet.training.pretrained.backbone import load_backbone
 from ranklet.training.rankers.colbert import training as colbert
 from ranklet.training.rankers.colbert.network import ColBERTNetwork
-from ranklet.training.rankers.srm.centroids import centroids
 from ranklet.training.rankers.srm.options import Options
 from ranklet.training.rankers.srm.oracle import TokenVectors, oracle_vectors
 from ranklet.training.sampling.negatives import Numbers
@@ -29,8 +33,12 @@ from ranklet.training.sampling.negatives import Numbers
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
+
 ALONE = 512  # tokens of the vocabulary that the oracle reads at a time
 CLUSTERED = 2_000_000  # occurrences of tokens whose vectors centroids are made of, at most
+
+ROUNDS = 8  # of k-means
+MOST = 256  # vectors of a token that count; more do not move its centroids by much
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -174,3 +182,53 @@ def _sample_tokens(
     order = np.random.default_rng((seed, 2)).permutation(len(source))
     lengths = np.cumsum(source.lengths[order])
     return source.tokens(order[: 1 + int((lengths < CLUSTERED).sum())].tolist())
+
+
+def centroids(
+    ids: NDArray[np.int64],
+    vectors: NDArray[np.float16],
+    alone: NDArray[np.float32],
+    clusters: int,
+    seed: int,
+) -> NDArray[np.float32]:
+    """Return the centroids of each token's vectors, (vocabulary, clusters, dimension) float32.
+
+    A token with fewer vectors than clusters has each of them, and their mean in the other places. A
+    token without any has what the oracle makes of it alone.
+
+    Args:
+        ids: tokens that occur, (occurrences,) int64.
+        vectors: the vectors of these tokens, (occurrences, dimension) float16.
+        alone: the oracle's vector of each token without context, (vocabulary, dimension) float32.
+        clusters: number of centroids.
+        seed: the seed of the draws.
+    """
+    rng = np.random.default_rng(seed)
+    table = np.repeat(alone[:, None, :], clusters, axis=1)
+    order = rng.permutation(len(ids))
+    order = order[np.argsort(ids[order], kind="stable")]
+    found, begins = np.unique(ids[order], return_index=True)
+    for token, own in zip(found.tolist(), np.split(order, begins[1:]), strict=True):
+        table[token] = k_means(vectors[own[:MOST]].astype(np.float32), clusters)
+    return table
+
+
+def k_means(vectors: NDArray[np.float32], clusters: int) -> NDArray[np.float32]:
+    """Return the centroids of some vectors in random order, (clusters, dimension) float32.
+
+    >>> k_means(np.array([[0.0], [9.0], [1.0], [8.0]], np.float32), 2).ravel().tolist()
+    [0.5, 8.5]
+    """
+    if len(vectors) <= clusters:
+        rest = np.repeat(vectors.mean(0, keepdims=True), clusters - len(vectors), axis=0)
+        return np.concatenate([vectors, rest])
+    centres = vectors[:clusters].copy()
+    for _ in range(ROUNDS if clusters > 1 else 1):
+        # |v − c|² = |v|² − 2 v·c + |c|², and |v|² is the same for every centre.
+        nearest = ((centres**2).sum(1) - 2 * vectors @ centres.T).argmin(1)
+        counts = np.bincount(nearest, minlength=clusters)
+        sums = np.zeros_like(centres)
+        np.add.at(sums, nearest, vectors)
+        filled = counts > 0  # an empty cluster keeps its centre
+        centres[filled] = sums[filled] / counts[filled, None]
+    return centres

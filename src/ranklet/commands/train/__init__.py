@@ -6,6 +6,9 @@ made too few steps.
 """
 
 import argparse
+import ctypes
+import os
+import platform
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
@@ -14,7 +17,6 @@ from typing import Any
 
 from ranklet.commands.output import complain, show
 from ranklet.commands.train import material
-from ranklet.commands.train.allocator import keep_freed_memory
 from ranklet.commands.train.arguments import OptionParser, add_options, options_from
 from ranklet.runtime.kinds import KINDS
 from ranklet.training.indexing.language.options import TextOptions
@@ -25,6 +27,11 @@ STATUS = (
     "had too few steps."
 )
 PIECES = "{} reads word pieces, which are the same in every language; leave {} out"
+
+TRIM_THRESHOLD, MMAP_MAX = -1, -4  # parameters of mallopt(3)
+LARGEST = 2**31 - 1  # bytes; mallopt takes an int
+# Who sets one of these has decided about the allocator.
+DECIDED = ("MALLOC_", "GLIBC_TUNABLES", "LD_PRELOAD")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -132,3 +139,20 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _module(kind: str, name: str) -> ModuleType:
     return import_module(f"ranklet.training.rankers.{kind}.{name}")
+
+
+def keep_freed_memory() -> bool:
+    """Let glibc neither return freed memory to the system nor map large blocks one by one.
+
+    Otherwise each step of a training on a processor maps its tensors anew, and the system clears
+    their pages. That took up to 40 % of a training's time. The process keeps its largest size.
+
+    Returns:
+        Whether the setting was made. It is not made with other C libraries, or if the environment
+        sets the allocator.
+    """
+    if platform.libc_ver()[0] != "glibc" or any(name.startswith(DECIDED) for name in os.environ):
+        return False
+    mallopt = ctypes.CDLL(None).mallopt
+    kept, mapped = mallopt(TRIM_THRESHOLD, LARGEST), mallopt(MMAP_MAX, 0)
+    return bool(kept and mapped)

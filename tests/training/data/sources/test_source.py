@@ -17,7 +17,8 @@ from tests.training.data.sources.reading import CATS, DOGS, announced, read, ref
 from ranklet.runtime import InputError
 from ranklet.training.data.cells import Cell
 from ranklet.training.data.sources.options import SourceOptions
-from ranklet.training.data.sources.source import Source, Texts
+from ranklet.training.data.sources.records import Bad, Record
+from ranklet.training.data.sources.source import Objects, Problems, Source, Texts
 
 ROWS = [CATS._asdict(), DOGS._asdict()]
 
@@ -284,3 +285,55 @@ def test_memory_that_does_not_suffice_is_an_error() -> None:
         "the memory does not suffice to read documents after documents[0]; divide what follows "
         "into shorter documents"
     )
+
+
+def test_faults_are_counted_with_their_first_places() -> None:
+    problems = Problems()
+    for line in range(1, 6):
+        problems.add(Bad(f"a.csv:{line}", "encoding", "byte 0xe9"))
+    problems.add(Bad("a.csv:9", "empty", "text is ''"))
+    assert str(problems) == (
+        "  5 texts have another encoding: a.csv:1 (byte 0xe9), a.csv:2 (byte 0xe9), "
+        "a.csv:3 (byte 0xe9), …\n"
+        "  1 document has no text: a.csv:9 (text is '')"
+    )
+    assert problems.hint() == (
+        "Correct them; pass --encoding, for example --encoding cp1252; "
+        "or pass --skip-bad to leave them out"
+    )
+
+
+class Once:
+    """An iterable that is empty when it is read again, and does not say so."""
+
+    def __init__(self) -> None:
+        self._rows = iter(["a", "b"])
+
+    def __iter__(self) -> Iterator[str]:
+        return self._rows
+
+
+@pytest.mark.parametrize(
+    "texts", [["a", "b"], ("a", "b"), np.array(["a", "b"]), pd.Series(["a", "b"])]
+)
+def test_sequences_are_read_twice(texts: Any) -> None:
+    assert Objects(texts).twice
+    assert Objects(texts).position().total == 2
+    assert [each.fields["text"] for each in records(texts)] == ["a", "b"]  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    "texts", [Once(), iter(["a"]), (each for each in "ab"), map(str, "ab"), {"a"}]
+)
+def test_others_are_read_once(texts: Any) -> None:
+    assert not Objects(texts).twice
+
+
+def test_texts_of_other_types_are_texts_and_missing_ones_are_faults() -> None:
+    found = records([b"a", np.str_("b"), pd.NA, 7])
+    assert [type(each) for each in found] == [Record, Record, Bad, Bad]
+
+
+def records(texts: Any) -> list[Record | Bad]:
+    given = Objects(texts)
+    return list(given.records(given.position()))

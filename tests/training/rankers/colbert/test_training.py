@@ -20,9 +20,9 @@ from ranklet.training.data.splits import read_split
 from ranklet.training.encoders.text_pairs import tokenise
 from ranklet.training.pretrained.backbone import load_backbone
 from ranklet.training.rankers.colbert import training as colbert
-from ranklet.training.rankers.colbert.markers import NEW, marker_tokens
 from ranklet.training.rankers.colbert.network import LAYERS, max_sim
 from ranklet.training.rankers.colbert.options import Options
+from ranklet.training.rankers.colbert.training import NEW, marker_tokens
 from ranklet.training.teaching.margins import has_begun
 
 TEXTS = ["red apple", "the old river is here here", "", "winter"]

@@ -8,8 +8,11 @@ import torch
 
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.lexical.bm25 import saturation
-from ranklet.runtime.rankers.conformer_kernel.explicit_match import EPSILON, term_match
-from ranklet.runtime.rankers.conformer_kernel.settings import ConformerKernelSettings
+from ranklet.runtime.rankers.conformer_kernel.settings import (
+    EPSILON,
+    ConformerKernelSettings,
+    term_match,
+)
 from ranklet.training.learning.device import seeded
 from ranklet.training.rankers.conformer_kernel import layers
 from ranklet.training.rankers.conformer_kernel.kernel_pooling import cosines

@@ -26,9 +26,9 @@ from ranklet.training.learning.device import seeded
 from ranklet.training.learning.losses import in_batch_softmax, listwise_loss
 from ranklet.training.pretrained.backbone import Backbone, load_backbone
 from ranklet.training.rankers.epic import training as epic
-from ranklet.training.rankers.epic.expansion import expansion_start
 from ranklet.training.rankers.epic.network import EPIC, DocumentEncoder, EPICHead, QueryEncoder
 from ranklet.training.rankers.epic.options import Options
+from ranklet.training.rankers.epic.training import expansion_start
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer

@@ -6,8 +6,7 @@ from ranklet.runtime.errors import InputError
 from ranklet.training.indexing.translation_tables import as_table
 from ranklet.training.learning.device import seeded
 from ranklet.training.rankers.neural_model1 import sparsify as sparsifying
-from ranklet.training.rankers.neural_model1.model import NeuralModel1
-from ranklet.training.rankers.neural_model1.network import Network, NetworkTranslation
+from ranklet.training.rankers.neural_model1.network import Network, NetworkTranslation, NeuralModel1
 from ranklet.training.rankers.neural_model1.sparsify import logit, sparsify, tables
 
 SIZE = 120

@@ -20,8 +20,12 @@ from ranklet.training.indexing.analysed import AnalysedCollection, open_bm25
 from ranklet.training.learning.device import seeded
 from ranklet.training.learning.losses import listwise_loss, margin_loss
 from ranklet.training.rankers.neural_model1 import training as neural_model1
-from ranklet.training.rankers.neural_model1.model import NeuralModel1, smoothed
-from ranklet.training.rankers.neural_model1.network import Network, NetworkTranslation
+from ranklet.training.rankers.neural_model1.network import (
+    Network,
+    NetworkTranslation,
+    NeuralModel1,
+    smoothed,
+)
 from ranklet.training.rankers.neural_model1.options import Options, PairOptions
 from ranklet.training.rankers.neural_model1.pairs import Pairs
 from ranklet.training.rankers.neural_model1.sparsify import tables

@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor, nn
 
-from ranklet.runtime.rankers.cross_encoder.explanation import FLOOR
+from ranklet.runtime.rankers.cross_encoder.ranker import FLOOR
 from ranklet.training.rankers.cross_encoder.heads import HeadSizes
 from ranklet.training.rankers.cross_encoder.heads.pair_states import PairStates
 from ranklet.training.rankers.neural_model1.network import PairNetwork

@@ -9,8 +9,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from ranklet.runtime.rankers.cross_encoder.explanation import FLOOR
-from ranklet.runtime.rankers.cross_encoder.ranker import HEADS
+from ranklet.runtime.rankers.cross_encoder.ranker import FLOOR, HEADS
 from ranklet.training.learning.device import seeded
 from ranklet.training.rankers.cross_encoder.heads import LAYERED, HeadSizes, make_head
 from ranklet.training.rankers.cross_encoder.heads.cedr_drmm import BINS, soft_histogram

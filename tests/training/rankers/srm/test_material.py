@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ranklet.training.rankers.srm.centroids import centroids, k_means
+from ranklet.training.rankers.srm.material import centroids, k_means
 
 
 def test_every_token_has_the_centroids_of_its_own_vectors() -> None:

@@ -5,12 +5,12 @@ import sys
 
 import pytest
 
-from ranklet.commands.train.allocator import DECIDED
+from ranklet.commands.train import DECIDED
 
 # Prints how many pages were mapped while blocks of 40 MB were filled and freed, one after another.
 BLOCKS = """
 import resource, sys
-from ranklet.commands.train.allocator import keep_freed_memory
+from ranklet.commands.train import keep_freed_memory
 kept = keep_freed_memory() if sys.argv[1] == "keep" else False
 def faults():
     return resource.getrusage(resource.RUSAGE_SELF).ru_minflt
