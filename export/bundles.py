@@ -1,32 +1,31 @@
 """Export checkpoints as a bundle of rankers, and index a collection for a bundle's rankers."""
 
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from ranklet.export.default_fusion import FUSION, FusionOptions
 from ranklet.export.default_pipelines import standard_pipelines
 from ranklet.export.distributed.cluster import connected
 from ranklet.export.distributed.indexing import analysed_on
 from ranklet.export.distributed.options import LOCAL, EngineOptions
-from ranklet.export.distributed.shards import Shards
+from ranklet.export.distributed.shards import Documents, Shards
 from ranklet.export.errors import ExportError
 from ranklet.export.exporter import exporter
 from ranklet.export.indexing.writing import needs_of, write_indexed
 from ranklet.export.options import ExportOptions
 from ranklet.export.writer import BundleWriter, check_source
 from ranklet.runtime.bundles.files import TOKENIZER
-from ranklet.runtime.bundles.manifest import Manifest, RankerEntry, Splitting, check_name
+from ranklet.runtime.bundles.manifest import Manifest, RankerEntry, check_name
 from ranklet.runtime.errors import BundleError, ModelFolderError
 from ranklet.runtime.kinds import KINDS
 from ranklet.runtime.options import allowed_values, check_one_of
 from ranklet.runtime.storage.address import writable
 from ranklet.runtime.text.analysis import ENGLISH
 from ranklet.training.checkpoint import Checkpoint, check_finite
-from ranklet.training.data.collection import Document
 from ranklet.training.faults import first_line, one_line
 from ranklet.training.indexing.analysed import WordAnalysis, analyse
 from ranklet.training.indexing.language.options import TextOptions
@@ -38,24 +37,6 @@ if TYPE_CHECKING:
 EXPORTING = "exporting and verifying models"  # a step of a progress bar
 
 _log = logging.getLogger(__name__)
-
-
-class Documents(Protocol):
-    """What can be indexed: a `Collection`, or a `Source` of texts of any form."""
-
-    @property
-    def name(self) -> str:
-        """What the bundle's provenance calls it."""
-        ...
-
-    def documents(self) -> Iterable[Document]:
-        """Return the documents, which are read once."""
-        ...
-
-    @property
-    def splitting(self) -> Splitting:
-        """How they are split into passages."""
-        ...
 
 
 def export_bundle(

@@ -120,15 +120,11 @@ class DeviceSession:
     provider = "PyTorch"
     workers = 1
     by_length = False
-    outputs = ()  # it returns the first output by any name
+    outputs: tuple[str, ...] = ()  # it returns the first output by any name
 
     def __init__(self, module: "torch.nn.Module", device: str, *, half: bool) -> None:
         self._module, self._device, self._half = module.eval().to(device), device, half
-
-    @property
-    def on_gpu(self) -> bool:
-        """Whether texts of similar length run together."""
-        return self._device == "cuda"
+        self.on_gpu = device == "cuda"  # texts of similar length run together
 
     def run(self, output: str, feeds: dict[str, NDArray[Any]]) -> NDArray[np.float32]:  # noqa: ARG002
         """Run the module and return its first output, whatever `output` is."""

@@ -21,10 +21,20 @@ DOUBLED_AFTER, DOUBLED = 128, 4
 
 
 class Documents(Protocol):
-    """What can be indexed; see `ranklet.export.bundles.Documents`."""
+    """What can be indexed: a `Collection`, or a `Source` of texts of any form."""
+
+    @property
+    def name(self) -> str:
+        """What the bundle's provenance calls it."""
+        ...
 
     def documents(self) -> Iterable[Document]:
         """Return the documents, which are read once."""
+        ...
+
+    @property
+    def splitting(self) -> Splitting:
+        """How they are split into passages."""
         ...
 
 

@@ -171,7 +171,7 @@ class TorchSession:
     on_gpu = False
     workers = 1  # keeps the feeds in their order
     by_length = False
-    outputs = ()  # it returns the first output by any name
+    outputs: tuple[str, ...] = ()  # it returns the first output by any name
 
     def __init__(self, module: "torch.nn.Module") -> None:
         self._module = module.eval()

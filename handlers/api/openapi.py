@@ -36,7 +36,6 @@ def describe(limits: Limits, *, keyed: bool) -> Schema:
         "/readyz": {"get": _get("readyz", "Whether the server answers requests.", _JSON, [])},
         "/metrics": {"get": _get("metrics", "Counters for Prometheus.", "text/plain", security)},
         "/openapi.json": {"get": _get("openapi", "This document.", _JSON, [])},
-        "/docs": {"get": _get("docs", "This document as a page.", "text/html", [])},
     }
     not_ready = _json_reply("The server is not ready, and the reason.", _OBJECT)
     paths["/readyz"]["get"]["responses"]["503"] = not_ready

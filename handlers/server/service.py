@@ -1,7 +1,7 @@
 """The ASGI application: routes around `ranklet.handlers.api.answers`, by Starlette.
 
 POST /rank, /explain, /rerank, /v1/rerank, /v2/rerank; GET /rank, /info, /healthz, /readyz,
-/metrics, /openapi.json, /docs for people, and / for the playground.
+/metrics, /openapi.json, and / for the playground.
 """
 
 import asyncio
@@ -33,7 +33,6 @@ from ranklet.handlers.server.keys import ApiKeys, part_of
 from ranklet.handlers.server.live_bundle import LiveBundle
 from ranklet.handlers.server.metrics import MEDIA, Metrics
 from ranklet.handlers.server.middleware import CLIENT_GONE, Middleware, Record, resident_bytes
-from ranklet.handlers.server.reference import reference
 from ranklet.handlers.server.request_body import read
 from ranklet.handlers.server.settings import ServerSettings
 from ranklet.handlers.server.worker_pool import ClientGone, WorkerPool
@@ -64,7 +63,6 @@ IN_URL = ("/rank",)  # what a URL may ask for, too
 FILES = {
     "/": ("index.html", "text/html; charset=utf-8"),
     "/playground/style.css": ("style.css", "text/css; charset=utf-8"),
-    "/playground/reference.css": ("reference.css", "text/css; charset=utf-8"),
     "/playground/icon.svg": ("icon.svg", "image/svg+xml"),
     "/playground/playground.js": ("playground.js", "text/javascript; charset=utf-8"),
     "/playground/results.js": ("results.js", "text/javascript; charset=utf-8"),
@@ -107,7 +105,6 @@ class Service:
             Route("/readyz", self._readyz),
             Route("/metrics", self._scrape),
             Route("/openapi.json", self._openapi),
-            Route("/docs", self._docs),
         ]
         self._hosts = Hosts(settings.host, settings.hosts)
         self._starlette = application(routes, lifespan=self._lifespan)
@@ -233,10 +230,6 @@ class Service:
 
     async def _openapi(self, _: Request) -> Response:
         return _json(describe(self.settings.limits, keyed=bool(self._keys)))
-
-    async def _docs(self, _: Request) -> Response:
-        described = describe(self.settings.limits, keyed=bool(self._keys))
-        return Response(reference(described), headers=page_headers("text/html; charset=utf-8"))
 
 
 def application(routes: Sequence[Route], **more: Any) -> Starlette:

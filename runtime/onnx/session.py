@@ -59,32 +59,21 @@ def _quota(root: Path) -> int:
 
 
 class Runs(Protocol):
-    """Runs a model: a `Session`, an `OpenVINOSession`, or PyTorch while variants are proven."""
+    """Runs a model: a `Session`, an `OpenVINOSession`, or PyTorch while variants are proven.
 
-    @property
-    def provider(self) -> str:
-        """The provider that the model runs on."""
-        ...
+    Attributes:
+        provider: the provider that the model runs on.
+        on_gpu: whether the model runs on CUDA.
+        workers: how many runs are worth executing in parallel.
+        by_length: whether inputs of the same shape should run one after another.
+        outputs: the names of the model's outputs.
+    """
 
-    @property
-    def on_gpu(self) -> bool:
-        """Whether the model runs on CUDA."""
-        ...
-
-    @property
-    def workers(self) -> int:
-        """How many runs are worth executing in parallel."""
-        ...
-
-    @property
-    def by_length(self) -> bool:
-        """Whether inputs of the same shape should run one after another."""
-        ...
-
-    @property
-    def outputs(self) -> tuple[str, ...]:
-        """The names of the model's outputs."""
-        ...
+    provider: str
+    on_gpu: bool
+    workers: int
+    by_length: bool
+    outputs: tuple[str, ...]
 
     def run(self, output: str, feeds: dict[str, NDArray[Any]]) -> NDArray[np.float32]:
         """Run the model on its inputs."""
@@ -161,13 +150,9 @@ class Session:
             _lost(self.provider, strict)
         self.inputs = tuple(each.name for each in self._session.get_inputs())
         self.outputs = tuple(each.name for each in self._session.get_outputs())
+        self.on_gpu = self.provider == PROVIDERS["cuda"]
         self.workers = threads() if many and not self.on_gpu else 1
         self._name = name
-
-    @property
-    def on_gpu(self) -> bool:
-        """Whether the model runs on CUDA."""
-        return self.provider == PROVIDERS["cuda"]
 
     def run(self, output: str, feeds: dict[str, NDArray[Any]]) -> NDArray[np.float32]:
         """Run the model, passing only the feeds that are inputs of the model.

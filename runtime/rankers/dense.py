@@ -7,7 +7,7 @@ and token_type_ids that tell documents from queries. A sentence encoder has othe
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,15 +24,13 @@ from ranklet.runtime.dense.word_amounts import explain_words
 from ranklet.runtime.errors import InputError, damaged
 from ranklet.runtime.explanation import RANKER_FIELD, Explanation
 from ranklet.runtime.kinds import Settings
-from ranklet.runtime.onnx.encoder import TOKENIZER, Encoded, open_encoder
+from ranklet.runtime.onnx.encoder import TOKENIZER, Encoded, Encoder, open_encoder
 from ranklet.runtime.onnx.token_table import TokenTable
 from ranklet.runtime.onnx.tokens import TextToken
 from ranklet.runtime.options import check_options, integer, one_of, text
 from ranklet.runtime.text.analysis import Analyzer
 
 if TYPE_CHECKING:
-    from tokenizers import Tokenizer
-
     from ranklet.runtime.bundles.files import BundleFiles
 
 # Names of the graph's inputs, (batch, tokens) int64, and of its output, (batch, dimension) float32.
@@ -96,40 +94,6 @@ class DenseSettings(Settings):
                 raise InputError(f"{name} must be a text of at most {MOST_PROMPT:,} characters")
 
 
-class Encodes(Protocol):
-    """An `Encoder`, or a `TokenTable`, which needs no onnxruntime."""
-
-    @property
-    def digest(self) -> str:
-        """The sha256 of its file."""
-        ...
-
-    @property
-    def provider(self) -> str:
-        """The provider that it runs on; empty for a table."""
-        ...
-
-    @property
-    def tokenizer(self) -> "Tokenizer":
-        """Its tokenizer."""
-        ...
-
-    @property
-    def has_states(self) -> bool:
-        """Whether it can return the states of tokens."""
-        ...
-
-    def encode(self, texts: list[str], max_tokens: int, segment: int) -> Encoded:
-        """Return the vectors of texts."""
-        ...
-
-    def states(
-        self, text: str, max_tokens: int, segment: int
-    ) -> tuple[list[TextToken], NDArray[np.float32]]:
-        """Return the tokens that are read of a text, and the states that are pooled."""
-        ...
-
-
 class DenseEncoder:
     """Turns queries and documents into vectors.
 
@@ -138,7 +102,7 @@ class DenseEncoder:
         encoder: the encoder of both.
     """
 
-    def __init__(self, settings: DenseSettings, encoder: Encodes) -> None:
+    def __init__(self, settings: DenseSettings, encoder: Encoder | TokenTable) -> None:
         self.settings, self.encoder = settings, encoder
 
     @classmethod

@@ -16,7 +16,6 @@ from ranklet.handlers.api.openapi import describe
 from ranklet.handlers.api.query_string import request_of
 from ranklet.handlers.api.reading import Request
 from ranklet.handlers.mcp.tools import tools
-from ranklet.handlers.server.reference import kind
 from ranklet.runtime import Bundle, rank, rank_batch
 
 LIMITS = Limits()
@@ -99,10 +98,29 @@ def test_the_page_has_all_rows() -> None:
     assert [each for each in lines if each not in SERVING.read_text("utf-8").splitlines()] == []
 
 
+WORDS = {
+    "string": "text", "integer": "whole number", "number": "number", "boolean": "true or false",
+    "object": "object",
+}  # fmt: skip
+
+
+def value_of(field: Field) -> str:
+    """Return in words what a field takes."""
+    schema = field.schema(LIMITS)
+    if "enum" in schema:
+        return " or ".join(schema["enum"])
+    if schema["type"] == "array":
+        return f"list of Document, at most {schema['maxItems']:,}"
+    text = WORDS[schema["type"]]
+    if "maxLength" in schema:
+        text += f", at most {schema['maxLength']:,} characters"
+    if "maximum" in schema and schema["maximum"] < 1e30:  # a bound that nobody needs to know
+        text += f" from {schema.get('minimum', 0):,} to {schema['maximum']:,}"
+    return text
+
+
 def line_of(field: Field) -> str:
     places = ", ".join(PLACES[route] for route in field.routes if route in PLACES)
     value = "needed" if field.needed else field.otherwise(LIMITS)
     default = value if isinstance(value, str) else "" if value is None else json.dumps(value)
-    return (
-        f"| `{field.name}` | {places} | {kind(field.schema(LIMITS))} | {default} | {field.help} |"
-    )
+    return f"| `{field.name}` | {places} | {value_of(field)} | {default} | {field.help} |"

@@ -1,7 +1,6 @@
 """What the server answers: every route, every error, over real HTTP."""
 
 import json
-import re
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
@@ -242,13 +241,3 @@ def test_a_url_ranks_as_a_body_does(server: "Server") -> None:
         reply = server.ask("GET", path)
         assert reply.status == status, path
         assert message in reply.json()["error"]
-
-
-def test_the_api_is_a_page(server: "Server") -> None:
-    reply = server.ask("GET", "/docs")
-    assert reply.headers["content-type"] == "text/html; charset=utf-8"
-    assert "script-src 'self'" in reply.headers["content-security-policy"]
-    page = reply.body.decode()
-    assert "POST /rerank" in page
-    for file in re.findall('href="(playground/[^"]+)"', page):
-        assert server.ask("GET", f"/{file}").status == 200

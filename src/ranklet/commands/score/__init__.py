@@ -5,27 +5,17 @@ the same command.
 """
 
 import argparse
-import json
-import tempfile
-import zipfile
-from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING
 
 from ranklet.commands.engine import add_engine, engine_from
 from ranklet.commands.output import complain, say
 from ranklet.commands.train.arguments import add_options, options_from
-from ranklet.export.distributed.cluster import Cluster, Task
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.storage.address import is_address
-from ranklet.training.checkpoint import RANKLET
 from ranklet.training.checkpoint import RANKLET as CHECKPOINT
 from ranklet.training.teaching.options import ScoreOptions
 from ranklet.training.teaching.score_file import read_scores
-from ranklet.training.teaching.teacher import Pairs, ScoreEach, read_teacher
 
 if TYPE_CHECKING:
     from ranklet.export.distributed.options import EngineOptions
@@ -87,7 +77,7 @@ def run(options: argparse.Namespace) -> None:
         with connected(engine) as cluster:
             score_blocks = None
             if cluster is not None:
-                from ranklet.commands.score import scorer_on
+                from ranklet.commands.score.blocks import scorer_on
 
                 score_blocks = scorer_on(
                     cluster, Path(options.teacher), options.ranker, engine.device
@@ -128,40 +118,3 @@ def _check_place(path: Path, *, force: bool) -> None:
             raise InputError(
                 f"{error}; only scores are replaced, so choose another name"
             ) from error
-
-
-def open_scorer(path: Path, settings: Mapping[str, Any]) -> Callable[[bytes], bytes]:
-    """Return what makes scores, as the bytes of float32 numbers, of pairs in JSON.
-
-    Args:
-        path: a zipped bundle or checkpoint.
-        settings: ``ranker`` and ``device``, as `read_teacher` has them.
-    """
-    with tempfile.TemporaryDirectory() as scratch, zipfile.ZipFile(path) as archive:
-        if RANKLET in archive.namelist():  # a checkpoint is read from a folder
-            archive.extractall(scratch)
-            path = Path(scratch)
-        score = read_teacher(path, settings["ranker"], settings["device"]).open()
-
-    def block(pairs: bytes) -> bytes:
-        return score([(query, document) for query, document in json.loads(pairs)]).tobytes()
-
-    return block
-
-
-def scorer_on(cluster: Cluster, teacher: Path, ranker: str | None, device: str) -> ScoreEach:
-    """Return what scores blocks of pairs on a cluster.
-
-    Args:
-        cluster: where the scores are computed.
-        teacher: a bundle or a checkpoint.
-        ranker: the bundle's ranker; None for its only cross-encoder.
-        device: where the teacher runs.
-    """
-    task = Task(open_scorer, {"ranker": ranker, "device": device}, teacher)
-
-    def each(blocks: Iterable[Pairs]) -> Iterator[NDArray[np.float32]]:
-        for _, made in cluster.each(task, (json.dumps(block).encode() for block in blocks)):
-            yield np.frombuffer(made, np.float32)
-
-    return each
