@@ -1,16 +1,15 @@
 """A loaded bundle, which `runtime.load` returns and which ranks, scores and explains."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import partial, wraps
 from pathlib import Path
-from typing import Any, Self, cast
+from typing import Any, ParamSpec, Self, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.runtime.arguments import Document, check_budget, check_query, listed, own_documents
-from ranklet.runtime.asynchronous import in_thread
 from ranklet.runtime.bundles.files import BundleFiles, Check
 from ranklet.runtime.bundles.manifest import Manifest
 from ranklet.runtime.call.deadline import Deadline
@@ -32,6 +31,25 @@ from ranklet.runtime.text.analysis import Analysis
 from ranklet.runtime.text.ranked import ranked_part
 from ranklet.runtime.typed.meaning import read_query
 from ranklet.runtime.typed.query_syntax import Query
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def in_thread(function: Callable[P, R]) -> Callable[P, Coroutine[Any, Any, R]]:
+    """Return a coroutine function that does the same in a thread, so that the event loop is free.
+
+    The thread sees the caller's context variables. If the awaiting task is cancelled, the thread
+    ends its work and its result is dropped, since a thread cannot be stopped.
+    """
+
+    @wraps(function)
+    async def run(*args: P.args, **options: P.kwargs) -> R:
+        import asyncio  # slow to import, and needed only where somebody has it already
+
+        return await asyncio.to_thread(function, *args, **options)
+
+    return run
 
 
 class Bundle:

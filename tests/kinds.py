@@ -28,7 +28,7 @@ from ranklet.training.checkpoint import Checkpoint, read_checkpoint
 from ranklet.training.data.collection import Collection
 from ranklet.training.data.splits import read_split
 from ranklet.training.rankers.conformer_kernel.sizes import Network
-from ranklet.training.rankers.tk.sizes import TKNetwork
+from ranklet.training.rankers.tk.options import TKNetwork
 
 VARIANTS = ("fp32", "fp16", "int8")
 LOOSE = ExportOptions(variants=VARIANTS, max_ndcg_loss=1.0, prune=40)

@@ -21,7 +21,7 @@ from ranklet.training.data.probes import draw_probes
 from ranklet.training.data.splits import read_split
 from ranklet.training.imported.importing import read_model
 from ranklet.training.learning.options import TrainingOptions
-from ranklet.training.learning.state import STATE
+from ranklet.training.learning.weights import STATE
 from ranklet.training.pretrained.backbone import wheel_folder
 from ranklet.training.rankers.conformer_kernel.sizes import Network
 

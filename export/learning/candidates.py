@@ -15,7 +15,7 @@ from ranklet.runtime.rankers.bm25 import BM25Settings
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.data.collection import Collection
 from ranklet.training.indexing.language.options import TextOptions
-from ranklet.training.learning.state import STATE
+from ranklet.training.learning.weights import STATE
 
 BM25, MODEL1, NEURAL, DENSE = "bm25", "model1", "neural_model1", "trained"
 TUNING = 500  # queries on which BM25 is tuned, at most

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from ranklet.export.onnx.calibration import session_with_outputs
-from ranklet.export.onnx.nodes import copied_nodes
+from ranklet.export.onnx.graph import copied_nodes
 
 if TYPE_CHECKING:
     from onnx import ModelProto, NodeProto

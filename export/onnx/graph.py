@@ -4,7 +4,7 @@ import logging
 import sys
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +19,8 @@ from ranklet.training.imported.encoder import known_config
 
 if TYPE_CHECKING:
     import torch
-    from onnx import ModelProto
+    from onnx import ModelProto, NodeProto
+
 
 _log = logging.getLogger(__name__)
 
@@ -218,3 +219,34 @@ def fused_operators(model: "ModelProto") -> dict[str, int]:
     )  # fmt: skip
     counts = Counter(node.op_type for node in model.graph.node)
     return {name: counts[name] for name in fused if counts[name]}
+
+
+def replace_nodes(
+    model: "ModelProto", replaced: "Callable[[NodeProto], Iterable[NodeProto]]"
+) -> None:
+    """Replace every node of a graph by some nodes, in place.
+
+    Args:
+        model: the model, whose order of nodes must stay topological.
+        replaced: returns the nodes that replace a node, which it gets as a copy. The node itself is
+            lost when the list is emptied.
+    """
+    copies = copied_nodes(model)
+    nodes = [new for node in copies for new in replaced(node)]
+    del model.graph.node[:]
+    model.graph.node.extend(nodes)
+
+
+def copied_nodes(model: "ModelProto") -> "list[NodeProto]":
+    """Return copies of a graph's nodes, which stay valid when the graph's own list changes."""
+    from onnx import NodeProto
+
+    return [NodeProto.FromString(node.SerializeToString()) for node in model.graph.node]
+
+
+def add_constants(model: "ModelProto", prefix: str, constants: Mapping[str, NDArray[Any]]) -> None:
+    """Add constants to a graph, each named ``PREFIX.NAME``."""
+    from onnx import numpy_helper
+
+    for name, values in constants.items():
+        model.graph.initializer.append(numpy_helper.from_array(values, f"{prefix}.{name}"))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ranklet.export.onnx.nodes import add_constants, replace_nodes
+from ranklet.export.onnx.graph import add_constants, replace_nodes
 
 if TYPE_CHECKING:
     from onnx import ModelProto, NodeProto, TensorProto

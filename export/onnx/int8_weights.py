@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from ranklet.export.onnx.graph import add_constants, replace_nodes
 from ranklet.export.onnx.int8_embeddings import quantise_rows
-from ranklet.export.onnx.nodes import add_constants, replace_nodes
 
 if TYPE_CHECKING:
     from onnx import ModelProto, NodeProto

@@ -8,7 +8,7 @@ time. On GPUs the fused operator is faster.
 
 from typing import TYPE_CHECKING
 
-from ranklet.export.onnx.nodes import replace_nodes
+from ranklet.export.onnx.graph import replace_nodes
 
 if TYPE_CHECKING:
     from onnx import ModelProto, NodeProto

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from ranklet.export.onnx.calibration import Feeds, channel_maxima
 from ranklet.export.onnx.fp32_head import HEAD
-from ranklet.export.onnx.nodes import replace_nodes
+from ranklet.export.onnx.graph import replace_nodes
 
 if TYPE_CHECKING:
     from onnx import ModelProto, NodeProto

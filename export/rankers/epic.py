@@ -13,8 +13,7 @@ from ranklet.export.options import ExportOptions
 from ranklet.export.proof.variants import probes_of, tokenizer_of
 from ranklet.export.sparse.exporting import export_sparse, sparse_graph
 from ranklet.export.sparse.indexing import INDEXED, index
-from ranklet.export.sparse.pruning import term_floors, term_priorities
-from ranklet.export.sparse.scoring import encoders_over, scores_of
+from ranklet.export.sparse.pruning import encoders_over, scores_of, term_floors, term_priorities
 from ranklet.export.writer import BundleWriter
 from ranklet.runtime.bundles.manifest import RankerEntry
 from ranklet.runtime.call.query import SparseQuery

@@ -18,8 +18,7 @@ from ranklet.export.proof.variants import (
     tokenizer_of,
     write_reports,
 )
-from ranklet.export.sparse.pruning import fewest, pruning_reports
-from ranklet.export.sparse.scoring import encoders_over, text_scores
+from ranklet.export.sparse.pruning import encoders_over, fewest, pruning_reports, text_scores
 from ranklet.export.writer import BundleWriter
 from ranklet.runtime.bundles.manifest import RankerEntry
 from ranklet.runtime.call.query import SparseQuery

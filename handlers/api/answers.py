@@ -15,8 +15,7 @@ from typing import Any, NamedTuple
 from ranklet.handlers.api.errors import RequestError
 from ranklet.handlers.api.fields import Route
 from ranklet.handlers.api.limits import Limits, Room
-from ranklet.handlers.api.reading import Request
-from ranklet.handlers.api.typed import typed
+from ranklet.handlers.api.reading import Request, typed
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.call.deadline import Deadline
 from ranklet.runtime.errors import TooManySpansError

@@ -3,9 +3,12 @@
 A field that is null counts as absent. Half a character (a lone surrogate, which JSON can write as
 an escape) is refused wherever it stands, because nothing that has one can be sent on. The character
 0 is a character like any other.
+
+The signs of a query may have a meaning, so what it can cost is bounded.
 """
 
 import json
+import re
 from collections.abc import Mapping
 from difflib import get_close_matches
 from typing import Any, NoReturn
@@ -15,6 +18,8 @@ from ranklet.handlers.api.fields import (
     ABSENT,
     ANYTHING,
     DOCUMENTS,
+    MOST_PARTS,
+    MOST_WORDS,
     NUMBER,
     STRING,
     WHOLE,
@@ -24,6 +29,7 @@ from ranklet.handlers.api.fields import (
 )
 from ranklet.handlers.api.limits import Limits
 from ranklet.runtime.arguments import own_documents
+from ranklet.runtime.typed.query_syntax import Query, typed_query
 
 _SHOWN = 40  # characters of a name or value in a message
 
@@ -219,3 +225,29 @@ def _json_type(value: Any) -> str:
         return "an empty list"
     names = {dict: "an object", list: "a list", str: "a string", int: "a number", float: "a number"}
     return names[type(value)]
+
+
+def typed(request: Request) -> str | Query:
+    """Return the `query` of a request, read as its flags `syntax` and `typos` say.
+
+    Raises:
+        RequestError: 413: the query has more parts or words than are looked up in a collection.
+        InputError: the query cannot be read with `syntax`; see `Query.parse`.
+    """
+    query = typed_query(request["query"], syntax=request["syntax"], typos=request["typos"])
+    if isinstance(query, Query):
+        if query.parts > MOST_PARTS:
+            raise RequestError(
+                413,
+                f"the query has {query.parts:,} phrases, excluded words and prefixes; at most "
+                f"{MOST_PARTS} are allowed",
+            )
+        corrected = (query.text, *query.excluded, *query.excluded_phrases)
+        words = len(re.findall(r"\w+", " ".join(corrected)))
+        if query.typos and words > MOST_WORDS:
+            raise RequestError(
+                413,
+                f"the query has {words:,} words; at most {MOST_WORDS} are corrected, so shorten it "
+                "or leave 'typos' out",
+            )
+    return query

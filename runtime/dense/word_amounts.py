@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from ranklet.runtime.explanation import Explanation, ReadSpans
-from ranklet.runtime.onnx.tokens import TextToken
+from ranklet.runtime.text.tokenizing import TextToken
 from ranklet.runtime.text.words import stop_words, word_places
 
 SHOWN = 10  # number of words that are parts of their own; the others are added up

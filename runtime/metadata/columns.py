@@ -2,13 +2,14 @@
 
 docs/maintainers/bundle-format.md describes the files. A comparison is one pass of numpy over a
 column: strings are the places of their values among the sorted distinct ones, and dates are whole
-numbers.
+numbers, days or microseconds since 1970.
 """
 
+import re
 from abc import ABC, abstractmethod
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
-from datetime import date, datetime
+from datetime import UTC, date, datetime, timedelta
 from itertools import pairwise
 from math import ceil, floor
 from threading import Lock
@@ -21,7 +22,6 @@ from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.bundles.manifest import DATE, DATETIME, FLAG, NUMBER, STRING, STRINGS, Value
 from ranklet.runtime.call.mask import Mask
 from ranklet.runtime.errors import BundleError, damaged
-from ranklet.runtime.metadata.dates import MICROSECONDS, day_at, microseconds_of, moment_at
 from ranklet.runtime.storage.block_array import fetch_rows, fetch_whole, is_absent
 from ranklet.runtime.storage.strings import Strings
 
@@ -29,6 +29,14 @@ from ranklet.runtime.storage.strings import Strings
 VALUES, CODES, OFFSETS, DISTINCT, MISSING = (
     "values.npy", "codes.npy", "offsets.npy", "distinct", "missing.npy",
 )  # fmt: skip
+
+MICROSECOND = timedelta(microseconds=1)
+MICROSECONDS = timedelta(days=1) // MICROSECOND  # of a day
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_DATE = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
+_DATETIME = re.compile(
+    r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d([.,]\d{1,9})?)?(Z|[+-]\d\d(:?\d\d)?)?", re.ASCII
+)
 
 
 class Span(NamedTuple):
@@ -369,3 +377,62 @@ class Metadata:
 
     def _codes(self, folder: str, count: int) -> NDArray[Any]:
         return self._bundle.array(folder + CODES, np.uint8, (count,), np.uint16, np.uint32)
+
+
+def read_date(text: str) -> date | datetime | None:
+    """Return the day or the instant that a text is, or None if it is neither.
+
+    >>> read_date("2024-05-01"), read_date("2024-05-01T10:00+02:00"), read_date("May 1")
+    (datetime.date(2024, 5, 1), datetime.datetime(2024, 5, 1, 8, 0, tzinfo=datetime.timezone.utc), None)
+    """  # noqa: E501
+    try:
+        if _DATE.fullmatch(text):
+            return date.fromisoformat(text)
+        if _DATETIME.fullmatch(text):
+            return in_utc(datetime.fromisoformat(text))
+    except (ValueError, OverflowError):  # February 30, or a year that UTC would put before 1
+        pass
+    return None
+
+
+def in_utc(moment: datetime) -> datetime:
+    """Return an instant in UTC; one without a time zone is taken to be in UTC.
+
+    Raises:
+        OverflowError: it would lie before year 1 or after year 9999.
+    """
+    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+
+
+def days_of(day: date) -> int:
+    """Return the days from 1970-01-01 to a day.
+
+    >>> days_of(date(1970, 1, 2))
+    1
+    """
+    return day.toordinal() - _EPOCH.toordinal()
+
+
+def microseconds_of(moment: date) -> int:
+    """Return the microseconds from 1970 to an instant, or to the beginning of a day in UTC."""
+    if isinstance(moment, datetime):
+        return (in_utc(moment) - _EPOCH) // MICROSECOND
+    return days_of(moment) * MICROSECONDS
+
+
+def day_at(days: int) -> date:
+    """Return the day that many days after 1970-01-01.
+
+    Raises:
+        ValueError, OverflowError: the year is not one from 1 to 9999.
+    """
+    return date.fromordinal(days + _EPOCH.toordinal())
+
+
+def moment_at(microseconds: int) -> datetime:
+    """Return the instant that many microseconds after 1970, in UTC.
+
+    Raises:
+        OverflowError: the year is not one from 1 to 9999.
+    """
+    return _EPOCH + microseconds * MICROSECOND

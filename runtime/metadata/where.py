@@ -13,7 +13,7 @@ import numpy as np
 
 from ranklet.runtime.bundles.manifest import DATE, DATETIME, FLAG, NUMBER, PLURALS, STRING, STRINGS
 from ranklet.runtime.errors import InputError
-from ranklet.runtime.metadata.dates import in_utc, read_date
+from ranklet.runtime.metadata.columns import in_utc, read_date
 
 AND, OR, NOT = "and", "or", "not"
 EQUAL, UNEQUAL, IN, NOT_IN = "==", "!=", "in", "not in"

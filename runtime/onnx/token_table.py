@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from ranklet.runtime.errors import BundleError
 from ranklet.runtime.onnx.encoder import Encoded
-from ranklet.runtime.onnx.tokens import TextToken, text_tokens
-from ranklet.runtime.text.tokenizing import encode_batch
+from ranklet.runtime.text.tokenizing import TextToken, encode_batch, text_tokens
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer

@@ -26,9 +26,9 @@ from ranklet.runtime.explanation import RANKER_FIELD, Explanation
 from ranklet.runtime.kinds import Settings
 from ranklet.runtime.onnx.encoder import TOKENIZER, Encoded, Encoder, open_encoder
 from ranklet.runtime.onnx.token_table import TokenTable
-from ranklet.runtime.onnx.tokens import TextToken
 from ranklet.runtime.options import check_options, integer, one_of, text
 from ranklet.runtime.text.analysis import Analyzer
+from ranklet.runtime.text.tokenizing import TextToken
 
 if TYPE_CHECKING:
     from ranklet.runtime.bundles.files import BundleFiles

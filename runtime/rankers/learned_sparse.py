@@ -22,9 +22,9 @@ from ranklet.runtime.errors import BundleError
 from ranklet.runtime.explanation import RANKER_FIELD, Explanation, ReadSpans
 from ranklet.runtime.lexical.impact_index import ImpactIndex
 from ranklet.runtime.lexical.sparse_store import SparseStore
-from ranklet.runtime.onnx.tokens import token_ids
 from ranklet.runtime.rankers.sparse_encoders import SparseEncoders
 from ranklet.runtime.text.analysis import Analyzer
+from ranklet.runtime.text.tokenizing import token_ids
 
 if TYPE_CHECKING:
     from ranklet.runtime.bundles.files import BundleFiles

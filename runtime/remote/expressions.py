@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from datetime import date, datetime
 
 from ranklet.runtime.bundles.manifest import DATE
-from ranklet.runtime.metadata.dates import MICROSECONDS, microseconds_of
+from ranklet.runtime.metadata.columns import MICROSECONDS, microseconds_of
 from ranklet.runtime.metadata.where import (
     EQUAL,
     HAS,

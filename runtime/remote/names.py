@@ -10,7 +10,7 @@ from typing import Any
 from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.bundles.manifest import DATE, DATETIME, Value
 from ranklet.runtime.kinds import KINDS
-from ranklet.runtime.metadata.dates import day_at, days_of, microseconds_of, moment_at
+from ranklet.runtime.metadata.columns import day_at, days_of, microseconds_of, moment_at
 
 # Fields of an entity.
 KEY, DOCUMENT, PASSAGE, TITLE, TEXT, METADATA = (

@@ -7,9 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.runtime.call.query import QueryContext
-from ranklet.runtime.onnx.tokens import ending, truncate
 from ranklet.runtime.text.ranked import ranked_text
-from ranklet.runtime.text.tokenizing import encode_batch
+from ranklet.runtime.text.tokenizing import encode_batch, ending, truncate
 from ranklet.training.data.collection import Document
 from ranklet.training.data.splits import JudgedQuery
 from ranklet.training.indexing.analysed import analyse

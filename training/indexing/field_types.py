@@ -9,7 +9,7 @@ from decimal import Decimal
 from typing import Any
 
 from ranklet.runtime.bundles.manifest import DATE, DATETIME, FLAG, NUMBER, PLURALS, STRING, STRINGS
-from ranklet.runtime.metadata.dates import days_of, in_utc, microseconds_of, read_date
+from ranklet.runtime.metadata.columns import days_of, in_utc, microseconds_of, read_date
 from ranklet.training.data.cells import Cell, plain
 
 # The types that a value can have, in the order of preference, as bits.

@@ -18,7 +18,7 @@ from ranklet.training.data.collection import Document
 from ranklet.training.data.splits import JudgedQuery
 from ranklet.training.learning.losses import margin_mse
 from ranklet.training.learning.options import TaughtOptions
-from ranklet.training.learning.state import STATE
+from ranklet.training.learning.weights import STATE
 from ranklet.training.sampling.negatives import Numbers
 from ranklet.training.teaching.taught import DIGITS, TaughtQueries
 from ranklet.training.teaching.teacher import SCORES, Teacher, teacher_scores

@@ -1,4 +1,7 @@
-"""Export a ColBERT: one graph for queries and documents, proven by MaxSim scores of real pairs."""
+"""Export a ColBERT: one graph for queries and documents, proven by MaxSim scores of real pairs.
+
+Its report says what each stored form of token vectors costs, against vectors in 32 bits.
+"""
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
@@ -10,6 +13,7 @@ from numpy.typing import NDArray
 from ranklet.export.exporter import Exporter
 from ranklet.export.onnx.graph import Transformer, example_inputs
 from ranklet.export.options import ExportOptions
+from ranklet.export.proof.report import Report, compare_scores
 from ranklet.export.proof.variants import (
     Graph,
     export_proven,
@@ -18,19 +22,22 @@ from ranklet.export.proof.variants import (
     write_reports,
 )
 from ranklet.export.rankers.colbert.indexing import INDEXED, index
-from ranklet.export.rankers.colbert.stored_forms import Vectors, float_scores, form_reports
 from ranklet.export.writer import BundleWriter
 from ranklet.runtime.bundles.manifest import RankerEntry
+from ranklet.runtime.dense.maxsim import TokenStore, pooled, quantise_query
 from ranklet.runtime.onnx.encoder import TOKENIZER, Encoder
 from ranklet.runtime.onnx.session import Runs
 from ranklet.runtime.rankers.colbert.encoder import ColBERTEncoder
-from ranklet.runtime.rankers.colbert.settings import OUTPUT, ColBERTSettings
+from ranklet.runtime.rankers.colbert.settings import OUTPUT, STORED, ColBERTSettings
 from ranklet.runtime.rankers.colbert.tokens import TokenLayout
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.data.probes import Probes
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
+
+
+Vectors = Sequence[NDArray[np.float32]]  # of each text, (its tokens, dimension)
 
 
 class MaxSimScores:
@@ -116,6 +123,52 @@ def token_groups(
     """
     layout = TokenLayout(replace(settings, stored="int8-pooled"), tokenizer)
     return list(map(layout.groups, layout.rows(probes.documents, "document")[0], vectors))
+
+
+def float_scores(queries: Vectors, documents: Vectors) -> NDArray[np.float32]:
+    """Return MaxSim of all pairs by vectors in 32 bits, (queries, documents) float32."""
+    owner = np.repeat(np.arange(len(queries)), [len(query) for query in queries])
+    tokens = np.concatenate(queries)
+    scores = np.zeros((len(queries), len(documents)), np.float32)
+    for at, document in enumerate(documents):
+        if len(document):
+            best = (tokens @ document.T).max(1)
+            scores[:, at] = np.bincount(owner, best, len(queries))
+    return scores
+
+
+def form_reports(
+    queries: Vectors,
+    documents: Vectors,
+    groups: Sequence[Sequence[Sequence[int]]],
+    relevant: Sequence[Sequence[int]],
+) -> list[Report]:
+    """Return how each stored form ranks the probes, next to vectors in 32 bits.
+
+    Args:
+        queries: PyTorch's vectors of the queries.
+        documents: PyTorch's vectors of the documents.
+        groups: for each document, which of its vectors share one if they are pooled.
+        relevant: indices of the relevant documents of each query.
+    """
+    reference = float_scores(queries, documents)
+    by_groups = [pooled(own, group) for own, group in zip(documents, groups, strict=True)]
+    reports = []
+    for form, element in STORED.items():
+        vectors = by_groups if form.endswith("-pooled") else documents
+        store = TokenStore.of(vectors, element, queries[0].shape[1])
+        everything = np.arange(len(store))
+        scores = np.stack(
+            [store.scores(quantise_query(query, element), everything) for query in queries]
+        )
+        size = round(bytes_of(store) / max(1, len(store)))
+        reports.append(compare_scores(f"stored {form}", size, reference, scores, relevant))
+    return reports
+
+
+def bytes_of(store: TokenStore) -> int:
+    """Return how many bytes the vectors of a store take, with factors and offsets."""
+    return int(store.vectors.values.nbytes + store.vectors.scales.nbytes + store.offsets.nbytes)
 
 
 EXPORTER = Exporter(export, index, indexed=INDEXED, settings=("stored",), parts={})

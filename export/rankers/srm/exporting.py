@@ -1,4 +1,8 @@
-"""Export a light ranker: its static part, and the graph of what needs a network, each proven."""
+"""Export a light ranker: its static part, and the graph of what needs a network, each proven.
+
+The static part is the table in 8 bits, and small matrices in 32. A collection is indexed as vectors
+or codes, with how rare each token is.
+"""
 
 from collections.abc import Sequence
 from dataclasses import asdict, replace
@@ -8,9 +12,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from ranklet.export.document_encoding import BLOCK, encoded_before
 from ranklet.export.errors import ExportError
 from ranklet.export.exporter import Exporter
 from ranklet.export.onnx.graph import TorchSession, Transformer, example_inputs
+from ranklet.export.onnx.int8_embeddings import quantise_rows
 from ranklet.export.options import ExportOptions
 from ranklet.export.proof.report import Report, compare_scores
 from ranklet.export.proof.variants import (
@@ -21,21 +27,42 @@ from ranklet.export.proof.variants import (
     why_refused,
     write_reports,
 )
-from ranklet.export.rankers.colbert.exporting import MaxSimScores, token_groups
-from ranklet.export.rankers.colbert.stored_forms import Vectors, float_scores, form_reports
-from ranklet.export.rankers.srm.indexing import INDEXED, index
-from ranklet.export.rankers.srm.static_part import WEIGHTS, static_bytes, static_part, write_static
+from ranklet.export.rankers.colbert.exporting import (
+    MaxSimScores,
+    Vectors,
+    float_scores,
+    form_reports,
+    token_groups,
+)
+from ranklet.export.rankers.colbert.indexing import Column, Encoded, index_tokens, index_vectors
 from ranklet.export.writer import BundleWriter
+from ranklet.runtime.bundles.files import CUT, BundleFiles
 from ranklet.runtime.bundles.manifest import RankerEntry
 from ranklet.runtime.dense.maxsim import quantise_query
+from ranklet.runtime.lexical.bm25 import idf
 from ranklet.runtime.onnx.encoder import TOKENIZER, Encoder
 from ranklet.runtime.rankers.colbert.encoder import ColBERTEncoder
-from ranklet.runtime.rankers.colbert.settings import OUTPUT
-from ranklet.runtime.rankers.srm.codes import ELEMENT
+from ranklet.runtime.rankers.colbert.settings import OFFSETS, OUTPUT, SCALES, VALUES
+from ranklet.runtime.rankers.colbert.tokens import TokenLayout
+from ranklet.runtime.rankers.srm.codes import ELEMENT, SubEmbeddings
 from ranklet.runtime.rankers.srm.encoder import LightEncoder, StaticVectors
-from ranklet.runtime.rankers.srm.settings import CODES, WEIGHTS_OUTPUT, SRMSettings
+from ranklet.runtime.rankers.srm.modules import matrix_shapes
+from ranklet.runtime.rankers.srm.settings import (
+    CODE_OFFSETS,
+    CODE_TOKENS,
+    CODE_WEIGHTS,
+    CODES,
+    IDF,
+    MODULES,
+    TABLE,
+    TABLE_SCALES,
+    WEIGHTS_OUTPUT,
+    SRMSettings,
+)
+from ranklet.runtime.storage.arrays import id_type
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.data.probes import Probes
+from ranklet.training.indexing.analysed import AnalysedCollection
 
 if TYPE_CHECKING:
     import torch
@@ -43,7 +70,83 @@ if TYPE_CHECKING:
 
     from ranklet.training.rankers.srm.network import LightNetwork
 
+
 STATIC = "static int8"  # the variant of a static part
+
+INDEXED = (OFFSETS, VALUES, SCALES, CODE_OFFSETS, CODE_TOKENS, CODE_WEIGHTS, IDF, CUT)
+
+_UNIQUE = 10_000_000  # documents
+
+LIGHT = "light."  # the prefix of the modules' weights in a checkpoint
+WEIGHTS = f"{LIGHT}table.weight"  # of the table
+
+
+def index(
+    source: BundleFiles, name: str, analysed: AnalysedCollection, writer: BundleWriter
+) -> RankerEntry:
+    """Write the vectors or the codes of all documents, and the IDF of tokens if it is used.
+
+    A finished block of documents is kept, so that an interrupted run continues.
+    """
+    encoder = LightEncoder.open(source, name, many=True)
+    settings, folder = encoder.settings, f"rankers/{name}/"
+    writer.copy(source, folder, leave_out=INDEXED)
+    if settings.idf:
+        writer.array(folder + IDF, _idf(encoder, name, analysed))
+    if settings.stored != CODES:
+        return index_vectors(source, name, analysed, writer, encoder)
+    width = settings.code_width
+    columns = [Column(CODE_TOKENS, np.dtype(id_type(len(encoder.static.table))), ())]
+    columns += [Column(CODE_WEIGHTS, np.dtype(np.uint8), (width,))] if width else []
+
+    def encoded(texts: Sequence[str]) -> Encoded:
+        offsets, codes, cut = encoder.codes(texts)
+        return Encoded(offsets, codes[: len(columns)], cut)
+
+    return index_tokens(source, name, analysed, writer, encoder, CODE_OFFSETS, columns, encoded)
+
+
+def _idf(encoder: LightEncoder, name: str, analysed: AnalysedCollection) -> NDArray[np.float32]:
+    """Return the IDF of each token; texts that a bundle has counted are not read again."""
+    origins = encoded_before(analysed, name, encoder.digest)
+    counted = [_counted(bundle, name) for bundle in origins.bundles]
+    origins = origins.only([counts is not None for counts in counted])
+    total, new = document_frequencies(encoder.layout, []), origins.new
+    for begin in range(0, len(new), BLOCK):
+        texts = analysed.documents.ranked_texts(new[begin : begin + BLOCK].tolist())
+        total += document_frequencies(encoder.layout, texts)
+    for part, counts in enumerate(each for each in counted if each is not None):
+        stored = origins.bundles[part].need_documents()
+        times = np.bincount(origins.number[origins.part == part], minlength=len(stored))
+        total += counts
+        for number in np.flatnonzero(times != 1).tolist():  # gone, or several times there
+            own = document_frequencies(encoder.layout, stored.ranked_texts([number]))
+            total += (int(times[number]) - 1) * own
+    return idf(total, len(analysed.documents))
+
+
+def _counted(bundle: BundleFiles, name: str) -> NDArray[np.int64] | None:
+    """Return in how many documents of a bundle each token has a vector, by its IDF.
+
+    Beyond `_UNIQUE` documents two counts may have one IDF, and None is returned.
+    """
+    documents = bundle.manifest.documents
+    stored = bundle.array(f"rankers/{name}/{IDF}", np.float32, (None,))
+    counts = np.rint((documents + 1) / np.exp(stored.astype(np.float64)) - 0.5)
+    counts = counts.clip(0, documents).astype(np.int64)
+    exact = documents <= _UNIQUE and np.array_equal(idf(counts, documents), stored)
+    return counts if exact else None
+
+
+def document_frequencies(layout: TokenLayout, texts: Sequence[str]) -> NDArray[np.int64]:
+    """Return in how many documents each token has a vector, (vocabulary,) int64."""
+    size = 1 + max(layout.tokenizer.get_vocab().values(), default=-1)
+    counts = np.zeros(size, np.int64)
+    for begin in range(0, len(texts), BLOCK):
+        rows, _ = layout.rows(texts[begin : begin + BLOCK], "document")
+        for row in rows:
+            counts[np.unique(np.array(row.ids, np.int64)[row.kept])] += 1
+    return counts
 
 
 class _Export:
@@ -202,6 +305,33 @@ def _material(
             f"the tokenizer of {name!r} has the id {largest:,}, but the table has {rows:,} rows"
         )
     return probes, tokenizer
+
+
+def static_part(checkpoint: Checkpoint, tokenizer: "Tokenizer") -> StaticVectors:
+    """Return a checkpoint's static part as it is served; each sub-embedding has one factor."""
+    settings: SRMSettings = checkpoint.settings
+    whole = checkpoint.weights[WEIGHTS]
+    values, scales = quantise_rows(whole.reshape(-1, settings.dimension))
+    shape = len(whole), settings.sub_embeddings
+    table = SubEmbeddings(values.reshape(*shape, settings.dimension), scales.reshape(shape))
+    names = matrix_shapes(settings) if settings.static_queries else {}
+    matrices = {name: checkpoint.weights[LIGHT + name] for name in names}
+    return StaticVectors(settings, tokenizer, table, matrices)
+
+
+def static_bytes(static: StaticVectors) -> int:
+    """Return how many bytes the files of a static part take."""
+    table = static.table
+    matrices = sum(each.nbytes for each in static.matrices.values())
+    return int(table.values.nbytes + table.scales.nbytes + matrices)
+
+
+def write_static(static: StaticVectors, folder: str, writer: BundleWriter) -> None:
+    """Write the table and the matrices into a ranker's folder."""
+    writer.array(folder + TABLE, static.table.values)
+    writer.array(folder + TABLE_SCALES, static.table.scales)
+    for name, matrix in static.matrices.items():
+        writer.array(f"{folder}{MODULES}{name}.npy", matrix)
 
 
 EXPORTER = Exporter(export, index, indexed=INDEXED, settings=("stored", "idf"), parts={})

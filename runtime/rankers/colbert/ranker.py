@@ -23,11 +23,11 @@ from ranklet.runtime.call.topk import top_k
 from ranklet.runtime.dense.maxsim import MaxSimStore, Quantised, TokenStore, longest
 from ranklet.runtime.errors import BundleError, damaged
 from ranklet.runtime.explanation import RANKER_FIELD, Explanation, ReadSpans
-from ranklet.runtime.onnx.tokens import TextToken
 from ranklet.runtime.rankers.colbert.encoder import ColBERTEncoder, StoredTokens, TokenEncoder
 from ranklet.runtime.rankers.colbert.settings import OFFSETS, SCALES, VALUES, ColBERTSettings
 from ranklet.runtime.rankers.colbert.tokens import Row
 from ranklet.runtime.text.analysis import Analyzer
+from ranklet.runtime.text.tokenizing import TextToken
 
 if TYPE_CHECKING:
     from ranklet.runtime.bundles.files import BundleFiles

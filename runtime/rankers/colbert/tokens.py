@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ranklet.runtime.dense.clusters import halved
+from ranklet.runtime.dense.maxsim import halved
 from ranklet.runtime.errors import InputError
-from ranklet.runtime.onnx.tokens import TextToken, ending, text_tokens, token_ids
 from ranklet.runtime.rankers.colbert.settings import ColBERTSettings
-from ranklet.runtime.text.tokenizing import encode
+from ranklet.runtime.text.tokenizing import TextToken, encode, ending, text_tokens, token_ids
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer

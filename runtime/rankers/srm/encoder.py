@@ -12,7 +12,13 @@ from ranklet.runtime.errors import BundleError, damaged
 from ranklet.runtime.onnx.encoder import TOKENIZER
 from ranklet.runtime.rankers.colbert.encoder import ColBERTEncoder, StoredTokens, TokenEncoder
 from ranklet.runtime.rankers.colbert.tokens import Role, Row
-from ranklet.runtime.rankers.srm.codes import Codes, CodeStore, Decoder, coded_weights
+from ranklet.runtime.rankers.srm.codes import (
+    Codes,
+    CodeStore,
+    Decoder,
+    SubEmbeddings,
+    coded_weights,
+)
 from ranklet.runtime.rankers.srm.modules import LightVectors, Matrices, light_vectors, matrix_shapes
 from ranklet.runtime.rankers.srm.settings import (
     CODES,
@@ -23,7 +29,6 @@ from ranklet.runtime.rankers.srm.settings import (
     WEIGHTS_OUTPUT,
     SRMSettings,
 )
-from ranklet.runtime.rankers.srm.table import SubEmbeddings
 from ranklet.runtime.storage.arrays import id_type
 from ranklet.runtime.text.tokenizing import special_ids
 

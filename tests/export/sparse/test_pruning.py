@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from ranklet.export.options import ExportOptions
-from ranklet.export.sparse.pruning import fewest, pruning_reports
-from ranklet.export.sparse.scoring import scores_of
+from ranklet.export.sparse.pruning import fewest, pruning_reports, scores_of
 from ranklet.runtime.call.query import SparseQuery
 from ranklet.runtime.errors import InputError
 
@@ -56,3 +55,9 @@ def test_what_cannot_be_kept_is_refused_before_anything_is_encoded(prune: int) -
     with pytest.raises(InputError, match=f"prune is {prune}; .* from 1 to 1048576, or auto"):
         ExportOptions(prune=prune)
     assert ExportOptions(prune=1 << 20).prune == 1 << 20
+
+
+def test_scores_of_some_terms_are_plain_dot_products() -> None:
+    terms = np.array([0, 1, 3])
+    found = scores_of(QUERIES, terms, WHOLE[:, terms])
+    np.testing.assert_allclose(found, [[0.1, 0.75], [4.0, -2.0]], rtol=1e-6)

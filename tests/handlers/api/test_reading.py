@@ -1,9 +1,14 @@
+from typing import Any
+
 import pytest
 
 from ranklet.handlers.api.errors import RequestError, failure
-from ranklet.handlers.api.fields import ABSENT, Route, fields_of
+from ranklet.handlers.api.fields import ABSENT, MOST_PARTS, MOST_WORDS, Route, fields_of
 from ranklet.handlers.api.limits import Limits
-from ranklet.handlers.api.reading import Request, parse
+from ranklet.handlers.api.reading import Request, parse, typed
+from ranklet.runtime.typed.query_syntax import Query
+
+LIMITS = Limits()
 
 
 @pytest.mark.parametrize(
@@ -53,3 +58,33 @@ def test_a_known_field_that_is_not_supported_has_its_reason() -> None:
 def test_a_limit_below_a_default_takes_its_place() -> None:
     assert Request(Route.RANK, {"query": "dough"}, Limits(k=5))["k"] == 5
     assert Request(Route.RANK, {"query": "dough"}, Limits()).at_most("k", 3) == 3
+
+
+def read(**body: Any) -> str | Query:
+    return typed(Request(Route.RANK, body, LIMITS))
+
+
+def test_a_plain_query_may_be_as_long_as_ever() -> None:
+    text = "-word " * 1000
+    assert read(query=text) == text
+
+
+def test_the_parts_of_a_query_are_limited() -> None:
+    parts = [f"-word{number}" for number in range(MOST_PARTS)]
+    query = read(query=" ".join(["bread", *parts]), syntax=True)
+    assert isinstance(query, Query)
+    assert query.parts == MOST_PARTS
+    with pytest.raises(RequestError, match="21 phrases, excluded words and prefixes") as refused:
+        read(query=" ".join(["bread", *parts, "kne*"]), syntax=True)
+    assert refused.value.status == 413
+
+
+def test_the_words_that_are_corrected_are_limited() -> None:
+    text = "/".join(["word"] * MOST_WORDS)
+    assert read(query=text, typos=True) == Query(text, typos=True)
+    with pytest.raises(RequestError, match="51 words; at most 50 are corrected") as refused:
+        read(query=f"{text} word", typos=True)
+    assert refused.value.status == 413
+    assert read(query=f"{text} word", syntax=True) == Query(f"{text} word")
+    with pytest.raises(RequestError, match="51 words; at most 50 are corrected"):
+        read(query=f'{text} -"word"', syntax=True, typos=True)

@@ -5,7 +5,7 @@ from tests.explanations import check_sums
 
 from ranklet.runtime.dense.word_amounts import SHOWN, explain_words
 from ranklet.runtime.explanation import Explanation
-from ranklet.runtime.onnx.tokens import TextToken
+from ranklet.runtime.text.tokenizing import TextToken
 
 CLS, SEP = (TextToken(0, 0, 0, name, special=True) for name in ("[CLS]", "[SEP]"))
 

@@ -14,7 +14,17 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from ranklet.training.data.cells import Cell, as_id, as_text, is_missing, plain, texts_in
+from ranklet.training.data.cells import (
+    Bad,
+    Cell,
+    as_id,
+    as_text,
+    is_decoded,
+    is_missing,
+    not_decoded,
+    plain,
+    texts_in,
+)
 
 
 class Colour(enum.Enum):
@@ -109,3 +119,21 @@ def test_bytes_that_are_no_text_remain_and_show_what_is_wrong() -> None:
 def test_what_is_empty_is_missing() -> None:
     assert all(map(is_missing, (None, "", " \n", [], {})))
     assert not any(map(is_missing, (0, False, "a", [None], float("inf"))))
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("caf\udce9", "byte 0xe9 after 'caf'"),
+        ("\udcff", "byte 0xff at its beginning"),
+        ("a\ud83d", "half a character after 'a'"),
+    ],
+)
+def test_a_text_that_is_not_decoded_is_described(text: str, found: str) -> None:
+    assert not is_decoded(text)
+    assert not_decoded("a.csv:2", text) == Bad("a.csv:2", "encoding", found)
+    assert not_decoded("a.csv:2", text, "title").found == f"title: {found}"
+
+
+def test_any_character_is_decoded() -> None:
+    assert is_decoded("é\0\U0001f408")

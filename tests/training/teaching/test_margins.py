@@ -15,7 +15,7 @@ from ranklet.runtime.kinds import KINDS
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.data.splits import read_split
 from ranklet.training.errors import TrainingError
-from ranklet.training.learning.state import STATE
+from ranklet.training.learning.weights import STATE
 from ranklet.training.teaching.margins import TeacherMargins, has_begun
 from ranklet.training.teaching.teacher import SCORES
 

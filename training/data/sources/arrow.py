@@ -7,9 +7,9 @@ from typing import Any
 
 from ranklet.runtime.errors import CollectionError, InputError
 from ranklet.runtime.extras import install
+from ranklet.training.data.cells import Bad, Records
 from ranklet.training.data.opening import LONGEST, Position
 from ranklet.training.data.sources.json_files import as_record
-from ranklet.training.data.sources.records import Bad, Records
 
 STATE, SPLITS = "state.json", "dataset_dict.json"
 BATCH = 1024  # rows that are read at once

@@ -7,10 +7,9 @@ from pathlib import Path
 from typing import IO, Any
 
 from ranklet.runtime.errors import CollectionError
-from ranklet.training.data.cells import plain
+from ranklet.training.data.cells import Bad, Record, Records, is_decoded, not_decoded, plain
 from ranklet.training.data.opening import LONGEST, Position, content, lines, open_text
 from ranklet.training.data.sources.columns import TEXTS, is_known
-from ranklet.training.data.sources.records import Bad, Record, Records, is_decoded, not_decoded
 
 EARLY = 20  # lines of which one must be a document
 _PIECE = 1 << 16  # characters of a list that are read at once

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ranklet.runtime.errors import CollectionError
+from ranklet.training.data.cells import Bad, Records
 from ranklet.training.data.collection import CORPUS
 from ranklet.training.data.opening import Position, format_suffix
 from ranklet.training.data.sources import arrow, json_files, tables, text_files
 from ranklet.training.data.sources.options import SourceOptions
-from ranklet.training.data.sources.records import Bad, Records
 
 _log = logging.getLogger(__name__)
 

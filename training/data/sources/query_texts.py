@@ -3,9 +3,9 @@
 from pathlib import Path
 
 from ranklet.runtime.errors import CollectionError
+from ranklet.training.data.cells import Bad
 from ranklet.training.data.opening import format_suffix, lines, open_text
 from ranklet.training.data.sources.json_files import read_json_lines
-from ranklet.training.data.sources.records import Bad
 
 JSON_LINES = (".jsonl", ".ndjson")
 TABLES = (".csv", ".tsv", ".tab", ".json", ".parquet", ".xlsx")

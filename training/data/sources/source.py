@@ -14,7 +14,17 @@ from typing import Any
 from ranklet.runtime.bundles.manifest import Splitting
 from ranklet.runtime.console import printable
 from ranklet.runtime.errors import CollectionError, InputError
-from ranklet.training.data.cells import as_id, as_text, texts_in
+from ranklet.training.data.cells import (
+    Bad,
+    Fault,
+    Record,
+    Records,
+    as_id,
+    as_text,
+    is_decoded,
+    not_decoded,
+    texts_in,
+)
 from ranklet.training.data.collection import Document, inner_fields
 from ranklet.training.data.opening import Position
 from ranklet.training.data.passages import passages
@@ -23,14 +33,6 @@ from ranklet.training.data.sources.columns import Columns, Survey, choose_column
 from ranklet.training.data.sources.json_files import as_record, kind_of
 from ranklet.training.data.sources.options import SourceOptions
 from ranklet.training.data.sources.paths import Files, files_of
-from ranklet.training.data.sources.records import (
-    Bad,
-    Fault,
-    Record,
-    Records,
-    is_decoded,
-    not_decoded,
-)
 from ranklet.training.data.sources.spool import Spool
 from ranklet.training.data.sources.text_files import EXAMPLE
 from ranklet.training.progress import Measured, progress

@@ -8,9 +8,8 @@ from secrets import token_hex
 from tempfile import TemporaryFile
 from typing import Any
 
-from ranklet.training.data.cells import Cell
+from ranklet.training.data.cells import Bad, Cell, Record, Records
 from ranklet.training.data.opening import Position
-from ranklet.training.data.sources.records import Bad, Record, Records
 
 # Values that JSON does not have. A datetime is a date, too.
 _CODED: tuple[tuple[type, Callable[[Any], str], Callable[[str], Any]], ...] = (

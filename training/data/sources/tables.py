@@ -9,9 +9,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ranklet.runtime.errors import CollectionError
-from ranklet.training.data.cells import Cell
+from ranklet.training.data.cells import Bad, Cell, Record, Records
 from ranklet.training.data.opening import LONGEST, Position, format_suffix, lines, open_text
-from ranklet.training.data.sources.records import Bad, Record, Records
 
 DELIMITERS = (",", ";", "\t", "|")
 SAMPLE, SAMPLED = 50, 1 << 20  # lines and characters from which the delimiter is guessed

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ranklet.runtime.errors import CollectionError
+from ranklet.training.data.cells import Bad, Record, Records, is_decoded, not_decoded
 from ranklet.training.data.opening import Position, content, format_suffix, open_text
 from ranklet.training.data.sources.html import declared_encoding, read_page
 from ranklet.training.data.sources.markdown import read_markdown
-from ranklet.training.data.sources.records import Bad, Record, Records, is_decoded, not_decoded
 
 MARKDOWN, HTML = (".md", ".markdown"), (".html", ".htm")
 TEXTS = (".txt", *MARKDOWN, *HTML)

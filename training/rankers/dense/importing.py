@@ -10,8 +10,8 @@ import torch
 
 from ranklet.runtime.errors import ModelFolderError
 from ranklet.runtime.onnx.encoder import feeds
-from ranklet.runtime.onnx.tokens import token_ids
 from ranklet.runtime.rankers.dense import POOLINGS, DenseSettings
+from ranklet.runtime.text.tokenizing import token_ids
 from ranklet.training.checkpoint import RANKLET, Arrays, Checkpoint, read_checkpoint
 from ranklet.training.imported.activations import activation_of
 from ranklet.training.imported.encoder import load_network, state_size

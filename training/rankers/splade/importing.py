@@ -10,9 +10,8 @@ from numpy.typing import NDArray
 
 from ranklet.runtime.errors import ModelFolderError
 from ranklet.runtime.onnx.encoder import feeds
-from ranklet.runtime.onnx.tokens import token_ids
 from ranklet.runtime.rankers.splade import ENCODER, SPLADESettings
-from ranklet.runtime.text.tokenizing import encode
+from ranklet.runtime.text.tokenizing import encode, token_ids
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.imported.encoder import load_network
 from ranklet.training.imported.folder import (

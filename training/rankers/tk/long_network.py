@@ -19,7 +19,7 @@ from ranklet.training.rankers.tk.kernels import (
     windows_of,
 )
 from ranklet.training.rankers.tk.network import TransformerEncoder, kernel_weights
-from ranklet.training.rankers.tk.sizes import TKNetwork
+from ranklet.training.rankers.tk.options import TKNetwork
 
 # The first a, b and c of the saturation, which is then close to ln x. The larger they are, the less
 # do steps of training change the function.

@@ -19,7 +19,7 @@ from ranklet.training.rankers.tk.kernels import (
     log_features,
     soft_counts,
 )
-from ranklet.training.rankers.tk.sizes import TKNetwork
+from ranklet.training.rankers.tk.options import TKNetwork
 
 _SMALL = 0.014  # first weights of kernels, whose logarithms are as low as −33
 

@@ -16,8 +16,7 @@ from ranklet.training.rankers.conformer_kernel import training as conformer_kern
 from ranklet.training.rankers.conformer_kernel.network import PairNetwork, Pairs, TermModel
 from ranklet.training.rankers.tk.long_network import LongTransformerKernel
 from ranklet.training.rankers.tk.network import TransformerEncoder, TransformerKernel
-from ranklet.training.rankers.tk.options import Options
-from ranklet.training.rankers.tk.sizes import TKNetwork
+from ranklet.training.rankers.tk.options import Options, TKNetwork
 
 
 class TK(TermModel):

@@ -2,19 +2,32 @@
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 import torch
 from tests.kinds import FP32, ROWS, TinyRankers, opened
 
-from ranklet.export.bundles import export_bundle
+from ranklet.export.bundles import export_bundle, index_bundle
 from ranklet.export.errors import ExportError
 from ranklet.export.proof.report import read_reports
+from ranklet.export.rankers.srm.exporting import static_bytes, static_part
+from ranklet.runtime.bundles.files import BundleFiles
+from ranklet.runtime.bundles.manifest import Splitting
 from ranklet.runtime.rankers.colbert.encoder import row_feeds
+from ranklet.runtime.rankers.srm.encoder import LightEncoder
+from ranklet.runtime.rankers.srm.modules import matrix_shapes
 from ranklet.runtime.rankers.srm.ranker import LightRanker
-from ranklet.training.rankers.srm.network import load
+from ranklet.runtime.rankers.srm.settings import SRMSettings
+from ranklet.training.checkpoint import Checkpoint
+from ranklet.training.data.collection import Document
+from ranklet.training.learning.device import seeded
+from ranklet.training.rankers.srm.network import LightNetwork, load
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+
 
 TEXTS = ("red apple", "the old river is here", "")
 STORED = ["stored int8", "stored int8-pooled", "stored int16"]
@@ -29,6 +42,10 @@ ROWS_OF_REPORTS = {
     "oracle_documents": [*STATIC, *NETWORK, *STORED],
     "idf": [*STATIC, *STORED, *CODES],
 }
+
+CODED = ("single_codes", "mixed_codes", "static_codes", "top1_codes")
+
+NEAR = SRMSettings(dimension=16, sub_embeddings=3, heads=2, context="neighbours")
 
 
 @pytest.mark.parametrize("name", ROWS["srm"].rankers)
@@ -103,3 +120,137 @@ def test_the_stored_form_and_idf_are_chosen_by_the_export(
         export_bundle({"a": checkpoint}, tmp_path / "b", chosen), "a", LightRanker
     ).settings
     assert (settings.stored, settings.idf) == ("int16", True)
+
+
+def texts_of(path: Path, numbers: list[int]) -> list[str]:
+    documents = BundleFiles(path).documents
+    assert documents is not None
+    return list(documents.ranked_texts(numbers))
+
+
+@pytest.mark.parametrize("name", CODED)
+def test_stored_codes_are_those_that_the_encoder_returns(tiny: TinyRankers, name: str) -> None:
+    ranker = opened(tiny.indexed("srm"), name, LightRanker)
+    numbers, store = [0, 17, 47], ranker.code_store
+    offsets, codes, _ = ranker.encoder.codes(texts_of(tiny.indexed("srm"), numbers))
+    for at, number in enumerate(numbers):
+        begin, end = store.offsets[number : number + 2]
+        own = slice(*offsets[at : at + 2])
+        for ours, theirs in zip(store.codes, codes, strict=True):
+            np.testing.assert_array_equal(ours[begin:end], theirs[own])
+
+
+@pytest.mark.parametrize("name", ["light", "static", "oracle_documents", "idf"])
+def test_stored_vectors_are_those_that_the_encoder_returns(tiny: TinyRankers, name: str) -> None:
+    ranker = opened(tiny.indexed("srm"), name, LightRanker)
+    numbers, store = [0, 17, 47], ranker.token_store
+    made, _ = ranker.encoder.stored_vectors(texts_of(tiny.indexed("srm"), numbers))
+    for at, number in enumerate(numbers):
+        begin, end = store.offsets[number : number + 2]
+        own = slice(*made.offsets[at : at + 2])
+        for ours, theirs in zip(store.vectors, made.vectors, strict=True):
+            np.testing.assert_array_equal(ours[begin:end], theirs[own])
+
+
+def test_idf_counts_the_documents_in_which_a_token_has_a_vector(tiny: TinyRankers) -> None:
+    ranker = opened(tiny.indexed("srm"), "idf", LightRanker)
+    encoder = ranker.encoder
+    assert encoder.idf is not None
+    texts = texts_of(tiny.indexed("srm"), list(range(48)))
+    for word in ("apple", "red", "the", "fortress"):
+        (token,) = encoder.tokenizer.encode(word, add_special_tokens=False).ids
+        rows, _ = encoder.layout.rows(texts, "document")
+        df = sum(token in [row.ids[at] for at in row.kept] for row in rows)
+        expected = np.log(1 + (48 - df + 0.5) / (df + 0.5))
+        assert encoder.idf[token] == pytest.approx(expected, rel=1e-6)
+    special = encoder.tokenizer.token_to_id("[CLS]")
+    assert encoder.idf[special] == pytest.approx(np.log(1 + 48.5 / 0.5), rel=1e-6)
+
+
+def test_what_a_document_takes_is_measured(tiny: TinyRankers) -> None:
+    path = tiny.indexed("srm")
+    for name, entry in BundleFiles(path).manifest.rankers.items():
+        if name == "bm25":
+            continue
+        form = "codes" if name in CODED else "vectors"
+        files = (path / "rankers" / name).glob(f"{form}.*.npy")
+        bytes_per_document = sum(file.stat().st_size - 128 for file in files) / 48
+        assert entry.measured["bytes_per_document"] == pytest.approx(bytes_per_document, abs=0.1)
+
+
+def test_finished_blocks_are_not_encoded_again(
+    tiny: TinyRankers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ranklet.export.document_encoding.BLOCK", 16)
+    source = tmp_path / "codes"
+    export_bundle({"single_codes": tiny.checkpoints("srm")["single_codes"]}, source, FP32)
+    calls: list[int] = []
+    original = LightEncoder.codes
+
+    def stopping(self: Any, texts: Any) -> Any:
+        calls.append(len(texts))
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+        return original(self, texts)
+
+    monkeypatch.setattr(LightEncoder, "codes", stopping)
+    with pytest.raises(KeyboardInterrupt):
+        index_bundle(source, tiny.data.collection, tmp_path / "indexed")
+    index_bundle(source, tiny.data.collection, tmp_path / "indexed")
+    assert calls == [16, 16, 16, 16]
+    ours, theirs = (
+        opened(path, "single_codes", LightRanker).code_store.codes
+        for path in (tmp_path / "indexed", tiny.indexed("srm"))
+    )
+    np.testing.assert_array_equal(ours.tokens, theirs.tokens)
+
+
+def test_another_collection_replaces_codes_and_idf(tiny: TinyRankers, tmp_path: Path) -> None:
+    class Few:
+        name = "few"
+        splitting = Splitting(0, 0)
+
+        def documents(self) -> list[Document]:
+            return [Document("a", "", "red apple"), Document("b", "", "red river")]
+
+    path = index_bundle(tiny.indexed("srm"), Few(), tmp_path / "few")
+    assert len(opened(path, "mixed_codes", LightRanker).code_store) == 2
+    assert opened(path, "mixed_codes", LightRanker).code_store.offsets.tolist() == [0, 2, 4]
+    idf = opened(path, "idf", LightRanker).encoder.idf
+    assert idf is not None
+    assert idf.max() == pytest.approx(np.log(1 + 2.5 / 0.5))
+
+
+def checkpoint_of(settings: SRMSettings, tokenizer: "Tokenizer") -> Checkpoint:
+    with seeded(0):
+        network = LightNetwork(settings, None, 50, [0])
+    weights = {name: values.numpy() for name, values in network.state_dict().items()}
+    weights["light.table.weight"][:, :16] *= 100  # the first sub-embedding is much longer
+    return Checkpoint("srm", settings, tokenizer=tokenizer, weights=weights)
+
+
+def test_every_sub_embedding_is_as_precise_as_8_bits_allow(tiny_tokenizer: "Tokenizer") -> None:
+    checkpoint = checkpoint_of(NEAR, tiny_tokenizer)
+    table = static_part(checkpoint, tiny_tokenizer).table
+    expected = checkpoint.weights["light.table.weight"].reshape(50, 3, 16)
+    assert table.values.shape == (50, 3, 16)
+    error = np.abs(table.rows(np.arange(50)) - expected)
+    assert (error <= np.abs(expected).max(2, keepdims=True) / 127 * 0.51).all()
+
+
+@pytest.mark.parametrize(
+    ("settings", "matrices"),
+    [
+        (NEAR, True),
+        (replace(NEAR, documents="oracle"), True),
+        (replace(NEAR, context="oracle"), False),
+        (replace(NEAR, mixing="average", window=0), False),
+    ],
+)
+def test_matrices_are_those_that_serving_needs(
+    settings: SRMSettings, matrices: bool, tiny_tokenizer: "Tokenizer"
+) -> None:
+    static = static_part(checkpoint_of(settings, tiny_tokenizer), tiny_tokenizer)
+    assert {*static.matrices} == ({*matrix_shapes(settings)} if matrices else set())
+    numbers = sum(each.size for each in static.matrices.values())
+    assert static_bytes(static) == 50 * 3 * (16 + 4) + 4 * numbers

@@ -14,9 +14,9 @@ from tests.kinds import ROWS, TinyRankers, opened, reranked_by, retrieved_by
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.errors import BundleError
 from ranklet.runtime.explanation import ReadSpans
-from ranklet.runtime.onnx.tokens import TextToken
 from ranklet.runtime.rankers.colbert.ranker import NOTHING, ColBERT, explain_matches
 from ranklet.runtime.rankers.colbert.tokens import Row
+from ranklet.runtime.text.tokenizing import TextToken
 from ranklet.runtime.verification import verify
 
 # Kinds and their rankers whose scores are MaxSim.

@@ -11,12 +11,12 @@ from ranklet.runtime.rankers.srm.codes import (
     Codes,
     CodeStore,
     Decoder,
+    SubEmbeddings,
     coded_weights,
     largest_weight,
 )
 from ranklet.runtime.rankers.srm.modules import normalised
 from ranklet.runtime.rankers.srm.settings import SRMSettings
-from ranklet.runtime.rankers.srm.table import SubEmbeddings
 
 TOKENS, LENGTHS = 40, (7, 0, 3, 1, 12, 0, 5)
 PLAIN = SRMSettings(

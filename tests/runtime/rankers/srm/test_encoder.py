@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from ranklet.runtime.errors import BundleError
+from ranklet.runtime.rankers.srm.codes import SubEmbeddings
 from ranklet.runtime.rankers.srm.encoder import LightEncoder, StaticVectors
 from ranklet.runtime.rankers.srm.modules import matrix_shapes
 from ranklet.runtime.rankers.srm.settings import SRMSettings
-from ranklet.runtime.rankers.srm.table import SubEmbeddings
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer

@@ -15,9 +15,8 @@ import pytest
 from tests.training.data.sources.reading import CATS, DOGS, announced, read, refused, write
 
 from ranklet.runtime import InputError
-from ranklet.training.data.cells import Cell
+from ranklet.training.data.cells import Bad, Cell, Record
 from ranklet.training.data.sources.options import SourceOptions
-from ranklet.training.data.sources.records import Bad, Record
 from ranklet.training.data.sources.source import Objects, Problems, Source, Texts
 
 ROWS = [CATS._asdict(), DOGS._asdict()]

@@ -3,9 +3,8 @@
 from datetime import UTC, date, datetime
 from decimal import Decimal
 
-from ranklet.training.data.cells import Cell
+from ranklet.training.data.cells import Bad, Cell, Record
 from ranklet.training.data.opening import Position
-from ranklet.training.data.sources.records import Bad, Record
 from ranklet.training.data.sources.spool import Spool
 
 

@@ -24,7 +24,7 @@ from ranklet.training.rankers.conformer_kernel.network import (
     TermModel,
 )
 from ranklet.training.rankers.conformer_kernel.sizes import Network
-from ranklet.training.rankers.tk.sizes import TKNetwork
+from ranklet.training.rankers.tk.options import TKNetwork
 from ranklet.training.rankers.tk.training import TK
 
 SMALL = Network(

@@ -27,9 +27,8 @@ from ranklet.training.rankers.neural_model1.network import (
     smoothed,
 )
 from ranklet.training.rankers.neural_model1.options import Options, PairOptions
-from ranklet.training.rankers.neural_model1.pairs import Pairs
 from ranklet.training.rankers.neural_model1.sparsify import tables
-from ranklet.training.rankers.neural_model1.training import start_from
+from ranklet.training.rankers.neural_model1.training import Pairs, start_from
 from ranklet.training.sampling.negatives import relevant_numbers
 from ranklet.training.sampling.ragged import unique_tokens
 

@@ -15,10 +15,10 @@ from ranklet.training.checkpoint import Checkpoint, read_checkpoint
 from ranklet.training.data.splits import read_split
 from ranklet.training.rankers.colbert.network import max_sim
 from ranklet.training.rankers.srm import training as srm
-from ranklet.training.rankers.srm.distillation import distillation_error
 from ranklet.training.rankers.srm.material import Material, oracle_settings
 from ranklet.training.rankers.srm.network import LightNetwork, load
 from ranklet.training.rankers.srm.options import Options
+from ranklet.training.rankers.srm.training import distillation_error
 
 SHORT: dict[str, Any] = {
     "batch": 8, "max_query_tokens": 12, "max_document_tokens": 16, "device": "cpu", "steps": 2,

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ranklet.runtime.errors import InputError
 from ranklet.training.learning.device import seeded
 from ranklet.training.rankers.tk.long_network import LongTransformerKernel, chunked
-from ranklet.training.rankers.tk.sizes import TKNetwork
+from ranklet.training.rankers.tk.options import TKNetwork
 from ranklet.training.rankers.tk.training import TK
 
 SMALL = TKNetwork(

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ranklet.training.learning.device import seeded
 from ranklet.training.rankers.tk.network import TransformerKernel, positions
-from ranklet.training.rankers.tk.sizes import TKNetwork
+from ranklet.training.rankers.tk.options import TKNetwork
 from ranklet.training.rankers.tk.training import TK
 
 SMALL = TKNetwork(30, hidden=8, layers=1, heads=2, dropout=0.0)

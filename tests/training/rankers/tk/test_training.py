@@ -13,7 +13,7 @@ from ranklet.training.data.splits import read_split
 from ranklet.training.learning.device import seeded
 from ranklet.training.rankers.conformer_kernel import layers
 from ranklet.training.rankers.tk import training as tk
-from ranklet.training.rankers.tk.sizes import TKNetwork
+from ranklet.training.rankers.tk.options import TKNetwork
 from ranklet.training.rankers.tk.training import TK
 
 
