@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
-from torch import Tensor, nn
 
 from ranklet.export.errors import ExportError
 from ranklet.export.exporter import Exporter
@@ -41,7 +40,6 @@ from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.data.probes import Probes
 from ranklet.training.indexing.analysed import AnalysedCollection
 from ranklet.training.indexing.translation_tables import Translations, as_table
-from ranklet.training.rankers.neural_model1.network import NeuralModel1, even_shares
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -69,7 +67,7 @@ def export(
         ExportError: there are no probes, [PAD] does not have the id 0, or no variant is within its
             tolerance.
     """
-    from ranklet.export.rankers.neural_model1.exporting import LikelihoodGraph
+    from ranklet.export.rankers.neural_model1.graph import LikelihoodGraph
     from ranklet.training.rankers.neural_model1 import training as neural_model1
 
     settings: NeuralModel1Settings = checkpoint.settings
@@ -134,11 +132,6 @@ def _gathered(tokenizer: "Tokenizer", texts: Sequence[str]) -> Gathered:
     return Gathered(np.array(tokens, np.int32), lengths)
 
 
-EXPORTER = Exporter(
-    export, index, model1.known_words, model1.INDEXED, model1.learned, settings=("scorer",)
-)
-
-
 def sparse_translations(
     module: "NeuralModel1",
     tokens: NDArray[np.integer] | None,
@@ -175,27 +168,6 @@ def sparse_translations(
     return sparsify(module, threshold=highest, tokens=tokens, leave_out=leave_out, most=most)
 
 
-class LikelihoodGraph(nn.Module):
-    """Σ_d T(q|d) P(d|D) for each query token (Boytsov & Kolter, eq. 4).
-
-    The runtime does the smoothing, because P(q|C) belongs to the collection that is served.
-    """
-
-    def __init__(self, model: NeuralModel1) -> None:
-        super().__init__()
-        self.model = model
-
-    def forward(self, query_ids: Tensor, document_ids: Tensor) -> Tensor:
-        """Return the likelihoods, 0 for padding.
-
-        Args:
-            query_ids: (batch, query tokens) int64, padded with [PAD].
-            document_ids: (batch, document tokens) int64, padded with [PAD].
-
-        Returns:
-            (batch, query tokens) float32.
-        """
-        padding = self.model.network.padding
-        shares = even_shares(document_ids, padding).unsqueeze(2)
-        likelihoods = (self.model.mixed(query_ids, document_ids) @ shares).squeeze(2)
-        return likelihoods * (query_ids != padding)
+EXPORTER = Exporter(
+    export, index, model1.known_words, model1.INDEXED, model1.learned, settings=("scorer",)
+)
