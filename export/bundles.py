@@ -16,6 +16,7 @@ from ranklet.export.distributed.shards import Documents, Shards
 from ranklet.export.errors import ExportError
 from ranklet.export.exporter import exporter
 from ranklet.export.indexing.writing import needs_of, write_indexed
+from ranklet.export.jobs import ExportJob
 from ranklet.export.options import ExportOptions
 from ranklet.export.writer import BundleWriter, check_source
 from ranklet.runtime.bundles.files import TOKENIZER
@@ -107,7 +108,7 @@ def _exported(
     imported = "imported" in checkpoint.training
     try:
         with one_line(f"{name!r} cannot be exported") if imported else nullcontext():
-            return exporter(checkpoint.kind).export(checkpoint, name, writer, options)
+            return exporter(checkpoint.kind).export(ExportJob(checkpoint, name, writer, options))
     except BundleError as error:  # the graph was good for no other text than the traced one
         if not imported:
             raise

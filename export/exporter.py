@@ -6,14 +6,11 @@ from importlib import import_module
 from typing import Any
 
 from ranklet.export.errors import ExportError
-from ranklet.export.options import ExportOptions
-from ranklet.export.writer import BundleWriter
+from ranklet.export.jobs import ExportJob, IndexJob
 from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.bundles.manifest import RankerEntry
 from ranklet.runtime.kinds import KINDS, ranker_module
 from ranklet.runtime.options import Option, options_of
-from ranklet.training.checkpoint import Checkpoint
-from ranklet.training.indexing.analysed import AnalysedCollection
 
 
 @dataclass(frozen=True)
@@ -33,8 +30,8 @@ class Exporter:
             theirs again.
     """
 
-    export: Callable[[Checkpoint, str, BundleWriter, ExportOptions], RankerEntry]
-    index: Callable[[BundleFiles, str, AnalysedCollection, BundleWriter], RankerEntry]
+    export: Callable[[ExportJob], RankerEntry]
+    index: Callable[[IndexJob], RankerEntry]
     known_words: Callable[[BundleFiles, str], tuple[str, ...]] = lambda *_: ()
     indexed: tuple[str, ...] = ()
     learned: Callable[[BundleFiles, str], str] = lambda *_: ""

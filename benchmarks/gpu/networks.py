@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.export.bundles import export_bundle
+from ranklet.export.jobs import ExportJob
 from ranklet.export.options import ExportOptions
 from ranklet.export.proof.variants import Graph, Proof, Score, export_proven
 from ranklet.runtime.bundles.files import BundleFiles
@@ -95,9 +96,9 @@ def recorded() -> Iterator[list[tuple[Sequence[Graph], Score, Probes, NDArray[np
     found: list[tuple[Sequence[Graph], Score, Probes, NDArray[np.float32]]] = []
 
     def record(
-        graphs: Sequence[Graph], score: Score, probes: Probes, *given: Any, **options: Any
+        job: ExportJob, graphs: Sequence[Graph], score: Score, probes: Probes, **options: Any
     ) -> Proof:
-        proof = export_proven(graphs, score, probes, *given, **options)
+        proof = export_proven(job, graphs, score, probes, **options)
         found.append((graphs, score, probes, proof.reference))
         return proof
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 from ranklet.export.default_fusion import FusionOptions, fusion_of
 from ranklet.export.exporter import exporter
+from ranklet.export.jobs import IndexJob
 from ranklet.export.writer import BundleWriter
 from ranklet.runtime.bundles.files import COUNTS, PASSAGES, TOKENIZER, BundleFiles
 from ranklet.runtime.bundles.manifest import Splitting
@@ -66,7 +67,7 @@ def write_indexed(
     _write_documents(analysed, writer)
     _write_metadata(analysed.metadata, writer)
     indexed = {
-        ranker: exporter(entry.kind).index(bundle, ranker, analysed, writer)
+        ranker: exporter(entry.kind).index(IndexJob(bundle, ranker, analysed, writer))
         for ranker, entry in progress(rankers.items(), INDEXING, len(rankers))
     }
     manifest = replace(

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.export.errors import ExportError
+from ranklet.export.jobs import ExportJob, IndexJob
 from ranklet.export.onnx.calibration import Feeds
 from ranklet.export.onnx.fp32_head import head_tensors
 from ranklet.export.onnx.graph import TorchSession, Transformer, export_graph, fused_operators
@@ -30,17 +31,14 @@ from ranklet.export.proof.report import (
     refusal,
     spread_of,
 )
-from ranklet.export.writer import BundleWriter
 from ranklet.runtime.onnx.encoder import VARIANTS, variant_files
 from ranklet.runtime.onnx.openvino_session import OpenVINOSession
 from ranklet.runtime.onnx.session import Runs, Session
-from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.data.probes import Probes, of_all_lengths
 
 if TYPE_CHECKING:
     import torch
     from onnx import ModelProto
-    from tokenizers import Tokenizer
 
 _log = logging.getLogger(__name__)
 
@@ -101,44 +99,11 @@ class Proof(NamedTuple):
     reports: list[Report]
 
 
-def probes_of(checkpoint: Checkpoint, name: str, options: ExportOptions) -> Probes:
-    """Return the texts that a checkpoint's variants are proven on, at least `LEAST_QUERIES`.
-
-    Raises:
-        ExportError: neither the options nor the checkpoint have any.
-    """
-    probes = options.probes or checkpoint.probes
-    if probes is None:
-        raise ExportError(
-            f"{name!r} has no probes to prove its variants on; give --probes COLLECTION"
-        )
-    return probes.completed()
-
-
-def tokenizer_of(checkpoint: Checkpoint, name: str) -> "Tokenizer":
-    """Return the tokenizer of a checkpoint, whose ids all have a row of the embeddings.
-
-    Raises:
-        ExportError: there is no tokenizer, or it has more tokens than the embeddings have rows.
-    """
-    if checkpoint.tokenizer is None:
-        raise ExportError(f"the checkpoint of {name!r} has no tokenizer; train it again")
-    size, rows = checkpoint.tokenizer.get_vocab_size(), checkpoint.network.get("vocab_size")
-    if rows is not None and size > rows:
-        raise ExportError(
-            f"the tokenizer of {name!r} has {size:,} tokens, but the network's embeddings have "
-            f"{rows:,} rows: it is not the model's own tokenizer"
-        )
-    return checkpoint.tokenizer
-
-
 def export_proven(
+    job: ExportJob,
     graphs: Sequence[Graph],
     score: Score,
     probes: Probes,
-    name: str,
-    writer: BundleWriter,
-    options: ExportOptions,
     *,
     variants: Sequence[str] = tuple(VARIANTS),
     runs: int | None = None,
@@ -149,12 +114,10 @@ def export_proven(
     as slow as fp32 is tried only if they differ a lot. The best form is kept and reported.
 
     Args:
+        job: the ranker.
         graphs: one or more graphs.
         score: scores texts with the graphs.
         probes: real texts.
-        name: the ranker's name in the bundle.
-        writer: the writer of the bundle.
-        options: the variants to make, and their tolerances.
         variants: the variants that the network can have; the options' others are left out.
         runs: how often the model runs to score all probes, because `Report.ms` is the time per
             run; None for one run per query and one per document.
@@ -163,6 +126,7 @@ def export_proven(
         ExportError: no variant is within its tolerance, or the graphs are not the same network;
             nothing is written then.
     """
+    name, options = job.name, job.options
     texts = len(probes.queries) + len(probes.documents)
     with tempfile.TemporaryDirectory() as scratch:
         sources = [Path(scratch) / f"{at}.onnx" for at in range(len(graphs))]
@@ -196,7 +160,7 @@ def export_proven(
             if not best.report.refused:
                 for graph, files in zip(graphs, best.contents, strict=True):
                     for file, content in zip(variant_files(VARIANTS[variant]), files, strict=True):
-                        writer.data(f"rankers/{name}/{graph.folder}{file}", content)
+                        job.writer.data(f"{job.folder}{graph.folder}{file}", content)
     if reports and all(report.refused for report in reports):
         reasons = "; ".join(f"{report.variant}: {report.refused}" for report in reports)
         raise ExportError(f"no variant is within its tolerance, so nothing is written ({reasons})")
@@ -293,14 +257,13 @@ def _open(files: Files, name: str) -> Runs:
 
 
 def write_reports(
-    reports: Sequence[Report], folder: str, writer: BundleWriter, probes: Probes | None = None
+    job: ExportJob | IndexJob, reports: Sequence[Report], probes: Probes | None = None
 ) -> None:
     """Write the proofs of a ranker's variants into its folder.
 
     Args:
+        job: the ranker.
         reports: the proofs.
-        folder: the ranker's folder in the bundle.
-        writer: the writer of the bundle.
         probes: what they were proven on; None if the reports already say how much of it is the
             user's.
     """
@@ -308,7 +271,7 @@ def write_reports(
         queries, documents = probes.own
         reports = [replace(each, own_queries=queries, own_documents=documents) for each in reports]
     content = json.dumps([report.to_json() for report in reports], indent=1)
-    writer.data(folder + REPORT, content.encode())
+    job.writer.data(job.folder + REPORT, content.encode())
 
 
 def prove(

@@ -2,30 +2,20 @@
 
 import logging
 from collections.abc import Sequence
-from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.export.exporter import Exporter
+from ranklet.export.jobs import ExportJob, IndexJob
 from ranklet.export.onnx.calibration import thinned
 from ranklet.export.onnx.fp32_head import name_head
 from ranklet.export.onnx.graph import Transformer
-from ranklet.export.options import ExportOptions
-from ranklet.export.proof.variants import (
-    Graph,
-    export_proven,
-    probes_of,
-    tokenizer_of,
-    write_reports,
-)
-from ranklet.export.writer import BundleWriter
-from ranklet.runtime.bundles.files import BundleFiles
+from ranklet.export.proof.variants import Graph, export_proven, write_reports
 from ranklet.runtime.bundles.manifest import RankerEntry
 from ranklet.runtime.call.candidates import TextCandidates
 from ranklet.runtime.call.query import QueryContext
-from ranklet.runtime.onnx.encoder import TOKENIZER
 from ranklet.runtime.onnx.session import Runs
 from ranklet.runtime.rankers.cross_encoder.ranker import (
     IMPORTED,
@@ -36,9 +26,7 @@ from ranklet.runtime.rankers.cross_encoder.ranker import (
 )
 from ranklet.runtime.text.pair_layout import pair_layout
 from ranklet.runtime.text.pairing import INPUTS, Pairing
-from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.data.probes import Probes
-from ranklet.training.indexing.analysed import AnalysedCollection
 from ranklet.training.rankers.cross_encoder.pairs import document_pieces
 
 if TYPE_CHECKING:
@@ -57,9 +45,7 @@ AXES = {
 EXPLAINED_AXES = {**AXES, TRANSLATIONS: {0: "chunks", 1: "query_tokens", 2: "tokens"}}
 
 
-def export(
-    checkpoint: Checkpoint, name: str, writer: BundleWriter, options: ExportOptions
-) -> RankerEntry:
+def export(job: ExportJob) -> RankerEntry:
     """Write the network's variants, each proven against PyTorch.
 
     Raises:
@@ -69,9 +55,8 @@ def export(
     from ranklet.training.rankers.cross_encoder.network import ExplainedNetwork
     from ranklet.training.rankers.cross_encoder.training import load_any
 
-    settings: CrossEncoderSettings = checkpoint.settings
-    probes = probes_of(checkpoint, name, options).nearest(*PROBES)
-    tokenizer = tokenizer_of(checkpoint, name)
+    settings: CrossEncoderSettings = job.settings
+    probes, tokenizer = job.probes().nearest(*PROBES), job.tokenizer()
 
     def score(sessions: Sequence[Runs], texts: Probes) -> NDArray[np.float32]:
         ranker = CrossEncoder(settings, sessions[0], tokenizer)
@@ -81,7 +66,7 @@ def export(
         rows = [ranker.score(query, candidates).values for query in queries]
         return np.array(rows, np.float32)
 
-    network = load_any(checkpoint, attention="eager")  # the optimiser fuses no other
+    network = load_any(job.checkpoint, attention="eager")  # the optimiser fuses no other
     imported, head = settings.head == IMPORTED, getattr(network, "head", None)
     explained = isinstance(head, Model1Head)
     graph = Graph(
@@ -89,62 +74,58 @@ def export(
         inputs=example_pairs(Pairing(settings, tokenizer).special),
         output=OUTPUT,
         axes=EXPLAINED_AXES if explained else AXES,
-        transformer=Transformer.of(checkpoint.network),
+        transformer=Transformer.of(job.checkpoint.network),
         edit=_name_classifier if imported else name_head,
         calibration=thinned,
     )
     pairs = len(probes.queries) * len(probes.documents)
-    proof = export_proven([graph], score, probes, name, writer, options, runs=pairs)
-    write_reports(proof.reports, f"rankers/{name}/", writer, probes)
+    proof = export_proven(job, [graph], score, probes, runs=pairs)
+    write_reports(job, proof.reports, probes)
     if not settings.field:
-        writer.data(f"rankers/{name}/{TOKENIZER}", tokenizer.to_str().encode())
-    return RankerEntry(checkpoint.kind, asdict(settings))
+        job.write_tokenizer()
+    return job.entry()
 
 
-def index(
-    source: BundleFiles, name: str, analysed: AnalysedCollection, writer: BundleWriter
-) -> RankerEntry:
+def index(job: IndexJob) -> RankerEntry:
     """Copy the network: apart from the stored word pieces nothing depends on the collection."""
-    _warn_of_long_documents(source, name, analysed)
-    writer.copy(source, f"rankers/{name}/")
-    return source.manifest.rankers[name]
+    _warn_of_long_documents(job)
+    job.copy()
+    return job.entry
 
 
-def _warn_of_long_documents(source: BundleFiles, name: str, analysed: AnalysedCollection) -> None:
-    settings: CrossEncoderSettings = source.settings(name)
+def _warn_of_long_documents(job: IndexJob) -> None:
+    settings: CrossEncoderSettings = job.settings
     if settings.field != "wordpieces":
         return
     if settings.chunking == "words":
-        _warn_of_gaps(source, name, settings, analysed)
+        _warn_of_gaps(job, settings)
         return
-    around = pair_layout(source.analyzer.tokenizer).around
+    around = pair_layout(job.source.analyzer.tokenizer).around
     room = settings.chunks * (settings.max_tokens - around - settings.max_query_tokens)
-    lengths = np.diff(analysed.offsets("wordpieces"))
+    lengths = np.diff(job.analysed.offsets("wordpieces"))
     if longer := int((lengths > room).sum()):
         _log.warning(
             "%s: with a query of %s word pieces it reads the first %s word pieces of a document, "
             "but %s of %s %s are longer",
-            name, settings.max_query_tokens, f"{room:,}", f"{longer:,}", f"{len(lengths):,}",
-            analysed.unit,
+            job.name, settings.max_query_tokens, f"{room:,}", f"{longer:,}", f"{len(lengths):,}",
+            job.analysed.unit,
         )  # fmt: skip
 
 
-def _warn_of_gaps(
-    source: BundleFiles, name: str, settings: CrossEncoderSettings, analysed: AnalysedCollection
-) -> None:
+def _warn_of_gaps(job: IndexJob, settings: CrossEncoderSettings) -> None:
     """Log a warning if, with the longest query, some words of documents are in no window.
 
     There are too few windows then, or a row has no room for a whole window.
     """
-    pairing = Pairing(settings, source.analyzer.tokenizer)
+    pairing = Pairing(settings, job.source.analyzer.tokenizer)
     query = pairing.special[:1] * settings.own_query_tokens
-    count = len(analysed.documents)
+    count = len(job.analysed.documents)
     sample = range(0, count, -(-count // SAMPLED))
-    if cut := sum(pairing.pair(query, document_pieces(analysed, at)).cut for at in sample):
+    if cut := sum(pairing.pair(query, document_pieces(job.analysed, at)).cut for at in sample):
         _log.warning(
             "%s: in %s of %s sampled documents some words are in none of the %s windows of %s "
             "words if the query has %s word pieces; --max-tokens is %s",
-            name, f"{cut:,}", f"{len(sample):,}", settings.chunks, settings.window, len(query),
+            job.name, f"{cut:,}", f"{len(sample):,}", settings.chunks, settings.window, len(query),
             settings.max_tokens,
         )  # fmt: skip
 

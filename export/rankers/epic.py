@@ -7,19 +7,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.export.exporter import Exporter
+from ranklet.export.jobs import ExportJob
 from ranklet.export.onnx.calibration import Feeds
 from ranklet.export.onnx.graph import TorchSession
-from ranklet.export.options import ExportOptions
-from ranklet.export.proof.variants import probes_of, tokenizer_of
 from ranklet.export.sparse.exporting import export_sparse, sparse_graph
 from ranklet.export.sparse.indexing import INDEXED, index
 from ranklet.export.sparse.pruning import encoders_over, scores_of, term_floors, term_priorities
-from ranklet.export.writer import BundleWriter
 from ranklet.runtime.bundles.manifest import RankerEntry
 from ranklet.runtime.call.query import SparseQuery
 from ranklet.runtime.rankers.epic import DOCUMENT_ENCODER, QUERY_ENCODER, EPICEncoders, EPICSettings
 from ranklet.runtime.rankers.sparse_encoders import INPUTS, PRIORITIES
-from ranklet.training.checkpoint import Checkpoint
 
 if TYPE_CHECKING:
     from ranklet.training.rankers.epic import network as epic_network
@@ -27,9 +24,7 @@ if TYPE_CHECKING:
 QUERY_AXES = {name: {0: "batch", 1: "tokens"} for name in (*INPUTS, QUERY_ENCODER.output)}
 
 
-def export(
-    checkpoint: Checkpoint, name: str, writer: BundleWriter, options: ExportOptions
-) -> RankerEntry:
+def export(job: ExportJob) -> RankerEntry:
     """Write the variants of both encoders, proven together against PyTorch, and choose r.
 
     Raises:
@@ -40,9 +35,9 @@ def export(
     from ranklet.training.rankers.epic import training as epic
     from ranklet.training.rankers.epic.network import DocumentEncoder, QueryEncoder
 
-    probes, tokenizer = probes_of(checkpoint, name, options), tokenizer_of(checkpoint, name)
-    settings: EPICSettings = checkpoint.settings
-    network = epic.load(checkpoint, attention="eager")  # the optimiser fuses no other
+    probes, tokenizer = job.probes(), job.tokenizer()
+    settings: EPICSettings = job.settings
+    network = epic.load(job.checkpoint, attention="eager")  # the optimiser fuses no other
     documents = TorchSession(DocumentEncoder(network))
     sessions = TorchSession(QueryEncoder(network)), documents
     encoders = encoders_over(EPICEncoders, settings, tokenizer, {}, sessions)
@@ -54,10 +49,10 @@ def export(
     queries, _ = encoders.encode_queries(probes.queries)
     encoder = DocumentEncoder(network, from_numpy(floors))
     return export_sparse(
-        EPICEncoders, checkpoint, name, writer, options,
+        job, EPICEncoders,
         graphs=[
-            sparse_graph(QueryEncoder(network), QUERY_ENCODER, checkpoint, QUERY_AXES),
-            sparse_graph(encoder, DOCUMENT_ENCODER, checkpoint),
+            sparse_graph(QueryEncoder(network), QUERY_ENCODER, job.checkpoint, QUERY_AXES),
+            sparse_graph(encoder, DOCUMENT_ENCODER, job.checkpoint),
         ],
         per_term={PRIORITIES: priorities},
         queries=queries,

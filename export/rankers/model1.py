@@ -1,7 +1,6 @@
 """Export Model 1 as its table; index a collection as the table in the collection's token ids."""
 
 import hashlib
-from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -9,8 +8,7 @@ from numpy.typing import NDArray
 
 from ranklet.export.errors import ExportError
 from ranklet.export.exporter import Exporter
-from ranklet.export.options import ExportOptions
-from ranklet.export.writer import BundleWriter
+from ranklet.export.jobs import ExportJob, IndexJob
 from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.bundles.manifest import RankerEntry
 from ranklet.runtime.errors import BundleError
@@ -26,30 +24,25 @@ from ranklet.runtime.rankers.model1 import (
 )
 from ranklet.runtime.storage.strings import Strings
 from ranklet.training.checkpoint import Checkpoint
-from ranklet.training.indexing.analysed import AnalysedCollection
 from ranklet.training.indexing.translation_tables import Translations, as_table, background
 from ranklet.training.indexing.vocabulary import places
 
 
-def export(
-    checkpoint: Checkpoint,
-    name: str,
-    writer: BundleWriter,
-    options: ExportOptions,  # noqa: ARG001
-) -> RankerEntry:
+def export(job: ExportJob) -> RankerEntry:
     """Write the table over its own token ids.
 
     Raises:
         ExportError: the checkpoint is damaged, because its table is not as training writes it.
     """
-    pieces = checkpoint.settings.field == "wordpieces"
+    checkpoint, name = job.checkpoint, job.name
+    pieces = job.settings.field == "wordpieces"
     if pieces and checkpoint.tokenizer is None:
         raise ExportError(f"{name}: the checkpoint has no tokenizer for its word pieces")
     size = checkpoint.tokenizer.get_vocab_size() if checkpoint.tokenizer else len(checkpoint.tokens)
-    write_table(as_table(_translations(checkpoint, name, size), size), name, writer)
+    write_table(as_table(_translations(checkpoint, name, size), size), job)
     if not pieces:
-        writer.strings(f"rankers/{name}/{TOKENS}", Strings.pack(checkpoint.tokens))
-    return RankerEntry(checkpoint.kind, asdict(checkpoint.settings))
+        job.writer.strings(job.folder + TOKENS, Strings.pack(checkpoint.tokens))
+    return job.entry()
 
 
 def known_words(source: BundleFiles, name: str) -> tuple[str, ...]:
@@ -57,24 +50,22 @@ def known_words(source: BundleFiles, name: str) -> tuple[str, ...]:
     return tuple(_spellings(source, name).values())
 
 
-def index(
-    source: BundleFiles, name: str, analysed: AnalysedCollection, writer: BundleWriter
-) -> RankerEntry:
+def index(job: IndexJob) -> RankerEntry:
     """Write the table and P(q|C) in the token ids of a collection."""
-    entry = source.manifest.rankers[name]
-    settings: Model1Settings = source.settings(name)
-    target, sources, probability = _table(source, name)
-    if words := _spellings(source, name):
+    settings: Model1Settings = job.settings
+    analysed = job.analysed
+    target, sources, probability = _table(job.source, job.name)
+    if words := _spellings(job.source, job.name):
         place = places(analysed.analyzer.vocabulary.forms, set(words.values()))
         new_id = np.full(max(words) + 1, -1, np.int32)
         new_id[list(words)] = [place[word] for word in words.values()]
         target, sources = new_id[target], new_id[sources]
     order = np.lexsort((sources, target))
     translations = Translations(sources[order], target[order], probability[order])
-    write_table(as_table(translations, analysed.analyzer.size(settings.field)), name, writer)
+    write_table(as_table(translations, analysed.analyzer.size(settings.field)), job)
     frequencies = analysed.frequencies(settings.field)
-    writer.array(f"rankers/{name}/{BACKGROUND}", background(frequencies))
-    return entry
+    job.writer.array(job.folder + BACKGROUND, background(frequencies))
+    return job.entry
 
 
 def _translations(checkpoint: Checkpoint, name: str, size: int) -> Translations:
@@ -138,12 +129,11 @@ def learned(source: BundleFiles, name: str) -> str:
     return digest.hexdigest()
 
 
-def write_table(table: TranslationTable, name: str, writer: BundleWriter) -> None:
+def write_table(table: TranslationTable, job: ExportJob | IndexJob) -> None:
     """Write the three arrays of a translation table."""
-    folder = f"rankers/{name}/"
-    writer.array(folder + OFFSETS, table.offsets)
-    writer.array(folder + SOURCES, table.sources)
-    writer.array(folder + PROBABILITIES, table.probabilities)
+    job.writer.array(job.folder + OFFSETS, table.offsets)
+    job.writer.array(job.folder + SOURCES, table.sources)
+    job.writer.array(job.folder + PROBABILITIES, table.probabilities)
 
 
 INDEXED = (OFFSETS, SOURCES, PROBABILITIES, BACKGROUND, TOKENS)

@@ -3,24 +3,19 @@
 import numpy as np
 
 from ranklet.export.exporter import Exporter
+from ranklet.export.jobs import ExportJob
 from ranklet.export.onnx.graph import TorchSession
-from ranklet.export.options import ExportOptions
-from ranklet.export.proof.variants import probes_of, tokenizer_of
 from ranklet.export.sparse.exporting import export_sparse, sparse_graph
 from ranklet.export.sparse.indexing import INDEXED, index
 from ranklet.export.sparse.pruning import encoders_over, scores_of
-from ranklet.export.writer import BundleWriter
 from ranklet.runtime.bundles.manifest import RankerEntry
 from ranklet.runtime.rankers.sparse_encoders import PRIORITIES
 from ranklet.runtime.rankers.splade import ENCODER, QUERY_WEIGHTS, SPLADEEncoders, SPLADESettings
-from ranklet.training.checkpoint import Checkpoint
 
 NO_PRIORITY = np.float32(1e-9)  # of a term that no query has
 
 
-def export(
-    checkpoint: Checkpoint, name: str, writer: BundleWriter, options: ExportOptions
-) -> RankerEntry:
+def export(job: ExportJob) -> RankerEntry:
     """Write the variants of the encoder, proven against PyTorch, and choose r.
 
     Raises:
@@ -28,20 +23,20 @@ def export(
     """
     from ranklet.training.rankers.splade import training as splade
 
-    probes, tokenizer = probes_of(checkpoint, name, options), tokenizer_of(checkpoint, name)
-    settings: SPLADESettings = checkpoint.settings
-    network = splade.load(checkpoint, attention="eager")  # the optimiser fuses no other
+    probes, tokenizer = job.probes(), job.tokenizer()
+    settings: SPLADESettings = job.settings
+    network = splade.load(job.checkpoint, attention="eager")  # the optimiser fuses no other
     # SPLADE keeps the largest values, so all terms have the same priority.
     per_term = {PRIORITIES: np.ones(settings.vocabulary, np.float32)}
     if network.head is not None:  # what a value adds to a score is known, so the most is kept
-        weights = np.maximum(checkpoint.weights["head.weight"][:, 0], 0)
+        weights = np.maximum(job.checkpoint.weights["head.weight"][:, 0], 0)
         per_term = {PRIORITIES: np.maximum(weights, NO_PRIORITY), QUERY_WEIGHTS: weights}
     encoders = encoders_over(SPLADEEncoders, settings, tokenizer, per_term, [TorchSession(network)])
     vectors = encoders.encode_whole(probes.documents).vectors
     queries, _ = encoders.encode_queries(probes.queries)
     return export_sparse(
-        SPLADEEncoders, checkpoint, name, writer, options,
-        graphs=[sparse_graph(network, ENCODER, checkpoint)],
+        job, SPLADEEncoders,
+        graphs=[sparse_graph(network, ENCODER, job.checkpoint)],
         per_term=per_term,
         queries=queries,
         vectors=vectors,

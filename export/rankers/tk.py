@@ -1,20 +1,18 @@
 """Export TK as a proven network; index a collection as the network's row of each word form."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.export.exporter import Exporter
-from ranklet.export.options import ExportOptions
-from ranklet.export.proof.variants import probes_of
+from ranklet.export.jobs import ExportJob, IndexJob
 from ranklet.export.rankers.conformer_kernel.network import (
     analysed_probes,
     count_truncated,
     export_term_network,
 )
-from ranklet.export.writer import BundleWriter
 from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.bundles.manifest import RankerEntry
 from ranklet.runtime.call.candidates import TextCandidates
@@ -22,17 +20,13 @@ from ranklet.runtime.call.query import QueryContext
 from ranklet.runtime.onnx.session import Runs
 from ranklet.runtime.rankers.conformer_kernel.network import ROWS, spellings
 from ranklet.runtime.rankers.tk import TK, TKSettings
-from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.data.probes import Probes
-from ranklet.training.indexing.analysed import AnalysedCollection
 from ranklet.training.rankers.conformer_kernel.vocabulary import term_rows
 
 PROBES = 60, 60  # queries, documents: few, because every pair is a run of its own
 
 
-def export(
-    checkpoint: Checkpoint, name: str, writer: BundleWriter, options: ExportOptions
-) -> RankerEntry:
+def export(job: ExportJob) -> RankerEntry:
     """Write the network's variants, each proven against PyTorch.
 
     Raises:
@@ -40,9 +34,9 @@ def export(
     """
     from ranklet.training.rankers.tk import training as tk
 
-    settings: TKSettings = checkpoint.settings
-    probes = probes_of(checkpoint, name, options).nearest(*PROBES)
-    words, rows = analysed_probes(probes, checkpoint)
+    settings: TKSettings = job.settings
+    probes = job.probes().nearest(*PROBES)
+    words, rows = analysed_probes(probes, job.checkpoint)
 
     def score(sessions: Sequence[Runs], texts: Probes) -> NDArray[np.float32]:
         analysis = words.analyzer.begin()
@@ -52,9 +46,9 @@ def export(
         scores = [ranker.score(query, candidates).values for query in queries]
         return np.array(scores, np.float32)
 
-    network = tk.load(checkpoint).latent
-    export_term_network(network, score, probes, checkpoint, name, writer, options, pairwise=True)
-    return RankerEntry(checkpoint.kind, asdict(settings))
+    network = tk.load(job.checkpoint).latent
+    export_term_network(job, network, score, probes, pairwise=True)
+    return job.entry()
 
 
 def known_words(source: BundleFiles, name: str) -> tuple[str, ...]:
@@ -62,15 +56,12 @@ def known_words(source: BundleFiles, name: str) -> tuple[str, ...]:
     return tuple(spellings(source, name))
 
 
-def index(
-    source: BundleFiles, name: str, analysed: AnalysedCollection, writer: BundleWriter
-) -> RankerEntry:
+def index(job: IndexJob) -> RankerEntry:
     """Write the row of each word form, and copy the network."""
-    entry, folder = source.manifest.rankers[name], f"rankers/{name}/"
-    settings: TKSettings = source.settings(name)
-    writer.copy(source, folder, leave_out=(ROWS,))
-    writer.array(folder + ROWS, term_rows(known_words(source, name), analysed.analyzer.vocabulary))
-    return replace(entry, measured={"truncated": count_truncated(settings, analysed, name)})
+    job.copy(leave_out=(ROWS,))
+    known = known_words(job.source, job.name)
+    job.writer.array(job.folder + ROWS, term_rows(known, job.analysed.analyzer.vocabulary))
+    return replace(job.entry, measured={"truncated": count_truncated(job)})
 
 
 EXPORTER = Exporter(export, index, known_words, indexed=(ROWS,))

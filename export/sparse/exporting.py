@@ -1,28 +1,20 @@
 """Export the encoders of learned sparse vectors, proven with the pruning that serves."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ranklet.export.jobs import ExportJob
 from ranklet.export.onnx.fp32_head import name_head, vocabulary_products
 from ranklet.export.onnx.graph import Transformer, example_inputs
-from ranklet.export.options import ExportOptions
-from ranklet.export.proof.variants import (
-    Graph,
-    export_proven,
-    probes_of,
-    tokenizer_of,
-    write_reports,
-)
+from ranklet.export.proof.variants import Graph, export_proven, write_reports
 from ranklet.export.sparse.pruning import encoders_over, fewest, pruning_reports, text_scores
-from ranklet.export.writer import BundleWriter
 from ranklet.runtime.bundles.manifest import RankerEntry
 from ranklet.runtime.call.query import SparseQuery
-from ranklet.runtime.onnx.encoder import TOKENIZER
 from ranklet.runtime.onnx.session import Runs
 from ranklet.runtime.rankers.sparse_encoders import (
     INPUTS,
@@ -66,11 +58,8 @@ def sparse_graph(
 
 
 def export_sparse(
+    job: ExportJob,
     kind: type[SparseEncoders],
-    checkpoint: Checkpoint,
-    name: str,
-    writer: BundleWriter,
-    options: ExportOptions,
     *,
     graphs: Sequence[Graph],
     per_term: Mapping[str, NDArray[np.float32]],
@@ -81,11 +70,8 @@ def export_sparse(
     """Choose r, and write the variants of the encoders and the arrays of the ranker.
 
     Args:
+        job: the ranker.
         kind: the class of the encoders.
-        checkpoint: the ranker's checkpoint.
-        name: the ranker's name in the bundle.
-        writer: the writer of the bundle.
-        options: the options of the export.
         graphs: the graphs of the query encoder and the document encoder, or one for both.
         per_term: the ranker's arrays by the names of their files, each (vocabulary,) float32.
         queries: PyTorch's vectors of the probes' queries.
@@ -95,21 +81,18 @@ def export_sparse(
     Raises:
         ExportError: no variant is within its tolerance.
     """
-    probes, tokenizer = probes_of(checkpoint, name, options), tokenizer_of(checkpoint, name)
-    pruned = pruning_reports(
-        exact, vectors, queries, probes.relevant, options.prune, per_term[PRIORITIES]
-    )
-    settings = replace(checkpoint.settings, kept=options.prune or fewest(pruned))
+    probes, tokenizer, prune = job.probes(), job.tokenizer(), job.options.prune
+    pruned = pruning_reports(exact, vectors, queries, probes.relevant, prune, per_term[PRIORITIES])
+    settings = replace(job.settings, kept=prune or fewest(pruned))
     encoders = partial(encoders_over, kind, settings, tokenizer, per_term)
 
     def score(sessions: Sequence[Runs], texts: Probes) -> NDArray[np.float32]:
         return text_scores(encoders(sessions), texts)
 
-    proof = export_proven(graphs, score, probes, name, writer, options)
-    folder = f"rankers/{name}/"
-    write_reports([*proof.reports, *pruned], folder, writer, probes)
+    proof = export_proven(job, graphs, score, probes)
+    write_reports(job, [*proof.reports, *pruned], probes)
     for file, array in per_term.items():
-        writer.array(folder + file, array)
+        job.writer.array(job.folder + file, array)
     if not settings.field:
-        writer.data(folder + TOKENIZER, tokenizer.to_str().encode())
-    return RankerEntry(checkpoint.kind, asdict(settings))
+        job.write_tokenizer()
+    return job.entry(settings)

@@ -10,28 +10,25 @@ from ranklet.export.document_encoding import (
     warn_of_long_documents,
 )
 from ranklet.export.errors import ExportError
-from ranklet.export.writer import INDEX_FILES, BundleWriter
+from ranklet.export.jobs import IndexJob
+from ranklet.export.writer import INDEX_FILES
 from ranklet.runtime.bundles.files import CUT, BundleFiles
 from ranklet.runtime.bundles.manifest import RankerEntry
 from ranklet.runtime.lexical.sparse_store import SparseStore, store_of_rows
 from ranklet.runtime.rankers.learned_sparse import INDEX, OFFSETS, TERMS, VALUES, LearnedSparse
 from ranklet.runtime.rankers.opening import ranker_of
-from ranklet.training.indexing.analysed import AnalysedCollection
 from ranklet.training.indexing.impacts import index_of_rows, storage_loss
 from ranklet.training.indexing.origins import Rows, joined_rows
 
 INDEXED = (OFFSETS, TERMS, VALUES, CUT, *(INDEX + file for file in INDEX_FILES))  # what it writes
 
 
-def index(
-    source: BundleFiles, name: str, analysed: AnalysedCollection, writer: BundleWriter
-) -> RankerEntry:
+def index(job: IndexJob) -> RankerEntry:
     """Encode every document with the exported model, and write both indexes of the vectors."""
-    entry, ranker = source.manifest.rankers[name], ranker_of(source, name)
-    if not isinstance(ranker, LearnedSparse):
-        raise ExportError(f"the ranker {name!r} has no sparse vectors; it is of kind {entry.kind}")
-    folder, encoders = f"rankers/{name}/", ranker.encoders
-    writer.copy(source, folder, leave_out=INDEXED)
+    name, analysed, writer, folder = job.name, job.analysed, job.writer, job.folder
+    ranker = _ranker(job.source, name)
+    encoders = ranker.encoders
+    job.copy(leave_out=INDEXED)
     encoded = encode_documents(
         encoders.encode_documents, encoders.digest, encoders.row_shape, encoders.row_type,
         analysed, name, writer.resume_folder / name,
@@ -39,7 +36,7 @@ def index(
     settings, truncated = ranker.settings, len(encoded.cut)
     warn_of_long_documents(name, truncated, analysed, settings.max_document_tokens)
     new = store_of_rows(encoded.rows)
-    stored = [_rows(_store(bundle, name)) for bundle in encoded.origins.bundles]
+    stored = [_rows(_ranker(bundle, name).store) for bundle in encoded.origins.bundles]
     offsets, columns = joined_rows(encoded.origins, [*stored, _rows(new)])
     store = SparseStore(offsets, *columns)
     writer.array(folder + CUT, encoded.cut)
@@ -52,15 +49,14 @@ def index(
     built = index_of_rows(store.offsets, store.terms, values, settings.vocabulary, settings.impacts)
     writer.index(folder + INDEX, built)
     measured = {"truncated": truncated, "impact_loss": loss}
-    return replace(entry, measured=measured, encoder=encoder_digest(encoders.digest))
+    return replace(job.entry, measured=measured, encoder=encoder_digest(encoders.digest))
 
 
-def _store(bundle: BundleFiles, name: str) -> SparseStore:
-    """Return the stored vectors of a ranker that has a collection."""
+def _ranker(bundle: BundleFiles, name: str) -> LearnedSparse:
     ranker = ranker_of(bundle, name)
     if not isinstance(ranker, LearnedSparse):
         raise ExportError(f"the ranker {name!r} of {str(bundle.path)!r} has no sparse vectors")
-    return ranker.store
+    return ranker
 
 
 def _rows(store: SparseStore) -> Rows:

@@ -4,33 +4,25 @@ Its report says what each stored form of token vectors costs, against vectors in
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.export.exporter import Exporter
+from ranklet.export.jobs import ExportJob
 from ranklet.export.onnx.graph import Transformer, example_inputs
-from ranklet.export.options import ExportOptions
 from ranklet.export.proof.report import Report, compare_scores
-from ranklet.export.proof.variants import (
-    Graph,
-    export_proven,
-    probes_of,
-    tokenizer_of,
-    write_reports,
-)
+from ranklet.export.proof.variants import Graph, export_proven, write_reports
 from ranklet.export.rankers.colbert.indexing import INDEXED, index
-from ranklet.export.writer import BundleWriter
 from ranklet.runtime.bundles.manifest import RankerEntry
 from ranklet.runtime.dense.maxsim import TokenStore, pooled, quantise_query
-from ranklet.runtime.onnx.encoder import TOKENIZER, Encoder
+from ranklet.runtime.onnx.encoder import Encoder
 from ranklet.runtime.onnx.session import Runs
 from ranklet.runtime.rankers.colbert.encoder import ColBERTEncoder
 from ranklet.runtime.rankers.colbert.settings import OUTPUT, STORED, ColBERTSettings
 from ranklet.runtime.rankers.colbert.tokens import TokenLayout
-from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.data.probes import Probes
 
 if TYPE_CHECKING:
@@ -75,9 +67,7 @@ class MaxSimScores:
         return ColBERTEncoder(self._settings, whole)
 
 
-def export(
-    checkpoint: Checkpoint, name: str, writer: BundleWriter, options: ExportOptions
-) -> RankerEntry:
+def export(job: ExportJob) -> RankerEntry:
     """Write the encoder's variants, each proven against PyTorch, and its tokenizer.
 
     The report also has a row per stored form of the documents' vectors.
@@ -87,27 +77,26 @@ def export(
     """
     from ranklet.training.rankers.colbert import training as colbert
 
-    settings: ColBERTSettings = checkpoint.settings
-    probes, tokenizer = probes_of(checkpoint, name, options), tokenizer_of(checkpoint, name)
-    network = colbert.load(checkpoint, attention="eager")  # the optimiser fuses no other
+    settings: ColBERTSettings = job.settings
+    probes, tokenizer = job.probes(), job.tokenizer()
+    network = colbert.load(job.checkpoint, attention="eager")  # the optimiser fuses no other
     axes = {each: {0: "batch", 1: "tokens"} for each in (*network.inputs, OUTPUT)}
     graph = Graph(
         module=network,
         inputs=example_inputs(network.inputs),
         output=OUTPUT,
         axes=axes,
-        transformer=Transformer.of(checkpoint.network),
+        transformer=Transformer.of(job.checkpoint.network),
     )
     score = MaxSimScores(settings, tokenizer)
-    folder, proof = f"rankers/{name}/", export_proven([graph], score, probes, name, writer, options)
-    reports = list(proof.reports)
+    reports = list(export_proven(job, [graph], score, probes).reports)
     if score.first is not None:
         reports += form_reports(
             *score.first, token_groups(settings, tokenizer, probes, score.first[1]), probes.relevant
         )
-    write_reports(reports, folder, writer, probes)
-    writer.data(folder + TOKENIZER, tokenizer.to_str().encode())
-    return RankerEntry(checkpoint.kind, asdict(settings))
+    write_reports(job, reports, probes)
+    job.write_tokenizer()
+    return job.entry()
 
 
 def token_groups(

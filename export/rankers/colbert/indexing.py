@@ -18,15 +18,14 @@ from ranklet.export.document_encoding import (
     encoder_digest,
     warn_of_long_documents,
 )
+from ranklet.export.jobs import IndexJob
 from ranklet.export.resumable import Arrays, BlockCache
-from ranklet.export.writer import BundleWriter
 from ranklet.runtime.bundles.files import CUT, BundleFiles
 from ranklet.runtime.bundles.manifest import RankerEntry
 from ranklet.runtime.kinds import KINDS
 from ranklet.runtime.rankers.colbert.encoder import ColBERTEncoder, TokenEncoder
 from ranklet.runtime.rankers.colbert.ranker import EXHAUSTIVE
 from ranklet.runtime.rankers.colbert.settings import OFFSETS, SCALES, VALUES
-from ranklet.training.indexing.analysed import AnalysedCollection
 from ranklet.training.indexing.origins import joined_column, joined_offsets
 from ranklet.training.indexing.packer import packed
 
@@ -57,22 +56,13 @@ class Encoded(NamedTuple):
     cut: list[int]  # indices of the documents that were truncated
 
 
-def index(
-    source: BundleFiles, name: str, analysed: AnalysedCollection, writer: BundleWriter
-) -> RankerEntry:
+def index(job: IndexJob) -> RankerEntry:
     """Encode every document with the exported model, and write the vectors in their stored form."""
-    encoder = ColBERTEncoder.open(source, name, many=True)
-    writer.copy(source, f"rankers/{name}/", leave_out=INDEXED)
-    return index_vectors(source, name, analysed, writer, encoder)
+    job.copy(leave_out=INDEXED)
+    return index_vectors(job, ColBERTEncoder.open(job.source, job.name, many=True))
 
 
-def index_vectors(
-    source: BundleFiles,
-    name: str,
-    analysed: AnalysedCollection,
-    writer: BundleWriter,
-    encoder: TokenEncoder,
-) -> RankerEntry:
+def index_vectors(job: IndexJob, encoder: TokenEncoder) -> RankerEntry:
     """Write the vectors of all documents in their stored form; see `index_tokens`."""
     settings = encoder.settings
     columns = (
@@ -84,14 +74,11 @@ def index_vectors(
         store, cut = encoder.stored_vectors(texts)
         return Encoded(store.offsets, store.vectors, cut)
 
-    return index_tokens(source, name, analysed, writer, encoder, OFFSETS, columns, encoded)
+    return index_tokens(job, encoder, OFFSETS, columns, encoded)
 
 
 def index_tokens(
-    source: BundleFiles,
-    name: str,
-    analysed: AnalysedCollection,
-    writer: BundleWriter,
+    job: IndexJob,
     encoder: TokenEncoder,
     offsets_file: str,
     columns: Sequence[Column],
@@ -103,17 +90,14 @@ def index_tokens(
     is kept, so that an interrupted run continues.
 
     Args:
-        source: the bundle without the collection.
-        name: the ranker's name.
-        analysed: the collection.
-        writer: the writer of the bundle with the collection.
+        job: the ranker and the collection.
         encoder: the encoder, whose digest changes whenever what is stored would.
         offsets_file: name of the file of the documents' offsets.
         columns: what is stored.
         encode: returns the columns of some documents.
     """
-    settings = encoder.settings
-    folder = f"rankers/{name}/"
+    settings, name, analysed = encoder.settings, job.name, job.analysed
+    folder, writer = job.folder, job.writer
     cache = BlockCache(writer.resume_folder / name, encoder.digest, str(settings.dimension))
     types: dict[str, DTypeLike] = {"lengths": np.dtype(np.int64), "cut rows": np.dtype(np.int64)}
     types |= {_key(column): column.dtype for column in columns}
@@ -153,15 +137,14 @@ def index_tokens(
     writer.array(folder + CUT, every_cut)
     count, truncated = int(offsets[-1]), len(every_cut)
     warn_of_long_documents(name, truncated, analysed, settings.max_document_tokens)
-    _warn_if_slow(source, name, count)
+    _warn_if_slow(job.source, name, count)
     documents = len(analysed.documents)
     measured = {
         "truncated": truncated,
         "vectors_per_document": round(count / documents, 1),
         "bytes_per_document": round(size / documents, 1),
     }
-    entry = source.manifest.rankers[name]
-    return replace(entry, measured=measured, encoder=encoder_digest(encoder.digest))
+    return replace(job.entry, measured=measured, encoder=encoder_digest(encoder.digest))
 
 
 def _key(column: Column) -> str:

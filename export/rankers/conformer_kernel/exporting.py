@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from ranklet.export.errors import ExportError
 from ranklet.export.exporter import Exporter
-from ranklet.export.options import ExportOptions
+from ranklet.export.jobs import ExportJob, IndexJob
 from ranklet.export.proof.report import REPORT, Report, reports_of
-from ranklet.export.proof.variants import probes_of, write_reports
+from ranklet.export.proof.variants import write_reports
 from ranklet.export.rankers.conformer_kernel.floors import latent_floors
 from ranklet.export.rankers.conformer_kernel.impacts import document_impacts, impact_reports
 from ranklet.export.rankers.conformer_kernel.network import (
@@ -26,7 +26,7 @@ from ranklet.export.rankers.conformer_kernel.network import (
 )
 from ranklet.export.rankers.conformer_kernel.term_prediction import likely_terms
 from ranklet.export.resumable import BlockCache
-from ranklet.export.writer import INDEX_FILES, BundleWriter
+from ranklet.export.writer import INDEX_FILES
 from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.bundles.manifest import RankerEntry
 from ranklet.runtime.call.candidates import TextCandidates
@@ -38,7 +38,6 @@ from ranklet.runtime.rankers.conformer_kernel.matching import TermMatching
 from ranklet.runtime.rankers.conformer_kernel.network import ROWS, spellings
 from ranklet.runtime.rankers.conformer_kernel.ranker import FLOORS, IDF
 from ranklet.runtime.rankers.conformer_kernel.settings import ConformerKernelSettings
-from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.data.probes import Probes
 from ranklet.training.indexing.analysed import AnalysedCollection
 from ranklet.training.rankers.conformer_kernel.vocabulary import term_rows
@@ -50,9 +49,7 @@ INDEXED = (ROWS, IDF, FLOORS, REPORT, *INDEX_FILES)  # what `index` writes
 _INDEPENDENT = ("scorer", "max_query_terms", "impacts")  # not the impacts
 
 
-def export(
-    checkpoint: Checkpoint, name: str, writer: BundleWriter, options: ExportOptions
-) -> RankerEntry:
+def export(job: ExportJob) -> RankerEntry:
     """Write the network's variants, each proven against PyTorch; NDRM2 has no network.
 
     Raises:
@@ -60,12 +57,12 @@ def export(
     """
     from ranklet.training.rankers.conformer_kernel import training as conformer_kernel
 
-    settings: ConformerKernelSettings = checkpoint.settings
-    network = conformer_kernel.load(checkpoint).latent
+    settings: ConformerKernelSettings = job.settings
+    network = conformer_kernel.load(job.checkpoint).latent
     if network is None:
-        return RankerEntry(checkpoint.kind, asdict(settings))
-    probes = probes_of(checkpoint, name, options).nearest(*PROBES)
-    words, rows = analysed_probes(probes, checkpoint)
+        return job.entry()
+    probes = job.probes().nearest(*PROBES)
+    words, rows = analysed_probes(probes, job.checkpoint)
 
     def score(sessions: Sequence[Runs], texts: Probes) -> NDArray[np.float32]:
         analysis = words.analyzer.begin()
@@ -73,8 +70,8 @@ def export(
         matching = _matching(settings, words, rows, lambda: sessions[0])
         return matching.scores(queries, TextCandidates(texts.documents, analysis))
 
-    export_term_network(network, score, probes, checkpoint, name, writer, options, pairwise=False)
-    return RankerEntry(checkpoint.kind, asdict(settings))
+    export_term_network(job, network, score, probes, pairwise=False)
+    return job.entry()
 
 
 def known_words(source: BundleFiles, name: str) -> tuple[str, ...]:
@@ -82,16 +79,14 @@ def known_words(source: BundleFiles, name: str) -> tuple[str, ...]:
     return tuple(spellings(source, name)) if source.settings(name).latent else ()
 
 
-def index(
-    source: BundleFiles, name: str, analysed: AnalysedCollection, writer: BundleWriter
-) -> RankerEntry:
+def index(job: IndexJob) -> RankerEntry:
     """Write the impacts of every document, measure what they lose, and copy the network."""
-    entry, folder = source.manifest.rankers[name], f"rankers/{name}/"
-    settings: ConformerKernelSettings = source.settings(name)
-    writer.copy(source, folder, leave_out=INDEXED)
-    rows = term_rows(known_words(source, name), analysed.analyzer.vocabulary)
+    source, folder, analysed, writer = job.source, job.folder, job.analysed, job.writer
+    settings: ConformerKernelSettings = job.settings
+    job.copy(leave_out=INDEXED)
+    rows = term_rows(known_words(source, job.name), analysed.analyzer.vocabulary)
     bare = _matching(settings, analysed, rows, lambda: _session(source, folder))
-    cache = _cache(source, folder, bare, writer.resume_folder / name)
+    cache = _cache(source, folder, bare, writer.resume_folder / job.name)
     floors = latent_floors(bare, analysed, cache)
     matching = _matching(settings, analysed, rows, lambda: bare.session, floors)
     likely = likely_terms(matching, analysed, cache)
@@ -99,17 +94,17 @@ def index(
     stored = impacts.indexed(len(rows), settings.impacts)
     writer.index(folder, stored)
     losses = impact_reports(matching, impacts, stored, analysed)
-    measured: dict[str, float] = {"truncated": count_truncated(settings, analysed, name)}
+    measured: dict[str, float] = {"truncated": count_truncated(job)}
     if losses:
         measured["overlap"] = losses[-1].overlap
         overlap = f"{losses[-1].overlap:.1%}"
-        _log.info("%s: the impacts find %s of the model's 10 best documents", name, overlap)
+        _log.info("%s: the impacts find %s of the model's 10 best documents", job.name, overlap)
     writer.array(folder + ROWS, rows)
     writer.array(folder + IDF, matching.idf_of)
     writer.array(folder + FLOORS, floors)
-    if reports := [*_proofs(source, name), *losses]:
-        write_reports(reports, folder, writer)
-    return replace(entry, measured=measured)
+    if reports := [*_proofs(source, job.name), *losses]:
+        write_reports(job, reports)
+    return replace(job.entry, measured=measured)
 
 
 def _matching(

@@ -7,12 +7,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.export.document_encoding import warn_of_long_documents
+from ranklet.export.jobs import ExportJob, IndexJob
 from ranklet.export.onnx.calibration import Feeds, thinned
 from ranklet.export.onnx.fp32_head import name_head
 from ranklet.export.onnx.graph import example_inputs
-from ranklet.export.options import ExportOptions
 from ranklet.export.proof.variants import Graph, Score, export_proven, write_reports
-from ranklet.export.writer import BundleWriter
 from ranklet.runtime.rankers.conformer_kernel.network import INPUTS, OUTPUT, TOKENS
 from ranklet.runtime.rankers.conformer_kernel.settings import TermSettings
 from ranklet.runtime.storage.strings import Strings
@@ -47,15 +46,7 @@ def analysed_probes(
 
 
 def export_term_network(
-    module: "nn.Module",
-    score: Score,
-    probes: Probes,
-    checkpoint: Checkpoint,
-    name: str,
-    writer: BundleWriter,
-    options: ExportOptions,
-    *,
-    pairwise: bool,
+    job: ExportJob, module: "nn.Module", score: Score, probes: Probes, *, pairwise: bool
 ) -> None:
     """Write a network's variants, each proven against PyTorch, and the spellings of its terms.
 
@@ -74,16 +65,17 @@ def export_term_network(
         calibration=thinned if pairwise else _one_term_each,
     )
     runs = len(probes.documents) * (len(probes.queries) if pairwise else 1)
-    proof = export_proven([graph], score, probes, name, writer, options, runs=runs)
-    write_reports(proof.reports, f"rankers/{name}/", writer, probes)
-    writer.strings(f"rankers/{name}/{TOKENS}", Strings.pack(checkpoint.tokens))
+    proof = export_proven(job, [graph], score, probes, runs=runs)
+    write_reports(job, proof.reports, probes)
+    job.writer.strings(job.folder + TOKENS, Strings.pack(job.checkpoint.tokens))
 
 
-def count_truncated(settings: TermSettings, analysed: AnalysedCollection, name: str) -> int:
+def count_truncated(job: IndexJob) -> int:
     """Return how many documents are longer than the model reads, and warn if there are any."""
-    lengths, limit = np.diff(analysed.offsets(settings.field)), settings.max_document_terms
+    settings: TermSettings = job.settings
+    lengths, limit = np.diff(job.analysed.offsets(settings.field)), settings.max_document_terms
     truncated = int((lengths > limit).sum())
-    warn_of_long_documents(name, truncated, analysed, limit, "terms")
+    warn_of_long_documents(job.name, truncated, job.analysed, limit, "terms")
     return truncated
 
 

@@ -21,21 +21,14 @@ from ranklet.export.document_encoding import (
 )
 from ranklet.export.errors import ExportError
 from ranklet.export.exporter import Exporter
+from ranklet.export.jobs import ExportJob, IndexJob
 from ranklet.export.onnx.graph import Transformer, example_inputs
 from ranklet.export.onnx.int8_embeddings import quantise_rows
-from ranklet.export.options import ExportOptions
 from ranklet.export.proof.report import FAITHFUL, Report, compare_scores
-from ranklet.export.proof.variants import (
-    Graph,
-    export_proven,
-    probes_of,
-    tokenizer_of,
-    why_refused,
-    write_reports,
-)
+from ranklet.export.proof.variants import Graph, export_proven, why_refused, write_reports
 from ranklet.export.rankers.dense.stored_forms import form_reports
 from ranklet.export.writer import BundleWriter
-from ranklet.runtime.bundles.files import CUT, BundleFiles
+from ranklet.runtime.bundles.files import CUT
 from ranklet.runtime.bundles.manifest import RankerEntry
 from ranklet.runtime.dense.binary import BinaryIndex, binary_codes
 from ranklet.runtime.dense.hnsw import HNSWIndex, build
@@ -47,7 +40,7 @@ from ranklet.runtime.dense.stored import (
     ExactIndex,
     StoredVectors,
 )
-from ranklet.runtime.onnx.encoder import TOKEN_STATES, TOKENIZER, Encoder
+from ranklet.runtime.onnx.encoder import TOKEN_STATES, Encoder
 from ranklet.runtime.onnx.session import Runs
 from ranklet.runtime.onnx.token_table import TokenTable
 from ranklet.runtime.rankers.dense import (
@@ -63,9 +56,7 @@ from ranklet.runtime.rankers.dense import (
     DenseSettings,
     open_vectors,
 )
-from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.data.probes import Probes
-from ranklet.training.indexing.analysed import AnalysedCollection
 from ranklet.training.indexing.packer import packed, release
 
 CODES_FROM = 50_000  # documents from which on codes replace exact search, unless it was chosen
@@ -75,9 +66,7 @@ INDEXED = (VECTORS, SCALES, CODES, GRAPH, CUT)  # what `index` writes
 VARIANTS = ("int8", "fp16", "fp32")  # the fewest bits first
 
 
-def export(
-    checkpoint: Checkpoint, name: str, writer: BundleWriter, options: ExportOptions
-) -> RankerEntry:
+def export(job: ExportJob) -> RankerEntry:
     """Write the encoder's variants, each proven against PyTorch, and its tokenizer.
 
     The report also has a row per stored form of the documents' vectors. Static embeddings become a
@@ -94,13 +83,13 @@ def export(
     from ranklet.training.rankers.dense import training as dense
     from ranklet.training.rankers.dense.network import NetworkWithStates
 
-    settings: DenseSettings = checkpoint.settings
-    if options.settings.get("search") == "exact":
+    settings: DenseSettings = job.settings
+    if job.options.settings.get("search") == "exact":
         settings = replace(settings, search=EXHAUSTIVE)
     if settings.encoder == "table":
-        export_table(checkpoint, name, writer, options)
-        return RankerEntry(checkpoint.kind, asdict(settings))
-    probes, tokenizer = probes_of(checkpoint, name, options), tokenizer_of(checkpoint, name)
+        export_table(job)
+        return job.entry(settings)
+    probes, tokenizer = job.probes(), job.tokenizer()
     encoded: list[tuple[NDArray[np.float32], NDArray[np.float32]]] = []  # queries, documents
 
     def score(sessions: Sequence[Runs], texts: Probes) -> NDArray[np.float32]:
@@ -112,7 +101,7 @@ def export(
             encoded.append((queries, documents))
         return queries @ documents.T
 
-    network = dense.load(checkpoint, attention="eager")  # the optimiser fuses no other
+    network = dense.load(job.checkpoint, attention="eager")  # the optimiser fuses no other
     module: Module = network
     axes = {name: {0: "batch", 1: "tokens"} for name in network.inputs}
     axes[OUTPUT] = {0: "batch"}
@@ -123,29 +112,26 @@ def export(
         inputs=example_inputs(network.inputs),
         output=OUTPUT,
         axes=axes,
-        transformer=Transformer.of(checkpoint.network),
+        transformer=Transformer.of(job.checkpoint.network),
     )
-    folder, proof = f"rankers/{name}/", export_proven([graph], score, probes, name, writer, options)
+    proof = export_proven(job, [graph], score, probes)
     stored = form_reports(*encoded[0], probes.relevant)
-    write_reports([*proof.reports, *stored], folder, writer, probes)
-    writer.data(folder + TOKENIZER, tokenizer.to_str().encode())
-    return RankerEntry(checkpoint.kind, asdict(settings))
+    write_reports(job, [*proof.reports, *stored], probes)
+    job.write_tokenizer()
+    return job.entry(settings)
 
 
-def index(
-    source: BundleFiles, name: str, analysed: AnalysedCollection, writer: BundleWriter
-) -> RankerEntry:
+def index(job: IndexJob) -> RankerEntry:
     """Encode every document with the exported model, and index the vectors in their stored form.
 
     Whatever searches them is made of the stored form, because an update has no other. A large
     collection is searched by binary codes, unless another search was chosen. The recall of codes
     and of HNSW against exact search is measured and stored.
     """
-    entry = source.manifest.rankers[name]
-    encoder = DenseEncoder.open(source, name, many=True)
-    folder = f"rankers/{name}/"
-    writer.copy(source, folder, leave_out=INDEXED)
-    settings = replace(encoder.settings, **entry.replaced)  # as exported
+    name, analysed, writer, folder = job.name, job.analysed, job.writer, job.folder
+    encoder = DenseEncoder.open(job.source, name, many=True)
+    job.copy(leave_out=INDEXED)
+    settings = replace(encoder.settings, **job.entry.replaced)  # as exported
     encoded = encode_documents(
         encoder.encode_documents, encoder.digest, (settings.dimension,), np.float32, analysed, name,
         writer.resume_folder / name,
@@ -169,7 +155,7 @@ def index(
         writer.array(folder + CODES, codes)
         measured["recall"] = recall(BinaryIndex(codes, vectors), vectors)
     digest = encoder_digest(encoder.digest)
-    return RankerEntry(entry.kind, asdict(settings), measured, replaced, digest)
+    return RankerEntry(job.entry.kind, asdict(settings), measured, replaced, digest)
 
 
 def _all_vectors(encoded: Encoding, name: str, settings: DenseSettings) -> StoredVectors:
@@ -227,9 +213,7 @@ def recall(index: BinaryIndex | HNSWIndex, vectors: StoredVectors) -> float:
     return float(np.mean(overlaps)) / min(RECALL_AT, len(vectors))
 
 
-def export_table(
-    checkpoint: Checkpoint, name: str, writer: BundleWriter, options: ExportOptions
-) -> None:
+def export_table(job: ExportJob) -> None:
     """Write one table, its tokenizer and the proofs of all tables that were tried.
 
     It is the smallest of the variants that the options name. A larger one is tried, too, as long as
@@ -239,9 +223,9 @@ def export_table(
     Raises:
         ExportError: there are no probes, or no table is within its tolerance.
     """
-    probes, tokenizer = probes_of(checkpoint, name, options), tokenizer_of(checkpoint, name)
-    settings: DenseSettings = checkpoint.settings
-    table = checkpoint.arrays["table"]
+    probes, tokenizer = job.probes(), job.tokenizer()
+    settings, options = job.settings, job.options
+    table = job.checkpoint.arrays["table"]
 
     def encoded(arrays: Mapping[str, NDArray[Any]]) -> Sequence[NDArray[np.float32]]:
         values = TokenTable(
@@ -254,7 +238,7 @@ def export_table(
 
     if not {*options.variants} & {*VARIANTS}:
         raise ExportError(
-            f"{name!r} has static embeddings, which need no OpenVINO; add int8 to --variants"
+            f"{job.name!r} has static embeddings, which need no OpenVINO; add int8 to --variants"
         )
     exact_queries, exact_documents = encoded({TABLE: table})
     reference = exact_queries @ exact_documents.T
@@ -278,12 +262,11 @@ def export_table(
     if chosen is None:
         reasons = "; ".join(f"{report.variant}: {report.refused}" for report in reports)
         raise ExportError(f"no table is within its tolerance, so nothing is written ({reasons})")
-    folder = f"rankers/{name}/"
     for file, array in chosen.items():
-        writer.array(folder + file, array)
+        job.writer.array(job.folder + file, array)
     stored = form_reports(exact_queries, exact_documents, probes.relevant)
-    write_reports([*reports, *stored], folder, writer, probes)
-    writer.data(folder + TOKENIZER, tokenizer.to_str().encode())
+    write_reports(job, [*reports, *stored], probes)
+    job.write_tokenizer()
 
 
 def stored_as(variant: str, table: NDArray[np.float32]) -> dict[str, NDArray[Any]]:

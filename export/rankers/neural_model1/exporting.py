@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
-from dataclasses import asdict, replace
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -11,19 +11,11 @@ from numpy.typing import NDArray
 
 from ranklet.export.errors import ExportError
 from ranklet.export.exporter import Exporter
+from ranklet.export.jobs import ExportJob, IndexJob
 from ranklet.export.onnx.graph import example_inputs
-from ranklet.export.options import ExportOptions
 from ranklet.export.proof.report import compare_scores
-from ranklet.export.proof.variants import (
-    Graph,
-    export_proven,
-    probes_of,
-    tokenizer_of,
-    write_reports,
-)
+from ranklet.export.proof.variants import Graph, export_proven, write_reports
 from ranklet.export.rankers import model1
-from ranklet.export.writer import BundleWriter
-from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.bundles.manifest import RankerEntry
 from ranklet.runtime.lexical.model1 import log_odds, translation_likelihoods
 from ranklet.runtime.onnx.session import Runs
@@ -36,9 +28,7 @@ from ranklet.runtime.rankers.neural_model1 import (
 )
 from ranklet.runtime.storage.forward import Gathered
 from ranklet.runtime.text.tokenizing import encode, encode_batch
-from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.data.probes import Probes
-from ranklet.training.indexing.analysed import AnalysedCollection
 from ranklet.training.indexing.translation_tables import Translations, as_table
 
 if TYPE_CHECKING:
@@ -56,9 +46,7 @@ THRESHOLDS = 1e-4, 3e-4, 1e-3, 3e-3, 1e-2
 PROBES = 12, 60  # queries, documents: few, because the network reads every pair of tokens
 
 
-def export(
-    checkpoint: Checkpoint, name: str, writer: BundleWriter, options: ExportOptions
-) -> RankerEntry:
+def export(job: ExportJob) -> RankerEntry:
     """Write the table and the network's variants, each compared with PyTorch on the probes.
 
     There is no int8 variant, because a processor uses the table instead of the network.
@@ -70,21 +58,20 @@ def export(
     from ranklet.export.rankers.neural_model1.graph import LikelihoodGraph
     from ranklet.training.rankers.neural_model1 import training as neural_model1
 
-    settings: NeuralModel1Settings = checkpoint.settings
-    probes = probes_of(checkpoint, name, options).first(*PROBES)
-    tokenizer = tokenizer_of(checkpoint, name)
+    settings: NeuralModel1Settings = job.settings
+    probes, tokenizer = job.probes().first(*PROBES), job.tokenizer()
     if tokenizer.token_to_id("[PAD]") != PADDING:
-        raise ExportError(f"{name!r}: its tokenizer must give [PAD] the id {PADDING}")
-    module = neural_model1.load(checkpoint)
+        raise ExportError(f"{job.name!r}: its tokenizer must give [PAD] the id {PADDING}")
+    module = neural_model1.load(job.checkpoint)
     module.network = replace(module.network, p_self=settings.p_self, lambda_=settings.lambda_)
     special = [tokenizer.token_to_id(token) for token in ("[CLS]", "[SEP]", "[MASK]", "[UNK]")]
     # Only tokens of the training collection and its queries, because the network has learned
     # nothing about the others and would give them millions of translations.
     translations = sparse_translations(
-        module, checkpoint.arrays.get("seen"), [token for token in special if token is not None]
+        module, job.checkpoint.arrays.get("seen"), [token for token in special if token is not None]
     )
     table = as_table(translations, tokenizer.get_vocab_size())
-    model1.write_table(table, name, writer)
+    model1.write_table(table, job)
     background: NDArray[np.float32] = module.background.numpy()
 
     def score(likelihoods: Likelihoods, texts: Probes) -> NDArray[np.float32]:
@@ -100,9 +87,7 @@ def export(
         return score(partial(network_likelihoods, sessions[0]), texts)
 
     graph = Graph(module=LikelihoodGraph(module), inputs=example_inputs(INPUTS), output=OUTPUT)
-    proof = export_proven(
-        [graph], score_by_network, probes, name, writer, options, variants=("fp32", "fp16")
-    )
+    proof = export_proven(job, [graph], score_by_network, probes, variants=("fp32", "fp16"))
     # The table is also compared with the network, so that the loss by sparsifying is known.
     by_table = score(
         lambda tokens, documents: translation_likelihoods(
@@ -112,16 +97,14 @@ def export(
     )
     size = table.offsets.nbytes + table.sources.nbytes + table.probabilities.nbytes
     report = compare_scores("table", size, proof.reference, by_table, probes.relevant)
-    write_reports([report, *proof.reports], f"rankers/{name}/", writer, probes)
-    return RankerEntry(checkpoint.kind, asdict(settings))
+    write_reports(job, [report, *proof.reports], probes)
+    return job.entry()
 
 
-def index(
-    source: BundleFiles, name: str, analysed: AnalysedCollection, writer: BundleWriter
-) -> RankerEntry:
+def index(job: IndexJob) -> RankerEntry:
     """Write the table and P(q|C) of a collection, and copy the network's variants."""
-    writer.copy(source, f"rankers/{name}/", leave_out=model1.INDEXED)
-    return model1.index(source, name, analysed, writer)
+    job.copy(leave_out=model1.INDEXED)
+    return model1.index(job)
 
 
 def _gathered(tokenizer: "Tokenizer", texts: Sequence[str]) -> Gathered:

@@ -5,7 +5,7 @@ or codes, with how rare each token is.
 """
 
 from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from time import perf_counter
 from typing import TYPE_CHECKING
 
@@ -15,18 +15,11 @@ from numpy.typing import NDArray
 from ranklet.export.document_encoding import BLOCK, encoded_before
 from ranklet.export.errors import ExportError
 from ranklet.export.exporter import Exporter
+from ranklet.export.jobs import ExportJob, IndexJob
 from ranklet.export.onnx.graph import TorchSession, Transformer, example_inputs
 from ranklet.export.onnx.int8_embeddings import quantise_rows
-from ranklet.export.options import ExportOptions
 from ranklet.export.proof.report import Report, compare_scores
-from ranklet.export.proof.variants import (
-    Graph,
-    export_proven,
-    probes_of,
-    tokenizer_of,
-    why_refused,
-    write_reports,
-)
+from ranklet.export.proof.variants import Graph, export_proven, why_refused, write_reports
 from ranklet.export.rankers.colbert.exporting import (
     MaxSimScores,
     Vectors,
@@ -35,12 +28,11 @@ from ranklet.export.rankers.colbert.exporting import (
     token_groups,
 )
 from ranklet.export.rankers.colbert.indexing import Column, Encoded, index_tokens, index_vectors
-from ranklet.export.writer import BundleWriter
 from ranklet.runtime.bundles.files import CUT, BundleFiles
 from ranklet.runtime.bundles.manifest import RankerEntry
 from ranklet.runtime.dense.maxsim import quantise_query
 from ranklet.runtime.lexical.bm25 import idf
-from ranklet.runtime.onnx.encoder import TOKENIZER, Encoder
+from ranklet.runtime.onnx.encoder import Encoder
 from ranklet.runtime.rankers.colbert.encoder import ColBERTEncoder
 from ranklet.runtime.rankers.colbert.settings import OFFSETS, OUTPUT, SCALES, VALUES
 from ranklet.runtime.rankers.colbert.tokens import TokenLayout
@@ -61,7 +53,6 @@ from ranklet.runtime.rankers.srm.settings import (
 )
 from ranklet.runtime.storage.arrays import id_type
 from ranklet.training.checkpoint import Checkpoint
-from ranklet.training.data.probes import Probes
 from ranklet.training.indexing.analysed import AnalysedCollection
 
 if TYPE_CHECKING:
@@ -81,20 +72,18 @@ LIGHT = "light."  # the prefix of the modules' weights in a checkpoint
 WEIGHTS = f"{LIGHT}table.weight"  # of the table
 
 
-def index(
-    source: BundleFiles, name: str, analysed: AnalysedCollection, writer: BundleWriter
-) -> RankerEntry:
+def index(job: IndexJob) -> RankerEntry:
     """Write the vectors or the codes of all documents, and the IDF of tokens if it is used.
 
     A finished block of documents is kept, so that an interrupted run continues.
     """
-    encoder = LightEncoder.open(source, name, many=True)
-    settings, folder = encoder.settings, f"rankers/{name}/"
-    writer.copy(source, folder, leave_out=INDEXED)
+    encoder = LightEncoder.open(job.source, job.name, many=True)
+    settings = encoder.settings
+    job.copy(leave_out=INDEXED)
     if settings.idf:
-        writer.array(folder + IDF, _idf(encoder, name, analysed))
+        job.writer.array(job.folder + IDF, _idf(encoder, job.name, job.analysed))
     if settings.stored != CODES:
-        return index_vectors(source, name, analysed, writer, encoder)
+        return index_vectors(job, encoder)
     width = settings.code_width
     columns = [Column(CODE_TOKENS, np.dtype(id_type(len(encoder.static.table))), ())]
     columns += [Column(CODE_WEIGHTS, np.dtype(np.uint8), (width,))] if width else []
@@ -103,7 +92,7 @@ def index(
         offsets, codes, cut = encoder.codes(texts)
         return Encoded(offsets, codes[: len(columns)], cut)
 
-    return index_tokens(source, name, analysed, writer, encoder, CODE_OFFSETS, columns, encoded)
+    return index_tokens(job, encoder, CODE_OFFSETS, columns, encoded)
 
 
 def _idf(encoder: LightEncoder, name: str, analysed: AnalysedCollection) -> NDArray[np.float32]:
@@ -152,14 +141,14 @@ def document_frequencies(layout: TokenLayout, texts: Sequence[str]) -> NDArray[n
 class _Export:
     """What the steps of an export share."""
 
-    def __init__(self, checkpoint: Checkpoint, name: str, options: ExportOptions) -> None:
+    def __init__(self, job: ExportJob) -> None:
         from ranklet.training.rankers.srm.network import load
 
-        self.checkpoint, self.name, self.options = checkpoint, name, options
-        self.settings: SRMSettings = checkpoint.settings
-        self.probes, self.tokenizer = _material(checkpoint, name, options)
-        self.network: LightNetwork = load(checkpoint, attention="eager")
-        self.static: StaticVectors = static_part(checkpoint, self.tokenizer)
+        self.job = job
+        self.settings: SRMSettings = job.settings
+        self.probes, self.tokenizer = job.probes(), _tokenizer(job)
+        self.network: LightNetwork = load(job.checkpoint, attention="eager")
+        self.static: StaticVectors = static_part(job.checkpoint, self.tokenizer)
         self.queries: Vectors = (
             self.by_pytorch(self.network).encode(self.probes.queries, "query").vectors
         )
@@ -201,14 +190,14 @@ class _Export:
             self.probes.relevant,
         )
         report = replace(report, ms=seconds * 1e3 / texts)
-        if reason := why_refused(report, self.options):
+        if reason := why_refused(report, self.job.options):
             raise ExportError(
-                f"the static part of {self.name!r} is out of tolerance, so nothing is written "
+                f"the static part of {self.job.name!r} is out of tolerance, so nothing is written "
                 f"({reason})"
             )
         return report
 
-    def prove_network(self, writer: BundleWriter) -> list[Report]:
+    def prove_network(self) -> list[Report]:
         """Write the variants of the network that are within their tolerance.
 
         If only documents need it, it is the oracle, and queries are static.
@@ -233,10 +222,10 @@ class _Export:
             inputs=example_inputs(self.network.inputs),
             output=OUTPUT,
             axes=axes,
-            transformer=Transformer.of(self.checkpoint.network),
+            transformer=Transformer.of(self.job.checkpoint.network),
         )
         score = MaxSimScores(settings, self.tokenizer, queries)
-        return export_proven([graph], score, self.probes, self.name, writer, self.options).reports
+        return export_proven(self.job, [graph], score, self.probes).reports
 
     def forms(self) -> list[Report]:
         """Return how each stored form ranks the probes, next to vectors in 32 bits."""
@@ -266,9 +255,7 @@ class _Export:
         )
 
 
-def export(
-    checkpoint: Checkpoint, name: str, writer: BundleWriter, options: ExportOptions
-) -> RankerEntry:
+def export(job: ExportJob) -> RankerEntry:
     """Write the static part, the variants of the network and the tokenizer.
 
     A part that a ranker's settings do not need is not written. Each part is proven against PyTorch.
@@ -277,34 +264,32 @@ def export(
     Raises:
         ExportError: there are no probes, or no variant is within its tolerance.
     """
-    made = _Export(checkpoint, name, options)
-    settings, folder, reports = made.settings, f"rankers/{name}/", []
+    made = _Export(job)
+    settings, reports = made.settings, []
     if settings.static_queries:
         reports.append(made.prove_static())
     if not settings.static_documents:
-        reports += made.prove_network(writer)
-    write_reports([*reports, *made.forms()], folder, writer, made.probes)
+        reports += made.prove_network()
+    write_reports(job, [*reports, *made.forms()], made.probes)
     if settings.has_table:
-        write_static(made.static, folder, writer)
-    writer.data(folder + TOKENIZER, made.tokenizer.to_str().encode())
-    return RankerEntry(checkpoint.kind, asdict(settings))
+        write_static(made.static, job)
+    job.write_tokenizer()
+    return job.entry()
 
 
-def _material(
-    checkpoint: Checkpoint, name: str, options: ExportOptions
-) -> tuple[Probes, "Tokenizer"]:
-    """Return the probes and the tokenizer, whose ids all have a row of the table.
+def _tokenizer(job: ExportJob) -> "Tokenizer":
+    """Return the tokenizer, whose ids all have a row of the table.
 
     Raises:
-        ExportError: there are no probes or no tokenizer, or an id has no row.
+        ExportError: there is no tokenizer, or an id has no row.
     """
-    probes, tokenizer = probes_of(checkpoint, name, options), tokenizer_of(checkpoint, name)
-    rows, largest = len(checkpoint.weights[WEIGHTS]), max(tokenizer.get_vocab().values())
+    tokenizer = job.tokenizer()
+    rows, largest = len(job.checkpoint.weights[WEIGHTS]), max(tokenizer.get_vocab().values())
     if largest >= rows:
         raise ExportError(
-            f"the tokenizer of {name!r} has the id {largest:,}, but the table has {rows:,} rows"
+            f"the tokenizer of {job.name!r} has the id {largest:,}, but the table has {rows:,} rows"
         )
-    return probes, tokenizer
+    return tokenizer
 
 
 def static_part(checkpoint: Checkpoint, tokenizer: "Tokenizer") -> StaticVectors:
@@ -326,8 +311,9 @@ def static_bytes(static: StaticVectors) -> int:
     return int(table.values.nbytes + table.scales.nbytes + matrices)
 
 
-def write_static(static: StaticVectors, folder: str, writer: BundleWriter) -> None:
+def write_static(static: StaticVectors, job: ExportJob) -> None:
     """Write the table and the matrices into a ranker's folder."""
+    folder, writer = job.folder, job.writer
     writer.array(folder + TABLE, static.table.values)
     writer.array(folder + TABLE_SCALES, static.table.scales)
     for name, matrix in static.matrices.items():

@@ -1,0 +1,118 @@
+"""What the export or the index of one ranker is given, and what all kinds do with it."""
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from ranklet.export.errors import ExportError
+from ranklet.export.options import ExportOptions
+from ranklet.export.writer import BundleWriter
+from ranklet.runtime.bundles.files import BundleFiles
+from ranklet.runtime.bundles.manifest import RankerEntry
+from ranklet.runtime.onnx.encoder import TOKENIZER
+from ranklet.training.checkpoint import Checkpoint
+from ranklet.training.data.probes import Probes
+from ranklet.training.indexing.analysed import AnalysedCollection
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+
+
+@dataclass(frozen=True)
+class ExportJob:
+    """A checkpoint that becomes a ranker of a bundle.
+
+    Attributes:
+        checkpoint: what was trained or imported.
+        name: the ranker's name in the bundle.
+        writer: the writer of the bundle.
+        options: the variants to make, and their tolerances.
+    """
+
+    checkpoint: Checkpoint
+    name: str
+    writer: BundleWriter
+    options: ExportOptions
+
+    @property
+    def folder(self) -> str:
+        """The ranker's folder in the bundle."""
+        return f"rankers/{self.name}/"
+
+    @property
+    def settings(self) -> Any:
+        """The checkpoint's settings."""
+        return self.checkpoint.settings
+
+    def entry(self, settings: Any = None) -> RankerEntry:
+        """Return the ranker's entry with the checkpoint's settings, or with others."""
+        return RankerEntry(self.checkpoint.kind, asdict(settings or self.settings))
+
+    def probes(self) -> Probes:
+        """Return the texts that the variants are proven on, at least `LEAST_QUERIES`.
+
+        Raises:
+            ExportError: neither the options nor the checkpoint have any.
+        """
+        probes = self.options.probes or self.checkpoint.probes
+        if probes is None:
+            raise ExportError(
+                f"{self.name!r} has no probes to prove its variants on; give --probes COLLECTION"
+            )
+        return probes.completed()
+
+    def tokenizer(self) -> "Tokenizer":
+        """Return the tokenizer, whose ids all have a row of the embeddings.
+
+        Raises:
+            ExportError: there is no tokenizer, or it has more tokens than the embeddings have rows.
+        """
+        tokenizer = self.checkpoint.tokenizer
+        if tokenizer is None:
+            raise ExportError(f"the checkpoint of {self.name!r} has no tokenizer; train it again")
+        size, rows = tokenizer.get_vocab_size(), self.checkpoint.network.get("vocab_size")
+        if rows is not None and size > rows:
+            raise ExportError(
+                f"the tokenizer of {self.name!r} has {size:,} tokens, but the network's embeddings "
+                f"have {rows:,} rows: it is not the model's own tokenizer"
+            )
+        return tokenizer
+
+    def write_tokenizer(self) -> None:
+        """Write the tokenizer into the ranker's folder."""
+        self.writer.data(self.folder + TOKENIZER, self.tokenizer().to_str().encode())
+
+
+@dataclass(frozen=True)
+class IndexJob:
+    """A ranker of a bundle that gets a collection.
+
+    Attributes:
+        source: the bundle without the collection.
+        name: the ranker's name.
+        analysed: the collection.
+        writer: the writer of the bundle with the collection.
+    """
+
+    source: BundleFiles
+    name: str
+    analysed: AnalysedCollection
+    writer: BundleWriter
+
+    @property
+    def folder(self) -> str:
+        """The ranker's folder in both bundles."""
+        return f"rankers/{self.name}/"
+
+    @property
+    def entry(self) -> RankerEntry:
+        """What the manifest says of the ranker."""
+        return self.source.manifest.rankers[self.name]
+
+    @property
+    def settings(self) -> Any:
+        """The ranker's settings."""
+        return self.source.settings(self.name)
+
+    def copy(self, leave_out: tuple[str, ...] = ()) -> None:
+        """Copy the ranker's files, except for some, which are written anew."""
+        self.writer.copy(self.source, self.folder, leave_out=leave_out)
