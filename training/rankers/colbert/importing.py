@@ -14,14 +14,14 @@ from ranklet.runtime.rankers.colbert.encoder import row_feeds
 from ranklet.runtime.rankers.colbert.settings import MASKS, MOST_TOKENS, ColBERTSettings
 from ranklet.runtime.rankers.colbert.tokens import Role, TokenLayout
 from ranklet.training.checkpoint import Checkpoint
-from ranklet.training.imported.activations import activation_of
 from ranklet.training.imported.encoder import load_network, state_size
 from ranklet.training.imported.folder import CONFIG, METADATA, ModelFolder, Module, read_weights
+from ranklet.training.imported.layers import linear_layer, load_layer
 from ranklet.training.imported.original import load_original
 from ranklet.training.imported.sentence_settings import encode_with_library, prompts_of
 from ranklet.training.imported.tokenizer import model_tokenizer, transformer_settings
 from ranklet.training.learning.weights import weights_of
-from ranklet.training.rankers.colbert.network import ACTIVATIONS, LAYERS, ColBERTNetwork
+from ranklet.training.rankers.colbert.network import LAYERS, ColBERTNetwork
 from ranklet.training.rankers.colbert.training import load
 
 if TYPE_CHECKING:
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
 QUERY_TOKENS, DOCUMENT_TOKENS = 32, 180  # PyLate's limits, if a folder does not have any
 MASK, NORMALIZE, DENSE = "MultiVectorMask", "Normalize", "Dense"
-_NAMES = {kind.__name__: name for name, kind in ACTIVATIONS.items()}
 _PLAIN = {"bias": False, "activation": "identity", "residual": False}
 
 
@@ -202,13 +201,7 @@ def import_model(folder: ModelFolder) -> Checkpoint:
     )
     network = ColBERTNetwork(encoder, settings, described.layers)
     for layer, weights in zip(network.head, described.weights, strict=True):
-        try:
-            layer.load_state_dict(dict(weights))
-        except RuntimeError as error:
-            why = " ".join(str(error).split())
-            raise ModelFolderError(
-                f"the weights of a layer in {str(folder.path)!r} do not fit: {why}"
-            ) from None
+        load_layer(layer, weights, folder.path)
     return Checkpoint(
         "colbert",
         settings,
@@ -260,26 +253,14 @@ def _skipped(folder: ModelFolder, tokenizer: "Tokenizer", words: Sequence[str]) 
 
 def _layer(module: Module) -> Mapping[str, Any]:
     """Return the description of a layer over each token; see `TokenLayer`."""
-    config = module.config
-    reads = config.get("module_input_name", "token_embeddings")
-    path = config.get("activation_function", "torch.nn.Identity")
-    activation = activation_of(path, _NAMES)
-    if reads != "token_embeddings" or activation is None:
+    reads = module.config.get("module_input_name", "token_embeddings")
+    if reads != "token_embeddings":
         raise ModelFolderError(
-            f"{str(module.folder / CONFIG)!r}: a layer over {reads} with the activation {path!r} "
-            "is not supported; supported are layers over token_embeddings with "
-            f"{', '.join(_NAMES)} of torch.nn"
+            f"{str(module.folder / CONFIG)!r}: a layer over {reads} is not supported; supported "
+            "are layers over token_embeddings"
         )
-    try:
-        return {
-            "in": config["in_features"],
-            "out": config["out_features"],
-            "bias": config.get("bias", True),
-            "activation": activation,
-            "residual": bool(config.get("use_residual", False)),
-        }
-    except KeyError as error:
-        raise ModelFolderError(f"{str(module.folder / CONFIG)!r}: {error} is missing") from None
+    residual = bool(module.config.get("use_residual", False))
+    return {**linear_layer(module, "Identity"), "residual": residual}
 
 
 def largest_difference(folder: ModelFolder, checkpoint: Checkpoint, texts: Sequence[str]) -> float:

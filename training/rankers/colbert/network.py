@@ -9,14 +9,10 @@ from torch.nn.functional import normalize
 
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.rankers.colbert.settings import INPUTS, ColBERTSettings
+from ranklet.training.imported.layers import ACTIVATIONS
 from ranklet.training.pretrained.backbone import takes_token_types
 
 LAYERS = "ranklet_token_layers"  # key in config.json: the layers over each token's state, in order
-
-ACTIVATIONS: Mapping[str, type[nn.Module]] = {
-    "identity": nn.Identity, "tanh": nn.Tanh, "relu": nn.ReLU, "gelu": nn.GELU, "silu": nn.SiLU,
-    "sigmoid": nn.Sigmoid,
-}  # fmt: skip
 
 
 class TokenLayer(nn.Module):

@@ -13,9 +13,9 @@ from ranklet.runtime.text.pair_layout import BERT_SEGMENTS, PairLayout, pair_lay
 from ranklet.runtime.text.pairing import MOST_TOKENS, Pairing, pair_inputs
 from ranklet.runtime.text.tokenizing import encode
 from ranklet.training.checkpoint import Checkpoint
-from ranklet.training.imported.activations import activation_of
 from ranklet.training.imported.encoder import check_not_generative, load_network
 from ranklet.training.imported.folder import CONFIG, ModelFolder, read_json
+from ranklet.training.imported.layers import activation_of
 from ranklet.training.imported.original import load_original
 from ranklet.training.imported.tokenizer import (
     ModelTokenizer,
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
 # The names of functions in torch.nn, and ours.
-_ACTIVATIONS = {"Identity": "identity", "Sigmoid": "sigmoid"}
 SHOWN = 20  # labels in a message
 
 
@@ -176,13 +175,7 @@ def _activation(folder: ModelFolder, config: Mapping[str, Any], labels: int) -> 
     )
     if not path:
         return "sigmoid" if labels == 1 else "identity"
-    activation = activation_of(path, _ACTIVATIONS)
-    if activation is None:
-        raise ModelFolderError(
-            f"{str(folder.path)!r} has the activation function {path!r}; supported are "
-            f"{' and '.join(_ACTIVATIONS)} of torch.nn"
-        )
-    return activation
+    return activation_of(path, folder.path, ("identity", "sigmoid"))
 
 
 def _reads_segments(

@@ -13,9 +13,9 @@ from ranklet.runtime.onnx.encoder import feeds
 from ranklet.runtime.rankers.dense import POOLINGS, DenseSettings
 from ranklet.runtime.text.tokenizing import token_ids
 from ranklet.training.checkpoint import RANKLET, Arrays, Checkpoint, read_checkpoint
-from ranklet.training.imported.activations import activation_of
 from ranklet.training.imported.encoder import load_network, state_size
 from ranklet.training.imported.folder import CONFIG, ModelFolder, Module, read_weights
+from ranklet.training.imported.layers import linear_layer, load_layer
 from ranklet.training.imported.original import load_original
 from ranklet.training.imported.sentence_settings import (
     dimension_of,
@@ -38,10 +38,6 @@ _POOLINGS = {
     "pooling_mode_max_tokens": "max", "pooling_mode_lasttoken": "last",
     "pooling_mode_weightedmean_tokens": "weighted_mean",
     "pooling_mode_mean_sqrt_len_tokens": "mean_sqrt",
-}  # fmt: skip
-_ACTIVATIONS = {
-    "Identity": "identity", "Tanh": "tanh", "ReLU": "relu", "GELU": "gelu", "SiLU": "silu",
-    "Sigmoid": "sigmoid",
 }  # fmt: skip
 IGNORED = ("Dropout",)  # does nothing outside of training
 MODULES = ("Dense", "LayerNorm", "Normalize")
@@ -234,13 +230,7 @@ def load_layers(network: Any, begin: SentenceEncoder) -> None:
             name.replace("linear.", "0.").removeprefix("norm."): values
             for name, values in read_weights(module.folder).items()
         }
-        try:
-            layer.load_state_dict(state)
-        except RuntimeError as error:
-            why = " ".join(str(error).split())
-            raise ModelFolderError(
-                f"the weights in {str(module.folder)!r} do not fit: {why}"
-            ) from None
+        load_layer(layer, state, module.folder)
 
 
 def _pooling(module: Module) -> str:
@@ -271,23 +261,8 @@ def _check_plain(module: Module) -> None:
 
 
 def _layer(module: Module) -> Mapping[str, Any]:
-    config = module.config
-    try:
-        if module.name == "LayerNorm":
-            return {"type": "layer_norm", "in": config["dimension"]}
-        path = config.get("activation_function", "torch.nn.Tanh")
-        activation = activation_of(path, _ACTIVATIONS)
-        if activation is None:
-            raise ModelFolderError(
-                f"{str(module.folder / CONFIG)!r} has the activation function {path!r}; supported "
-                f"are {', '.join(_ACTIVATIONS)} of torch.nn"
-            )
-        return {
-            "type": "dense",
-            "in": config["in_features"],
-            "out": config["out_features"],
-            "bias": config.get("bias", True),
-            "activation": activation,
-        }
-    except KeyError as error:
-        raise ModelFolderError(f"{str(module.folder / CONFIG)!r}: {error} is missing") from None
+    if module.name != "LayerNorm":
+        return {"type": "dense", **linear_layer(module, "Tanh")}
+    if "dimension" not in module.config:
+        raise ModelFolderError(f"{str(module.folder / CONFIG)!r}: 'dimension' is missing")
+    return {"type": "layer_norm", "in": module.config["dimension"]}

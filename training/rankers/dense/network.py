@@ -10,14 +10,10 @@ from torch.nn.functional import normalize
 from ranklet.runtime.dense.pooling import ADDITIVE
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.rankers.dense import INPUTS, DenseSettings
+from ranklet.training.imported.layers import ACTIVATIONS
 from ranklet.training.pretrained.backbone import takes_token_types
 
 LAYERS = "ranklet_layers"  # key in config.json: the layers after pooling, in order
-
-ACTIVATIONS: Mapping[str, type[nn.Module]] = {
-    "identity": nn.Identity, "tanh": nn.Tanh, "relu": nn.ReLU, "gelu": nn.GELU, "silu": nn.SiLU,
-    "sigmoid": nn.Sigmoid,
-}  # fmt: skip
 
 
 class DenseNetwork(nn.Module):
