@@ -110,7 +110,11 @@ class Ordered(Column):
         keys: (documents,) of any type of numbers; 0 where a value is missing.
     """
 
-    keys: NDArray[Any]
+    def __init__(
+        self, name: str, keys: NDArray[Any], missing: NDArray[np.uint8] | None, type_: str
+    ) -> None:
+        super().__init__(name, missing)
+        self.keys, self._type = keys, type_
 
     @abstractmethod
     def span(self, operand: Any) -> Span:
@@ -124,12 +128,6 @@ class Ordered(Column):
 class Numbers(Ordered):
     """Numbers; flags are 0 and 1."""
 
-    def __init__(
-        self, name: str, keys: NDArray[Any], missing: NDArray[np.uint8] | None, type_: str
-    ) -> None:
-        super().__init__(name, missing)
-        self.keys, self._flag = keys, type_ == FLAG
-
     def span(self, operand: float) -> Span:
         """Return the numbers that an operand equals; between whole ones there may be none."""
         if self.keys.dtype.kind != "f":
@@ -141,11 +139,11 @@ class Numbers(Ordered):
         return Span(value, value)
 
     def _value(self, number: int) -> Value:
-        return bool(self.keys[number]) if self._flag else self.keys[number].item()
+        return bool(self.keys[number]) if self._type == FLAG else self.keys[number].item()
 
     def _verify(self) -> None:
         self._check_blank()
-        if self._flag and (self.keys > 1).any():
+        if self._type == FLAG and (self.keys > 1).any():
             raise self._fault("a flag is neither 0 nor 1")
         if not np.isfinite(self.keys).all():
             raise self._fault("a number is not finite")
@@ -154,17 +152,11 @@ class Numbers(Ordered):
 class Dates(Ordered):
     """Days, or instants in UTC."""
 
-    def __init__(
-        self, name: str, keys: NDArray[Any], missing: NDArray[np.uint8] | None, type_: str
-    ) -> None:
-        super().__init__(name, missing)
-        self.keys, self._timed = keys, type_ == DATETIME
-
     def span(self, operand: date) -> Span:
         """Return the keys that an operand equals; a day equals every instant in it."""
         first = microseconds_of(operand)
         last = first if isinstance(operand, datetime) else first + MICROSECONDS - 1
-        if self._timed:
+        if self._type == DATETIME:
             return Span(first, last)
         # A day is compared by its beginning, so an instant within a day lies between two days.
         day = -(-first // MICROSECONDS)
@@ -172,7 +164,7 @@ class Dates(Ordered):
 
     def _value(self, number: int) -> Value:
         key = int(self.keys[number])
-        return moment_at(key) if self._timed else day_at(key)
+        return moment_at(key) if self._type == DATETIME else day_at(key)
 
     def _verify(self) -> None:
         self._check_blank()
@@ -187,8 +179,8 @@ class Texts(Ordered):
     def __init__(
         self, name: str, keys: NDArray[Any], missing: NDArray[np.uint8] | None, distinct: Strings
     ) -> None:
-        super().__init__(name, missing)
-        self.keys, self.distinct = keys, distinct
+        super().__init__(name, keys, missing, STRING)
+        self.distinct = distinct
 
     def span(self, operand: str) -> Span:
         """Return the place of a string among the distinct ones."""

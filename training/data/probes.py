@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 
@@ -13,6 +14,8 @@ from ranklet.runtime.text.ranked import ranked_text
 from ranklet.training.data.collection import Document
 from ranklet.training.data.neutral_texts import neutral_documents, neutral_queries
 from ranklet.training.data.splits import JudgedQuery
+
+T = TypeVar("T")
 
 FILE = "probes.json"
 SENTENCE_WORDS = 3, 25  # least and most words of a sentence that serves as a query
@@ -122,13 +125,7 @@ def read_probes(folder: Path) -> Probes | None:
 
 
 def draw_probes(
-    documents: Iterable[Document],
-    queries: Sequence[JudgedQuery],
-    *,
-    titles: bool = True,
-    most_queries: int = QUERIES,
-    most_documents: int = DOCUMENTS,
-    seed: int = 0,
+    documents: Iterable[Document], queries: Sequence[JudgedQuery], *, titles: bool = True
 ) -> Probes:
     """Draw queries, their relevant documents and other documents at random.
 
@@ -136,15 +133,12 @@ def draw_probes(
         documents: the collection's documents, read once.
         queries: judged queries, ideally none that were trained on.
         titles: whether titles are part of a document's text.
-        most_queries: maximum number of queries.
-        most_documents: maximum number of documents, relevant ones first.
-        seed: random seed.
 
     Raises:
         InputError: there is no query or no document.
     """
-    generator = np.random.default_rng(seed)
-    order = generator.permutation(len(queries))[:most_queries]
+    generator = np.random.default_rng(0)
+    order = generator.permutation(len(queries))[:QUERIES]
     chosen = [queries[index] for index in sorted(order.tolist())]
     wanted = {name for query in chosen for name in query.relevant}
     relevant: dict[str, str] = {}
@@ -153,12 +147,10 @@ def draw_probes(
         text = ranked_text(document.title, document.text, titles)
         if document.id in wanted:
             relevant[document.id] = text
-        elif len(others) < most_documents:
-            others.append(text)
-        elif (place := int(generator.integers(seen + 1))) < most_documents:
-            others[place] = text  # reservoir sampling, so that all documents are equally likely
-    names = list(relevant)[:most_documents]
-    texts = [*(relevant[name] for name in names), *others][: max(most_documents, 1)]
+        else:
+            _draw(text, others, seen, DOCUMENTS, generator)
+    names = list(relevant)[:DOCUMENTS]
+    texts = [*(relevant[name] for name in names), *others][:DOCUMENTS]
     if not chosen or not texts:
         raise InputError("probes need at least one judged query and one document")
     index_of = {name: index for index, name in enumerate(names)}
@@ -173,7 +165,6 @@ def unjudged_probes(
     titles: bool = True,
     most_queries: int = QUERIES,
     most_documents: int = DOCUMENTS,
-    seed: int = 0,
 ) -> Probes:
     """Draw documents at random, with queries that nobody has judged.
 
@@ -184,18 +175,14 @@ def unjudged_probes(
         titles: whether titles are part of a document's text. They are not if they are the queries.
         most_queries: maximum number of queries.
         most_documents: maximum number of documents.
-        seed: random seed.
 
     Raises:
         InputError: there is no document or no query.
     """
-    generator = np.random.default_rng(seed)
+    generator = np.random.default_rng(0)
     drawn: list[Document] = []
     for seen, document in enumerate(documents):
-        if len(drawn) < most_documents:
-            drawn.append(document)
-        elif (place := int(generator.integers(seen + 1))) < most_documents:
-            drawn[place] = document  # reservoir sampling
+        _draw(document, drawn, seen, most_documents, generator)
     whole = titles and bool(queries)
     texts = [ranked_text(each.title, each.text, whole) for each in drawn]
     if not queries:
@@ -209,6 +196,14 @@ def unjudged_probes(
     return Probes(
         tuple(chosen[index] for index in sorted(order.tolist())), tuple(texts), ((),) * len(order)
     )
+
+
+def _draw(item: T, drawn: list[T], seen: int, most: int, generator: np.random.Generator) -> None:
+    """Put an item among the drawn ones, so that all that were `seen` are equally likely."""
+    if len(drawn) < most:
+        drawn.append(item)
+    elif (place := int(generator.integers(seen + 1))) < most:
+        drawn[place] = item
 
 
 def sentence(text: str, generator: np.random.Generator) -> str:
