@@ -248,6 +248,7 @@ def test_a_time_budget_ends_a_training_and_brings_the_rate_down() -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(torch.optim.AdamW, "step", step)
         patch.setattr(record, "monotonic", lambda: passed)
+        patch.setattr(loop, "monotonic", lambda: passed)
         progress = fit(task.model, task.batches, loss, options, evaluate=task.evaluate)
     assert progress.stopped == "time"
     assert progress.seconds == pytest.approx(0.3, abs=0.02)
