@@ -34,8 +34,8 @@ FORMS = ("thesis", "code")
 CODES = "codes"  # a stored form: token ids, and the weights of their sub-embeddings
 
 
-@dataclass(frozen=True)
-class SRMSettings(ColBERTSettings):
+@dataclass(frozen=True, kw_only=True)
+class LightForm:
     """How the vectors of tokens are made of static ones.
 
     Attributes:
@@ -53,21 +53,26 @@ class SRMSettings(ColBERTSettings):
             softmax over the weights, a layer normalisation before the attention over neighbours,
             biases, and no output matrix after it.
         idf: whether each token of a query weighs as much as it is rare in the collection.
-        stored: how vectors are stored: one of the forms of a ColBERT, or `CODES`.
     """
+
+    sub_embeddings: int = integer(10, "static vectors per token, K", 1, 255)
+    mixing: str = one_of("attention", MIXINGS, "mix of K vectors: attention, average or top1")
+    window: int = integer(1, "neighbours on each side that refine a vector", 0, MOST_TOKENS)
+    heads: int = integer(1, "heads of attention", 1, 256)
+    context: str = one_of("oracle", CONTEXTS, "what attends: the oracle, or static neighbours")
+    context_window: int = integer(2, "neighbours on each side in that context", 0, 16)
+    documents: str = one_of("light", DOCUMENTS, "light, or the oracle's", flag="--document-vectors")
+    form: str = one_of("thesis", FORMS, "formulas of the thesis, or of its published code")
+    idf: bool = switch(False, "weigh the tokens of a query by their rarity")
+
+
+@dataclass(frozen=True)
+class SRMSettings(LightForm, ColBERTSettings):
+    """The settings of a light ranker; `stored` is one of the forms of a ColBERT, or `CODES`."""
 
     similarity: str = one_of("dot", SIMILARITIES, "of two vectors; cosine normalises them")
     special_tokens: bool = switch(False, "whether [CLS], [SEP] and markers get vectors")
     stored: str = one_of("int8", (*STORED, CODES), "how the vectors of documents are stored")
-    sub_embeddings: int = integer(10, "static vectors per token", 1, 255)
-    mixing: str = one_of("attention", MIXINGS, "how sub-embeddings become one vector")
-    window: int = integer(1, "neighbours on each side that refine a vector", 0, MOST_TOKENS)
-    heads: int = integer(1, "heads of attention", 1, 256)
-    context: str = one_of("oracle", CONTEXTS, "what attention queries are made of")
-    context_window: int = integer(2, "neighbours on each side, for the context neighbours", 0, 16)
-    documents: str = one_of("light", DOCUMENTS, "the vectors that documents have")
-    form: str = one_of("thesis", FORMS, "formulas of the thesis or of its code")
-    idf: bool = switch(False, "weigh the tokens of a query by their rarity")
 
     def __post_init__(self) -> None:
         """Check every value."""

@@ -5,15 +5,14 @@ from pathlib import Path
 
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.options import integer, number, one_of, place, switch
-from ranklet.runtime.rankers.srm.settings import CONTEXTS, DOCUMENTS, FORMS, MIXINGS, SRMSettings
+from ranklet.runtime.rankers.srm.settings import LightForm
 from ranklet.training.learning.options import NEGATIVES, TextPairOptions
 
 INITIAL = ("centroids", "random")
-DEFAULT = SRMSettings()
 
 
 @dataclass(frozen=True, kw_only=True)
-class Options(TextPairOptions):
+class Options(LightForm, TextPairOptions):
     """Options of light contextualisation, for an oracle of MiniLM-L6 on a processor.
 
     Boualili, chapter 8, had a table that begins at random, 20 million passages, 4,096 of them and
@@ -30,21 +29,6 @@ class Options(TextPairOptions):
     teacher: str | Path | None = place(
         "scores or a cross-encoder to fine-tune by (default: the oracle)"
     )
-    sub_embeddings: int = integer(DEFAULT.sub_embeddings, "static vectors per token, K", 1, 255)
-    mixing: str = one_of(DEFAULT.mixing, MIXINGS, "mix of K vectors: attention, average or top1")
-    window: int = integer(DEFAULT.window, "neighbours on each side that refine a vector", 0, 8192)
-    heads: int = integer(DEFAULT.heads, "heads of attention", 1, 256)
-    context: str = one_of(
-        DEFAULT.context, CONTEXTS, "what attends: the oracle, or static neighbours"
-    )
-    context_window: int = integer(
-        DEFAULT.context_window, "neighbours on each side in that context", 0, 16
-    )
-    documents: str = one_of(
-        DEFAULT.documents, DOCUMENTS, "light, or the oracle's", flag="--document-vectors"
-    )
-    form: str = one_of(DEFAULT.form, FORMS, "formulas of the thesis, or of its published code")
-    idf: bool = switch(DEFAULT.idf, "weigh the tokens of a query by their rarity")
     initial: str = one_of("centroids", INITIAL, "what the table begins with")
     distil_steps: int = integer(400, "steps of distillation; 0 for none", 0)
     distil_batch: int = integer(64, "texts per step of distillation", 1)

@@ -9,7 +9,7 @@ from each text.
 
 import logging
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,7 @@ from torch.nn.functional import mse_loss
 
 from ranklet.runtime.dense.maxsim import TokenStore, quantise_query
 from ranklet.runtime.rankers.colbert.settings import ColBERTSettings
-from ranklet.runtime.rankers.srm.settings import SRMSettings
+from ranklet.runtime.rankers.srm.settings import LightForm, SRMSettings
 from ranklet.runtime.text.tokenizing import special_ids
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.data.collection import Collection
@@ -75,15 +75,7 @@ def light_settings(oracle: ColBERTSettings, options: Options) -> SRMSettings:
         document_marker=oracle.document_marker,
         skipped=oracle.skipped,
         special_tokens=oracle.special_tokens,
-        sub_embeddings=options.sub_embeddings,
-        mixing=options.mixing,
-        window=options.window,
-        heads=options.heads,
-        context=options.context,
-        context_window=options.context_window,
-        documents=options.documents,
-        form=options.form,
-        idf=options.idf,
+        **{each.name: getattr(options, each.name) for each in fields(LightForm)},
     )
 
 
