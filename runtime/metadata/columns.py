@@ -154,13 +154,7 @@ class Dates(Ordered):
 
     def span(self, operand: date) -> Span:
         """Return the keys that an operand equals; a day equals every instant in it."""
-        first = microseconds_of(operand)
-        last = first if isinstance(operand, datetime) else first + MICROSECONDS - 1
-        if self._type == DATETIME:
-            return Span(first, last)
-        # A day is compared by its beginning, so an instant within a day lies between two days.
-        day = -(-first // MICROSECONDS)
-        return Span(day, first // MICROSECONDS)
+        return span_of(operand, self._type)
 
     def _value(self, number: int) -> Value:
         key = int(self.keys[number])
@@ -403,6 +397,16 @@ def days_of(day: date) -> int:
     1
     """
     return day.toordinal() - _EPOCH.toordinal()
+
+
+def span_of(operand: date, type_: str) -> Span:
+    """Return the days or the microseconds, as the type says, that a day or an instant equals."""
+    first = microseconds_of(operand)
+    last = first if isinstance(operand, datetime) else first + MICROSECONDS - 1
+    if type_ == DATETIME:
+        return Span(first, last)
+    # A day is compared by its beginning, so an instant within a day lies between two days.
+    return Span(-(-first // MICROSECONDS), first // MICROSECONDS)
 
 
 def microseconds_of(moment: date) -> int:

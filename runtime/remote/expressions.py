@@ -2,10 +2,9 @@
 
 import json
 from collections.abc import Mapping
-from datetime import date, datetime
+from datetime import date
 
-from ranklet.runtime.bundles.manifest import DATE
-from ranklet.runtime.metadata.columns import MICROSECONDS, microseconds_of
+from ranklet.runtime.metadata.columns import span_of
 from ranklet.runtime.metadata.where import (
     EQUAL,
     HAS,
@@ -83,26 +82,13 @@ def _holds(field: str, test: Test, type_: str, negated: bool) -> str:
 def _compared(field: str, operator: str, operand: Operand, type_: str, negated: bool) -> str:
     if not isinstance(operand, date):
         return f"{field} {NEGATED[operator] if negated else operator} {_literal(operand)}"
-    low, high = _span(operand, type_)
+    low, high = span_of(operand, type_)
     if operator == EQUAL and negated:
         return f"{field} < {low} or {field} > {high}"
     if operator == EQUAL:
         return f"{field} >= {low} and {field} <= {high}"
     bound = low if operator in (">=", "<") else high
     return f"{field} {NEGATED[operator] if negated else operator} {bound}"
-
-
-def _span(operand: date, type_: str) -> tuple[int, int]:
-    """Return the first and the last stored number that a day or an instant equals.
-
-    An instant within a day lies between two days, so it equals none, and the last number is below
-    the first.
-    """
-    first = microseconds_of(operand)
-    last = first if isinstance(operand, datetime) else first + MICROSECONDS - 1
-    if type_ == DATE:
-        return -(-first // MICROSECONDS), first // MICROSECONDS
-    return first, last
 
 
 def _literal(operand: Operand) -> str:
