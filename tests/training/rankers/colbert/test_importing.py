@@ -213,7 +213,7 @@ def test_what_is_not_supported_is_named(tmp_path: Path) -> None:
         (spoiled(pylate_folder(tmp_path / "b"), settings, query_prefix="[X]"), "no token of its"),
         (
             spoiled(pylate_folder(tmp_path / "c"), layer, activation_function="torch.nn.Mish"),
-            "activation 'torch.nn.Mish' is not supported",
+            "activation function 'torch.nn.Mish'; supported are Identity",
         ),
         (
             spoiled(pylate_folder(tmp_path / "d"), layer, module_input_name="sentence_embedding"),
