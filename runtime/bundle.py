@@ -25,7 +25,7 @@ from ranklet.runtime.rankers.opening import analysis_of
 from ranklet.runtime.search.local import LocalSearch
 from ranklet.runtime.search.port import Search, Where
 from ranklet.runtime.search.selection import Selection, check_metadata_use
-from ranklet.runtime.search.texts import TextRun, own_passages
+from ranklet.runtime.search.texts import Passage, TextRun, own_passages
 from ranklet.runtime.storage.address import Address, shown
 from ranklet.runtime.text.analysis import Analysis
 from ranklet.runtime.text.ranked import ranked_part
@@ -422,6 +422,17 @@ class Bundle:
         check_budget(budget_ms)
         stages = self.manifest.pipeline(pipeline)
         return self._search.explained(query, document_id, stages, Deadline(budget_ms))
+
+    def read(self, document_id: str) -> list[Passage]:
+        """Return a document of the collection: its passages, or the whole one as a single passage.
+
+        Passages that follow each other share a sentence or two where they were built to.
+
+        Raises:
+            InputError: the id is not a string.
+            UnknownDocumentError: no document that `only` allows has the id.
+        """
+        return self._search.passages(document_id)
 
     def highlight(self, hit: Hit, most: int | None = None) -> list[Span]:
         """Return the spans of ``title + newline + text`` that an explained score comes from.

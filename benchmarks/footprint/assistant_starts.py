@@ -29,22 +29,19 @@ COLLECTION, DOCUMENTS = "scifact", 1_000
 WORD = "vitamin"  # of the query; every server finds documents that have it
 SQL = "SELECT title, text FROM texts WHERE texts MATCH 'vitamin' ORDER BY rank LIMIT 10"
 ROUNDS = 11
-MOST = 500.0  # ms from the start of the process to the first answer
+MOST_FIRST, MOST = 250.0, 400.0  # ms from the start to the answers to `initialize`, to a search
 
-# Where our time goes: the same steps in one process, with the package mcp alone as the last.
+# Where our time goes: the same steps in one process.
 STEPS = """
 import numpy
 lap("numpy")
 from ranklet.handlers.api.limits import Limits
+from ranklet.handlers.mcp.service import serve
 from ranklet.handlers.mcp.tools import call
 from ranklet.runtime.bundle import Bundle
 lap("ranklet")
 call(Bundle(path), "search", {"query": word}, Limits())
 lap("open and first search")
-from ranklet.handlers.mcp.service import no_garbage_collected
-with no_garbage_collected():
-    import anyio, mcp.server.lowlevel, mcp.server.stdio
-lap("the package mcp")
 """
 
 
@@ -124,6 +121,7 @@ Where our time goes:
 
 {table(["step", "ms"], steps)}
 
+{goal("process start to the answer to `initialize`", medians["ranklet mcp"].first, MOST_FIRST)}
 {goal("process start to the first search's answer", medians["ranklet mcp"].answer, MOST)}
 """
 

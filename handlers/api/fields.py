@@ -21,6 +21,7 @@ class Route(Flag):
     EXPLAIN = auto()  # POST /explain, and the tool ``explain`` of assistants
     RERANK = auto()  # POST /rerank, /v1/rerank and /v2/rerank
     SEARCH = auto()  # the tool ``search`` of assistants
+    FETCH = auto()  # the tool ``fetch`` of assistants
     COMMAND = auto()  # `ranklet rank`
 
 
@@ -109,7 +110,7 @@ _HUGE = 1 << 31  # more than the texts of any request
 _LARGEST = 1e38  # of scores, which have 32 bits
 _ALL = Route.RANK | Route.EXPLAIN | Route.RERANK | Route.SEARCH | Route.COMMAND
 _RANKED = Route.RANK | Route.SEARCH | Route.COMMAND
-_PAGED = Route.RANK | Route.COMMAND
+_GROUPED = Route.RANK | Route.COMMAND
 
 _OF_OWN = "texts of your own have no metadata; send only those to rank"
 _BY_ID = "the id says which document is explained"
@@ -122,25 +123,25 @@ FIELDS = (
           help=f"{_WORDS}; there are no operators, unless syntax is true"),
     Field("query", STRING, Route.EXPLAIN | Route.RERANK, _WORDS, None, None, "query_characters",
           needed=True),
-    Field("id", STRING, Route.EXPLAIN, "the document's id", None, None, "query_characters",
-          needed=True),
+    Field("id", STRING, Route.EXPLAIN | Route.FETCH, "the document's id", None, None,
+          "query_characters", needed=True),
     Field("syntax", FLAG, _RANKED, default=False,
           help='read "exact phrase", -excluded and prefi* in the query (a server: at most '
           f"{MOST_PARTS})"),
     Field("typos", FLAG, _RANKED, default=False,
           help="replace unknown words by ones that differ in one letter (a server: in queries of "
           f"at most {MOST_WORDS} words)"),
-    Field("k", WHOLE, _PAGED, "number of hits, or of groups", 10, 0, "k"),
+    Field("k", WHOLE, _GROUPED, "number of hits, or of groups", 10, 0, "k"),
     Field("k", WHOLE, Route.SEARCH, "maximum number of documents", 10, 1, "explained"),
-    Field("offset", WHOLE, _PAGED, "best hits to leave out, so that pages follow each other",
+    Field("offset", WHOLE, _RANKED, "best hits to leave out, so that pages follow each other",
           0, 0, "k"),
-    Field("min_score", NUMBER, _PAGED, "leave out hits with a lower score", None, -_LARGEST,
+    Field("min_score", NUMBER, _GROUPED, "leave out hits with a lower score", None, -_LARGEST,
           _LARGEST),
     Field("where", OBJECT, _RANKED,
           'filter by metadata, such as {"year": {">=": 2020}} (docs/filtering.md)'),
-    Field("group_by", STRING, _PAGED, "a field of the metadata, whose equal values make groups",
+    Field("group_by", STRING, _GROUPED, "a field of the metadata, whose equal values make groups",
           None, None, _NAME),
-    Field("group_size", WHOLE, _PAGED, "hits of each group", 1, 1, "k"),
+    Field("group_size", WHOLE, _GROUPED, "hits of each group", 1, 1, "k"),
     Field("pipeline", STRING, _ALL, "a pipeline's name; the default is the bundle's default", None,
           None, _NAME),
     Field("explain", FLAG, _RANKED, "explain every score", False),
@@ -150,6 +151,9 @@ FIELDS = (
     Field("characters", WHOLE, Route.SEARCH, default=1_000, least=1, most=100_000,
           help="maximum number of characters of each text; a document that is cut has its full "
           "length as full_characters"),
+    Field("characters", WHOLE, Route.FETCH, "maximum number of characters", 20_000, 1, 100_000),
+    Field("start", WHOLE, Route.FETCH, "characters to leave out, so that a long text can be read "
+          "on", 0, 0, _HUGE),
     Field("texts", DOCUMENTS, Route.RERANK, "texts to rank; the answer is TEI's list", None, None,
           "documents"),
     Field("documents", DOCUMENTS, Route.RANK, most="documents",

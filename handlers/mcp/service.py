@@ -1,34 +1,40 @@
-"""The server: requests on standard input, answers on standard output, faults on standard error.
+"""The server over standard input and output: a message per line each way.
 
-It is made of the low-level server of the package ``mcp``, because its larger one reads arguments
-and writes error messages of its own.
+It is written for its start. An assistant starts it anew for each conversation, and the official
+package takes four times as long to import as the first search takes. That package's client tests
+the server.
 """
 
-import asyncio
-import gc
-import json
+import os
 import sys
-from collections.abc import AsyncIterator, Iterator, Mapping
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from threading import BoundedSemaphore, Lock
+from typing import BinaryIO
 
-from ranklet.handlers.api.errors import RequestError, failure, panics_as_errors
 from ranklet.handlers.api.limits import Limits
-from ranklet.handlers.api.reading import check_characters, loads
-from ranklet.handlers.logs import stack_of
-from ranklet.handlers.mcp.tools import Result, call, tools
+from ranklet.handlers.mcp.protocol import (
+    CALL,
+    CANCELLED,
+    NO_REQUEST,
+    FaultError,
+    Message,
+    Protocol,
+    read,
+    refusal,
+    written,
+)
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.errors import InputError
-from ranklet.version import __version__
 
-if TYPE_CHECKING:
-    from mcp_types import JSONRPCError
-
-_NO_JSON, _NO_REQUEST = -32700, -32600  # codes of JSON-RPC
+THREADS, WAITING = 4, 64  # calls that are answered at a time, and that may wait
 
 
 def serve(bundle: Bundle, limits: Limits, about: str = "") -> None:
     """Answer a client until it closes standard input.
+
+    Whatever a library prints meanwhile goes to the standard error.
 
     Args:
         bundle: a bundle with a collection.
@@ -37,136 +43,96 @@ def serve(bundle: Bundle, limits: Limits, about: str = "") -> None:
 
     Raises:
         InputError: the bundle has no collection.
-        ModuleNotFoundError: the package ``mcp`` is not installed.
     """
     if not len(bundle):
         raise InputError(f"{bundle.path} has no collection to search; add one with `ranklet index`")
-    with no_garbage_collected():
-        import anyio
-        import mcp.server.lowlevel
-        import mcp.server.stdio  # noqa: F401
-
+    protocol, answers = Protocol(bundle, limits, about), os.dup(1)
     try:
-        anyio.run(_serve, bundle, limits, about)
-    except* (BrokenPipeError, ConnectionResetError):
-        pass  # the client is gone, so nobody waits for an answer
-
-
-@contextmanager
-def no_garbage_collected() -> Iterator[None]:
-    """Pause garbage collection: importing `mcp` is then 20 % faster."""
-    gc.disable()
-    try:
-        yield
+        os.dup2(2, 1)
+        Lines(protocol, answers, limits.body_bytes).run(sys.stdin.buffer)
     finally:
-        gc.freeze()
-        gc.enable()
-
-
-async def _serve(bundle: Bundle, limits: Limits, about: str) -> None:
-    from mcp.server.lowlevel import Server
-    from mcp.server.stdio import stdio_server
-    from mcp_types import CallToolResult, ListToolsResult, TextContent, Tool, ToolAnnotations
-
-    listed = [
-        Tool(
-            name=each.name,
-            description=each.description,
-            input_schema=each.schema,
-            annotations=ToolAnnotations(read_only_hint=True, open_world_hint=False),
-        )
-        for each in tools(bundle, limits, about)
-    ]
-
-    async def list_tools(context: Any, params: Any) -> ListToolsResult:  # noqa: ARG001
-        return ListToolsResult(tools=listed)
-
-    async def call_tool(context: Any, params: Any) -> CallToolResult:  # noqa: ARG001
-        given = params.arguments or {}
-        try:
-            result = await asyncio.to_thread(_called, bundle, params.name, given, limits)
-        except Exception as error:
-            status, body = failure(error)
-            if status >= 500:  # the client learns no paths, but somebody must learn of the fault
-                sys.stderr.write(f"{stack_of(error)}\n")
-            text = TextContent(type="text", text=body["error"])
-            return CallToolResult(content=[text], is_error=True)
-        content = [TextContent(type="text", text=result.text)]
-        return CallToolResult(content=content, structured_content=result.values)
-
-    server: Any = Server(
-        "ranklet", version=__version__, on_list_tools=list_tools, on_call_tool=call_tool
-    )
-    lines: Any = Lines()
-    async with stdio_server(lines) as (requests, answers):
-        lines.answer_by(answers)
-        await server.run(requests, answers, server.create_initialization_options())
-
-
-def _called(bundle: Bundle, name: str, given: Mapping[str, Any], limits: Limits) -> Result:
-    with panics_as_errors():
-        return call(bundle, name, given, limits)
+        os.dup2(answers, 1)
+        os.close(answers)
 
 
 class Lines:
-    """The lines of standard input that hold messages; any other line is answered at once.
+    """The conversation with a client, which may ask again before it has its answers.
 
-    The package ``mcp`` answers nothing that it cannot read, and its client waits.
+    Args:
+        protocol: knows the answers.
+        out: the descriptor that answers are written to.
+        most: the number of bytes that a line may have.
     """
 
-    def __init__(self) -> None:
-        import anyio
+    def __init__(self, protocol: Protocol, out: int, most: int) -> None:
+        self._protocol, self._out, self._most = protocol, out, most
+        self._calls = set[object]()  # the ids of requests that wait for their answers
+        self._writing, self._room = Lock(), BoundedSemaphore(WAITING)
+        self._gone = False
 
-        self._ready = anyio.Event()
-        self._answers: Any = None
+    def run(self, lines: BinaryIO) -> None:
+        """Answer each line, until the input ends or nobody reads the answers."""
+        with ThreadPoolExecutor(THREADS) as pool:
+            for line in self._lines(lines):
+                if self._gone:
+                    break
+                if line.isspace():
+                    continue
+                try:
+                    message = read(line)
+                    if message.get("method") == CALL and "id" in message:
+                        self._begin(pool, message)
+                        continue
+                except FaultError as fault:
+                    self._write(refusal(fault))
+                    continue
+                if message.get("method") == CANCELLED:
+                    self._cancel(message.get("params", {}).get("requestId"))
+                self._write(self._protocol.answer(message))
 
-    def answer_by(self, answers: Any) -> None:
-        """Begin to read, and send errors to a stream of messages."""
-        self._answers = answers
-        self._ready.set()
+    def _lines(self, lines: BinaryIO) -> Iterator[bytes]:
+        """Yield the lines that are short enough; the others are answered and passed over."""
+        while line := lines.readline(self._most + 1):
+            if len(line) <= self._most:
+                yield line
+                continue
+            while line and not line.endswith(b"\n"):
+                line = lines.readline(self._most)
+            self._write(
+                refusal(FaultError(NO_REQUEST, f"the line has more than {self._most:,} bytes"))
+            )
 
-    async def __aiter__(self) -> AsyncIterator[str]:
-        """Yield the lines that can be read."""
-        import anyio
-        from mcp.shared.message import SessionMessage
+    def _begin(self, pool: ThreadPoolExecutor, message: Message) -> None:
+        identity = message["id"]
+        if identity in self._calls:
+            fault = FaultError(NO_REQUEST, "a request with this id is not answered yet")
+            fault.identity = identity
+            raise fault
+        self._room.acquire()
 
-        await self._ready.wait()
-        async for line in anyio.wrap_file(sys.stdin.buffer):
-            error = None if line.isspace() else fault(line)
-            if error is not None:
-                await self._answers.send(SessionMessage(error))
-            else:
-                yield line.decode("utf-8", "replace")
+        def answer() -> None:
+            try:
+                found = self._protocol.answer(message)
+                waits = identity in self._calls  # else it was cancelled
+                self._calls.discard(identity)  # before the client may use the id again
+                self._write(found if waits else None)
+            finally:
+                self._room.release()
 
+        self._calls.add(identity)
+        pool.submit(answer)
 
-def fault(line: bytes) -> "JSONRPCError | None":
-    """Return the answer to a line that cannot be a message; None if it can be one.
+    def _cancel(self, identity: object) -> None:
+        with suppress(TypeError):  # no id
+            self._calls.discard(identity)
 
-    Nobody waits for an answer to a notification, so it gets none either.
-    """
-    from mcp_types import ErrorData, JSONRPCError, jsonrpc_message_adapter
-
-    message: Any = None
-    try:
-        message = json.loads(line.decode("utf-8", "replace"))
-        check_characters(loads(line.decode()))
-    except RequestError as error:
-        code, reason = _NO_REQUEST, str(error)
-    except UnicodeDecodeError:
-        code, reason = _NO_JSON, "the message is not UTF-8"
-    except (ValueError, RecursionError) as error:
-        code, reason = _NO_JSON, f"the message is not JSON: {str(error)[:100]}"
-    else:
-        try:
-            jsonrpc_message_adapter.validate_python(message, by_name=False)
-        except ValueError:
-            code, reason = _NO_REQUEST, "this is no message of JSON-RPC 2.0"
-        else:
-            return None
-    known = message if isinstance(message, dict) else {}
-    if "method" in known and "id" not in known:
-        return None
-    identity = known.get("id")
-    if type(identity) is not int and not (isinstance(identity, str) and identity.isprintable()):
-        identity = None
-    return JSONRPCError(jsonrpc="2.0", id=identity, error=ErrorData(code=code, message=reason))
+    def _write(self, answer: Message | None) -> None:
+        if answer is None:
+            return
+        line = memoryview(written(answer))
+        with self._writing:
+            try:
+                while line and not self._gone:
+                    line = line[os.write(self._out, line) :]
+            except (BrokenPipeError, ConnectionResetError):
+                self._gone = True  # the client is gone, so nobody waits for an answer

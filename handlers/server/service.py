@@ -1,7 +1,7 @@
 """The ASGI application: routes around `ranklet.handlers.api.answers`, by Starlette.
 
-POST /rank, /explain, /rerank, /v1/rerank, /v2/rerank; GET /rank, /info, /healthz, /readyz,
-/metrics, /openapi.json, and / for the playground.
+POST /rank, /explain, /rerank, /v1/rerank, /v2/rerank, and /mcp for assistants; GET /rank, /info,
+/healthz, /readyz, /metrics, /openapi.json, and / for the playground.
 """
 
 import asyncio
@@ -28,6 +28,8 @@ from ranklet.handlers.api.limits import Room
 from ranklet.handlers.api.openapi import describe
 from ranklet.handlers.api.query_string import request_of
 from ranklet.handlers.api.reading import parse
+from ranklet.handlers.mcp.protocol import FaultError, Protocol, refusal
+from ranklet.handlers.mcp.protocol import read as read_message
 from ranklet.handlers.server.hosts import Hosts
 from ranklet.handlers.server.keys import ApiKeys, part_of
 from ranklet.handlers.server.live_bundle import LiveBundle
@@ -100,6 +102,7 @@ class Service:
             for path, (name, media) in FILES.items()
         ]
         routes += [
+            Route("/mcp", self._assistant, methods=["POST"]),
             Route("/info", self._info),
             Route("/healthz", self._healthz),
             Route("/readyz", self._readyz),
@@ -159,6 +162,29 @@ class Service:
             return answer.body
 
         return await self._in_pool(request, sent, work)
+
+    async def _assistant(self, request: Request) -> Response:
+        """Answer a message of the Model Context Protocol; nobody waits for one to a notification.
+
+        The revisions until 2025 have a channel from the server, too, which no answer here needs.
+        """
+        status = 200
+
+        def work(bundle: Bundle, data: bytes, budget_ms: float) -> Any:  # noqa: ARG001
+            nonlocal status
+            try:
+                answer = Protocol(bundle, self.settings.limits).answer(read_message(data))
+            except FaultError as fault:
+                answer = refusal(fault)
+            status = 202 if answer is None else 400 if "error" in answer else 200
+            return answer
+
+        response = await self._in_pool(request, partial(read, request, self.settings.limits), work)
+        if status == 202:
+            return Response(status_code=202)
+        if response.status_code == 200:
+            response.status_code = status
+        return response
 
     async def _info(self, request: Request) -> Response:
         async def sent() -> bytes:

@@ -187,6 +187,11 @@ class MilvusSearch(Search):
         passages = list(chain.from_iterable(parts))
         return TextRun(self.files, query, pipeline, passages, deadline, titles=self.titles)
 
+    @steadily
+    def passages(self, document_id: str) -> list[Passage]:
+        """Return a document's passages in their order; see `Search`."""
+        return self._parts(document_id)
+
     def _parts(self, document_id: str) -> list[Passage]:
         if not isinstance(document_id, str):
             raise InputError(f"an id must be a string, not {type(document_id).__name__}")

@@ -23,6 +23,7 @@ from ranklet.runtime.pipeline import Pipeline
 from ranklet.runtime.search.port import Search, Where
 from ranklet.runtime.search.run import Run, execute
 from ranklet.runtime.search.selection import groups_of
+from ranklet.runtime.search.texts import Passage
 from ranklet.runtime.storage.block_array import fetch_rows
 from ranklet.runtime.typed.meaning import read_query
 from ranklet.runtime.typed.query_syntax import Query
@@ -124,6 +125,16 @@ class LocalSearch(Search):
         given = StoredCandidates(self.files.need_documents(), np.concatenate(parts))
         execution = execute(self.files, query, pipeline, given, deadline)
         return _LocalRun(self.files, query, execution, self)
+
+    def passages(self, document_id: str) -> list[Passage]:
+        """Return a document's passages in their order; see `Search`."""
+        documents, numbers = self.files.need_documents(), self._parts(document_id).tolist()
+        return [
+            Passage(str(number), document_id, documents.passage(number), title, text, metadata)
+            for number in numbers
+            for _, title, text in [documents.record(number)]
+            for metadata in [self.columns.of(number)]
+        ]
 
     def _parts(self, document_id: str) -> NDArray[np.uint32]:
         documents, mask = self.files.need_documents(), self.allowed()

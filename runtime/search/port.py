@@ -18,6 +18,7 @@ from ranklet.runtime.metadata.where import Both, Condition, read_where
 from ranklet.runtime.pipeline import Pipeline, Retrieve
 from ranklet.runtime.search.run import Run
 from ranklet.runtime.search.selection import Selection
+from ranklet.runtime.search.texts import Passage
 from ranklet.runtime.typed.query_syntax import Query
 
 Where = Mapping[str, Any]  # a filter by metadata; docs/filtering.md describes it
@@ -88,6 +89,15 @@ class Search(ABC):
     @abstractmethod
     def samples(self, count: int) -> list[str]:
         """Return titles of some documents, or beginnings of texts."""
+
+    @abstractmethod
+    def passages(self, document_id: str) -> list[Passage]:
+        """Return a document's passages in their order, or the whole document as a single one.
+
+        Raises:
+            InputError: the id is not a string.
+            UnknownDocumentError: there is no such document, or the filter does not allow it.
+        """
 
     @abstractmethod
     def read(self, query: str | Query, deadline: Deadline | None = None) -> QueryContext:

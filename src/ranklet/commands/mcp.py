@@ -22,9 +22,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Answer until the client closes standard input; docs/integrations.md says how to start it."""
-    # It has none that this server needs, and looking for them takes a tenth of the start.
-    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
-
     from ranklet.handlers.api.limits import Limits
     from ranklet.handlers.mcp.service import serve
     from ranklet.runtime import load

@@ -23,6 +23,7 @@ SERVING = Path(__file__).parents[3] / "docs" / "serving.md"
 PLACES = {
     Route.RANK: "`/rank`", Route.EXPLAIN: "`/explain`", Route.RERANK: "`/rerank`",
     Route.SEARCH: "`search` of MCP",
+    Route.FETCH: "`fetch` of MCP",
 }  # fmt: skip
 # A value of each type, as JSON and as a URL has it.
 VALUES = {"string": "a", "boolean": False, "integer": 1, "number": 0.5, "object": {"year": 1}}

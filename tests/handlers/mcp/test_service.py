@@ -7,16 +7,20 @@ import signal
 import subprocess
 import sys
 from collections.abc import Awaitable, Callable
+from io import BytesIO
+from threading import Event
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from ranklet.handlers.api.limits import Limits
-from ranklet.handlers.mcp.service import fault, serve
+from ranklet.handlers.mcp.protocol import Message, Protocol, written
+from ranklet.handlers.mcp.service import Lines, serve
 from ranklet.runtime import Bundle, InputError
 
 if TYPE_CHECKING:
     from tests.conftest import Built
+    from tests.handlers.conftest import Start
 
 QUERY = "knead the dough, feed the starter, patch the tyre"
 HANDSHAKE = {
@@ -40,49 +44,54 @@ CALL = {
 pytestmark = pytest.mark.slow
 
 
-@pytest.fixture(autouse=True)
-def protocol() -> None:
-    pytest.importorskip("mcp_types")
-
-
 def command(bundle: object, *options: str) -> list[str]:
     return [sys.executable, "-m", "ranklet", "mcp", str(bundle), *options]
 
 
-def talk(bundle: object, mode: str, asked: Callable[[Any], Awaitable[Any]]) -> Any:
-    """Start a server, and return what a function of the official client returns."""
+def talk(place: str | list[str], mode: str, asked: Callable[[Any], Awaitable[Any]]) -> Any:
+    """Return what a function of the official client returns; the place is an address or command."""
+    pytest.importorskip("mcp")
     from mcp import Client, StdioServerParameters
 
-    program, *arguments = command(bundle, "--about", "hints for the house")
-    parameters = StdioServerParameters(command=program, args=arguments, env=dict(os.environ))
-
     async def all_of_it() -> Any:
-        async with Client(parameters, mode=mode, read_timeout_seconds=300) as client:
+        server: Any = place
+        if not isinstance(place, str):
+            program, *arguments = place
+            server = StdioServerParameters(command=program, args=arguments, env=dict(os.environ))
+        async with Client(server, mode=mode, read_timeout_seconds=300) as client:
             return await asked(client)
 
     return asyncio.run(all_of_it())
 
 
 @pytest.mark.parametrize("mode", ["legacy", "auto"])
+@pytest.mark.parametrize("remote", [False, True])
 def test_the_official_client_finds_and_calls_the_tools(
-    built: "Built", bundle: Bundle, mode: str
+    built: "Built", bundle: Bundle, start: "Start", mode: str, remote: bool
 ) -> None:
     async def asked(client: Any) -> tuple[Any, ...]:
         return (
             await client.list_tools(),
             await client.call_tool("search", {"query": QUERY, "k": 2, "pipeline": "bm25"}),
             await client.call_tool("explain", {"query": QUERY, "id": "bread"}),
+            await client.call_tool("fetch", {"id": "bread"}),
             *[await client.call_tool("search", wrong) for wrong, _ in WRONG],
             await client.call_tool("find", {}),
         )
 
-    listed, found, explained, *refused = talk(built.zipped, mode, asked)
-    assert [tool.name for tool in listed.tools] == ["search", "explain"]
-    assert "hints for the house" in listed.tools[0].description
+    if remote:
+        with start() as server:
+            listed, found, explained, fetched, *refused = talk(f"{server.url}/mcp", mode, asked)
+    else:
+        place = command(built.zipped, "--about", "hints for the house")
+        listed, found, explained, fetched, *refused = talk(place, mode, asked)
+        assert "hints for the house" in listed.tools[0].description
+    assert [tool.name for tool in listed.tools] == ["search", "explain", "fetch"]
     hits = bundle.rank(QUERY, k=2, pipeline="bm25")
     assert [each["id"] for each in found.structured_content["hits"]] == [hit.id for hit in hits]
     assert json.loads(found.content[0].text) == found.structured_content
-    assert explained.structured_content["title"] == "Baking bread"
+    for result in (explained, fetched):
+        assert result.structured_content["title"] == "Baking bread"
     complaints = [*(complaint for _, complaint in WRONG), "unknown tool 'find'"]
     for result, complaint in zip(refused, complaints, strict=True):
         assert result.is_error
@@ -124,42 +133,53 @@ def test_what_is_no_message_is_answered_and_nothing_else_is_printed(built: "Buil
     assert "Traceback" not in errors
 
 
-def request(**more: Any) -> bytes:
-    return json.dumps({**CALL, **more}).encode()
+def test_a_long_line_is_answered_and_passed_over(built: "Built") -> None:
+    lines = [b"x" * 3_000, json.dumps({**CALL, "method": "ping", "id": 5}).encode()]
+    done = subprocess.run(
+        command(built.fused), input=b"\n".join(lines), capture_output=True, check=True,
+        env={**os.environ, "RANKLET_MAX_BODY_BYTES": "2000"},
+    )  # fmt: skip
+    long, pong = map(json.loads, done.stdout.splitlines())
+    assert "more than 2,000 bytes" in long["error"]["message"]
+    assert pong == {"jsonrpc": "2.0", "id": 5, "result": {}}
 
 
-@pytest.mark.parametrize(
-    ("line", "identity", "reason"),
-    [
-        (request().replace(b"knead", b"\\ud83d"), 2, "half a character"),
-        (request(id="a").replace(b"search", b"\\udcff"), "a", "half a character"),
-        (request(method="\ud800"), 2, "half a character"),
-        (request(id="\ud800"), None, "half a character"),
-        (request().replace(b'"query"', b'"query": "a", "query"'), 2, "'query' stands twice"),
-        (request().replace(b"knead", b"\xff"), 2, "not UTF-8"),
-        (request().replace(b"knead", b"\xed\xa0\xbd"), 2, "not UTF-8"),
-        (request(params=7), 2, "no message of JSON-RPC"),
-        (request(method=7), 2, "no message of JSON-RPC"),
-        (b'{"jsonrpc": "2.0", "id": 3, "method": "ping", "params": {"a": NaN}}', 3, "NaN"),
-        (b"this is no JSON", None, "not JSON"),
-        (b"[" * 100_000, None, "not JSON"),
-        (b'{"id": ' + b"9" * 5000 + b"}", None, "not JSON"),
-        (b"[1, 2]", None, "no message of JSON-RPC"),
-        (b"{}", None, "no message of JSON-RPC"),
-    ],
-)
-def test_a_line_that_is_no_message_has_an_answer(line: bytes, identity: Any, reason: str) -> None:
-    answer = fault(line)
-    assert answer is not None
-    assert answer.id == identity
-    assert reason in answer.error.message
-    answer.model_dump_json().encode()
+class Slow(Protocol):
+    """A protocol whose calls wait until the test lets them end."""
+
+    def __init__(self, bundle: Bundle) -> None:
+        super().__init__(bundle, Limits())
+        self.end = Event()
+
+    def answer(self, message: Message) -> Message | None:
+        if message["method"] == "tools/call":
+            assert self.end.wait(60)
+        return super().answer(message)
 
 
-def test_a_message_has_none_and_nobody_waits_for_a_notification() -> None:
-    half = json.dumps({**INITIALIZED, "params": {"a": "\ud800"}})
-    for line in (request(), json.dumps(INITIALIZED).encode(), half.encode()):
-        assert fault(line) is None
+def test_a_call_waits_for_nobody_and_one_that_is_cancelled_has_no_answer(bundle: Bundle) -> None:
+    protocol, ends = Slow(bundle), os.pipe()
+
+    class Given(BytesIO):
+        def readline(self, size: int | None = -1) -> bytes:
+            line = super().readline(size)
+            if not line:
+                protocol.end.set()
+            return line
+
+    cancelled = {"method": "notifications/cancelled", "params": {"requestId": 2}}
+    messages = [
+        *({**CALL, "id": each} for each in (2, 3, 3)),
+        {"jsonrpc": "2.0", **cancelled},
+        {"jsonrpc": "2.0", "method": "ping", "id": 4},
+    ]
+    Lines(protocol, ends[1], 9_000).run(Given(b"".join(map(written, messages))))
+    os.close(ends[1])
+    with os.fdopen(ends[0], "rb") as read:
+        answers = [json.loads(line) for line in read]
+    assert [each["id"] for each in answers] == [3, 4, 3]
+    assert "not answered yet" in answers[0]["error"]["message"]
+    assert answers[2]["result"]["structuredContent"]["hits"]
 
 
 def test_a_killed_client_leaves_no_server_behind(built: "Built") -> None:

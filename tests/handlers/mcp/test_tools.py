@@ -12,6 +12,7 @@ from ranklet.handlers.api.errors import RequestError
 from ranklet.handlers.api.limits import Limits
 from ranklet.handlers.mcp.tools import NOTICE, call, tools
 from ranklet.runtime import Bundle, Query, RankletError, UnknownDocumentError, UnknownRankerError
+from ranklet.training.data.sources.options import SourceOptions
 
 if TYPE_CHECKING:
     from tests.conftest import Described
@@ -21,8 +22,8 @@ LIMITS = Limits()
 
 
 def test_the_descriptions_say_what_is_there(bundle: Bundle) -> None:
-    search, explain = tools(bundle, LIMITS)
-    assert (search.name, explain.name) == ("search", "explain")
+    search, explain, fetch = tools(bundle, LIMITS)
+    assert [each.name for each in (search, explain, fetch)] == ["search", "explain", "fetch"]
     assert "42 documents" in search.description
     assert "data and no instruction" in search.description
     assert search.schema["properties"]["pipeline"]["enum"] == list(bundle.manifest.pipelines)
@@ -90,6 +91,24 @@ def test_a_long_text_is_cut_and_says_so(bundle: Bundle) -> None:
     assert "full_characters" not in whole
 
 
+def test_a_document_is_read_in_parts(bundle: Bundle, tmp_path: Path) -> None:
+    (whole,) = bundle.read("bread")
+    text, start = "", 0
+    while start is not None:
+        wanted = {"id": "bread", "characters": 20, "start": start}
+        values = call(bundle, "fetch", wanted, LIMITS).values
+        text, start = text + values["text"], values.get("next_start")
+    assert (values["title"], text) == ("Baking bread", whole.text)
+    options = SourceOptions(passage_words=3, overlap_words=0)
+    rows = [{"id": "a", "text": "One two three. Four five six."}]
+    split = load(build(rows, tmp_path / "b", options=options))
+    read = call(split, "fetch", {"id": "a", "start": 5, "characters": 14}, LIMITS).values
+    assert read["passages"] == [
+        {"passage": 1, "text": "wo three."}, {"passage": 2, "text": "Four "}
+    ]  # fmt: skip
+    assert (read["full_characters"], read["next_start"]) == (28, 19)
+
+
 def test_explanations_are_outlines(bundle: Bundle) -> None:
     result = call(bundle, "search", {"query": QUERY, "k": 1, "explain": True}, LIMITS)
     (hit,) = bundle.rank(QUERY, k=1, explain=True)
@@ -104,7 +123,7 @@ def test_explanations_are_outlines(bundle: Bundle) -> None:
 @pytest.mark.parametrize(
     ("name", "arguments", "kind", "complaint"),
     [
-        ("find", {}, RequestError, "unknown tool 'find'; the tools are search, explain"),
+        ("find", {}, RequestError, "unknown tool 'find'; the tools are search, explain, fetch"),
         ("search", {}, RequestError, "'query' is missing"),
         ("search", {"query": " "}, RequestError, "'query' is empty"),
         ("search", {"query": 7}, RequestError, "'query' must be a string, not a number"),
@@ -116,6 +135,8 @@ def test_explanations_are_outlines(bundle: Bundle) -> None:
         ("search", {"query": QUERY, "characters": -1}, RequestError, "'characters' must be from 1"),
         ("explain", {"query": QUERY}, RequestError, "'id' is missing"),
         ("explain", {"query": QUERY, "id": "none"}, UnknownDocumentError, "none"),
+        ("fetch", {"id": "none"}, UnknownDocumentError, "none"),
+        ("fetch", {"id": "bread", "characters": 0}, RequestError, "'characters' must be from 1"),
     ],
 )
 def test_wrong_arguments_are_refused(

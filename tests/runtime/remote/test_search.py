@@ -143,6 +143,8 @@ def test_of_a_document_the_best_passage_counts(
             [hit.score for hit in expected], rel=1e-5
         )
         assert all(hit.passage for hit in found)
+    read, own = search.read("d1"), bundle.read("d1")
+    assert [each[1:] for each in read] == [each[1:] for each in own]
 
 
 def test_a_collection_of_another_bundle_is_refused(
