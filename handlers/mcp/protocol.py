@@ -157,11 +157,11 @@ class Protocol:
                 f"unknown method {method[:40]!r}; the methods are {', '.join(self._methods)}",
             )
         meta = params.get("_meta")
-        stateless = isinstance(meta, dict) and REVISION in meta
-        if stateless:
-            _check_stateless(meta)
+        stated = meta if isinstance(meta, dict) and REVISION in meta else None
+        if stated is not None:
+            _check_stateless(stated)
         result = self._methods[method](params)
-        if stateless or method == "server/discover":
+        if stated is not None or method == "server/discover":
             result = {"resultType": "complete", **result}
             if method != CALL:  # the tools may be others after the next start of the server
                 result |= {"ttlMs": 0, "cacheScope": "private"}

@@ -88,7 +88,7 @@ class TextCandidates:
         return self._gathered(self._titles, field)
 
     def _gathered(self, texts: Sequence[str], field: str) -> Gathered:
-        parts = [self._analysis.tokens(text, field) for text in texts]
+        parts = self._analysis.tokens_of(texts, field)
         lengths = np.array([len(part) for part in parts], np.int64)
         return Gathered(np.concatenate([*parts, np.empty(0, np.int32)]), lengths)
 

@@ -140,13 +140,16 @@ class Session:
         on_gpu = will_run_on_gpu(device, strict=strict)
         if on_gpu and hasattr(ort, "preload_dlls"):
             ort.preload_dlls()  # CUDA and cuDNN in NVIDIA's wheels, which are on no loader path
-        providers = [PROVIDERS["cuda"], PROVIDERS["cpu"]] if on_gpu else [PROVIDERS["cpu"]]
+        providers: list[Any] = [PROVIDERS["cpu"]]
+        if on_gpu:
+            # Otherwise fp32 would be multiplied with the 10 bits of TF32, as exactly as fp16.
+            providers.insert(0, (PROVIDERS["cuda"], {"use_tf32": "0"}))
         try:
             self._session: Any = ort.InferenceSession(content, options, providers=providers)
         except Exception as error:  # onnxruntime raises many kinds, all derived from Exception
             raise BundleError(f"{name} cannot be loaded by onnxruntime: {error}") from error
         self.provider: str = self._session.get_providers()[0]
-        if providers[0] != self.provider:
+        if on_gpu and not self.on_gpu:
             _lost(self.provider, strict)
         self.inputs = tuple(each.name for each in self._session.get_inputs())
         self.outputs = tuple(each.name for each in self._session.get_outputs())

@@ -17,7 +17,7 @@ from ranklet.runtime.errors import BundleError
 from ranklet.runtime.storage.strings import SortedStrings
 from ranklet.runtime.text.known_words import KnownWords
 from ranklet.runtime.text.splitter import Placed, Splitter
-from ranklet.runtime.text.tokenizing import encode
+from ranklet.runtime.text.tokenizing import encode, encode_batch
 from ranklet.runtime.text.words import SPLITTER
 
 if TYPE_CHECKING:
@@ -141,19 +141,19 @@ class Analyzer:
             return self._pieces
         return len(self.vocabulary)
 
-    def wordpieces(self, text: str) -> NDArray[np.int32]:
-        """Return the ids of a text's word pieces, (pieces,) int32.
+    def wordpieces(self, texts: Sequence[str]) -> list[NDArray[np.int32]]:
+        """Return the ids of the word pieces of each text, (pieces,) int32, on all processors.
 
         Raises:
             BundleError: the tokenizer is damaged.
         """
-        ids = encode(self.tokenizer, text).ids
-        if ids and max(ids) >= self.size("wordpieces"):
-            size = self.size("wordpieces")
+        size = self.size("wordpieces")
+        found = [each.ids for each in encode_batch(self.tokenizer, texts)]
+        if (largest := max(map(max, filter(None, found)), default=0)) >= size:
             raise BundleError(
-                f"the tokenizer returned id {max(ids)}, but it has only {size} word pieces"
+                f"the tokenizer returned id {largest}, but it has only {size} word pieces"
             )
-        return np.array(ids, np.int32)
+        return [np.array(ids, np.int32) for ids in found]
 
     def placed_wordpieces(self, text: str) -> Iterator[tuple[int, int, str]]:
         """Yield each word piece of a text with its character positions: (begin, end, piece)."""
@@ -182,10 +182,16 @@ class Analysis:
         self._unknown: dict[str, int] = {}
         self._spellings: list[str] = []  # of the unknown words, in the order of their ids
 
+    def tokens_of(self, texts: Sequence[str], field: str) -> list[NDArray[np.int32]]:
+        """Return the token ids of each text; see `tokens`."""
+        if field == "wordpieces":
+            return self._analyzer.wordpieces(texts)
+        return [self.tokens(text, field) for text in texts]
+
     def tokens(self, text: str, field: str) -> NDArray[np.int32]:
         """Return the token ids of a text in a field, without stop words, (tokens,) int32."""
         if field == "wordpieces":
-            return self._analyzer.wordpieces(text)
+            return self._analyzer.wordpieces([text])[0]
         ids = self._word_ids(self._analyzer.vocabulary.splitter.words(text))
         return self.in_field(ids, field)
 

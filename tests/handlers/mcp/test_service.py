@@ -168,7 +168,7 @@ def test_a_call_waits_for_nobody_and_one_that_is_cancelled_has_no_answer(bundle:
             return line
 
     cancelled = {"method": "notifications/cancelled", "params": {"requestId": 2}}
-    messages = [
+    messages: list[Message] = [
         *({**CALL, "id": each} for each in (2, 3, 3)),
         {"jsonrpc": "2.0", **cancelled},
         {"jsonrpc": "2.0", "method": "ping", "id": 4},

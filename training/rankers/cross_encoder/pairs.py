@@ -109,7 +109,7 @@ def dev_pairs(lists: CandidateLists, analysed: AnalysedCollection, pairing: Pair
 
 def query_pieces(analysed: AnalysedCollection, pairing: Pairing, text: str) -> list[int]:
     """Return the word pieces that are read of a query."""
-    return pairing.query(analysed.analyzer.wordpieces(text).tolist())
+    return pairing.query(analysed.analyzer.wordpieces([text])[0].tolist())
 
 
 def document_pieces(analysed: AnalysedCollection, document: int) -> list[int]:

@@ -44,6 +44,11 @@ class LightNetwork(nn.Module):
         if oracle is not None:
             oracle.requires_grad_(requires_grad=False)
 
+    @property
+    def device(self) -> torch.device:
+        """Where the network computes."""
+        return self.light.table.weight.device
+
     def attended(self, ids: Tensor, mask: Tensor) -> Tensor:
         """Return which tokens neighbours read, bool; ids and mask are (texts, tokens) int64."""
         special: Any = self.special
@@ -70,6 +75,7 @@ class LightNetwork(nn.Module):
 
 def light_vectors(model: LightNetwork, texts: Padded) -> tuple[Tensor, Tensor | None]:
     """Return the light vectors and weights of texts whose oracle's vectors are at hand."""
+    texts = texts.to(model.device)
     attended = model.attended(texts.ids, texts.present)
     found: tuple[Tensor, Tensor | None] = model.light(texts.ids, attended, texts.context)
     return found

@@ -32,6 +32,10 @@ class Padded(NamedTuple):
     present: Tensor  # which tokens are no padding, (texts, tokens) bool
     context: Tensor  # the oracle's vectors, (texts, tokens, dimension) float32
 
+    def to(self, device: torch.device) -> "Padded":
+        """Return them on a device."""
+        return Padded(*(each.to(device) for each in self))
+
 
 class TokenVectors:
     """The oracle's vectors of all tokens of some texts, special tokens included.

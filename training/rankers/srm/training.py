@@ -133,8 +133,8 @@ def vectors_of(
             block = order[begin : begin + EVALUATED].tolist()
             padded = texts.padded([numbers[at] for at in block])
             made, _ = light_vectors(model, padded)
-            for at, own, kept in zip(block, made, padded.kept, strict=True):
-                vectors[at] = own[kept].numpy()
+            for at, own, kept in zip(block, made, padded.kept.to(made.device), strict=True):
+                vectors[at] = own[kept].cpu().numpy()
     return vectors
 
 
@@ -175,7 +175,8 @@ def _fine_tuned(
     def loss(batch: Batch) -> Tensor:
         teacher_margins, light = score_margins(model, material, batch)
         if texts.margins is not None:
-            teacher_margins = torch.from_numpy(texts.margins.of(batch.queries, batch.own))[:, 0]
+            given = texts.margins.of(batch.queries, batch.own)[:, 0]
+            teacher_margins = torch.from_numpy(given).to(light.device)
         return margin_mse(light, teacher_margins)
 
     def evaluate() -> NDArray[np.float64]:
@@ -186,8 +187,9 @@ def _fine_tuned(
 
 def score_margins(model: LightNetwork, material: Material, batch: Batch) -> tuple[Tensor, Tensor]:
     """Return the score margins of a batch's queries, the oracle's and the light ones."""
-    queries = material.queries.padded(batch.queries.tolist())
-    documents = material.documents.padded(material.documents_at(batch.documents))
+    queries = material.queries.padded(batch.queries.tolist()).to(model.device)
+    places = material.documents_at(batch.documents)
+    documents = material.documents.padded(places).to(model.device)
     light, _ = light_vectors(model, queries)
     of_documents = documents.context
     if model.light.settings.documents == "light":
@@ -280,7 +282,7 @@ def distil(model: LightNetwork, sources: Sequence[TokenVectors], options: Option
 def distillation_error(model: LightNetwork, source: TokenVectors, numbers: Sequence[int]) -> float:
     """Return the mean squared error on all tokens of some texts, per number of a vector."""
     with torch.inference_mode():
-        texts = source.padded(numbers)
+        texts = source.padded(numbers).to(model.device)
         vectors, _ = light_vectors(model, texts)
         return float(mse_loss(vectors[texts.kept], texts.context[texts.kept]))
 

@@ -50,13 +50,13 @@ def test_documents_of_the_collection_are_not_cut_into_pieces_again(
     asked = []
     real = Analyzer.wordpieces
 
-    def counted(self: Analyzer, text: str) -> object:
-        asked.append(text)
-        return real(self, text)
+    def counted(self: Analyzer, texts: list[str]) -> object:
+        asked.append(texts)
+        return real(self, texts)
 
     monkeypatch.setattr(Analyzer, "wordpieces", counted)
     load(cross_path, device="cpu").rank("the red apple", pipeline=RERANK)
-    assert asked == ["the red apple"]
+    assert asked == [["the red apple"]]
 
 
 def test_a_score_is_the_same_alone_in_a_slice_and_among_others(
