@@ -27,8 +27,7 @@ ABOUT = """
 - The reference is PyTorch in 32 bits on the processor. An *error* is a share of the standard \
 deviation of its scores; *batch error* compares a document's score alone and among others.
 - The tolerances are the export's: for fp32 top 10 ≥ 99 %, batch error ≤ 0.1 % and a loss of \
-nDCG@10 ≤ 0.1 %; for fp16 80 %, 1 % and 1 %. On GPUs from Ampere on onnxruntime multiplies fp32 as \
-TF32 by default, PyTorch does not here.
+nDCG@10 ≤ 0.1 %; for fp16 80 %, 1 % and 1 %. Nothing here multiplies fp32 as TF32.
 - The networks learned for a few steps only, or are imported (dense). fp16 of PyTorch is autocast.
 """
 
