@@ -22,10 +22,10 @@ $(VENV)/.ready: pyproject.toml
 
 setup: $(VENV)/.ready  ## virtual environment with ranklet and all that the other targets need
 
-demo: setup     ## Python's own documentation: train, export, verify, evaluate, answer (about 3 minutes)
+demo: setup     ## Python's own documentation: build, learn, answer (about 3 minutes)
 	$(BIN)/ranklet demo
 
-demo-lexical: setup  ## the same with the lexical rankers alone (seconds)
+demo-lexical: setup  ## the same by words alone (seconds)
 	$(BIN)/ranklet demo --lexical
 
 # One process per core and one thread per process, because tiny models on several threads wait for

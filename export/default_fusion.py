@@ -124,7 +124,7 @@ def fusion_of(files: BundleFiles, options: FusionOptions) -> Fusion:
     manifest = files.manifest
     names = fused(manifest.rankers)
     left_out = sorted(set(manifest.rankers) - set(names) - set(rerankers(manifest.rankers)))
-    if left_out and not learned(manifest):
+    if left_out and options.weights is None and not learned(manifest):
         _log.warning(
             "%s: weak alone, so without part in the default search until `ranklet fuse` learns "
             "the weights",

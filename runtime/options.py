@@ -68,6 +68,11 @@ class Declared(NamedTuple):
     default: Any
     option: Option
 
+    @property
+    def flag(self) -> str:
+        """Its name on the command line."""
+        return self.option.flag or f"--{self.path[-1].replace('_', '-')}"
+
 
 def integer(
     default: int | None,
@@ -132,6 +137,27 @@ def options_of(options: Any, *outer: str) -> Iterator[Declared]:
             yield Declared(path, group, value, option)
         elif is_dataclass(value):
             yield from options_of(value, *path)
+
+
+def typed(options: Any, **paths: str) -> list[str]:
+    """Return what a user types for the values of a dataclass of options that are not the defaults.
+
+    Args:
+        options: an instance.
+        paths: what is typed for values that are read from a path, by name.
+    """
+    defaults = {each.path: each.default for each in options_of(type(options)())}
+    words: list[str] = []
+    for each in options_of(options):
+        name, value, option = each.path[-1], each.default, each.option
+        if option.flag is None or value == defaults[each.path]:
+            continue
+        if option.kind is bool:
+            words += [each.flag] if option.recorded else []
+        else:
+            shown = short(value) if isinstance(value, float) else str(value)
+            words += [each.flag, paths.get(name, shown)]
+    return words
 
 
 def check_options(options: Any) -> None:

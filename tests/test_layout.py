@@ -169,10 +169,8 @@ def test_only_a_kind_imports_its_modules(graph: Graph) -> None:
         for imported in sorted(imports)
         if (kind := kind_of(imported))
         and kind not in {kind_of(module), *BUILT_ON.get(kind_of(module), ())}
-        # Training takes its negatives from BM25; the demo and the table of
-        # what a search may learn train kinds by their names.
+        # Training takes its negatives from BM25.
         and imported != "ranklet.runtime.rankers.bm25"
-        and not module.startswith(("ranklet.commands.demo", "ranklet.export.learning.candidates"))
     ]
     assert strangers == []
 
@@ -181,7 +179,6 @@ def test_only_a_kind_imports_its_modules(graph: Graph) -> None:
 NAMING = (
     "runtime/kinds.py",  # the table
     "export/learning/candidates.py",  # which kinds `learn` tries
-    "src/ranklet/commands/demo/",  # trains kinds by their names
 )
 
 

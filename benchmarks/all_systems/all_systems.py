@@ -12,7 +12,7 @@ from benchmarks.all_systems.bundles import Scope
 from benchmarks.all_systems.comparing import RANKED_BY, Cost, Studied, common, goals
 from benchmarks.all_systems.measuring import all_studies, answers_seen
 from benchmarks.all_systems.picture import Point, draw
-from benchmarks.all_systems.pipelines import BEST, CROSS, DEPTH, HYBRID, RERANKED
+from benchmarks.all_systems.pipelines import BEST, CROSS, HYBRID
 from benchmarks.all_systems.rankers import RANKERS
 from benchmarks.all_systems.studies import QA_MIX, Reads, Study
 from benchmarks.all_systems.tables import (
@@ -27,6 +27,8 @@ from benchmarks.all_systems.tables import (
 from benchmarks.all_systems.timing import costs
 from benchmarks.harness.place import ROOT, Place
 from benchmarks.harness.report import table
+from ranklet.export.default_pipelines import RERANKED
+from ranklet.export.learning.choosing import DEPTH
 from ranklet.runtime.pipeline import Fuse
 
 PACKAGES = ("torch", "transformers", "onnxruntime", "tokenizers", "gensim", "simplemma")
@@ -70,7 +72,7 @@ no query that was learned from shares:
 {remembered(found, {study: answers_seen(scope, study) for study in found})}
 
 {_of_last(found)}{_of_own(found)}{_of_pairs(scope)}Members and weights are chosen for MRR@10 on \
-queries of train that are not reported, members by 5-fold cross-validation. Each list of a \
+queries of train that are not reported, as `ranklet learn` does it. Each list of a \
 pipeline has {DEPTH} documents. SPLADE is not here, because no trained one is at hand.
 
 ### What they cost, {timed}

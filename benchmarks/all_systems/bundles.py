@@ -5,8 +5,9 @@ vocabulary is indexed on its own, so that another Model 1 does not encode them a
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 
@@ -113,49 +114,31 @@ def exported(scope: Scope, study: str, name: str) -> Path:
 
 
 def bundle_of(scope: Scope, study: str) -> Path:
-    """Return the bundle of a study with all rankers, indexed."""
+    """Return the bundle of a study with all rankers, indexed; encoders are indexed one by one."""
     here, used = searched_in(scope, study), scope.rankers_of(study)
-    encoders = [name for name, each in used.items() if each.encodes]
-    others = [name for name in used if name not in encoders]
     titles = scope.studies[study].titles
-    alone = {name: exported(scope, study, name) for name in used}
-    digests = {name: digest_of(BundleFiles(path), [name]) for name, path in alone.items()}
     texts = digest_of_texts(here.passages, titles=titles)
+    alone = {name: BundleFiles(exported(scope, study, name)) for name in used}
 
-    def lexical(path: Path) -> None:
+    def kept(names: Sequence[str], prefix: str, build: Callable[[Path], object]) -> Path:
+        digests = [digest_of(alone[name], [name]) for name in names]
+        code = _code(used[name] for name in names)
+        return scope.place.keep(prefix, build, code, " ".join([*digests, texts]))
+
+    def indexed(names: Sequence[str], path: Path) -> None:
         rankers = path.with_name(f"{path.name}.rankers")
-        joined(_whole(alone[name] for name in others), rankers)
+        joined([(alone[name], [name]) for name in names], rankers)
         index_bundle(rankers, here, path, titles=titles, overwrite=True)
 
-    def encoded(name: str) -> Path:
-        return scope.place.keep(
-            slug(scope.parts, study, name, "indexed"),
-            lambda path: index_bundle(alone[name], here, path, titles=titles, overwrite=True),
-            _code([used[name]]),
-            f"{digests[name]} {texts}",
-        )
-
-    def build(path: Path) -> None:
-        first = scope.place.keep(
-            slug(scope.name, study, LEXICAL_PART, "indexed"),
-            lexical,
-            _code(used[name] for name in others),
-            " ".join([*(digests[name] for name in others), texts]),
-        )
-        joined(_whole([first, *map(encoded, encoders)]), path)
-
-    return scope.place.keep(
-        slug(scope.name, study, "ranklet"),
-        build,
-        _code(used.values()),
-        " ".join([*digests.values(), texts]),
-    )
-
-
-def _whole(paths: Iterable[Path]) -> list[tuple[BundleFiles, list[str]]]:
-    """Return bundles with the names of all their rankers."""
-    bundles = map(BundleFiles, paths)
-    return [(each, list(each.manifest.rankers)) for each in bundles]
+    lexical = [name for name, each in used.items() if not each.encodes]
+    groups = {slug(scope.name, study, LEXICAL_PART, "indexed"): lexical}
+    for name in (each for each in used if each not in lexical):
+        groups[slug(scope.parts, study, name, "indexed")] = [name]
+    parts = [
+        (BundleFiles(kept(names, prefix, partial(indexed, names))), names)
+        for prefix, names in groups.items()
+    ]
+    return kept(list(used), slug(scope.name, study, "ranklet"), partial(joined, parts))
 
 
 def needed_files(bundle: BundleFiles, rankers: Mapping[str, Reads]) -> list[str]:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from benchmarks.harness.evenly import drawn
 from benchmarks.harness.place import Place
 from ranklet.runtime.bundles.manifest import Splitting
+from ranklet.runtime.kinds import KINDS
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.data.collection import Document
 from ranklet.training.data.splits import JudgedQuery, read_split
@@ -87,7 +88,6 @@ class Ranker:
         source: the study that it learns from: `OWN`, `LEXICAL` or `ENCODER` (see `Study`),
             `NOTHING`, or a name.
         reads: what a network reads for a query.
-        encodes: whether its index depends on no vocabulary, so that it is made on its own.
         needs: the rankers that it learned from, whose trainings count as its own.
         settings: that its export changes.
     """
@@ -97,9 +97,13 @@ class Ranker:
     learn: Callable[[Place, Study], Checkpoint]
     source: str
     reads: Reads
-    encodes: bool = False
     needs: tuple[str, ...] = ()
     settings: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def encodes(self) -> bool:
+        """Whether its index depends on no vocabulary, so that it is made on its own."""
+        return bool(KINDS[self.kind].index) and not KINDS[self.kind].needs_collection
 
     def source_of(self, name: str, study: Study) -> str:
         """Return the name of the study that it learns from, `NOTHING`, or "" if there is none."""

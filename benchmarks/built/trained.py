@@ -8,7 +8,6 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -20,10 +19,9 @@ from ranklet.training.checkpoint import Checkpoint, read_checkpoint
 from ranklet.training.data.probes import draw_probes
 from ranklet.training.data.splits import read_split
 from ranklet.training.imported.importing import read_model
-from ranklet.training.learning.options import TrainingOptions
-from ranklet.training.learning.weights import STATE
 from ranklet.training.pretrained.backbone import wheel_folder
 from ranklet.training.rankers.conformer_kernel.sizes import Network
+from ranklet.training.train import options_of_kind, train
 
 LEARN, HELD_OUT = "train[:90%]", "train[90%:]"
 TUNING_QUERIES = 1000  # of train, for k1 and b, and to choose the best weights: as `ranklet train`
@@ -94,22 +92,19 @@ def trained(
         queries: to learn from, at most.
         options: of the kind, which differ from its defaults.
     """
-    package = f"ranklet.training.rankers.{kind}"
     if kind != "bm25":
         options["bm25"] = tuned_bm25(place, collection, titles=titles)
-    made: Any = import_module(f"{package}.options").Options(titles=titles, **options)
+    made: Any = options_of_kind(kind)(titles=titles, **options)
     parts = [collection, *([] if titles else ["untitled"]), kind, *([name] if name else [])]
     kept, code = ".".join(parts), code_of(kind)
     state = place.state(kept, code)
 
     def build(path: Path) -> None:
-        documents, own = place.collection(collection), made
-        if isinstance(made, TrainingOptions):
-            own = replace(made, folder=state, resume=(state / STATE).is_file())
+        documents = place.collection(collection)
         asked = read_split(documents, learn, limit=queries)
         choosing = read_split(documents, held_out, limit=TUNING_QUERIES)
         with all_cores():
-            checkpoint = import_module(f"{package}.training").train(documents, asked, choosing, own)
+            checkpoint = train(kind, documents, asked, choosing, made, state)
         checkpoint.save(path)
         shutil.rmtree(state, ignore_errors=True)
 

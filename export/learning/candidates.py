@@ -1,23 +1,33 @@
 """The rankers that a search may learn, cheapest first, and when each is worth its time."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+import shlex
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from ranklet.export.learning.costs import Limits
 from ranklet.export.learning.parts import Parts
+from ranklet.export.learning.work import Work
 from ranklet.runtime.bundles.files import BundleFiles
+from ranklet.runtime.extras import install
+from ranklet.runtime.kinds import KINDS
 from ranklet.runtime.onnx.session import processors
+from ranklet.runtime.options import typed
 from ranklet.runtime.rankers.bm25 import BM25Settings
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.data.collection import Collection
+from ranklet.training.indexing.language.names import AUTO
+from ranklet.training.indexing.language.normaliser import has_stemmer
 from ranklet.training.indexing.language.options import TextOptions
-from ranklet.training.learning.weights import STATE
+from ranklet.training.learning.options import EncoderOptions, TrainingOptions
+from ranklet.training.train import options_of_kind, train
 
-BM25, MODEL1, NEURAL, DENSE = "bm25", "model1", "neural_model1", "trained"
+BM25, LIGHT = "bm25", "light"
 TUNING = 500  # queries on which BM25 is tuned, at most
 # What is tried. Finer steps change nDCG@10 by less than its noise.
 K1S, BS, BOOSTS = (0.3, 0.6, 0.9, 1.2, 2.0), (0.2, 0.4, 0.6, 0.8), (1.0, 2.0, 3.0)
@@ -25,16 +35,14 @@ NORMALISERS = ("lemma", "stem", "lemma+stem")
 NORMALISER_GAIN = 0.005  # of the measure, for which all words are analysed anew
 ANALYSIS_SECONDS = 0.001  # per passage
 NORMALISERS_SHARE = 0.1  # of the time, which the other normalisers may take
-BATCH = 32  # queries per step of the encoder
-# Steps of the encoder. 200 steps of 32 queries suffice for 5,000 queries (`own_encoders`).
-LEAST_STEPS, MOST_STEPS, PASSES = 40, 400, 4
-# Seconds that steps take on two processors, by tokens of a document; they plan and measure nothing.
-STEP_SECONDS = {128: 4.0, 256: 8.0}
-PASSAGE_SECONDS = {128: 0.008, 256: 0.016}  # of encoding
-NEURAL_SECONDS = 0.06  # per query that is learned from, all epochs
+# Steps of an encoder. 200 steps of 32 queries suffice for 5,000 queries (`own_encoders`).
+BATCH, LEAST_STEPS, MOST_STEPS, PASSES = 32, 40, 400, 4
+PASSAGE_SECONDS = 0.008  # of encoding 128 tokens on two processors; it plans and measures nothing
 EXPORT_SECONDS = 60.0
 LONG_SHARE = 0.1  # of texts that have more than 128 tokens, from which on 256 are read
 TOKENS_PER_WORD = 1.4
+PAIR_MS = 5.0  # of a query and a document in a cross-encoder, about
+LEAST_PAIRS = 10  # documents that a cross-encoder must have time for
 
 
 @dataclass(frozen=True)
@@ -47,10 +55,10 @@ class Task:
         parts: the queries.
         measure: what is tuned for.
         model: the folder of the encoder to begin with; None if none is known.
-        network: whether a network may read queries.
-        folder: where trainings keep their states.
-        seconds: that learning may take in all.
+        limits: what the search and its learning may cost.
+        work: what was made before an interruption.
         left: returns the seconds that are left for trainings.
+        lexical: whether only rankers are learned that need no PyTorch.
     """
 
     files: BundleFiles
@@ -58,10 +66,10 @@ class Task:
     parts: Parts
     measure: str
     model: Path | None
-    network: bool
-    folder: Path
-    seconds: float
+    limits: Limits
+    work: Work
     left: Callable[[], float]
+    lexical: bool
 
     @property
     def titles(self) -> bool:
@@ -93,39 +101,103 @@ Numbers = tuple[float, ...]
 class Candidate(NamedTuple):
     """A ranker that may be learned.
 
+    Times are those of two processors. They plan and measure nothing.
+
     Attributes:
         name: of the ranker in the bundle.
+        kind: its kind.
         about: what it is, for people.
         least: queries to learn from.
+        options: returns options of the training that are not the defaults, for some steps.
         network: whether a network reads each query.
-        seconds: returns about how long it takes to learn, export and index it.
-        train: returns it, given the BM25 that was tuned.
-        by_hand: returns the options of `ranklet train KIND` that do the same.
-        lexical: whether it counts the tokens of the collection.
+        step: seconds of a step over texts of 128 tokens; 0 if it does not learn in steps.
+        query: seconds per query to learn from.
+        more: seconds of whatever else it learns.
+        pairs: whether a network reads each document with the query.
     """
 
     name: str
+    kind: str
     about: str
     least: int
-    network: bool
-    seconds: Callable[[Task], float]
-    train: Callable[[Task, Checkpoint], Checkpoint]
-    by_hand: Callable[[Task, Checkpoint], str]
-    lexical: bool = True
+    options: Callable[[Task, int], Mapping[str, Any]]
+    network: bool = False
+    step: float = 0.0
+    query: float = 0.0
+    more: float = 0.0
+    pairs: bool = False
 
     def why_not(self, task: Task) -> str:
         """Return why it is not tried, or an empty text."""
-        count = len(task.parts.learn)
+        count, slowest = len(task.parts.learn), task.limits.max_ms
         if count < self.least:
             return f"it needs {self.least:,} queries to learn from, and there are {count:,}"
-        if self.network and not task.network:
+        if self.network and not task.limits.network:
             return "a network would read each query (--no-network)"
-        if self.network and task.model is None:
+        if self.pairs and (slowest is None or slowest < LEAST_PAIRS * PAIR_MS):
+            return (
+                f"it reads each document with the query, about {PAIR_MS:g} ms each; allow for that "
+                f"by --max-ms {20 * PAIR_MS:g}, for example"
+            )
+        if task.lexical and not KINDS[self.kind].lexical:
+            return "only rankers of words were asked for"
+        if not KINDS[self.kind].lexical and find_spec("torch") is None:
+            return f"it needs PyTorch: {install('train')}"
+        if task.model is None and issubclass(options_of_kind(self.kind), EncoderOptions):
             return "no encoder to begin with is known; name one with --model FOLDER"
-        needed, left = self.seconds(task), task.left()
+        needed, left = self.seconds(task, LEAST_STEPS), task.left()
         if needed > left:
             return f"it takes about {needed / 60:.0f} minutes, and {max(0, left) / 60:.0f} are left"
         return ""
+
+    def seconds(self, task: Task, steps: int) -> float:
+        """Return about how long it takes to learn, export and index it."""
+        kind, long = KINDS[self.kind], task.tokens / 128
+        seconds = self.more + self.query * len(task.parts.learn) + self.step * steps * long
+        if not kind.lexical:
+            seconds += EXPORT_SECONDS
+        if kind.index and not kind.needs_collection:
+            seconds += task.passages * PASSAGE_SECONDS * long
+        return 2 * seconds / processors()
+
+    def steps(self, task: Task) -> int:
+        """Return how many steps it learns: some passes over the queries, as many as fit in.
+
+        They are halved until they fit, so that a little more or less time gives the same number.
+        """
+        left = task.left()
+        steps = min(MOST_STEPS, max(LEAST_STEPS, PASSES * len(task.parts.learn) // BATCH))
+        while steps > LEAST_STEPS and self.seconds(task, steps) > left:
+            steps = max(LEAST_STEPS, steps // 2)
+        return steps
+
+    def chosen(self, task: Task, bm25: Checkpoint) -> Any:
+        """Return all options of its training. Those of an interrupted training stay the same."""
+        options = options_of_kind(self.kind)
+        steps = task.work.number(f"{self.name}.steps", lambda: self.steps(task))
+        given = {
+            "bm25": bm25.settings, "titles": task.titles, "measure": task.measure,
+            "field": bm25.settings.field, "words": bm25.words or task.words,
+            "backbone": task.model, **self.options(task, steps),
+        }  # fmt: skip
+        known = {each.name for each in fields(options)}
+        return options(**{name: value for name, value in given.items() if name in known})
+
+    def train(self, task: Task, bm25: Checkpoint) -> Checkpoint:
+        """Return it, given the BM25 that was tuned. It ends early if the time is over."""
+        options = self.chosen(task, bm25)
+        if isinstance(options, TrainingOptions):
+            later = self._replace(more=0, query=0).seconds(task, 0)
+            options = replace(options, max_minutes=max(1.0, (task.left() - later) / 60))
+        return train(
+            self.kind, task.collection, task.parts.learn, task.parts.tune, options,
+            task.work.folder / f"{self.name}.run",
+        )  # fmt: skip
+
+    def by_hand(self, task: Task, bm25: Checkpoint) -> str:
+        """Return the command that trains it in about the same way."""
+        options = typed(self.chosen(task, bm25), bm25=BM25, oracle=ORACLE.name)
+        return shlex.join(["ranklet", "train", self.kind, "JUDGED", "-o", self.name, *options])
 
 
 def tuned_bm25(task: Task) -> Checkpoint:
@@ -133,9 +205,6 @@ def tuned_bm25(task: Task) -> Checkpoint:
 
     With few queries it is that of the bundle.
     """
-    from ranklet.training.rankers.bm25.options import Options
-    from ranklet.training.rankers.bm25.training import train
-
     own = own_bm25(task.files)
     queries = [*task.parts.learn, *task.parts.tune][:TUNING]
     if task.parts.few:
@@ -143,11 +212,11 @@ def tuned_bm25(task: Task) -> Checkpoint:
         return Checkpoint("bm25", own, languages=read.languages, normaliser=read.normaliser)
 
     def tried(words: TextOptions, k1s: Numbers, bs: Numbers, boosts: Numbers) -> Checkpoint:
-        options = Options(
+        options = options_of_kind(BM25)(
             field=own.field, k1_grid=k1s, b_grid=bs, boost_grid=boosts, titles=task.titles,
             words=words, measure=task.measure,
         )  # fmt: skip
-        return train(task.collection, queries, [], options)
+        return train(BM25, task.collection, queries, [], options)
 
     titled = task.titles and _titled(task.files)
     best = tried(task.words, K1S, BS, BOOSTS if titled else BOOSTS[:1])
@@ -162,12 +231,13 @@ def tuned_bm25(task: Task) -> Checkpoint:
 
 def other_normalisers(task: Task) -> list[str]:
     """Return the normalisers that are tried besides the bundle's, if they take little time."""
-    now = task.words.normaliser
-    others = [each for each in NORMALISERS if each != now]
+    now, language = task.words.normaliser, task.words.language
+    stems = language == AUTO or has_stemmer(language)
+    others = [each for each in NORMALISERS if each != now and (stems or "stem" not in each)]
     seconds = len(others) * ANALYSIS_SECONDS * task.passages
     if own_bm25(task.files).field != "lemmas" or now not in NORMALISERS or task.parts.few:
         return []
-    return others if seconds <= NORMALISERS_SHARE * task.seconds else []
+    return others if seconds <= 60 * NORMALISERS_SHARE * task.limits.minutes else []
 
 
 def own_bm25(files: BundleFiles) -> BM25Settings:
@@ -189,98 +259,72 @@ def _titled(files: BundleFiles) -> bool:
     return any(documents.titles[place].strip() for place in places.tolist())
 
 
-def _model1(task: Task, bm25: Checkpoint) -> Checkpoint:
-    from ranklet.training.rankers.model1.options import Options
-    from ranklet.training.rankers.model1.training import train
-
-    settings = bm25.settings
-    options = Options(
-        field=settings.field, bm25=settings, titles=task.titles, measure=task.measure,
-        words=bm25.words or task.words,
+def trainings_by_hand(task: Task, members: Sequence[str]) -> list[str]:
+    """Return the commands that tune BM25 and train other rankers in about the same way."""
+    tuned = task.work.made(BM25)
+    options = options_of_kind(BM25)(
+        field=tuned.settings.field, title_boost=tuned.settings.title_boost, titles=task.titles,
+        words=tuned.words or task.words, measure=task.measure,
     )  # fmt: skip
-    return train(task.collection, task.parts.learn, task.parts.tune, options)
+    names = {*members, *([ORACLE.name] if LIGHT in members else [])}
+    return [
+        shlex.join(["ranklet", "train", BM25, "JUDGED", "-o", BM25, *typed(options)]),
+        *(each.by_hand(task, tuned) for each in (ORACLE, *CANDIDATES) if each.name in names),
+    ]
 
 
-def _neural(task: Task, bm25: Checkpoint) -> Checkpoint:
-    from ranklet.training.rankers.neural_model1.options import Options
-    from ranklet.training.rankers.neural_model1.training import train
+def _read(task: Task, steps: int, **more: Any) -> dict[str, Any]:
+    """Return the options of an encoder of texts."""
+    return {"steps": steps, "evaluations": 2, "max_document_tokens": task.tokens, **more}
 
-    options = Options(
-        bm25=bm25.settings, titles=task.titles, measure=task.measure, backbone=task.model,
-        evaluations=2, **_state(task, NEURAL),
+
+def _dense(task: Task, steps: int) -> dict[str, Any]:
+    mine = {"negatives": "mined", "mine_every": max(20, steps // 3), "mine_among": 5_000}
+    return _read(task, steps, **mine)
+
+
+def _light(task: Task, steps: int) -> dict[str, Any]:
+    """Return the options of vectors that imitate a ColBERT, which is trained first."""
+    bm25 = task.work.made(BM25)
+    task.work.number(f"{ORACLE.name}.steps", lambda: steps)
+    task.work.checkpoint(ORACLE.name, lambda: ORACLE.train(task, bm25))
+    return _read(
+        task, min(80, steps), oracle=task.work.place(ORACLE.name), backbone=None,
+        context="neighbours", window=1, idf=True, batch=BATCH, distil_texts=0, distil_steps=150,
+        distil_batch=BATCH,
     )  # fmt: skip
-    return train(task.collection, task.parts.learn, task.parts.tune, options)
 
 
-def _dense(task: Task, bm25: Checkpoint) -> Checkpoint:
-    from ranklet.training.rankers.dense.options import Options
-    from ranklet.training.rankers.dense.training import train
-
-    steps = dense_steps(task, task.left())
-    options = Options(
-        steps=steps, evaluations=2, negatives="mined", mine_every=max(20, steps // 3),
-        mine_among=5_000, max_document_tokens=task.tokens, titles=task.titles,
-        backbone=task.model, bm25=bm25.settings, **_state(task, DENSE),
-    )  # fmt: skip
-    return train(task.collection, task.parts.learn, task.parts.tune, options)
-
-
-def _state(task: Task, name: str) -> Mapping[str, Any]:
-    folder = task.folder / f"{name}.run"
-    return {"folder": folder, "resume": (folder / STATE).is_file()}
-
-
-def dense_steps(task: Task, seconds: float) -> int:
-    """Return how many steps an encoder learns: some passes over the queries, as many as fit in.
-
-    They are halved until they fit, so that a little more or less time gives the same number.
-    """
-    steps = min(MOST_STEPS, max(LEAST_STEPS, PASSES * len(task.parts.learn) // BATCH))
-    while steps > LEAST_STEPS and _dense_seconds(task, steps) > seconds:
-        steps = max(LEAST_STEPS, steps // 2)
-    return steps
-
-
-def _dense_seconds(task: Task, steps: int = LEAST_STEPS) -> float:
-    speed = processors() / 2
-    learning = steps * STEP_SECONDS[task.tokens] / speed
-    return learning + EXPORT_SECONDS / speed + task.passages * PASSAGE_SECONDS[task.tokens] / speed
-
-
-def _by_hand(kind: str, *options: str) -> Callable[[Task, Checkpoint], str]:
-    def command(task: Task, trained: Checkpoint) -> str:
-        used = trained.training.get("options", {})
-        typed = [f"--{each.replace('_', '-')} {used[each]}" for each in options if each in used]
-        start = [f"--backbone {task.model}"] if task.model and kind in (NEURAL, "dense") else []
-        titles = [] if task.titles else ["--no-titles"]
-        measure = [f"--measure {task.measure}"] if kind != "dense" else []
-        more = " ".join(["--bm25 bm25", *measure, *start, *typed, *titles])
-        return f"ranklet train {kind} JUDGED -o {DENSE if kind == 'dense' else kind} {more}"
-
-    return command
-
-
-def bm25_by_hand(task: Task, tuned: Checkpoint) -> str:
-    """Return the command that tunes BM25 in about the same way."""
-    titles = f"--title-boost {tuned.settings.title_boost:g}" if task.titles else "--no-titles"
-    words = f"--normaliser {tuned.normaliser}" if tuned.normaliser else ""
-    return f"ranklet train bm25 JUDGED -o bm25 --measure {task.measure} {titles} {words}".rstrip()
-
-
+# No markers, no expansion and no vectors of special tokens, like the oracle of Boualili, chapter 8.
+ORACLE = Candidate(
+    "oracle", "colbert", "ColBERT", 1_000,
+    lambda task, steps: _read(
+        task, steps, markers=False, special_tokens=False, punctuation=True, learning_rate=5e-5
+    ),
+    step=2.0,
+)  # fmt: skip
 CANDIDATES = (
     Candidate(
-        MODEL1, "Model 1, learned by EM", 200, False, lambda _: 60.0, _model1, _by_hand(MODEL1)
+        "model1", "model1", "Model 1, by EM", 200, lambda *_: {}, query=0.01, more=5.0
     ),
     Candidate(
-        NEURAL, "neural Model 1", 1_000, False,
-        lambda task: EXPORT_SECONDS + NEURAL_SECONDS * len(task.parts.learn), _neural,
-        _by_hand(NEURAL),
+        "neural_model1", "neural_model1", "neural Model 1", 1_000, lambda *_: {"evaluations": 2},
+        query=0.06,
     ),
     Candidate(
-        DENSE, "the encoder, trained on these queries", 200, True, _dense_seconds, _dense,
-        _by_hand(
-            "dense", "steps", "negatives", "mine_every", "mine_among", "max_document_tokens"
-        ),
-        lexical=False,
+        "trained", "dense", "the encoder, trained on these queries", 200, _dense, network=True,
+        step=4.0,
+    ),
+    Candidate(
+        "sparse", "splade", "learned sparse texts, with a table of weights for queries", 1_000,
+        lambda task, steps: _read(task, steps, queries="learned"), step=4.0,
+    ),
+    Candidate(
+        LIGHT, "srm", "static light vectors", 1_000, _light, step=ORACLE.step, more=600.0
+    ),
+    Candidate(
+        "cross", "cross_encoder", "a cross-encoder that reads the best documents", 1_000,
+        lambda _, steps: {"steps": steps, "evaluations": 2, "learning_rate": 2e-4}, network=True,
+        step=8.0, pairs=True,
     ),
 )  # fmt: skip

@@ -11,12 +11,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ranklet.export.default_pipelines import stages
+from ranklet.export.default_pipelines import RERANKED, stages
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.call.topk import top_k
 from ranklet.runtime.kinds import KINDS
-from ranklet.runtime.pipeline import Fuse, Pipeline, Retrieve
+from ranklet.runtime.pipeline import Fuse, Keep, Pipeline, Rescore, Retrieve
 from ranklet.training.data.splits import JudgedQuery
+from ranklet.training.evaluation.measures import Judged
 from ranklet.training.progress import progress
 from ranklet.training.tuning.coordinate_ascent import coordinate_ascent
 from ranklet.training.tuning.cross_validation import held_out
@@ -25,6 +26,7 @@ from ranklet.training.tuning.judged_candidates import judged_lists
 DEPTH = 200  # of each list
 RESTARTS = 2
 NAME = "learned"  # of the pipeline
+LAST = "last"  # the name of a sum in which a ranker of pairs is
 
 Values = NDArray[np.float64]  # of a measure, (queries,)
 
@@ -72,7 +74,7 @@ def path(
     bundle: Bundle,
     queries: Sequence[JudgedQuery],
     pools: Sequence[Pool],
-    first: str,
+    first: Sequence[str],
     others: Sequence[str],
     one_of: Sequence[str],
     measure: str,
@@ -83,12 +85,12 @@ def path(
         bundle: with all rankers.
         queries: to choose on.
         pools: of these.
-        first: the ranker that every pipeline has.
+        first: the rankers that every pipeline has.
         others: that may be added.
         one_of: rankers of which at most one may be added, because a network reads the query.
         measure: the goal.
     """
-    steps = [_step(bundle, queries, pools, (first,), measure)]
+    steps = [_step(bundle, queries, pools, tuple(first), measure)]
     while True:
         last = steps[-1]
         left = [name for name in others if name not in last.members]
@@ -99,6 +101,41 @@ def path(
         if best is None or not surely_better(best.values, last.values):
             return steps
         steps.append(best)
+
+
+def reranked(
+    bundle: Bundle,
+    queries: Sequence[JudgedQuery],
+    step: Step,
+    name: str,
+    measure: str,
+    depth: int = RERANKED,
+) -> tuple[Step, Values]:
+    """Return a pipeline whose best documents a ranker of pairs reads last, and what was before.
+
+    Its scores are added to those that the documents had. Both values are of the same queries.
+
+    Args:
+        bundle: with all rankers.
+        queries: to choose on, perhaps fewer than those of the step.
+        step: the pipeline that it follows.
+        name: of the ranker.
+        measure: the goal.
+        depth: how many documents it reads.
+    """
+    fuse = step.pipeline.stages[-1]
+    before = fuse.name if isinstance(fuse, Fuse) else step.members[-1]
+    stages = (*step.pipeline.stages, Keep(depth), Rescore(name))
+    ids, columns = [], []
+    for query in progress(queries, f"reading documents by {name}"):
+        own, scores = bundle.features(query.text, pipeline=Pipeline(stages))
+        ids.append(own)
+        columns.append(np.column_stack([scores[before], scores[name]]))
+    base = held_out(judged_lists(queries, ids, [each[:, :1] for each in columns]), measure)
+    weights, values = _learned(judged_lists(queries, ids, columns), measure)
+    pipeline = Pipeline((*stages, Fuse("linear", (before, name), weights, LAST)))
+    whole = (*(round(weights[0] * each, 6) for each in step.weights), weights[1])
+    return Step((*step.members, name), whole, values, pipeline), base
 
 
 def surely_better(values: Values, base: Values) -> bool:
@@ -147,18 +184,21 @@ def _step(
         )
         ids.append([pool.ids[place] for place in np.flatnonzero(own).tolist()])
         columns.append(np.column_stack([pool.scores[name][own] for name in members]))
-    judged = judged_lists(queries, ids, columns)
+    weights, values = _learned(judged_lists(queries, ids, columns), measure)
+    fuse = (Fuse("linear", members, weights),) if len(members) > 1 else ()
+    return Step(members, weights, values, Pipeline((*recipe, *fuse)))
+
+
+def _learned(judged: Judged, measure: str) -> tuple[tuple[float, ...], Values]:
+    """Return the weights of features that are learned on all queries, and cross-validated values.
+
+    Weights are as a bundle stores them. A single feature has 1.
+    """
     values = held_out(judged, measure, restarts=RESTARTS)
-    weights: tuple[float, ...] = (1.0,)
-    if len(members) > 1:
-        weights = coordinate_ascent(judged, measure, restarts=RESTARTS).weights
-    rounded = tuple(round(each, 6) for each in weights)
-    pipeline = (
-        Pipeline((*recipe, Fuse("linear", members, rounded)))
-        if len(members) > 1
-        else Pipeline(recipe)
-    )
-    return Step(members, rounded, values, pipeline)
+    if judged.features.shape[2] == 1:
+        return (1.0,), values
+    weights = coordinate_ascent(judged, measure, restarts=RESTARTS).weights
+    return tuple(round(each, 6) for each in weights), values
 
 
 def listed(scores: NDArray[np.float32], depth: int, matching: bool = False) -> NDArray[np.bool_]:

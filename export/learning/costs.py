@@ -1,17 +1,67 @@
-"""Measure what a pipeline costs on this machine: milliseconds per query, and bytes."""
+"""Measure what a pipeline costs on this machine, in a fresh process: time, bytes and memory."""
 
+import json
+import os
+import subprocess
+import sys
 from collections.abc import Sequence
-from time import perf_counter
+from dataclasses import dataclass
 from typing import NamedTuple
 
-import numpy as np
-
+from ranklet.export.errors import ExportError
 from ranklet.export.learning.joining import needed_files
-from ranklet.runtime.bundle import Bundle
-from ranklet.runtime.pipeline import PipelineLike
+from ranklet.runtime.bundles.files import BundleFiles
+from ranklet.runtime.errors import InputError
+from ranklet.runtime.pipeline import Pipeline, PipelineLike
 from ranklet.training.data.splits import JudgedQuery
 
 TIMED, WARM = 100, 5  # queries, and those before them that are not counted
+
+# VmHWM is the largest resident memory so far, in KiB; only Linux says it.
+MEASURE = """
+import json, sys
+from pathlib import Path
+from time import perf_counter
+import numpy as np
+from ranklet import runtime
+path, pipeline, texts, warm = json.load(sys.stdin)
+bundle, took = runtime.load(path), []
+for text in texts[:warm] + texts:
+    begin = perf_counter()
+    bundle.rank(text, k=10, pipeline=pipeline)
+    took.append(1e3 * (perf_counter() - begin))
+status = Path("/proc/self/status")
+words = status.read_text().split() if status.is_file() else ["VmHWM:", "0"]
+memory = 1024 * int(words[words.index("VmHWM:") + 1]) / 1e6
+print(json.dumps([*np.percentile(took[warm:], [50, 95]), memory]))
+"""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a search and its learning may cost.
+
+    Attributes:
+        minutes: of wall time that learning may take.
+        max_ms: milliseconds of a query at the 95th percentile; None for any.
+        max_mb: size of the bundle in 10⁶ bytes; None for any.
+        network: whether a network may read queries.
+    """
+
+    minutes: float = 60.0
+    max_ms: float | None = None
+    max_mb: float | None = None
+    network: bool = True
+
+    def __post_init__(self) -> None:
+        for name, flag in (
+            ("minutes", "--minutes"),
+            ("max_ms", "--max-ms"),
+            ("max_mb", "--max-mb"),
+        ):
+            value = getattr(self, name)
+            if value is not None and not 0 < value < float("inf"):
+                raise InputError(f"{flag} is {value:g}; it must be a number above 0")
 
 
 class Cost(NamedTuple):
@@ -20,26 +70,45 @@ class Cost(NamedTuple):
     Attributes:
         p50: milliseconds of a query with ten hits, the median.
         p95: the 95th percentile.
+        memory: the largest resident memory of its process, in 10⁶ bytes; 0 if it is not known.
         mb: size of the files that it needs, in 10⁶ bytes.
     """
 
     p50: float
     p95: float
+    memory: float
     mb: float
 
+    def within(self, limits: Limits) -> bool:
+        """Return whether a search may cost so much."""
+        return (limits.max_ms is None or self.p95 <= limits.max_ms) and (
+            limits.max_mb is None or self.mb <= limits.max_mb
+        )
 
-def cost_of(bundle: Bundle, queries: Sequence[JudgedQuery], pipeline: PipelineLike) -> Cost:
-    """Return what a pipeline of a bundle costs for some queries, one at a time."""
+    def __str__(self) -> str:
+        return f"{self.p95:.1f} ms at the 95th percentile and {self.mb:.0f} MB"
+
+
+def cost_of(bundle: BundleFiles, queries: Sequence[JudgedQuery], pipeline: PipelineLike) -> Cost:
+    """Return what a pipeline of a bundle on disk costs for some queries, one at a time.
+
+    Raises:
+        ExportError: the fresh process ended with an error.
+    """
+    recipe = bundle.manifest.pipeline(pipeline)
     texts = [query.text for query in queries[:TIMED]]
-    for text in texts[:WARM]:
-        bundle.rank(text, k=10, pipeline=pipeline)
-    took = []
-    for text in texts:
-        begin = perf_counter()
-        bundle.rank(text, k=10, pipeline=pipeline)
-        took.append(1e3 * (perf_counter() - begin))
-    used = bundle.manifest.pipeline(pipeline).rankers()
-    sizes = bundle.manifest.files
-    size = sum(sizes[name].bytes for name in needed_files(bundle.files, used)) / 1e6
-    p50, p95 = np.percentile(took, [50, 95]).tolist()
-    return Cost(p50, p95, size)
+    given = json.dumps([str(bundle.path), recipe.to_json(), texts, WARM])
+    process = subprocess.run(  # noqa: S603 (our own interpreter and script)
+        [sys.executable, "-c", MEASURE], input=given, capture_output=True, text=True, check=False,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+    )  # fmt: skip
+    if process.returncode:
+        said = process.stderr.strip().splitlines() or [f"status {process.returncode}"]
+        raise ExportError(f"a fresh process cannot rank: {said[-1]}")
+    return Cost(*json.loads(process.stdout), size_of(bundle, recipe))
+
+
+def size_of(bundle: BundleFiles, pipeline: Pipeline) -> float:
+    """Return the size of the files that a pipeline needs, in 10⁶ bytes."""
+    files = bundle.manifest.files
+    return sum(files[name].bytes for name in needed_files(bundle, pipeline.rankers())) / 1e6

@@ -8,6 +8,7 @@ from ranklet.export.default_pipelines import standard_pipelines
 from ranklet.export.errors import ExportError
 from ranklet.export.writer import BundleWriter
 from ranklet.runtime.bundles.files import TOKENIZER, BundleFiles
+from ranklet.runtime.onnx.encoder import VARIANTS, variant_files
 from ranklet.runtime.pipeline import Pipeline
 
 PIECES = "wordpieces"  # the field whose tokens are those of the tokenizer
@@ -67,15 +68,16 @@ def reduced(
     pipelines: Mapping[str, Pipeline],
     default: str,
     provenance: Mapping[str, object],
+    variant: str = "int8",
     *,
     overwrite: bool,
 ) -> Path:
-    """Write a bundle with no more rankers than some pipelines have."""
+    """Write a bundle with no more rankers than some pipelines have, and a variant of networks."""
     used = {ranker for each in pipelines.values() for ranker in each.rankers()}
     rankers = {name: each for name, each in source.manifest.rankers.items() if name in used}
     own, _ = standard_pipelines(rankers)
     with BundleWriter(target, overwrite=overwrite) as writer:
-        for name in needed_files(source, tuple(rankers)):
+        for name in needed_files(source, tuple(rankers), variant):
             writer.data(name, source.file(name))
         return writer.finish(
             replace(
@@ -93,15 +95,25 @@ def reduced(
         )
 
 
-def needed_files(source: BundleFiles, rankers: Sequence[str]) -> list[str]:
-    """Return the names of the files of a bundle that some of its rankers and all documents need."""
+def needed_files(source: BundleFiles, rankers: Sequence[str], variant: str = "int8") -> list[str]:
+    """Return the names of the files of a bundle that some of its rankers and all documents need.
+
+    Networks that have the variant need no other one; they keep all if none is named.
+    """
     own = tuple(f"rankers/{each}/" for each in rankers)
-    pieces = (TOKENIZER, f"documents/{PIECES}.npy", f"documents/{PIECES}.offsets.npy")
-    unused = () if _reads_pieces(source, rankers) else pieces
+    unused = {TOKENIZER, f"documents/{PIECES}.npy", f"documents/{PIECES}.offsets.npy"}
+    if _reads_pieces(source, rankers):
+        unused = set()
+    kept = VARIANTS.get(variant)
+    others = [file for each in VARIANTS.values() if each != kept for file in variant_files(each)]
+    for name in source.manifest.files:
+        folder, _, file = name.rpartition("/")
+        if file == kept:
+            unused |= {f"{folder}/{each}" for each in others}
     return [
         name
         for name in source.manifest.files
-        if name.startswith(own) or (not name.startswith("rankers/") and name not in unused)
+        if name not in unused and (name.startswith(own) or not name.startswith("rankers/"))
     ]
 
 

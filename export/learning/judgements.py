@@ -47,8 +47,13 @@ def read_judgements(path: Path, documents: Documents) -> Given:
         CollectionError: it is neither, or a file is malformed.
         InputError: no query has a relevant document that the bundle has.
     """
+    if not path.exists():
+        raise CollectionError(
+            f"{str(path)!r} does not exist; give a folder of judged queries, or a .csv or .tsv "
+            "file of clicks"
+        )
     if path.is_dir():
-        collection = Collection(path)
+        collection = Collection(path, documents=False)
         names = collection.splits()
         if not names:
             raise CollectionError(

@@ -12,21 +12,32 @@ from typing import Any
 import numpy as np
 
 from ranklet.export.bundles import export_bundle, index_bundle
+from ranklet.export.default_fusion import FusionOptions
+from ranklet.export.default_pipelines import RERANKED, rerankers
 from ranklet.export.errors import ExportError
 from ranklet.export.learning.candidates import (
     BM25,
     CANDIDATES,
+    LEAST_PAIRS,
     Candidate,
     Task,
-    bm25_by_hand,
     other_normalisers,
+    trainings_by_hand,
     tuned_bm25,
 )
-from ranklet.export.learning.choosing import NAME, Step, cheapest, path, pools_of, surely_better
-from ranklet.export.learning.costs import Cost, cost_of
-from ranklet.export.learning.joining import joined, reduced
+from ranklet.export.learning.choosing import (
+    NAME,
+    Step,
+    cheapest,
+    path,
+    pools_of,
+    reranked,
+    surely_better,
+)
+from ranklet.export.learning.costs import Cost, Limits, cost_of
+from ranklet.export.learning.joining import joined, needed_files, reduced
 from ranklet.export.learning.judgements import made_judgements, read_judgements
-from ranklet.export.learning.parts import Parts, cut
+from ranklet.export.learning.parts import FEW, Parts, cut
 from ranklet.export.learning.result import Learned, Row
 from ranklet.export.learning.work import Work
 from ranklet.export.options import ExportOptions
@@ -34,8 +45,9 @@ from ranklet.export.writer import check_source
 from ranklet.runtime import load
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.bundles.files import BundleFiles
-from ranklet.runtime.errors import InputError
-from ranklet.runtime.kinds import KINDS
+from ranklet.runtime.errors import InputError, RankletError
+from ranklet.runtime.onnx.encoder import VARIANTS
+from ranklet.runtime.pipeline import Keep, Pipeline, Rescore
 from ranklet.runtime.rankers.opening import ranker_of
 from ranklet.runtime.storage.address import on_disk, writable
 from ranklet.training.checkpoint import Checkpoint
@@ -44,37 +56,11 @@ from ranklet.training.data.collection import Collection, Document
 from ranklet.training.evaluation.measures import parse_measure
 from ranklet.training.evaluation.systems import evaluate
 from ranklet.training.imported.folder import model_name
-from ranklet.training.progress import say
+from ranklet.training.progress import say, warn
 
 CHOOSING_SHARE = 0.25  # of the time, for scoring, choosing, measuring and reporting
 DEFAULT = "the input, as it is"
-
-
-@dataclass(frozen=True)
-class Limits:
-    """What a search and its learning may cost.
-
-    Attributes:
-        minutes: of wall time that learning may take.
-        max_ms: milliseconds of a query at the 95th percentile; None for any.
-        max_mb: size of the bundle in 10⁶ bytes; None for any.
-        network: whether a network may read queries.
-    """
-
-    minutes: float = 60.0
-    max_ms: float | None = None
-    max_mb: float | None = None
-    network: bool = True
-
-    def __post_init__(self) -> None:
-        for name, flag in (
-            ("minutes", "--minutes"),
-            ("max_ms", "--max-ms"),
-            ("max_mb", "--max-mb"),
-        ):
-            value = getattr(self, name)
-            if value is not None and not 0 < value < float("inf"):
-                raise InputError(f"{flag} is {value}; it must be a number above 0")
+SAME = 1.1  # times the fastest variant's time, from which on another one is slower
 
 
 class Stored:
@@ -104,6 +90,7 @@ def learn(
     network: bool = True,
     measure: str = "MRR@10",
     model: str | Path | None = None,
+    lexical: bool = False,
     overwrite: bool = False,
 ) -> Learned:
     """Write a bundle that searches better than another one, as far as judged queries show it.
@@ -120,6 +107,7 @@ def learn(
         measure: what to learn for, MRR@k, nDCG@k or R@k.
         model: folder of the encoder to train; None for the one that the bundle was built with, if
             it is MiniLM-L6, or MiniLM-L6 for English texts.
+        lexical: whether only rankers are learned that need no PyTorch.
         overwrite: whether a bundle at the target is replaced.
 
     Raises:
@@ -139,19 +127,25 @@ def learn(
         made_judgements(documents) if judged is None else read_judgements(Path(judged), documents)
     )
     parts = cut(given.splits)
+    if parts.few and len(files.manifest.rankers) == 1:
+        raise InputError(
+            f"{sum(parts.sizes):,} judged queries are too few to tune or train a ranker ({FEW} are "
+            "needed), and the bundle has only one ranker, so there are no weights to learn; judge "
+            "more queries, learn from the texts alone with --weak, or build the bundle with --model"
+        )
     say(_opening(parts))
-    with Work(place, _digest(files, parts, measure, model)) as work:
+    with Work(place, _digest(files, parts, measure, model, lexical)) as work:
 
         def left() -> float:
             return 60 * limits.minutes * (1 - CHOOSING_SHARE) - (monotonic() - began)
 
         task = Task(
-            files, _written(work, files, parts), parts, measure, _begin(files, model),
-            limits.network, work.folder, 60 * limits.minutes, left,
+            files, _written(work, files, parts), parts, measure, _begin(files, model), limits,
+            work, left, lexical,
         )  # fmt: skip
-        whole, tuned, skipped = _indexed(task, work)
+        whole, tuned, skipped = _indexed(task)
         before, after = load(source), load(whole)
-        found = _chosen(before, after, parts, limits, measure)
+        found = _chosen(before, after, task)
         skipped |= found.skipped
         rows = _reported(before, after, parts, found, measure)
         result = Learned(
@@ -161,9 +155,10 @@ def learn(
             chosen = found.steps[found.at].pipeline
             provenance = {"learned": _provenance(result)}
             kept = reduced(
-                after.files, place, {NAME: chosen}, NAME, provenance, overwrite=overwrite
-            )
-            commands = _by_hand(task, work, found.steps[found.at].members, measure)
+                after.files, place, {NAME: chosen}, NAME, provenance,
+                _fastest(after, chosen, task), overwrite=overwrite,
+            )  # fmt: skip
+            commands = _by_hand(task, found.steps[found.at].members)
             result = replace(result, target=kept, commands=commands)
     return replace(result, minutes=(monotonic() - began) / 60)
 
@@ -176,38 +171,52 @@ class _Found:
     skipped: dict[str, str]
 
 
-def _indexed(task: Task, work: Work) -> tuple[Path, Checkpoint, dict[str, str]]:
+def _indexed(task: Task) -> tuple[Path, Checkpoint, dict[str, str]]:
     """Return a bundle with all rankers, the tuned BM25, and why some were not learned."""
+    work = task.work
     tuned = work.checkpoint(BM25, lambda: tuned_bm25(task))
-    checkpoints, skipped = {BM25: tuned}, dict[str, str]()
+    learned, skipped = {BM25: tuned}, dict[str, str]()
     if not task.parts.few and not other_normalisers(task):
         skipped["other normalisers of words"] = "reading all texts again would take too long"
-    dense: dict[str, Checkpoint] = {}
     for each in CANDIDATES:
         reason = "" if work.has(each.name) else each.why_not(task)
+        if not reason:
+            try:
+                learned[each.name] = work.checkpoint(each.name, partial(_train, each, task, tuned))
+            except RankletError as error:  # such as an encoder that is too small for the kind
+                warn(reason := f"{each.about} cannot be learned: {error}")
         if reason:
             skipped[each.about] = reason
-            continue
-        learned = work.checkpoint(each.name, partial(_train, each, task, tuned))
-        (checkpoints if each.lexical else dense)[each.name] = learned
-    lexical = work.bundle("lexical", partial(_index, checkpoints, task, tuned))
-    parts = [(BundleFiles(lexical), list(checkpoints))]
-    for name, checkpoint in dense.items():
-        own = work.bundle(name, partial(_index, {name: checkpoint}, task, tuned))
-        parts.append((BundleFiles(own), [name]))
-    taken = {*checkpoints, *dense}
-    names = []
+    # What reads tokens of the collection is indexed together, and encoders one by one.
+    together = {name: each for name, each in learned.items() if each.settings.field}
+    whole = work.bundle("lexical", partial(_index, together, task, tuned))
+    parts = [(BundleFiles(whole), list(together))]
+    for name in (each for each in learned if each not in together):
+        try:
+            own = work.bundle(name, partial(_index, {name: learned[name]}, task, tuned))
+        except ExportError as error:  # such as 8 bits that lose too much
+            warn(f"{name} is left out: {error}")
+            skipped[name] = str(error)
+        else:
+            parts.append((BundleFiles(own), [name]))
+    names, reasons = _own_rankers(task, learned)
+    parts.append((task.files, names))
+    return work.bundle("all", lambda to: joined(parts, to)), tuned, skipped | reasons
+
+
+def _own_rankers(task: Task, learned: Mapping[str, Checkpoint]) -> tuple[list[str], dict[str, str]]:
+    """Return which rankers of the input are taken as they are, and why not the others."""
+    names, skipped = [], {}
     for name, entry in task.files.manifest.rankers.items():
-        if entry.kind == "bm25":
+        if entry.kind == BM25:
             continue
         if entry.read_settings(name).field:
             skipped[name] = "it counts words, so train it again with the new BM25"
-        elif name in taken:
+        elif name in learned:
             skipped[name] = "a ranker that was learned has its name"
-        elif KINDS[entry.kind].retrieves:
+        else:
             names.append(name)
-    parts.append((task.files, names))
-    return work.bundle("all", lambda to: joined(parts, to)), tuned, skipped
+    return names, skipped
 
 
 def _train(candidate: Candidate, task: Task, tuned: Checkpoint) -> Checkpoint:
@@ -219,47 +228,88 @@ def _index(
     checkpoints: Mapping[str, Checkpoint], task: Task, tuned: Checkpoint, target: Path
 ) -> Path:
     rankers = target.with_name(f"{target.name}.rankers")
-    export_bundle(checkpoints, rankers, ExportOptions(variants=("int8",)), overwrite=True)
-    words = tuned.words or task.words
+    networks = {each.name for each in CANDIDATES if each.network}
+    options = ExportOptions(variants=_variants() if networks & set(checkpoints) else ("int8",))
+    export_bundle(checkpoints, rankers, options, overwrite=True)
+    words, alone = tuned.words or task.words, FusionOptions(weights={next(iter(checkpoints)): 1.0})
     return index_bundle(
-        rankers, Stored(task.files), target, titles=task.titles, words=words, overwrite=True
-    )
+        rankers, Stored(task.files), target, titles=task.titles, words=words, fusion=alone,
+        overwrite=True,
+    )  # fmt: skip
 
 
-def _chosen(before: Bundle, after: Bundle, parts: Parts, limits: Limits, measure: str) -> _Found:
-    names = list(after.manifest.rankers)
+def _variants() -> tuple[str, ...]:
+    """Return the variants of a network among which the time of queries decides."""
+    try:
+        return ExportOptions(variants=("fp32", "int8", "openvino")).variants
+    except InputError:  # its packages are not installed
+        return "fp32", "int8"
+
+
+def _chosen(before: Bundle, after: Bundle, task: Task) -> _Found:
+    queries, limits, measure = task.parts.choose, task.limits, task.measure
+    rankers = after.manifest.rankers
+    names, skipped = list(rankers), {}
     # A table serves where the provider is numpy.
     networks = [
         name for name in names if ranker_of(after.files, name).provider not in ("", "numpy")
     ]
-    skipped = {}
     if not limits.network:
         skipped = dict.fromkeys(networks, "a network would read each query (--no-network)")
         names = [name for name in names if name not in networks]
-    pools = pools_of(after, parts.choose, names)
-    steps = path(after, parts.choose, pools, BM25, names[1:], networks, measure)
-    costs = [cost_of(after, parts.choose, each.pipeline) for each in steps]
-    for name in names:
+    last = [name for name in rerankers(rankers) if name in names]
+    names = [name for name in names if name not in last]
+    pools = pools_of(after, queries, names)
+    steps = path(after, queries, pools, [BM25], names[1:], networks, measure)
+    costs = [cost_of(after.files, queries, each.pipeline) for each in steps]
+    for name in last:
+        depth = _depth(after, task, steps[-1], name, costs[-1])
+        if depth < LEAST_PAIRS:
+            skipped[name] = f"it would read fewer than {LEAST_PAIRS} documents within --max-ms"
+            continue
+        step, base = reranked(after, queries, steps[-1], name, measure, depth)
+        if surely_better(step.values, base):
+            steps.append(step)
+            costs.append(cost_of(after.files, queries, step.pipeline))
+    for name in (*names, *last):
         if name not in steps[-1].members:
-            skipped[name] = "it gained no more than one standard error on the queries to choose on"
-    fits = [place for place, cost in enumerate(costs) if _fits(cost, limits)]
+            why = "it gained no more than one standard error on the queries to choose on"
+            skipped.setdefault(name, why)
+    fits = [place for place, cost in enumerate(costs) if cost.within(limits)]
     for place in set(range(len(steps))) - set(fits):
-        cost = costs[place]
-        skipped[" + ".join(steps[place].members)] = (
-            f"it takes {cost.p95:.1f} ms at the 95th percentile and {cost.mb:.0f} MB"
-        )
+        skipped[" + ".join(steps[place].members)] = f"it takes {costs[place]}"
     if not fits:
         return _Found(steps, costs, None, skipped)
     at = fits[cheapest([steps[place] for place in fits])]
-    (base,) = evaluate(before, parts.choose, {DEFAULT: None}, measures=[measure], depth=100)
-    better = surely_better(steps[at].values, base.values[measure])
+    (base_,) = evaluate(before, queries, {DEFAULT: None}, measures=[measure], depth=100)
+    better = surely_better(steps[at].values, base_.values[measure])
     return _Found(steps, costs, at if better else None, skipped)
 
 
-def _fits(cost: Cost, limits: Limits) -> bool:
-    return (limits.max_ms is None or cost.p95 <= limits.max_ms) and (
-        limits.max_mb is None or cost.mb <= limits.max_mb
-    )
+def _depth(bundle: Bundle, task: Task, step: Step, name: str, cost: Cost) -> int:
+    """Return how many documents a ranker of pairs has time to read after a step."""
+    if task.limits.max_ms is None:
+        return RERANKED
+    few = Pipeline((*step.pipeline.stages, Keep(LEAST_PAIRS), Rescore(name)))
+    pair = (cost_of(bundle.files, task.parts.choose, few).p95 - cost.p95) / LEAST_PAIRS
+    return min(RERANKED, int(0.9 * (task.limits.max_ms - cost.p95) / max(pair, 1e-3)))
+
+
+def _fastest(bundle: Bundle, pipeline: Pipeline, task: Task) -> str:
+    """Return the variant of the networks that answers fastest; a smaller one if it is as fast."""
+    files = [name.rpartition("/")[2] for name in needed_files(bundle.files, pipeline.rankers(), "")]
+    variants = [name for name, file in VARIANTS.items() if file in files]
+    if len(variants) < 2:
+        return "int8"
+    costs = {}
+    for variant in variants:
+        place = task.work.folder / f"{variant}.ranklet"
+        reduced(bundle.files, place, {NAME: pipeline}, NAME, {}, variant, overwrite=True)
+        costs[variant] = cost_of(BundleFiles(place), task.parts.choose, NAME)
+    fits = [name for name in variants if costs[name].within(task.limits)] or variants
+    fastest = min(costs[name].p50 for name in fits)
+    near = [name for name in fits if costs[name].p50 <= SAME * fastest]
+    return min(near, key=lambda name: costs[name].mb)
 
 
 def _reported(
@@ -267,7 +317,7 @@ def _reported(
 ) -> list[Row]:
     """Rank the queries to report on, which nothing has read before."""
     (base,) = evaluate(before, parts.report, {DEFAULT: None}, measures=[measure], depth=100)
-    rows = [Row(DEFAULT, base.values[measure], cost_of(before, parts.choose, None))]
+    rows = [Row(DEFAULT, base.values[measure], cost_of(before.files, parts.choose, None))]
     last = len(found.steps) if found.at is None else found.at + 1
     pipelines = {_name(each): each.pipeline for each in found.steps[:last]}
     values = evaluate(after, parts.report, pipelines, measures=[measure], depth=100)
@@ -305,22 +355,15 @@ def _begin(files: BundleFiles, model: str | Path | None) -> Path | None:
     return usual if files.manifest.languages == ("en",) else None
 
 
-def _by_hand(task: Task, work: Work, members: Sequence[str], measure: str) -> list[str]:
+def _by_hand(task: Task, members: Sequence[str]) -> list[str]:
     """Return commands that make about the same bundle."""
-    made = [bm25_by_hand(task, work.made(BM25))]
-    made += [
-        each.by_hand(task, work.made(each.name)) for each in CANDIDATES if each.name in members
-    ]
-    imported = [name for name in members if name != BM25 and not work.has(name)]
-    names = [name for name in members if name not in imported] + [
-        f"{name}=MODEL_FOLDER" for name in imported
-    ]
+    names = [name if task.work.has(name) else f"{name}=MODEL_FOLDER" for name in members]
     titles = "" if task.titles else " --no-titles"
     return [
-        *made,
+        *trainings_by_hand(task, members),
         f"ranklet export {' '.join(names)} -o rankers.ranklet --variants int8",
         f"ranklet index rankers.ranklet JUDGED -o indexed.ranklet{titles}",
-        f"ranklet fuse indexed.ranklet JUDGED -o better.ranklet --measure {measure} --rankers "
+        f"ranklet fuse indexed.ranklet JUDGED -o better.ranklet --measure {task.measure} --rankers "
         f"{','.join(members)}",
     ]
 
@@ -345,8 +388,8 @@ def _opening(parts: Parts) -> str:
     use = f"{choose:,} to choose on, {report:,} to report on"
     if parts.few:
         return (
-            f"{use}: too few to train a ranker (fewer than 200), so only weights are learned, by "
-            "cross-validation"
+            f"{use}: too few to tune or train a ranker (fewer than {FEW}), so only the weights of "
+            "the bundle's rankers are learned, by cross-validation"
         )
     return f"{learn + tune:,} queries to learn from, {use}"
 

@@ -2,12 +2,21 @@
 
 from collections.abc import Iterable, Sequence
 from importlib.resources import files
+from pathlib import Path
 from xml.etree.ElementTree import Element, SubElement, tostring
 
 from ranklet.export.learning.result import Learned, Row
 from ranklet.export.learning.table import remarks
+from ranklet.runtime.writing.atomic_file import atomic_file
 
 WIDTH, HEIGHT, MARGIN = 720, 300, 56  # of the picture, in its own units
+
+
+def write_page(learned: Learned, path: Path) -> Path:
+    """Write the page atomically; return its path."""
+    with atomic_file(path) as file:
+        file.write(page(learned).encode())
+    return path
 
 
 def page(learned: Learned) -> str:
@@ -34,11 +43,12 @@ def page(learned: Learned) -> str:
             "" if row is learned.rows[0] else str(learned.gain(row)),
             f"{row.cost.p50:.1f} / {row.cost.p95:.1f}",
             f"{row.cost.mb:.1f}",
+            f"{row.cost.memory:.0f}" if row.cost.memory else "",
         )
         for row in learned.rows
     ]
     head_row = ("pipeline", learned.measure, "gain over the input (95 %)", "ms, p50 / p95", "MB")
-    _table(main, head_row, rows)
+    _table(main, (*head_row, "memory, MB"), rows)
     SubElement(main, "h2").text = "Not taken"
     _table(main, ("what", "why"), learned.skipped.items())
     SubElement(main, "h2").text = "How"

@@ -72,12 +72,14 @@ def cut(splits: Mapping[str, Sequence[JudgedQuery]]) -> Parts:
     parts = Parts(
         learn, tune, _some(chosen, CHOOSING), _some(report or reported, REPORTING), seen=0
     )
-    if min(len(parts.choose), len(parts.report)) < LEAST or (learn and len(tune) < LEAST):
+    sizes = dict(zip(("learn from", "tune on", "choose on", "report on"), parts.sizes, strict=True))
+    needed = list(sizes)[2 if few else 1 :]
+    if min(sizes[name] for name in needed) < LEAST:
+        found = ", ".join(f"{sizes[name]} to {name}" for name in needed)
         raise InputError(
-            f"{total:,} judged queries are too few: {len(parts.tune)} to tune on, "
-            f"{len(parts.choose)} to choose on, {len(parts.report)} to report on, where {LEAST} "
-            "are needed for each (queries that share relevant documents stay together); judge more "
-            "queries (`ranklet judge`), or learn from the texts alone with --weak"
+            f"{total:,} judged queries are too few: {found}, where {LEAST} are needed for each "
+            "(queries that share relevant documents stay together); judge more queries (`ranklet "
+            "judge`), or learn from the texts alone with --weak"
         )
     earlier = {name for part in parts[:3] for query in part for name in query.relevant}
     return parts._replace(seen=sum(not earlier.isdisjoint(each.relevant) for each in parts.report))

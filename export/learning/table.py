@@ -35,8 +35,13 @@ def remarks(learned: Learned) -> str:
     """Return what the values were measured on, and what restricts them."""
     count = learned.parts[3]
     said = (
-        f"{count:,} reported queries, which nothing was learned or chosen on; ms: 95th percentile"
+        f"{count:,} reported queries, which nothing was learned or chosen on; a number before a "
+        "ranker is its weight\nms: of a query, 95 of 100 take less; MB: the size of the bundle"
     )
+    if learned.target is None:
+        said += (
+            "\nnothing was sure to gain on the queries to choose on, so the input stays as it is"
+        )
     if learned.seen:
         said += (
             f"\n{learned.seen:,} of them share a relevant document with queries that were learned "

@@ -51,22 +51,35 @@ class Work:
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         if kind is None:
             shutil.rmtree(self.folder, ignore_errors=True)
+        elif kind is KeyboardInterrupt:
+            say(f"the same command goes on with what is in {self.folder}")
+
+    def place(self, name: str) -> Path:
+        """Return the path of a checkpoint."""
+        return self.folder / f"{name}.checkpoint"
 
     def has(self, name: str) -> bool:
         """Return whether a checkpoint was made."""
-        return (self.folder / f"{name}.checkpoint").is_dir()
+        return self.place(name).is_dir()
 
     def made(self, name: str) -> Checkpoint:
         """Return a checkpoint that was made."""
-        return read_checkpoint(self.folder / f"{name}.checkpoint")
+        return read_checkpoint(self.place(name))
 
     def checkpoint(self, name: str, make: Callable[[], Checkpoint]) -> Checkpoint:
         """Return a checkpoint, which is made once."""
-        path = self.folder / f"{name}.checkpoint"
-        if not path.is_dir():
-            make().save(path)
+        if not self.has(name):
+            make().save(self.place(name))
             shutil.rmtree(self.folder / f"{name}.run", ignore_errors=True)
         return self.made(name)
+
+    def number(self, name: str, make: Callable[[], int]) -> int:
+        """Return a number, which is made once, so that what goes on is what was begun."""
+        path = self.folder / f"{name}.json"
+        if not path.is_file():
+            path.write_text(json.dumps(make()), "utf-8")
+        number: int = json.loads(path.read_text("utf-8"))
+        return number
 
     def bundle(self, name: str, make: Callable[[Path], object]) -> Path:
         """Return the path of a bundle, which is made once."""

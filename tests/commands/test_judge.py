@@ -30,7 +30,7 @@ def test_judgements_are_read_by_everything_else(
                     assert judge.ask("/marks", body)[0] == 200
             out = judge.end()
     assert f"{len(queries)} of {len(queries)} queries are judged" in out
-    assert f"ranklet fuse {built.indexed} {folder} --split train --output fused.ranklet" in out
+    assert f"ranklet learn {built.indexed} {folder} --output better.ranklet" in out
     judged = {q.text: q.relevant for q in read_split(Collection(folder), "train")}
     assert judged == queries
     split = ("--split", "train")

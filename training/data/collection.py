@@ -71,16 +71,17 @@ class Collection:
 
     Args:
         path: the folder.
+        documents: whether it must have documents, and not only judged queries.
 
     Raises:
         CollectionError: the folder or its corpus does not exist.
     """
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
+    def __init__(self, path: str | os.PathLike[str], *, documents: bool = True) -> None:
         self.path = Path(path)
         if not self.path.is_dir():
             raise CollectionError(f"no folder {self.path}; give a folder in BEIR form")
-        self._corpus = self._find(CORPUS, "corpus")
+        self._corpus = self._find(CORPUS, "corpus") if documents else self.path / CORPUS[0]
 
     def __repr__(self) -> str:
         return f"Collection({str(self.path)!r})"

@@ -42,7 +42,7 @@ GROUPS = {
         "fuse": "learn weights to fuse a bundle's rankers",
         "score": "score candidates by a cross-encoder, once for all students",
         "pretrain": "pretrain a backbone on a collection's texts and write a folder for --backbone",
-        "demo": "run all steps once, on Python's own documentation",
+        "demo": "build a search of Python's own documentation, and learn",
     },
 }
 COMMANDS = {name: about for group in GROUPS.values() for name, about in group.items()}

@@ -1,4 +1,4 @@
-"""Judge the hits of queries on a page, and save what is relevant for train, fuse and eval.
+"""Judge the hits of queries on a page, and save what is relevant for learn, train and eval.
 
 The page is for this machine only. Every mark is saved at once, and a judge who comes back goes on
 where the last one stopped. QUERIES has one query per line, or is JSON Lines with a text. With - it
@@ -74,16 +74,15 @@ def run(options: argparse.Namespace) -> None:
             with suppress(webbrowser.Error):
                 webbrowser.open(address)
         serve(service, listening)
-    show(summary(marks, options.bundle, fused=len(bundle.manifest.rankers) > 1))
+    show(summary(marks, options.bundle))
 
 
-def summary(marks: "Marks", bundle: str, *, fused: bool) -> str:
+def summary(marks: "Marks", bundle: str) -> str:
     """Return how far the judge came, and the commands that read the judgements.
 
     Args:
         marks: the judgements.
         bundle: the bundle's path, for the commands.
-        fused: whether the bundle has rankers to fuse.
     """
     from ranklet.runtime.storage.address import shown
 
@@ -95,9 +94,7 @@ def summary(marks: "Marks", bundle: str, *, fused: bool) -> str:
     if answered:
         operands = shown(bundle), marks.folder
         text += f"\ntry: {suggested('eval', *operands, split=marks.split)}"
-        if fused:
-            fusing = suggested("fuse", *operands, split=marks.split, output="fused.ranklet")
-            text += f"\n     {fusing}"
+        text += f"\n     {suggested('learn', *operands, output='better.ranklet')}"
     return text
 
 

@@ -59,11 +59,10 @@ def run(options: argparse.Namespace) -> int:
     from pathlib import Path
 
     from ranklet.export.learning.learn import learn
-    from ranklet.export.learning.page import page
+    from ranklet.export.learning.page import write_page
     from ranklet.export.learning.table import table
     from ranklet.runtime.console import suggested
     from ranklet.runtime.errors import InputError
-    from ranklet.runtime.writing.atomic_file import atomic_file
 
     if bool(options.judged) == options.weak:
         raise InputError(
@@ -82,12 +81,10 @@ def run(options: argparse.Namespace) -> int:
         overwrite=options.force,
     )
     show(table(learned))
-    report = Path(options.html or f"{options.output}.html")
-    with atomic_file(report) as file:
-        file.write(page(learned).encode())
+    report = write_page(learned, Path(options.html or f"{options.output}.html"))
     if learned.target is None:
-        say(f"nothing was sure to gain, so nothing was written; report → {report}")
+        say(f"nothing was written; report → {report}")
         return NOTHING_GAINED
-    say(f"{options.output}; report → {report}")
+    say(f"the kept pipeline → {options.output}; report → {report}")
     say(f"try: {suggested('rank', learned.target, 'your query')}")
     return 0

@@ -83,11 +83,7 @@ def test_all_systems_are_measured(
 
     for made in ("export_bundle", "index_bundle", "joined"):
         monkeypatch.setattr(bundles, made, refused)
-    for module, made in (
-        ("measuring", "evaluate"),
-        ("timing", "latencies"),
-        ("choosing", "choose"),
-    ):
+    for module, made in (("measuring", "evaluate"), ("timing", "latencies"), ("choosing", "path")):
         monkeypatch.setattr(f"benchmarks.all_systems.{module}.{made}", refused)
     assert all_systems.section(scope, picture) == text
     assert pipeline_precision.section(scope, read=4) == precision

@@ -1,5 +1,6 @@
 """The end-to-end test: the demo, on the documentation of the Python that runs it."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from zlib import crc32
@@ -12,10 +13,8 @@ from ranklet.commands import main
 from ranklet.commands.demo import python_docs
 from ranklet.commands.demo.questions import QUESTIONS
 from ranklet.commands.demo.results import FIRST, answered, hits
-from ranklet.export.proof.report import STORED, read_reports
 from ranklet.training.data.collection import Collection
 from ranklet.training.data.splits import read_split
-from ranklet.training.encoders import text_pairs
 from ranklet.training.evaluation.systems import evaluate
 from ranklet.training.pretrained import backbone
 
@@ -23,22 +22,20 @@ LINES = 60  # that two screens have
 
 
 @pytest.fixture(scope="module")
-def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     folder = tmp_path_factory.mktemp("demo")
-    assert main(["demo", "--lexical", "-o", str(folder)]) == 0
-    return folder
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(demo_command, "MINUTES", 60.0)  # however busy the machine is
+        assert main(["demo", "--lexical", "-o", str(folder)]) == 0
+        yield folder
 
 
 @pytest.mark.slow
-def test_bm25_and_model_1_rank_well_where_nothing_was_trained(demo: Path) -> None:
+def test_words_rank_well_where_nothing_was_learned(demo: Path) -> None:
     queries = read_split(Collection(demo / "judged"), "test")
-    systems = {"plain": "bm25", "fused": "bm25-model1"}
-    plain, fused = evaluate(runtime.load(demo / "judged.ranklet"), queries, systems)
+    (plain,) = evaluate(runtime.load(demo / "judged.ranklet"), queries, {"bm25": "bm25"})
     assert len(queries) > 300
-    # .518 and .515 on Python 3.11. Names are found by their parts, which leaves Model 1 nothing to
-    # add; before, they were .463 and .475.
-    assert plain.mean("nDCG@10") > 0.4
-    assert fused.mean("nDCG@10") > plain.mean("nDCG@10") - 0.02
+    assert plain.mean("nDCG@10") > 0.4  # .528 on Python 3.11
 
 
 @pytest.mark.slow
@@ -79,10 +76,11 @@ def test_the_demo_states_what_its_table_shows(
     printed = capsys.readouterr().out
     assert len(printed.splitlines()) <= LINES
     words = " ".join(printed.split())
-    found = answered(runtime.load(demo / "python-docs.ranklet"), "bm25-model1")
-    assert f"answer {hits(found)} of {len(QUESTIONS)} questions" in words
+    found = answered(runtime.load(demo / "python-docs.ranklet"))
+    assert f"answers {hits(found)} of {len(QUESTIONS)} questions" in words
     missed = [question for question, place in found.items() if place is None]
     assert f"No right answer among the first {FIRST}: {'; '.join(missed)}." in words
+    assert (demo / "learned.html").is_file()
 
 
 @pytest.mark.slow
@@ -90,31 +88,19 @@ def test_the_neural_demo_goes_the_whole_way(
     two_layers: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:  # fmt: skip
-    # A few steps of training, some layers and some modules: what is learned, and how much there is
-    # to encode, is the benchmarks' business.
+    # Some layers and some modules: what is learned is the benchmarks' business.
     collected = python_docs.collect()
     some = [
-        doc for doc in collected if doc.module == "textwrap" or crc32(doc.module.encode()) % 6 == 0
+        doc for doc in collected if doc.module == "textwrap" or crc32(doc.module.encode()) % 3 == 0
     ]
     monkeypatch.setattr(python_docs, "collect", lambda: some)
     monkeypatch.setattr(backbone, "wheel_folder", lambda: two_layers)
-    monkeypatch.setattr(text_pairs, "DEV_POOL", 300)
+    monkeypatch.setattr(demo_command, "MINUTES", 3.0)  # too few to train an encoder
     monkeypatch.delenv("RANKLET_THREADS", raising=False)  # no tiny model: every processor helps
-    monkeypatch.setattr(demo_command, "STEPS", 4)
     assert main(["demo", "-o", str(tmp_path)]) == 0
-    printed, warned = capsys.readouterr()
-    assert "warning: the training made 4 steps" in warned
-    reports = read_reports(tmp_path / "rankers.ranklet")
-    # So few modules give 26 queries to prove variants on, where one swap of two documents can cost
-    # int8 more nDCG@10 than is allowed: then that is said, and another variant is written.
-    for name in ("minilm", "trained"):
-        variants = [each for each in reports[name] if not each.variant.startswith(STORED)]
-        served = [report for report in variants if not report.refused]
-        assert served
-        assert all(f"{name} {report.variant}: verified" in printed for report in served)
+    assert "gain over the input" in capsys.readouterr().out
     bundle = runtime.load(tmp_path / "python-docs.ranklet", device="cpu")
-    assert set(bundle.manifest.rankers) == {"bm25", "model1", "minilm", "trained"}
-    assert bundle.manifest.default_pipeline == "bm25-model1-minilm-trained"
+    assert "bm25" in bundle.manifest.rankers
     hit = bundle.rank("remove any common leading whitespace from every line", explain=True)[0]
     assert hit.id == "textwrap.dedent"
     assert hit.explanation is not None

@@ -143,7 +143,7 @@ def test_splits_share_no_module_and_have_their_sizes(docs: list[PythonDoc]) -> N
     assert sum(len(names) for names in modules.values()) == len(set().union(*modules.values()))
     assert modules["train"].keys() >= {"builtins", "turtle"}
     total = sum(names.total() for names in modules.values())
-    for split, share in {"train": 0.6, "fusion": 0.1, "dev": 0.1, "test": 0.2}.items():
+    for split, share in {"train": 0.7, "dev": 0.1, "test": 0.2}.items():
         assert modules[split].total() / total == pytest.approx(share, abs=0.04)
 
 
@@ -171,7 +171,7 @@ def test_the_documents_make_a_collection(docs: list[PythonDoc], tmp_path: Path) 
     documents, splits = judged(docs)
     collection = write_collection(tmp_path / "python-docs", documents, splits)
     assert list(Collection(collection.path).documents()) == documents
-    assert collection.splits() == ("dev", "fusion", "test", "train")
+    assert collection.splits() == ("dev", "test", "train")
     assert collection.queries("test") == splits["test"][0]
     assert collection.qrels("test") == splits["test"][1]
 

@@ -10,10 +10,13 @@ import pytest
 from ranklet.commands import main
 from ranklet.export.build import build
 from ranklet.export.errors import ExportError
+from ranklet.export.learning import candidates, choosing
+from ranklet.export.learning import learn as module
 from ranklet.export.learning.learn import Limits, learn
 from ranklet.export.learning.page import page
 from ranklet.export.learning.table import table
 from ranklet.runtime import load
+from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.errors import InputError
 from ranklet.training.data.collection import Query, write_collection
 
@@ -37,7 +40,7 @@ def texts(count: int = 600) -> list[dict[str, Any]]:
 
 @pytest.fixture(scope="module")
 def bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return build(texts(), tmp_path_factory.mktemp("learn") / "words.ranklet")
+    return build(texts(), tmp_path_factory.mktemp("learn") / "words.ranklet", language="en")
 
 
 @pytest.fixture(scope="module")
@@ -87,8 +90,6 @@ def test_the_same_judgements_give_the_same_bundle(better: Path, bundle: Path, ju
 def test_what_was_made_is_found_again_after_an_interruption(
     bundle: Path, judged: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from ranklet.export.learning import learn as module
-
     def stop(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
@@ -103,6 +104,31 @@ def test_what_was_made_is_found_again_after_an_interruption(
     found = learn(bundle, judged, tmp_path / "b", network=False)
     assert found.target == tmp_path / "b"
     assert sorted(each.name for each in tmp_path.iterdir()) == ["b"]
+
+
+@pytest.mark.slow
+def test_every_kind_is_learned_and_takes_part(
+    bundle: Path, judged: Path, tiny_bert: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(candidates, "MOST_STEPS", 2)
+    monkeypatch.setattr(candidates, "LEAST_STEPS", 2)
+    monkeypatch.setattr(candidates.Task, "tokens", 48)
+    # The tiny BERT knows none of these words, so neural Model 1 has nothing to learn.
+    tried = tuple(
+        each._replace(least=1) for each in candidates.CANDIDATES if each.name != "neural_model1"
+    )
+    monkeypatch.setattr(module, "CANDIDATES", tried)
+    seen: list[str] = []
+
+    def kept(after: Bundle, queries: Any, names: list[str]) -> Any:
+        seen.extend(names)
+        return choosing.pools_of(after, queries, names)
+
+    monkeypatch.setattr(module, "pools_of", kept)
+    found = learn(bundle, judged, tmp_path / "b", model=tiny_bert)
+    assert set(seen) == {"bm25", *(each.name for each in tried if not each.pairs)}
+    assert "--max-ms" in found.skipped["a cross-encoder that reads the best documents"]
+    assert found.target is not None
 
 
 @pytest.mark.slow
@@ -121,16 +147,21 @@ def test_a_budget_that_nothing_fits_keeps_the_input(
 def test_judgements_that_bm25_meets_already_end_with_status_3(
     bundle: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    rows = "".join(f"{each['text']},{each['id']},9\n" for each in texts(100))
-    clicks = tmp_path / "clicks.csv"
-    clicks.write_text(f"query,id,clicks\n{rows}", "utf-8")
     out = tmp_path / "out"
-    assert main(["learn", str(bundle), str(clicks), "-o", str(out), "--no-network"]) == 3
+
+    def status(count: int) -> int:
+        rows = "".join(f"{each['text']},{each['id']},9\n" for each in texts(count))
+        clicks = tmp_path / "clicks.csv"
+        clicks.write_text(f"query,id,clicks\n{rows}", "utf-8")
+        return main(["learn", str(bundle), str(clicks), "-o", str(out), "--no-network"])
+
+    assert status(300) == 3
     printed = capsys.readouterr().out
-    assert "too few to train a ranker" in printed
     assert "nothing was sure to gain" in printed
     assert not out.exists()
     assert out.with_name("out.html").is_file()
+    assert status(100) == 1  # there is nothing to weigh
+    assert "100 judged queries are too few" in capsys.readouterr().err
 
 
 def test_a_target_that_exists_is_not_replaced(bundle: Path, judged: Path, tmp_path: Path) -> None:

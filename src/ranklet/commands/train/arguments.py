@@ -82,7 +82,7 @@ def options_from(options: T, given: Mapping[str, Any]) -> T:
 
 def _add(group: "argparse._ActionsContainer", declared: Declared, shown: bool) -> None:
     option, name = declared.option, ".".join(declared.path)
-    flag = option.flag or f"--{declared.path[-1].replace('_', '-')}"
+    flag = declared.flag
     about = help_of(option, declared.default).replace("%", "%%") if shown else argparse.SUPPRESS
     if option.kind is bool:
         action = "store_false" if declared.default else "store_true"

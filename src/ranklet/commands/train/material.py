@@ -184,7 +184,7 @@ def _check(given: Mapping[str, Any], query_log: str) -> None:
         raise InputError("--weak-queries needs --weak titles or --weak sentences")
     for declared in options_of(WHOLE):
         if (name := ".".join(declared.path)) in given:
-            flag = declared.option.flag or f"--{name.replace('_', '-')}"
+            flag = declared.flag
             raise InputError(f"{flag} needs --weak, because a collection has a known form")
 
 

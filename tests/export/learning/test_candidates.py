@@ -1,0 +1,86 @@
+"""What may be learned says when it is worth its time, and how to do the same by hand."""
+
+import argparse
+import shlex
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from ranklet.commands.train.arguments import add_options, options_from
+from ranklet.export.learning import candidates
+from ranklet.export.learning.candidates import BM25, CANDIDATES, ORACLE, Candidate
+from ranklet.export.learning.costs import Limits
+from ranklet.runtime.rankers.bm25 import BM25Settings
+from ranklet.training.checkpoint import Checkpoint
+from ranklet.training.indexing.language.options import TextOptions
+from ranklet.training.train import options_of_kind
+
+TUNED = Checkpoint(BM25, BM25Settings("lemmas", 0.6, 0.4), languages=("de",), normaliser="stem")
+UNSAID = {"bm25", "oracle", "evaluations", "measure"}  # read from paths, or only for Python
+
+
+def task(**changes: Any) -> Any:
+    work = SimpleNamespace(
+        number=lambda _, make: make(), made=lambda _: TUNED, place=lambda name: Path(name),
+        checkpoint=lambda *_: None,
+    )  # fmt: skip
+    facts: dict[str, Any] = {
+        "work": work, "measure": "nDCG@10", "titles": False, "words": TextOptions(), "tokens": 256,
+        "model": "an encoder", "limits": Limits(), "left": lambda: 1e6, "lexical": False,
+        "parts": SimpleNamespace(learn=range(2_000)), "passages": 1_000,
+    }  # fmt: skip
+    return SimpleNamespace(**{**facts, **changes})
+
+
+@pytest.mark.parametrize("candidate", [ORACLE, *CANDIDATES], ids=lambda each: each.name)
+def test_what_is_typed_by_hand_are_the_options(candidate: Candidate) -> None:
+    command = candidate.by_hand(task(), TUNED)
+    start = ["ranklet", "train", candidate.kind, "JUDGED", "-o", candidate.name]
+    words = shlex.split(command)
+    assert words[:6] == start
+    parser, options = argparse.ArgumentParser(), options_of_kind(candidate.kind)()
+    add_options(lambda _: parser, options)
+    given = vars(parser.parse_args(words[6:]))
+    read = options_from(options, {k: v for k, v in given.items() if k not in UNSAID})
+    wanted = candidate.chosen(task(), TUNED)
+    same = {name: getattr(options, name) for name in UNSAID if hasattr(options, name)}
+    assert str(replace(read, **same)) == str(replace(wanted, **same))
+
+
+def test_what_is_not_tried_is_explained() -> None:
+    by_name = {each.name: each for each in CANDIDATES}
+    few = SimpleNamespace(learn=range(150))
+    network = Limits(network=False)
+    assert "it needs 200 queries" in by_name["model1"].why_not(task(parts=few))
+    assert "--no-network" in by_name["trained"].why_not(task(limits=network))
+    assert by_name["sparse"].why_not(task(limits=network)) == ""
+    assert "--max-ms" in by_name["cross"].why_not(task())
+    assert by_name["cross"].why_not(task(limits=Limits(max_ms=200))) == ""
+    assert "--model FOLDER" in by_name["neural_model1"].why_not(task(model=None))
+    assert "only rankers of words" in by_name["trained"].why_not(task(lexical=True))
+    assert "minutes, and 1 are left" in by_name["light"].why_not(task(left=lambda: 60.0))
+
+
+def test_a_language_without_stems_has_no_normaliser_by_stems(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(candidates, "own_bm25", lambda _: TUNED.settings)
+    parts = SimpleNamespace(few=False)
+
+    def tried(language: str) -> list[str]:
+        words = TextOptions(language=language)
+        return candidates.other_normalisers(task(words=words, parts=parts, files=None))
+
+    assert tried("en") == tried("auto") == ["stem", "lemma+stem"]
+    assert tried("af") == []
+
+
+def test_steps_are_halved_until_they_fit() -> None:
+    (dense,) = [each for each in CANDIDATES if each.name == "trained"]
+    enough = dense.steps(task())
+    assert enough == 250
+    assert dense.steps(task(left=lambda: dense.seconds(task(), enough) - 1)) == 125
+    assert dense.steps(task(left=lambda: 0.0)) == 40

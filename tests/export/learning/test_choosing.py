@@ -1,0 +1,75 @@
+"""Rankers are added while that surely gains, and a ranker of pairs may read the best last."""
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from ranklet.export.learning import choosing
+from ranklet.export.learning.choosing import LAST, Pool, cheapest, path, pools_of, reranked
+from ranklet.runtime.bundle import Bundle
+from ranklet.runtime.pipeline import Fuse, Keep, Rescore
+from ranklet.training.data.collection import Collection
+from ranklet.training.data.splits import JudgedQuery, read_split
+
+IDS = ["a", "b", "c", "d"]
+MEASURE = "MRR@10"
+
+
+def material(count: int = 80) -> tuple[list[JudgedQuery], list[Pool]]:
+    """Return queries, and scores that are good in part, better together, and noise."""
+    rng = np.random.default_rng(0)
+    relevant = rng.integers(4, size=count)
+    queries = [JudgedQuery(str(at), "", {IDS[own]: 1}) for at, own in enumerate(relevant.tolist())]
+    truth = np.eye(4)[relevant]
+    scores: NDArray[np.float32] = rng.normal(size=(3, count, 4)).astype(np.float32)
+    scores[0] += truth
+    scores[1] += 2 * truth
+    names = ("bm25", "model1", "model1_pieces")
+    pools = [Pool(IDS, dict(zip(names, scores[:, at], strict=True))) for at in range(count)]
+    return queries, pools
+
+
+def test_what_gains_is_added_and_noise_is_not(bundle: Bundle) -> None:
+    queries, pools = material()
+    steps = path(bundle, queries, pools, ["bm25"], ["model1", "model1_pieces"], [], MEASURE)
+    assert [each.members for each in steps] == [("bm25",), ("bm25", "model1")]
+    assert min(steps[-1].weights) > 0
+    assert steps[-1].values.mean() > steps[0].values.mean()
+    assert cheapest(steps) == 1
+
+
+def test_at_most_one_network_reads_a_query(bundle: Bundle) -> None:
+    queries, pools = material()
+    names = ["model1", "model1_pieces"]
+    noise = np.random.default_rng(1).normal(size=(len(pools), 4)).astype(np.float32)
+    good = [
+        pool._replace(scores={**pool.scores, "model1_pieces": pool.scores["model1"] + own})
+        for pool, own in zip(pools, noise, strict=True)
+    ]
+    (_, last) = path(bundle, queries, good, ["bm25"], names, names, MEASURE)
+    assert len(set(last.members) & set(names)) == 1
+
+
+@pytest.mark.slow
+def test_a_ranker_of_pairs_reads_the_best_last(
+    tiny_bundle: Callable[[str], Bundle], tiny_collection: Collection
+) -> None:
+    bundle, queries = tiny_bundle("cross_encoder"), read_split(tiny_collection, "dev")
+    (first,) = path(bundle, queries, pools_of(bundle, queries, ["bm25"]), ["bm25"], [], [], MEASURE)
+    step, base = reranked(bundle, queries, first, "cross", MEASURE, depth=10)
+    assert step.members == ("bm25", "cross")
+    assert base.tolist() == first.values.tolist()
+    *_, keep, rescore, fuse = step.pipeline.stages
+    assert (keep, rescore) == (Keep(10), Rescore("cross"))
+    assert isinstance(fuse, Fuse)
+    assert fuse.name == LAST
+    assert step.weights == fuse.weights
+    assert len(bundle.rank(queries[0].text, pipeline=step.pipeline)) <= 10
+
+
+def test_a_list_has_no_documents_that_do_not_match() -> None:
+    scores = np.array([3, 0, 1, 2], np.float32)
+    assert choosing.listed(scores, 3).tolist() == [True, False, True, True]
+    assert choosing.listed(scores, 4, matching=True).tolist() == [True, False, True, True]

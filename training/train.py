@@ -1,0 +1,44 @@
+"""Train a ranker of any kind by the kind's own modules."""
+
+from dataclasses import replace
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from ranklet.training.checkpoint import Checkpoint
+from ranklet.training.data.collection import Collection
+from ranklet.training.data.splits import JudgedQueries
+from ranklet.training.learning.options import TrainingOptions
+
+
+def options_of_kind(kind: str) -> type[Any]:
+    """Return the dataclass of a kind's options."""
+    options: type[Any] = import_module(f"ranklet.training.rankers.{kind}.options").Options
+    return options
+
+
+def train(
+    kind: str,
+    collection: Collection,
+    queries: JudgedQueries,
+    dev: JudgedQueries,
+    options: Any,
+    state: Path | None = None,
+) -> Checkpoint:
+    """Return a ranker that has learned.
+
+    Args:
+        kind: of the ranker.
+        collection: with the documents.
+        queries: to learn from.
+        dev: to tune on.
+        options: an instance of `options_of_kind`.
+        state: folder of a network's training, which goes on from what is there; None for none.
+    """
+    if state is not None and isinstance(options, TrainingOptions):
+        from ranklet.training.learning.weights import STATE  # with PyTorch
+
+        options = replace(options, folder=state, resume=(state / STATE).is_file())
+    module = import_module(f"ranklet.training.rankers.{kind}.training")
+    checkpoint: Checkpoint = module.train(collection, queries, dev, options)
+    return checkpoint
