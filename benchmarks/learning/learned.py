@@ -22,6 +22,7 @@ from benchmarks.harness.report import table
 from ranklet.export.build import build
 from ranklet.export.learning.learn import learn
 from ranklet.export.learning.result import Learned
+from ranklet.runtime.errors import InputError
 from ranklet.training.data.collection import Document, Query, write_collection
 from ranklet.training.data.sources.options import SourceOptions
 from ranklet.training.data.splits import JudgedQuery, read_split
@@ -128,12 +129,16 @@ def learned(place: Place, study: Study, ends: float = float("inf")) -> dict[str,
         if monotonic() > ends:
             raise NoTimeError
         bundle, judged, report = prepared(place, study)
-        with all_cores():
-            found = learn(
-                bundle, judged, path.with_suffix(".ranklet"), minutes=MINUTES, measure=MEASURE,
-                network=study.network, model=_folder(study.model), overwrite=True,
-            )  # fmt: skip
-        path.write_text(json.dumps(_plain(found, len(report))))
+        try:
+            with all_cores():
+                found = learn(
+                    bundle, judged, path.with_suffix(".ranklet"), minutes=MINUTES, measure=MEASURE,
+                    network=study.network, model=_folder(study.model), overwrite=True,
+                )  # fmt: skip
+        except InputError:  # too few queries
+            path.write_text("{}")
+        else:
+            path.write_text(json.dumps(_plain(found, len(report))))
 
     name = "-".join(study.label.replace(",", "").replace("--", "").split())
     kept: dict[str, Any] = json.loads(place.keep(f"learned.{name}.json", make, CODE).read_text())
@@ -213,6 +218,8 @@ def _plain(found: Learned, reported: int) -> dict[str, Any]:
 
 
 def _row(study: Study, found: dict[str, Any]) -> list[str]:
+    if not found:
+        return [study.label, *[""] * 4, "too few to learn from, so the input is kept", *[""] * 3]
     learn_, tune, choose, _ = found["parts"]
     ms, mb = found["ms"], found["mb"]
     return [
