@@ -17,7 +17,6 @@ EXTRAS = {
     "langchain": ("langchain_core",),
     "llamaindex": ("llama_index",),
     "haystack": ("haystack",),
-    "mcp": ("mcp",),
     "milvus": ("pymilvus",),
     "lexical": (
         "ir_measures",
