@@ -4,7 +4,6 @@
 # its module. Those that chose what is chosen now are archived: see benchmarks/archive.md.
 BENCHMARKS = {
     "bm25_parity": "parity",
-    "word_rules": "lexical",
     "default_fusion": "fusion",
     "hybrid_peers": "fusion",
     "learned": "learning",

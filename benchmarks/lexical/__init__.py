@@ -1,1 +1,0 @@
-"""Benchmarks of what words have in common, and of rankers over words."""
