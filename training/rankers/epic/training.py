@@ -29,7 +29,8 @@ from ranklet.training.indexing.wordpieces import special_tokens
 from ranklet.training.learning.device import seeded
 from ranklet.training.learning.losses import in_batch_softmax, listwise_loss
 from ranklet.training.learning.weights import load_weights
-from ranklet.training.pretrained.backbone import Backbone, load_network, load_start
+from ranklet.training.pretrained.backbone import Backbone
+from ranklet.training.pretrained.start import load_network, load_start
 from ranklet.training.rankers.epic.network import EPIC, EPICHead
 from ranklet.training.rankers.epic.options import Options
 

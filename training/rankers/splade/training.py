@@ -20,7 +20,7 @@ from ranklet.training.indexing.wordpieces import special_tokens
 from ranklet.training.learning.losses import in_batch_softmax
 from ranklet.training.learning.record import planned
 from ranklet.training.learning.weights import load_weights
-from ranklet.training.pretrained.backbone import begin_sparse, load_network, load_start
+from ranklet.training.pretrained.start import begin_sparse, load_network, load_start
 from ranklet.training.rankers.splade.network import SPLADE, flops
 from ranklet.training.rankers.splade.options import Options
 
