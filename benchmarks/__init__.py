@@ -33,4 +33,5 @@ BENCHMARKS = {
     "http_load": "speed",
     "hostile_requests": "speed",
     "gpu_checks": "gpu",
+    "paper_trainings": "papers",
 }

@@ -100,7 +100,7 @@ first table has seed {min(next(iter(found.values())).seeds)}.
 
 *{FUSED}* is a fusion with BM25 and Model 1, whose members and weights are chosen on held-out \
 queries of train for each seed. *Mean* is that of the seeds' values of each query, so its test is \
-of the training and not of one network.
+over queries, and the seeds are not in its error.
 
 {by_seed(found)}
 

@@ -1,0 +1,1 @@
+"""Relations of the papers that processors cannot decide."""

@@ -1,0 +1,107 @@
+"""Trainings of the papers are compared on the queries that both systems ranked."""
+
+import json
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from tests.kinds import SHORT_TEXTS
+
+if TYPE_CHECKING:
+    from tests.kinds import TinyRankers
+
+trainings = pytest.importorskip("benchmarks.papers.paper_trainings")
+rankers = pytest.importorskip("benchmarks.papers.trained_rankers")
+harness = pytest.importorskip("benchmarks.harness.place")
+
+
+def found(name: str, seed: int, ranked: dict[str, float], bm25: dict[str, float]) -> Any:
+    """Return a training with its values, those of its queries."""
+    plan = next(each for each in trainings.planned() if (each.name, each.seed) == (name, seed))
+    values = {"": {"MRR@10": ranked}, trainings.BM25: {"MRR@10": bm25}}
+    facts = {"machine": "one GPU", "minutes": 2.0, "steps": 5}
+    return plan, {**facts, "values": dict.fromkeys(plan.ranks, values)}
+
+
+def rows(page: str, name: str, other: str) -> list[list[str]]:
+    """Return the cells of the rows that compare two systems."""
+    lines = [line.strip("| ").split(" | ") for line in page.splitlines()]
+    return [cells for cells in lines if cells[:2] == [name, other]]
+
+
+def test_systems_are_compared_on_the_queries_that_both_ranked() -> None:
+    pytest.importorskip("scipy")
+    first = {f"q{number}": 0.5 + 0.01 * (number % 3) for number in range(40)}
+    second = dict.fromkeys(list(first)[:30], 0.5)
+    page = trainings.section([
+        found("NDRM1", 0, first, dict.fromkeys(first, 0.25)),
+        found("NDRM3", 0, second, dict.fromkeys(second, 0.5)),
+    ])  # fmt: skip
+    (over_bm25,), (over_other,) = rows(page, "NDRM1", "BM25"), rows(page, "NDRM1", "NDRM3")
+    assert over_bm25[5:8] == ["40", "0.5098", "0.2500"]
+    assert over_other[5:8] == ["30", "0.5100", "0.5000"]
+    assert over_other[8].startswith("+0.010 (+0.007 to +0.013)")
+    assert over_other[9] == "0.004"  # 2.8 standard errors of .0083 / √30
+    assert not rows(page, "NDRM1", "TK")
+    assert "| NDRM1 | medquad | 0 | 2.0 | 5 | 20,000 | one GPU |" in page
+
+
+def test_seeds_are_compared_with_themselves() -> None:
+    ranked = {"a": 1.0, "b": 0.5}
+    page = trainings.section([found("NDRM1", 1, ranked, ranked), found("NDRM3", 0, ranked, ranked)])
+    assert not rows(page, "NDRM1", "NDRM3")
+
+
+def test_no_training_is_compared_with_one_that_is_not_planned() -> None:
+    plans = trainings.planned()
+    keys = [(plan.name, plan.seed) for plan in plans]
+    assert len({*keys}) == len(keys)
+    for plan in plans:
+        others = {*plan.against} - {trainings.BM25}
+        assert others <= {each.name for each in plans if each.ranks == plan.ranks}
+
+
+def test_a_training_that_is_kept_is_not_repeated(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place, plan = harness.Place(tmp_path, tmp_path / "work"), trainings.planned()[0]
+    monkeypatch.setattr(trainings, "measured", lambda *_: {"steps": 3})
+    assert trainings.kept(place, plan) == {"steps": 3}
+    monkeypatch.setattr(trainings, "measured", lambda *_: json.loads("broken"))
+    assert trainings.kept(place, plan) == {"steps": 3}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("kind", "options"),
+    [
+        ("terms", {"architecture": "ndrm1", "form": "authors"}),
+        ("terms", {"architecture": "tk"}),
+        ("dense", {"loss": "margin", "segments": "distinct", **SHORT_TEXTS}),
+        ("cross_encoder", {"marking": "pre_doc"}),
+    ],
+)
+def test_rankers_are_trained_and_rank_what_bm25_finds(
+    kind: str,
+    options: dict[str, Any],
+    tiny: "TinyRankers",
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    shutil.copytree(tiny.data.collection.path, tmp_path / "tiny")
+    for name, value in {"LEARN": "train", "TUNE": "train"}.items():
+        monkeypatch.setattr(trainings, name, value)
+    monkeypatch.setattr(rankers, "SIZES", {"hidden": 16, "heads": 4})
+    monkeypatch.setattr(rankers, "LONGEST", 64)
+    if kind != "terms":
+        options["backbone"] = tiny.data.bert
+    plan = trainings.Training("it", kind, options, "tiny", ("tiny",), 2)
+    made = trainings.measured(harness.Place(tmp_path, tmp_path / "work"), plan)
+    assert made["steps"] == 2
+    values = made["values"]["tiny"]
+    assert values[""]["MRR@10"].keys() == values["BM25"]["MRR@10"].keys()
+    assert values["BM25"]["R@1000"].values() != {0.0}
+    if kind != "dense":  # the same documents in another order
+        assert values[""]["R@1000"] == values["BM25"]["R@1000"]
+        assert values[""]["MRR@10"] != values["BM25"]["MRR@10"]
