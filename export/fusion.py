@@ -59,7 +59,6 @@ def learn_weights(
     measure: str = "MRR@10",
     depth: int = LEARNING_DEPTH,
     folds: int = 0,
-    seed: int = 0,
     scaling: str = FIXED,
 ) -> LearnedWeights:
     """Learn linear weights of rankers by coordinate ascent, or of two by cross-validation.
@@ -71,7 +70,6 @@ def learn_weights(
         measure: MRR@k, nDCG@k or R@k.
         depth: candidates per query.
         folds: folds of the cross-validation of α, see `interpolate`; 0 for coordinate ascent.
-        seed: seed of the restarts or of the folds.
         scaling: how scores are made comparable; see `Fuse`.
 
     Raises:
@@ -92,10 +90,10 @@ def learn_weights(
         retrieved.append(ids)
     judged = judged_lists(queries, retrieved, rows)
     if not folds:
-        found = coordinate_ascent(judged, measure, seed=seed)
-        values = held_out(judged, measure, seed=seed)
+        found = coordinate_ascent(judged, measure)
+        values = held_out(judged, measure)
         return LearnedWeights(found.weights, found.value, found.history, values)
-    fit = interpolate(judged, measure, folds=folds, seed=seed)
+    fit = interpolate(judged, measure, folds=folds)
     return LearnedWeights((fit.alpha, 1 - fit.alpha), fit.value, (fit.alphas,), fit.values)
 
 

@@ -58,7 +58,7 @@ class Judged:
             relevant documents, candidates or not, descending and padded with 0.
 
     Raises:
-        InputError: shapes disagree, a feature is not finite, or a relevant candidate is padding.
+        InputError: a feature is not finite.
     """
 
     features: NDArray[np.float32]
@@ -69,20 +69,8 @@ class Judged:
     ideal_grades: NDArray[np.float64]
 
     def __post_init__(self) -> None:
-        if self.features.ndim != 3 or self.features.shape[:2] != self.mask.shape:
-            raise InputError(
-                "features must be (queries, candidates, features) and mask (queries, candidates); "
-                f"got {self.features.shape} and {self.mask.shape}"
-            )
-        if len(self.mask) == 0 or len(self.ideal_grades) != len(self.mask):
-            raise InputError(
-                "ideal_grades needs one row per query, and at least one query; got "
-                f"{len(self.ideal_grades)} rows and {len(self.mask)} queries"
-            )
         if not np.isfinite(self.features).all():
             raise InputError("every feature must be a finite number; some are not")
-        if not self.mask[self.relevant_query, self.relevant_column].all():
-            raise InputError("a relevant candidate lies on padding, where the mask is False")
 
     @classmethod
     def from_lists(
@@ -99,28 +87,12 @@ class Judged:
                 grade 0.
             missed: the grades of each query's relevant documents that are not candidates; None if
                 there are none.
-
-        Raises:
-            InputError: the lists or their rows do not fit each other.
         """
         missed = [np.empty(0)] * len(features) if missed is None else missed
-        if not len(features) == len(grades) == len(missed):
-            raise InputError(
-                "features, grades and missed need one entry per query; got "
-                f"{len(features)}, {len(grades)} and {len(missed)}"
-            )
-        widths = {row.shape[1:] for row in features}
-        if len(widths) != 1 or len(next(iter(widths))) != 1:
-            raise InputError(
-                "give at least one query, and features of shape (candidates, features) with the "
-                f"same number of features for every query; got {sorted(widths)} features"
-            )
-        if any(len(row) != len(grade) for row, grade in zip(features, grades, strict=True)):
-            raise InputError("every candidate needs a grade; use 0 for unjudged ones")
 
         lengths = np.array([len(row) for row in features])
         mask = np.arange(lengths.max()) < lengths[:, None]
-        padded = np.zeros((*mask.shape, *widths.pop()), np.float32)
+        padded = np.zeros((*mask.shape, *features[0].shape[1:]), np.float32)
         padded[mask] = np.concatenate(features)
         grade = np.zeros(mask.shape)
         grade[mask] = np.concatenate(grades)
@@ -153,15 +125,8 @@ class Judged:
 
         If scores, (queries, candidates), are equal, the lower column ranks first. Scores on padding
         are ignored.
-
-        Raises:
-            InputError: the shape is wrong or a relevant candidate's score is NaN.
         """
-        if scores.shape != self.mask.shape:
-            raise InputError(f"scores must be {self.mask.shape} like the mask; got {scores.shape}")
         own = scores[self.relevant_query, self.relevant_column]  # (relevant,)
-        if np.isnan(own).any():
-            raise InputError("a relevant candidate's score is NaN")
         columns = np.arange(scores.shape[1])
         ranks = np.empty(len(own), np.int64)
         step = max(1, BLOCK_COMPARISONS // max(1, scores.shape[1]))

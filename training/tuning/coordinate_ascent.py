@@ -11,12 +11,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ranklet.runtime.errors import InputError
 from ranklet.training.evaluation.measures import Judged, Measure, mean, parse_measure
 
 STEPS = 20  # number of step lengths per direction in a line search
 FIRST_STEP = 0.05  # relative to the weight; each following step is twice as long
 SMALLEST_STEP = 1e-3  # the first step of a weight that is 0
+TOLERANCE = 1e-4  # a climb ends with the first pass that gains less
 PASSES = 50  # maximum number of passes; three to five are usual
 
 
@@ -36,13 +36,7 @@ class FusionWeights:
 
 
 def coordinate_ascent(
-    judged: Judged,
-    measure: str = "MRR@10",
-    *,
-    restarts: int = 5,
-    seed: int = 0,
-    tolerance: float = 1e-4,
-    non_negative: bool = True,
+    judged: Judged, measure: str = "MRR@10", *, restarts: int = 5
 ) -> FusionWeights:
     """Return the weights with which the weighted sum of the features ranks best.
 
@@ -54,27 +48,16 @@ def coordinate_ascent(
         judged: candidates, features and judgements. Features of similar size ease the search.
         measure: "MRR@k", "nDCG@k" or "R@k".
         restarts: number of climbs, at least 1.
-        seed: random seed of the starts and of the order of the weights within a pass.
-        tolerance: a climb ends with the first pass that gains less than this.
-        non_negative: whether to exclude weights below 0.
 
     Raises:
-        InputError: the measure is unknown, restarts is below 1, tolerance is below 0, or there is
-            no feature.
+        InputError: the measure is unknown.
     """
-    goal = parse_measure(measure)
-    if restarts < 1:
-        raise InputError(f"restarts must be at least 1; got {restarts}")
-    if tolerance < 0:
-        raise InputError(f"tolerance must not be negative; got {tolerance}")
-    size = judged.features.shape[2]
-    if size == 0:
-        raise InputError("fusion needs at least one feature, but there is none")
+    goal, size = parse_measure(measure), judged.features.shape[2]
 
     def value_of(weights: NDArray[np.float64]) -> float:
         return mean(judged, judged.scores(weights), goal)
 
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(0)
     plain = [np.full(size, 1 / size), *np.eye(size)]  # equal weights, then each feature alone
     plain_values = [value_of(weights) for weights in plain]
     best_single = 1 + int(np.argmax(plain_values[1:]))
@@ -87,15 +70,17 @@ def coordinate_ascent(
     results = list(zip(plain_values, plain, strict=True))
     history = []
     for start in starts[:restarts]:
-        weights, course = _climb(judged, goal, start, rng, tolerance, non_negative)
+        weights, course = _climb(judged, goal, start, rng)
         results.append((value_of(weights), weights))
         history.append(course)
     value, weights = max(results, key=lambda pair: pair[0])  # prefers the plain weights if equal
     return FusionWeights(tuple(weights.tolist()), value, tuple(history))
 
 
-def line(weight: float, non_negative: bool) -> NDArray[np.float64]:
+def line(weight: float) -> NDArray[np.float64]:
     """Return the values to try for one weight, by ever longer steps down and up, and 0.
+
+    None is below 0.
 
     Each step is twice as long as the one before, so a few steps reach any scale. The next pass
     begins with small steps again, which refine the result. The values, (values,) float64, are
@@ -104,9 +89,7 @@ def line(weight: float, non_negative: bool) -> NDArray[np.float64]:
     first = max(FIRST_STEP * abs(weight), SMALLEST_STEP if weight == 0 else 0.0)
     reach = first * (2.0 ** np.arange(1, STEPS + 1) - 1)  # (steps,) cumulative sums of the steps
     values = np.concatenate([weight - reach, [0.0], weight + reach])
-    if non_negative:
-        values = values[values >= 0]
-    return np.unique(values[values != weight])
+    return np.unique(values[(values >= 0) & (values != weight)])
 
 
 def normalise(weights: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -116,12 +99,7 @@ def normalise(weights: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _climb(
-    judged: Judged,
-    measure: Measure,
-    start: NDArray[np.float64],
-    rng: np.random.Generator,
-    tolerance: float,
-    non_negative: bool,
+    judged: Judged, measure: Measure, start: NDArray[np.float64], rng: np.random.Generator
 ) -> tuple[NDArray[np.float64], tuple[float, ...]]:
     """Pass over the weights until a pass gains too little; return the weights and the values."""
     weights = normalise(start)
@@ -129,20 +107,15 @@ def _climb(
     for _ in range(PASSES):
         best = values[-1]
         for feature in rng.permutation(len(weights)):
-            weights, best = _search_line(judged, measure, weights, int(feature), best, non_negative)
+            weights, best = _search_line(judged, measure, weights, int(feature), best)
         values.append(best)
-        if best - values[-2] < tolerance or best == values[-2]:
+        if best - values[-2] < TOLERANCE or best == values[-2]:
             break
     return weights, tuple(values)
 
 
 def _search_line(
-    judged: Judged,
-    measure: Measure,
-    weights: NDArray[np.float64],
-    feature: int,
-    best: float,
-    non_negative: bool,
+    judged: Judged, measure: Measure, weights: NDArray[np.float64], feature: int, best: float
 ) -> tuple[NDArray[np.float64], float]:
     """Change one weight to the best value on its line, or change nothing if none is better."""
     rest = weights.copy()
@@ -152,7 +125,7 @@ def _search_line(
     base = judged.scores(rest)  # (queries, candidates) float32
     column = np.ascontiguousarray(judged.features[:, :, feature])
     chosen = weights
-    for value in line(float(weights[feature]), non_negative):
+    for value in line(float(weights[feature])):
         reached = mean(judged, base + np.float32(value) * column, measure)
         if reached > best:
             best = reached

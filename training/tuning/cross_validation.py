@@ -1,6 +1,5 @@
 """Measure learned weights on queries that they were not learned on, by cross-validation."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,7 +10,9 @@ from ranklet.training.evaluation.measures import Judged, parse_measure, per_quer
 from ranklet.training.tuning.coordinate_ascent import coordinate_ascent
 
 FOLDS = 5
-GRID = tuple(step / 20 for step in range(21))  # the author's code tries 0.1 to 0.9 by tenths
+# Values of α, of which the first of equally good ones wins. The author's code tries 0.1 to 0.9 by
+# tenths.
+GRID = tuple(step / 20 for step in range(21))
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,9 +35,7 @@ class Interpolation:
         return float(self.values.mean())
 
 
-def held_out(
-    judged: Judged, measure: str, *, folds: int = FOLDS, restarts: int = 2, seed: int = 0
-) -> NDArray[np.float64]:
+def held_out(judged: Judged, measure: str, *, restarts: int = 2) -> NDArray[np.float64]:
     """Return the measure of each query by weights that were learned on the other folds, (queries,).
 
     With fewer queries than folds, each query is a fold. A single query has the value 0.
@@ -44,15 +43,13 @@ def held_out(
     Args:
         judged: candidates with their features.
         measure: MRR@k, nDCG@k or R@k.
-        folds: number of folds of the queries.
         restarts: the number of restarts of `coordinate_ascent`.
-        seed: random seed of the assignment to folds.
     """
     queries, goal = len(judged.mask), parse_measure(measure)
     values = np.zeros(queries)
     if queries < 2:
         return values
-    fold_of = np.random.default_rng(seed).permutation(queries) % min(folds, queries)
+    fold_of = np.random.default_rng(0).permutation(queries) % min(FOLDS, queries)
     single = judged.features.shape[2] == 1  # nothing to learn
     for fold in np.unique(fold_of).tolist():
         inside, rest = np.flatnonzero(fold_of == fold), np.flatnonzero(fold_of != fold)
@@ -64,41 +61,27 @@ def held_out(
     return values
 
 
-def interpolate(
-    judged: Judged,
-    measure: str = "MRR@10",
-    *,
-    folds: int = 5,
-    seed: int = 0,
-    grid: Sequence[float] = GRID,
-) -> Interpolation:
+def interpolate(judged: Judged, measure: str = "MRR@10", *, folds: int = FOLDS) -> Interpolation:
     """Find α in α · first + (1 − α) · second (Boualili, eq. 7.4).
 
     Args:
         judged: candidates with two features.
         measure: MRR@k, nDCG@k or R@k.
-        folds: number of folds of the queries.
-        seed: random seed of the assignment to folds.
-        grid: values of α; the first of equally good values wins.
-
-    Raises:
-        InputError: there are not two features, fewer than two folds, or fewer queries than folds.
+        folds: number of folds of the queries; see `check_folds`.
     """
-    queries = len(judged.mask)
-    check_folds(folds, judged.features.shape[2], queries)
-    goal = parse_measure(measure)
+    queries, goal = len(judged.mask), parse_measure(measure)
     values = np.stack(
-        [per_query(judged, judged.scores(np.array([a, 1 - a])), goal) for a in grid]
+        [per_query(judged, judged.scores(np.array([a, 1 - a])), goal) for a in GRID]
     )  # (grid, queries)
-    fold_of = np.random.default_rng(seed).permutation(queries) % folds
+    fold_of = np.random.default_rng(0).permutation(queries) % folds
     held_out = np.empty(queries)
     alphas = []
     for fold in range(folds):
         inside = fold_of == fold
         best = int(values[:, ~inside].mean(1).argmax())
         held_out[inside] = values[best, inside]
-        alphas.append(grid[best])
-    return Interpolation(grid[int(values.mean(1).argmax())], held_out, tuple(alphas))
+        alphas.append(GRID[best])
+    return Interpolation(GRID[int(values.mean(1).argmax())], held_out, tuple(alphas))
 
 
 def check_folds(folds: int, rankers: int, queries: int) -> None:

@@ -42,7 +42,7 @@ def test_tuning_finds_the_scale_of_a_feature() -> None:
 @pytest.mark.parametrize("restarts", [1, 3])
 def test_is_never_worse_than_equal_weights_or_one_feature(seed: int, restarts: int) -> None:
     judged = judged_by([0.5, 0.3, 0.2], seed, noise=1.0)
-    found = coordinate_ascent(judged, restarts=restarts, seed=seed)
+    found = coordinate_ascent(judged, restarts=restarts)
     measure = parse_measure("MRR@10")
     for weights in (np.full(3, 1 / 3), *np.eye(3)):
         assert found.value >= mean(judged, judged.scores(weights), measure)
@@ -55,25 +55,12 @@ def test_weights_are_normalised_and_not_negative() -> None:
     assert min(found.weights) >= 0
 
 
-def test_negative_weights_if_allowed() -> None:
-    judged = judged_by([1.0, -0.5])
-    found = coordinate_ascent(judged, non_negative=False)
-    assert found.weights[1] < 0
-    assert found.value > coordinate_ascent(judged).value
-    assert sum(map(abs, found.weights)) == pytest.approx(1)
-
-
 def test_history_rises_and_has_an_entry_a_restart() -> None:
     found = coordinate_ascent(judged_by([0.5, 0.5, 0.1], noise=0.5), restarts=4)
     assert len(found.history) == 4
     for course in found.history:
         assert len(course) >= 2
         assert (np.diff(course) >= 0).all()
-
-
-def test_the_same_seed_gives_the_same_weights() -> None:
-    judged = judged_by([0.5, 0.3, 0.2], noise=0.5)
-    assert coordinate_ascent(judged, seed=7) == coordinate_ascent(judged, seed=7)
 
 
 def test_one_feature_has_all_the_weight() -> None:
@@ -88,27 +75,19 @@ def test_a_useless_feature_leaves_equal_weights_alone() -> None:
 
 
 def test_line_looks_both_ways_with_growing_steps() -> None:
-    values = line(0.5, non_negative=True)
+    values = line(0.5)
     assert (np.diff(values) > 0).all()
     assert values[0] == 0
     assert 0.5 not in values
     above = np.diff(values[values > 0.5])
     np.testing.assert_allclose(above[1:] / above[:-1], 2)
-    assert (line(0.0, non_negative=True) > 0).all()
-    assert line(0.5, non_negative=False)[0] < -1000
+    assert (line(0.0) > 0).all()
 
 
 def test_normalise_keeps_signs() -> None:
     assert normalise(np.array([1.0, -3.0])).tolist() == [0.25, -0.75]
 
 
-def test_unusable_input_is_refused() -> None:
-    judged = judged_by([1.0])
+def test_an_unknown_measure_is_refused() -> None:
     with pytest.raises(InputError, match="unknown measure"):
-        coordinate_ascent(judged, "MAP")
-    with pytest.raises(InputError, match="restarts"):
-        coordinate_ascent(judged, restarts=0)
-    with pytest.raises(InputError, match="tolerance"):
-        coordinate_ascent(judged, tolerance=-1.0)
-    with pytest.raises(InputError, match="at least one feature"):
-        coordinate_ascent(Judged.from_lists([np.empty((2, 0))], [np.zeros(2)]))
+        coordinate_ascent(judged_by([1.0]), "MAP")

@@ -6,7 +6,7 @@ from ranklet.runtime.errors import InputError
 from ranklet.training.evaluation.measures import Judged
 from ranklet.training.tuning import cross_validation
 from ranklet.training.tuning.coordinate_ascent import FusionWeights
-from ranklet.training.tuning.cross_validation import FOLDS, GRID, held_out, interpolate
+from ranklet.training.tuning.cross_validation import FOLDS, GRID, check_folds, held_out, interpolate
 
 
 def judged(queries: int = 40, seed: int = 0) -> Judged:
@@ -53,9 +53,9 @@ def test_alpha_is_the_best_of_the_grid_and_the_value_is_held_out() -> None:
 
 def test_what_is_not_allowed_is_refused() -> None:
     with pytest.raises(InputError, match="from 2 to 40"):
-        interpolate(judged(), folds=41)
+        check_folds(41, rankers=2, queries=40)
     with pytest.raises(InputError, match="two rankers, but there are 3"):
-        interpolate(Judged.from_lists([np.zeros((2, 3))], [np.ones(2)]), folds=2)
+        check_folds(2, rankers=3, queries=40)
 
 
 def test_weights_of_a_query_are_not_learned_on_it(monkeypatch: pytest.MonkeyPatch) -> None:
