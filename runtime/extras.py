@@ -19,7 +19,6 @@ EXTRAS = {
     "haystack": ("haystack",),
     "milvus": ("pymilvus",),
     "lexical": (
-        "ir_measures",
         "markdown_it",
         "py3langid",
         "scipy",

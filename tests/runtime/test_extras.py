@@ -97,7 +97,6 @@ def test_commands_name_the_smallest_extra(
         ("simplemma", "lexical", ["train", "bm25", collection, "-o", out]),
         ("simplemma", "lexical", ["index", bundle, collection, "-o", out]),
         ("simplemma", "lexical", ["build", collection, "-o", out, "--skip-bad"]),
-        ("ir_measures", "lexical", ["eval", bundle, collection]),
         ("simplemma", "lexical", ["demo", "--lexical", "-o", out]),
         ("uvicorn", "http", ["serve", bundle]),
     ):

@@ -1,4 +1,4 @@
-"""Evaluate a bundle's pipelines on judged queries, through ir-measures (trec_eval).
+"""Evaluate a bundle's pipelines on judged queries.
 
 Every query is ranked by all pipelines before the next one, and only its measured values are kept.
 So memory does not grow with the number of ranked documents.
@@ -9,8 +9,6 @@ reranker that was trained on the baseline's candidates has never seen the other 
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from subprocess import SubprocessError
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,13 +17,12 @@ from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.pipeline import PipelineLike
 from ranklet.training.data.splits import JudgedQuery
+from ranklet.training.evaluation.ranked import RankedMeasure, parse_ranked
 from ranklet.training.evaluation.significance import Comparison, compare
 from ranklet.training.progress import progress
 
 MEASURES = ("MRR@10", "nDCG@10", "R@100")
 SIGNIFICANT = ((0.01, "‡"), (0.05, "†"))  # marks of p-values below a bound, strictest first
-LARGEST_CUT = 1_000_000  # of a measure, in ranks
-BLOCK_HITS = 100_000  # that are kept until they are measured together; each has some 130 bytes
 
 Hits = Sequence[tuple[str, float]]  # (document id, score), best first
 Watcher = Callable[[str, Mapping[str, Hits]], None]  # of a query's id and its hits by pipeline
@@ -70,7 +67,7 @@ def evaluate(
         bundle: a bundle with a collection.
         queries: judged queries that were not used for training or tuning.
         pipelines: the pipelines by name.
-        measures: names as in ir-measures, or MRR@k for RR@k.
+        measures: names of measures; see `parse_ranked`.
         depth: number of documents to rank per query, at least 1.
         watchers: called for each query, in their order, with its id and its hits by pipeline.
 
@@ -79,14 +76,11 @@ def evaluate(
     """
     if depth < 1:
         raise InputError(f"the depth is {depth}; it must be a whole number from 1")
-    wanted = {name: _measure(name) for name in measures}
+    wanted = {name: parse_ranked(name) for name in measures}
     for recipe in pipelines.values():  # to report mistakes before hours of ranking
         bundle.manifest.pipeline(recipe)
     values = {name: {key: np.zeros(len(queries)) for key in wanted} for name in pipelines}
-    runs: dict[str, dict[str, Hits]] = {name: {} for name in pipelines}
-    block = max(1, BLOCK_HITS // depth // max(1, len(pipelines)))  # queries
-    begin = 0
-    for end, query in enumerate(progress(queries, f"evaluating {', '.join(pipelines)}"), 1):
+    for row, query in enumerate(progress(queries, f"evaluating {', '.join(pipelines)}")):
         rankings = {
             name: bundle.rank_ids(query.text, k=depth, pipeline=recipe)
             for name, recipe in pipelines.items()
@@ -94,13 +88,8 @@ def evaluate(
         for watcher in watchers:
             watcher(query.id, rankings)
         for name, hits in rankings.items():
-            runs[name][query.id] = hits
-        if end - begin == block or end == len(queries):
-            for name, run in runs.items():
-                for key, measured in _values(queries[begin:end], run, wanted).items():
-                    values[name][key][begin:end] = measured
-                run.clear()
-            begin = end
+            for key, value in _values(query, hits, wanted).items():
+                values[name][key][row] = value
     return [Evaluation(name, values[name]) for name in pipelines]
 
 
@@ -117,7 +106,9 @@ def measured(
     Raises:
         InputError: a measure is unknown.
     """
-    return _values(queries, run, {name: _measure(name) for name in measures})
+    wanted = {name: parse_ranked(name) for name in measures}
+    rows = [_values(query, run.get(query.id, ()), wanted) for query in queries]
+    return {name: np.array([row[name] for row in rows]) for name in measures}
 
 
 def comparisons(
@@ -171,54 +162,12 @@ def mark(p: float) -> str:
     return next((sign for most, sign in SIGNIFICANT if p < most), " ")
 
 
-def _measure(name: str) -> Any:
-    import ir_measures
-
-    known = name.replace("MRR@", "RR@") if name.startswith("MRR@") else name
-    try:
-        measure = ir_measures.parse_measure(known)
-        # trec_eval ends the process at a cut of 0 or of more than 32 bits.
-        if not 1 <= measure.params.get("cutoff", 1) <= LARGEST_CUT:
-            raise ValueError(f"the cut must be from 1 to {LARGEST_CUT:,}")
-        return measure
-    except (ValueError, NameError, SyntaxError) as error:
-        raise InputError(
-            f"unknown measure {name!r}; ir-measures knows names such as {', '.join(MEASURES)}, "
-            "AP, P@20, nDCG@20"
-        ) from error
-
-
 def _values(
-    queries: Sequence[JudgedQuery], run: Mapping[str, Hits], measures: Mapping[str, Any]
-) -> dict[str, NDArray[np.float64]]:
-    """Return the values of some queries, (queries,) float64 by measure."""
-    import ir_measures
-
-    row = {query.id: index for index, query in enumerate(queries)}
-    values = {name: np.zeros(len(queries)) for name in measures}
-    qrels = [
-        ir_measures.Qrel(query.id, name, grade)
-        for query in queries
-        for name, grade in query.relevant.items()
-    ]
-    # trec_eval orders equal scores by descending document id. The hits are already in rank order,
-    # so their negative ranks serve as scores and trec_eval measures the ranking as it is.
-    scored = [
-        ir_measures.ScoredDoc(query, name, -float(rank))
-        for query, hits in run.items()
-        for rank, (name, _) in enumerate(hits)
-    ]
-    by_measure: dict[Any, list[str]] = {}  # MRR@10 and RR@10 are the same measure
-    for name, measure in measures.items():
-        by_measure.setdefault(measure, []).append(name)
-    try:
-        for result in ir_measures.iter_calc(list(by_measure), qrels, scored):
-            for name in by_measure[result.measure]:
-                values[name][row[result.query_id]] = result.value
-    except (ValueError, SubprocessError) as error:  # no installed package can compute it
-        reason = str(error).splitlines()[0]
-        raise InputError(f"{', '.join(measures)} cannot be measured: {reason}") from error
-    return values
+    query: JudgedQuery, hits: Hits, measures: Mapping[str, RankedMeasure]
+) -> dict[str, float]:
+    grades = np.array([query.relevant.get(name, 0) for name, _ in hits], np.float64)
+    relevant = np.sort(np.array([*query.relevant.values()], np.float64))[::-1]
+    return {name: measure.value(grades, relevant) for name, measure in measures.items()}
 
 
 class Consistency:

@@ -33,7 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--measures",
         default="MRR@10,nDCG@10,R@100",
-        help="comma-separated names of measures as in ir-measures",
+        help="comma-separated names of measures: nDCG, MRR, AP, R, P, Success, each @k",
     )
     parser.add_argument("--depth", type=int, default=1000, help="documents to rank per query")
     parser.add_argument(

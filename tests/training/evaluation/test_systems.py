@@ -7,7 +7,6 @@ from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.errors import InputError, UnknownRankerError
 from ranklet.training.data.collection import Collection
 from ranklet.training.data.splits import JudgedQuery, read_split
-from ranklet.training.evaluation import systems as evaluation
 from ranklet.training.evaluation.systems import (
     Consistency,
     Evaluation,
@@ -36,22 +35,6 @@ def queries(collection: Collection) -> list[JudgedQuery]:
 def found(bundle: Bundle, queries: list[JudgedQuery]) -> list[Evaluation]:
     pipelines = {name: name for name in ("bm25", "linear", "bm25_pieces")}
     return evaluate(bundle, queries, pipelines, measures=MEASURES)
-
-
-@pytest.mark.parametrize("block", [1, 2000, 7000])
-def test_the_number_of_queries_that_are_measured_together_changes_nothing(
-    found: list[Evaluation],
-    queries: list[JudgedQuery],
-    bundle: Bundle,
-    block: int,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(evaluation, "BLOCK_HITS", block)
-    again = evaluate(bundle, queries, {"bm25": "bm25", "linear": "linear"}, measures=MEASURES)
-    for one, other in zip(again, found, strict=False):
-        assert one.pipeline == other.pipeline
-        for name in MEASURES:
-            np.testing.assert_array_equal(one.values[name], other.values[name])
 
 
 def test_watchers_see_every_query_ranked_by_all_pipelines(
