@@ -104,8 +104,8 @@ def parse_ranked(text: str) -> RankedMeasure:
     cut = int(match[2]) if match and match[2] else None
     if match is None or (cut is None and match[1] in _ONLY_CUT) or (cut or 1) > LARGEST_CUT:
         raise InputError(
-            f"unknown measure {text[:40]!r}; the measures are nDCG@k, MRR@k (or RR), AP@k (or MAP), "
-            f"and R@k, P@k and Success@k, which need a k; k is from 1 to {LARGEST_CUT:,}, such as "
-            "nDCG@10"
+            f"unknown measure {text[:40]!r}; the measures are nDCG@k, MRR@k (or RR), AP@k (or "
+            "MAP), and R@k, P@k and Success@k, which need a k; k is from 1 to "
+            f"{LARGEST_CUT:,}, such as nDCG@10"
         )
     return RankedMeasure(match[1], cut)
