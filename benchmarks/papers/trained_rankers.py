@@ -6,7 +6,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from ranklet.training.rankers.tk.sizes import TKNetwork
 
 from ranklet.runtime.rankers.conformer_kernel.settings import ConformerKernelSettings
 from ranklet.runtime.rankers.cross_encoder.ranker import CrossEncoderSettings
@@ -30,6 +29,7 @@ from ranklet.training.rankers.dense import training as dense
 from ranklet.training.rankers.dense.options import Options as DenseOptions
 from ranklet.training.rankers.tk import training as tk
 from ranklet.training.rankers.tk.options import Options as TKOptions
+from ranklet.training.rankers.tk.options import TKNetwork
 from ranklet.training.sampling.ragged import by_length
 
 SIZES = {"hidden": 128, "heads": 16}
