@@ -105,7 +105,8 @@ def cost_of(bundle: BundleFiles, queries: Sequence[JudgedQuery], pipeline: Pipel
     if process.returncode:
         said = process.stderr.strip().splitlines() or [f"status {process.returncode}"]
         raise ExportError(f"a fresh process cannot rank: {said[-1]}")
-    return Cost(*json.loads(process.stdout), size_of(bundle, recipe))
+    p50, p95, memory = json.loads(process.stdout)
+    return Cost(p50, p95, memory, size_of(bundle, recipe))
 
 
 def size_of(bundle: BundleFiles, pipeline: Pipeline) -> float:
