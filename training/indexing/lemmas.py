@@ -62,7 +62,8 @@ def vocabulary(
             seen_classes[form] = word_class
             counts[word_class.key] += count
     split = splitter(languages, stopped).words
-    known_classes = _known(normalisers.values(), counts, split)
+    spelled = {spelling(form).word for form in seen}
+    known_classes = _known(normalisers.values(), counts, split, spelled)
     name_of = _names(known_classes.values(), seen_classes.values(), stopped)
     lemma_of = {
         form: name_of[word_class.key]
@@ -84,7 +85,10 @@ def vocabulary(
 
 
 def _known(
-    normalisers: Iterable[Normaliser], counts: Counter[str], split: Callable[[str], list[str]]
+    normalisers: Iterable[Normaliser],
+    counts: Counter[str],
+    split: Callable[[str], list[str]],
+    words: AbstractSet[str],
 ) -> dict[str, Class]:
     """Return the forms in dictionaries that belong to the classes of a collection.
 
@@ -94,7 +98,7 @@ def _known(
     every: dict[str, Class] = {}
     for each in normalisers:
         known: dict[str, Class] = {}
-        for form, found in each.known(counts.keys(), split):
+        for form, found in each.known(counts.keys(), split, words):
             if form not in known or counts[found.key] > counts[known[form].key]:
                 known[form] = found
         every = {**known, **every}

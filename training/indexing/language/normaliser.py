@@ -1,6 +1,6 @@
 """Find what the forms of a word have in common: its lemma, or the lemma's stem."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from collections.abc import Set as AbstractSet
 from functools import cache
 from typing import NamedTuple
@@ -45,15 +45,20 @@ class Normaliser:
         return self._class_of(self._lemma(word))
 
     def known(
-        self, keys: AbstractSet[str], split: Callable[[str], list[str]] = scripts.split
+        self,
+        keys: AbstractSet[str],
+        split: Callable[[str], list[str]] = scripts.split,
+        words: Iterable[str] = (),
     ) -> Iterator[tuple[str, Class]]:
-        """Yield every form of the dictionary whose class has one of the keys, and the class.
+        """Yield the forms of the dictionary whose class has one of the keys, and the class.
 
-        Forms that are no single word, such as phrases, are left out.
+        Forms that are no single word, such as phrases, are left out. Stems take long, so without
+        lemmas only those forms are stemmed that share their lemma with a word.
 
         Args:
             keys: what the forms of each wanted class have in common.
             split: returns the words of a text.
+            words: the words of the collection, as they are written.
         """
         if self.method == "none":
             return
@@ -63,7 +68,11 @@ class Normaliser:
                 if found.key in keys:
                     yield form, found
             return
-        for form, base in dictionary(self.language).items():
+        lemmas = dictionary(self.language)
+        if self.method == "stem":
+            wanted = {lemmas.get(each, each) for word in words for each in (word, word.lower())}
+            lemmas = {form: base for form, base in lemmas.items() if base in wanted}
+        for form, base in lemmas.items():
             found = self._class_of(form if self.method == "stem" else self._end(base))
             if found.key in keys and len(folded := split(form)) == 1:
                 yield folded[0], found

@@ -44,3 +44,10 @@ def test_known_forms_are_those_of_the_classes_in_demand() -> None:
 def test_numbers_and_words_with_digits_stay_as_they_are() -> None:
     assert key("utf8", "fr") == "utf8"
     assert key("2024", "fr", "stem") == "2024"
+
+
+def test_only_forms_of_the_collections_lemmas_are_stemmed() -> None:
+    stems = Normaliser("fr", "stem")
+    keys = {stems.of("journaux").key}
+    assert "journal" in dict(stems.known({"journal", *keys}, words=["journaux"]))
+    assert not dict(stems.known({"journal", *keys}, words=["pain"]))
