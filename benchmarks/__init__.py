@@ -5,6 +5,7 @@
 BENCHMARKS = {
     "bm25_parity": "parity",
     "default_fusion": "fusion",
+    "languages": "fusion",
     "hybrid_peers": "fusion",
     "learned": "learning",
     "demo_runs": "quality",

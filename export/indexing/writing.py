@@ -9,7 +9,7 @@ from ranklet.export.default_fusion import FusionOptions, fusion_of
 from ranklet.export.exporter import exporter
 from ranklet.export.jobs import IndexJob
 from ranklet.export.writer import BundleWriter
-from ranklet.runtime.bundles.files import COUNTS, PASSAGES, TOKENIZER, BundleFiles
+from ranklet.runtime.bundles.files import COUNTS, PASSAGES, STOP_WORDS, TOKENIZER, BundleFiles
 from ranklet.runtime.bundles.manifest import Splitting
 from ranklet.runtime.metadata.columns import DISTINCT, folder_of
 from ranklet.training.indexing.analysed import AnalysedCollection
@@ -97,6 +97,8 @@ def _write_text(source: BundleFiles, analysed: AnalysedCollection, writer: Bundl
     vocabulary = analysed.analyzer.vocabulary
     writer.strings("text/forms", vocabulary.forms)
     writer.array("text/lemma_of.npy", vocabulary.lemma_of)
+    if len(vocabulary.stopped):
+        writer.array(STOP_WORDS, vocabulary.stopped)
     if vocabulary.counts is not None:
         writer.array(COUNTS, vocabulary.counts)
     if TOKENIZER in source.manifest.files:

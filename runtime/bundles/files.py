@@ -19,7 +19,7 @@ from ranklet.runtime.storage.arrays import map_array
 from ranklet.runtime.storage.block_array import SMALL, AbsentFile, fetch_files, is_absent
 from ranklet.runtime.storage.forward import Forward
 from ranklet.runtime.storage.strings import SortedStrings, Strings
-from ranklet.runtime.text.analysis import STOPPED, Analyzer, Vocabulary
+from ranklet.runtime.text.analysis import NONE, STOPPED, Analyzer, Vocabulary
 from ranklet.runtime.text.tokenizing import open_tokenizer
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ PASSAGES = "documents/passages.npy"  # if documents are split; see `Documents.fi
 POINTER = b"version https://git-lfs"  # how a file begins that git-lfs has not fetched
 CUT = "cut.npy"  # in a ranker's folder, the numbers of the documents that its model truncated
 TOKENIZER = "text/tokenizer.json"
+STOP_WORDS = "text/stopped.npy"  # the numbers of stop words that are indexed
 COUNTS = "text/counts.npy"  # how many texts have each form, where words are divided by others
 S = TypeVar("S", bound=Strings)
 T = TypeVar("T")
@@ -262,7 +263,12 @@ class BundleFiles:
         counts = None
         if self.has(COUNTS):
             counts = self.array(COUNTS, np.uint32, (len(forms),), whole=True)
-        return Vocabulary(forms, lemma_of, self.manifest.languages, counts)
+        stopped = NONE
+        if self.has(STOP_WORDS):
+            stopped = self.array(STOP_WORDS, np.int32, (None,), whole=True)
+        if len(stopped) and not 0 <= stopped.min() <= stopped.max() < len(forms):
+            raise BundleError(f"{STOP_WORDS} is damaged; an id lies past the vocabulary")
+        return Vocabulary(forms, lemma_of, self.manifest.languages, counts, stopped)
 
     def tokenizer(self, name: str = TOKENIZER) -> "Tokenizer":
         """Read the tokenizer of the field wordpieces, or a ranker's own.

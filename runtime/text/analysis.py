@@ -26,8 +26,9 @@ if TYPE_CHECKING:
     from ranklet.runtime.text.lexicon import Lexicon
 
 FIELDS = ("lemmas", "words", "wordpieces")
+NONE = np.empty(0, np.int32)
 ENGLISH = ("en",)  # the languages of a collection that does not name any
-STOPPED = -1  # in `lemma_of`: a stop word, which both words and lemmas leave out
+STOPPED = -1  # in `lemma_of`: a word that both words and lemmas leave out
 
 
 def splitter(
@@ -58,10 +59,12 @@ class Vocabulary:
     Args:
         forms: every word of the collection and the other known forms of its lemmas, so that a
             query may use an inflection that no document has.
-        lemma_of: the id of each form's lemma, `STOPPED` for stop words, (forms,) int32.
+        lemma_of: the id of each form's lemma, (forms,) int32; `STOPPED` for words that no index
+            has, which are English stop words and Japanese particles.
         languages: codes of the collection's languages, which say how texts are split into words.
         counts: how many texts have each form, where that divides other words, (forms,) uint32;
             None if none is divided.
+        stopped: the ids of stop words that are indexed, ascending; queries leave them out.
     """
 
     def __init__(
@@ -70,17 +73,18 @@ class Vocabulary:
         lemma_of: NDArray[np.int32],
         languages: Sequence[str] = ENGLISH,
         counts: NDArray[np.uint32] | None = None,
+        stopped: NDArray[np.int32] = NONE,
     ) -> None:
-        self.forms, self.lemma_of, self.counts = forms, lemma_of, counts
+        self.forms, self.lemma_of, self.counts, self.stopped = forms, lemma_of, counts, stopped
         english = tuple(languages) == ENGLISH
-        ids = [] if english else np.flatnonzero(lemma_of == STOPPED).tolist()
-        stopped, known = frozenset(map(forms.__getitem__, ids)), None
+        ids = [] if english else [*np.flatnonzero(lemma_of == STOPPED).tolist(), *stopped.tolist()]
+        words, known = frozenset(map(forms.__getitem__, ids)), None
         if counts is not None:
             known = KnownWords(frozenset(languages), self._count, lambda: int(counts.sum()))
-        self.splitter = splitter(languages, stopped, known)
+        self.splitter = splitter(languages, words, known)
         # A phrase in Chinese has the same pairs of letters wherever it stands, but not words.
         pairs = known is not None and known.pairs
-        self.phrase_splitter = splitter(languages, stopped) if pairs else self.splitter
+        self.phrase_splitter = splitter(languages, words) if pairs else self.splitter
 
     def _count(self, word: str) -> int:
         place = self.forms.find_between(word, 0, len(self.forms))  # too many to be cached
@@ -200,7 +204,8 @@ class Analysis:
 
         They are those of a text, but a name in camel case that the collection has stands for its
         parts, too, because four tokens of one name would outweigh the other words of the query. A
-        compound counts twice, because its parts say less.
+        compound counts twice, because its parts say less. Stop words that are indexed are left out
+        if another word of the collection remains.
         """
         if field == "wordpieces":
             return self.tokens(text, field)
@@ -214,7 +219,12 @@ class Analysis:
                 elif word.isascii():
                     kept = [part for part in kept if part[0] < begin]
             kept.append(each)
-        return self.in_field(self._word_ids([word for _, _, word in kept]), field)
+        ids = self._word_ids([word for _, _, word in kept])
+        left = ids[~np.isin(ids, vocabulary.stopped)]
+        return self.in_field(left if self._is_known(left) else ids, field)
+
+    def _is_known(self, ids: NDArray[np.int32]) -> bool:
+        return len(ids) > 0 and bool(ids.min() < len(self._analyzer.vocabulary))
 
     def in_field(self, ids: NDArray[np.int32], field: str) -> NDArray[np.int32]:
         """Return the tokens of words in the field words or lemmas, (words,) int32."""
@@ -270,9 +280,13 @@ class Analysis:
                 too, whether the collection knows them or not, because it may be hidden.
         """
         vocabulary = self._analyzer.vocabulary
+        left_out = vocabulary.stopped
+        if len(left_out):
+            ids = self._word_ids(vocabulary.splitter.words(text))
+            left_out = left_out if self._is_known(ids[~np.isin(ids, left_out)]) else NONE
         for begin, end, word in vocabulary.splitter.placed(text):
             index = vocabulary.forms.find(word)
-            stopped = index >= 0 and vocabulary.lemma_of[index] == STOPPED
+            stopped = index >= 0 and (vocabulary.lemma_of[index] == STOPPED or index in left_out)
             if stopped or (alike and vocabulary.splitter.is_like_stopped(word)):
                 yield text[begin:end]
 

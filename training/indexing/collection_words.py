@@ -43,16 +43,14 @@ def collection_words(
     shares = shares_of(texts) if options.language == AUTO else {options.language: 1.0}
     languages, each = tuple(shares), list(languages_of(texts, shares))
     lists = {language: stop_list(language) for language in languages}
-    counts = _counts(texts, each, lists)
+    counts, particles = _counts(texts, each, lists)
     every = frozenset[str]().union(*lists.values())
     known = None
     if counts:
         known = KnownWords(frozenset(languages), lambda word: counts.get(word, 0), counts.total)
     spellings = Spellings(lists)
-    # What is a stop word in one of several languages only is decided at the end.
-    tokens = WordTokens(
-        sorted(every) if len(languages) == 1 else [], splitter(languages, every, known)
-    )
+    left_out = sorted(every) if languages == ENGLISH else []
+    tokens = WordTokens(left_out, splitter(languages, every, known))
     for text, language in zip(progress(texts, "words", len(texts)), each, strict=True):
         tokens.add(text)
         if languages != ENGLISH:
@@ -62,14 +60,14 @@ def collection_words(
     found_words = {word for text in known_texts for word in split.words(text)}
     seen = {split.key(word) for word in (*tokens.words(), *known_words, *counts)} | found_words
     written = spellings.most_frequent(splitter(languages, stopped).words)
-    found = vocabulary(seen, languages, options.normaliser, written, stopped, counts)
+    found = vocabulary(seen, languages, options.normaliser, written, stopped, counts, particles)
     return CollectionWords(found, tokens.forward(found), shares)
 
 
 def _counts(
     texts: Sequence[str], each: Sequence[str], lists: dict[str, frozenset[str]]
-) -> Counter[str]:
-    """Return how many texts have each word by which others are divided.
+) -> tuple[Counter[str], frozenset[str]]:
+    """Return how many texts have each word by which others are divided, and the particles.
 
     Args:
         texts: the texts.
@@ -79,7 +77,7 @@ def _counts(
     counts, compounding = Counter[str](), COMPOUNDING & lists.keys()
     segmenters = Segmenters(lists)
     if not compounding and not segmenters:
-        return counts
+        return counts, frozenset()
     split = splitter(tuple(lists), frozenset[str]().union(*lists.values()))
     unspaced = Counts(segmenters)
     for text, language in zip(progress(texts, "known words", len(texts)), each, strict=True):
@@ -88,7 +86,8 @@ def _counts(
             counts.update(word for word in words if len(word) >= PART and word.isalpha())
         elif segmenters:
             unspaced.add(split.unspaced(text))
+    particles = unspaced.particles()
     for language in lists:
         if language in EXTRAS:
-            lists[language] |= unspaced.particles()
-    return counts + unspaced.texts
+            lists[language] |= particles
+    return counts + unspaced.texts, particles

@@ -15,7 +15,7 @@ from collections.abc import Set as AbstractSet
 import numpy as np
 
 from ranklet.runtime.storage.strings import SortedStrings
-from ranklet.runtime.text.analysis import STOPPED, Vocabulary, splitter
+from ranklet.runtime.text.analysis import ENGLISH, STOPPED, Vocabulary, splitter
 from ranklet.training.indexing.language.normaliser import Class, Normaliser, normaliser
 from ranklet.training.indexing.language.spellings import Spelling
 from ranklet.training.indexing.language.stop_lists import stop_list
@@ -28,6 +28,7 @@ def vocabulary(
     spellings: Mapping[str, Spelling] | None = None,
     stopped: AbstractSet[str] | None = None,
     known: Mapping[str, int] | None = None,
+    particles: AbstractSet[str] = frozenset(),
 ) -> Vocabulary:
     """Build the vocabulary of a collection from the words in it.
 
@@ -38,11 +39,12 @@ def vocabulary(
         spellings: how words were written, and in which language, most often; other words count as
             written without capitals and accents in the first language.
         stopped: the stop words, as they are written; None for those of the languages.
+        particles: those of the stop words that are not indexed; in English none is.
         known: how many texts have each word that divides others, all of which are in `seen`.
 
     Returns:
         The words, their lemmas and the other known forms of these lemmas, in byte order, each with
-        its lemma. Stop words have no lemma.
+        its lemma. A stop word is its own lemma, or has none.
     """
     written = spellings or {}
     normalisers = {language: normaliser(language, method) for language in languages}
@@ -65,22 +67,27 @@ def vocabulary(
     spelled = {spelling(form).word for form in seen}
     known_classes = _known(normalisers.values(), counts, split, spelled)
     name_of = _names(known_classes.values(), seen_classes.values(), stopped)
-    lemma_of = {
-        form: name_of[word_class.key]
-        for form, word_class in {**known_classes, **seen_classes}.items()
-        if form not in stopped
-    }
+    left_out = stopped if tuple(languages) == ENGLISH else particles
+    every = {**known_classes, **seen_classes}.items()
+    indexed = stopped - left_out
+    renamed: dict[str, str] = {}
+    for form, (key, _) in every:  # no class has the name of a stop word that is indexed
+        if form not in stopped and name_of[key] in indexed:
+            renamed[key] = min(renamed.get(key, form), form)
+    name_of |= renamed
+    lemma_of = {form: name_of[word_class.key] for form, word_class in every if form not in stopped}
     for name in name_of.values():
         if name not in stopped:
             lemma_of.setdefault(name, name)
     forms = sorted({*lemma_of, *stopped, *name_of.values()}, key=str.encode)
     number = {form: index for index, form in enumerate(forms)}
-    table = [number[lemma_of[form]] if form in lemma_of else STOPPED for form in forms]
+    table = [STOPPED if form in left_out else number[lemma_of.get(form, form)] for form in forms]
     return Vocabulary(
         SortedStrings.pack(forms),
         np.array(table, np.int32),
         tuple(languages),
         np.array([known.get(form, 0) for form in forms], np.uint32) if known else None,
+        np.array(sorted(number[form] for form in indexed), np.int32),
     )
 
 

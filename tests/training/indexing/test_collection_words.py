@@ -11,10 +11,14 @@ TEXTS = [
 
 
 def found(texts: list[str], language: str) -> tuple[Analyzer, list[list[str]], tuple[str, ...]]:
-    """Return the analyzer, the words of each text, and the languages."""
+    """Return the analyzer, the words of each text that are no stop words, and the languages."""
     vocabulary, forward, shares = collection_words(texts, TextOptions(language=language))
     each = [
-        [vocabulary.forms[token] for token in forward.tokens[begin:end].tolist()]
+        [
+            vocabulary.forms[token]
+            for token in forward.tokens[begin:end].tolist()
+            if token not in vocabulary.stopped
+        ]
         for begin, end in zip(forward.offsets[:-1], forward.offsets[1:], strict=True)
     ]
     return Analyzer(vocabulary), each, tuple(shares)
@@ -59,7 +63,7 @@ def test_words_keep_the_accents_that_tell_them_from_stop_words() -> None:
     assert words == ["mua", "thuc", "chó", "chợ", "da", "nang"]
     analysis = analyzer.begin()
     assert len(analysis.tokens("CHÓ", "words")) == 1
-    assert len(analysis.tokens("cho", "words")) == 0
+    assert len(analysis.asked("cho, chó", "words")) == 1
     assert list(analysis.stopped("cho, chó")) == ["cho"]
 
 
@@ -73,3 +77,19 @@ def test_only_languages_that_need_it_have_counts() -> None:
     vocabulary = found(["Der Baum.", "Der Baum und das Dach."], "de")[0].vocabulary
     counts = dict(zip(vocabulary.forms, vocabulary.counts.tolist(), strict=True))
     assert {form: count for form, count in counts.items() if count} == {"baum": 2, "dach": 1}
+
+
+def test_a_query_leaves_stop_words_out_only_if_another_word_remains() -> None:
+    texts = ["Der Weg zum See.", "Das Haus ist weg.", "Die Katze schläft."]
+    analyzer, *_ = found(texts, "de")
+    analysis = analyzer.begin()
+
+    def asked(query: str) -> list[str]:
+        return [analysis.name(each, "words") for each in analysis.asked(query, "words").tolist()]
+
+    assert asked("der Weg") == ["der", "weg"]
+    assert asked("der Weg xyz") == ["der", "weg", "xyz"]  # no text has xyz
+    assert asked("der Weg zum Haus") == ["haus"]
+    assert list(analysis.stopped("der Weg")) == []
+    assert list(analysis.stopped("der Weg zum Haus")) == ["der", "Weg", "zum"]
+    assert len(analysis.tokens("der Weg zum Haus", "words")) == 4

@@ -73,11 +73,12 @@ def test_how_a_word_was_written_decides_what_it_is_a_form_of() -> None:
     assert lemma_in(sins, "peche") == "pecher"
 
 
-def test_only_the_given_stop_words_have_no_lemma() -> None:
+def test_stop_words_are_classes_of_their_own() -> None:
     found = vocabulary({"sur", "thé"}, ["en", "fr"], "none", {}, frozenset({"the", "of"}))
     assert lemma_in(found, "sur") == "sur"
-    assert lemma_in(found, "thé") == "the"  # named like the stop word
-    assert lemma_in(found, "the") is lemma_in(found, "of") is None
+    assert lemma_in(found, "thé") == "thé"  # not named like the stop word
+    assert [found.forms[each] for each in found.stopped] == ["of", "the"]
+    assert (lemma_in(found, "the"), lemma_in(found, "of")) == ("the", "of")
 
 
 def test_an_acronym_is_no_form_of_a_stop_word() -> None:
