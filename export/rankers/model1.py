@@ -59,7 +59,13 @@ def index(job: IndexJob) -> RankerEntry:
         place = places(analysed.analyzer.vocabulary.forms, set(words.values()))
         new_id = np.full(max(words) + 1, -1, np.int32)
         new_id[list(words)] = [place[word] for word in words.values()]
-        target, sources = new_id[target], new_id[sources]
+        # Another language may not tell two of the words apart by their accents.
+        kept = (new_id[target] >= 0) & (new_id[sources] >= 0)
+        target, sources, probability = (
+            new_id[target][kept],
+            new_id[sources][kept],
+            probability[kept],
+        )
     order = np.lexsort((sources, target))
     translations = Translations(sources[order], target[order], probability[order])
     write_table(as_table(translations, analysed.analyzer.size(settings.field)), job)
