@@ -47,6 +47,8 @@ def build(
     *,
     models: Sequence[str | Path] = (),
     label: str | None = None,
+    query_prompt: str | None = None,
+    document_prompt: str | None = None,
     options: SourceOptions | None = None,
     export: ExportOptions | None = None,
     titles: bool = True,
@@ -69,6 +71,8 @@ def build(
         target: a folder, or a path that ends in .zip.
         models: folders of models, of sentence-transformers, transformers or ranklet.
         label: the label of a cross-encoder that means relevant, if it has several.
+        query_prompt: the text before every query of an encoder; None for what its folder says.
+        document_prompt: the text before every document of an encoder, likewise.
         options: how the documents are read and split into passages.
         export: how models are exported. They are verified on the documents.
         titles: whether titles are part of the text that is ranked.
@@ -105,7 +109,9 @@ def build(
         one_bar(*_plan(len(models))),
         BundleWriter(target, overwrite=overwrite) as writer,
     ):
-        checkpoints = read_models(models, label)
+        checkpoints = read_models(
+            models, label=label, query_prompt=query_prompt, document_prompt=document_prompt
+        )
         given = _read(cluster, source, titles=titles, words=words)
         if checkpoints:
             probes = unjudged_probes(given.listed(), titles=titles)
@@ -152,21 +158,28 @@ def _plan(models: int) -> list[tuple[str, float]]:
     return [*read, *verified, (INDEXING, 2.0), *[(ENCODING, 10_000 * ENCODING_SECONDS)] * models]
 
 
-def read_models(folders: Sequence[str | Path], label: str | None = None) -> dict[str, Checkpoint]:
+def read_models(folders: Sequence[str | Path], **choices: str | None) -> dict[str, Checkpoint]:
     """Return models by the names of their folders; see `build`.
 
     Raises:
         InputError: a folder cannot be used, two have one name, or no model has labels.
     """
-    labelled = [] if label is None else [each for each in folders if "label" in choices_of(each)]
-    if label is not None and not labelled:
-        raise InputError("no model has labels; leave --label out, or give a cross-encoder")
+    given = {name: value for name, value in choices.items() if value is not None}
+    able = {folder: choices_of(folder) for folder in folders} if given else {}
+    for name in given:
+        if not any(name in each for each in able.values()):
+            raise InputError(
+                "no model has labels; leave --label out, or give a cross-encoder"
+                if name == "label"
+                else f"no model has prompts; leave --{name.replace('_', '-')} out"
+            )
     models: dict[str, Checkpoint] = {}
     for folder in progress(folders, READING):
         name = ranker_name(folder)
         if name in models or name == BM25:
             raise InputError(f"two rankers would be named {name!r}; rename the folder of one")
-        model = read_model(folder, label=label if folder in labelled else None)
+        own = {name: value for name, value in given.items() if name in able[folder]}
+        model = read_model(folder, **own)
         if KINDS[model.kind].needs_collection:
             raise InputError(
                 f"{str(folder)!r} is a {model.kind}, which is trained for one collection; export "

@@ -109,6 +109,8 @@ def read_model(
     *,
     dimension: int | None = None,
     label: str | None = None,
+    query_prompt: str | None = None,
+    document_prompt: str | None = None,
     kind: str | None = None,
 ) -> Checkpoint:
     """Return a checkpoint that ranklet has trained, or a model of another library.
@@ -119,20 +121,28 @@ def read_model(
             recognises it.
         dimension: keep only the first numbers of a dense vector.
         label: the label of a cross-encoder that means relevant, if it has several.
+        query_prompt: the text before every query of a dense encoder; None for the folder's.
+        document_prompt: the text before every document of one; None for the folder's.
 
     Raises:
         ModelFolderError: the folder of another library cannot be used.
         InputError: a checkpoint of ranklet cannot be read, or the model does not have what is
             chosen.
     """
+    chosen = {
+        "dimension": dimension,
+        "label": label,
+        "query_prompt": query_prompt,
+        "document_prompt": document_prompt,
+    }
+    options = {name: value for name, value in chosen.items() if value is not None}
     if is_checkpoint(path):
-        if any(option is not None for option in (dimension, label, kind)):
-            raise InputError("--dimension, --label and --as are for models of other libraries only")
+        if options or kind is not None:
+            flags = ", ".join(f"--{name.replace('_', '-')}" for name in chosen)
+            raise InputError(f"{flags} and --as are for models of other libraries only")
         return read_checkpoint(path)
     folder = ModelFolder(path)
     form = recognise(folder, kind)
-    chosen = {"dimension": dimension, "label": label}
-    options = {name: value for name, value in chosen.items() if value is not None}
     for name in options:
         if name not in form.choices:
             raise InputError(f"{folder.name} is a {form.about}, which has no {name} to choose")

@@ -1,10 +1,14 @@
 """What a sentence-transformers model says of all its texts: prompts, similarity, dimension."""
 
+import logging
+import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from ranklet.runtime.errors import InputError, ModelFolderError
 from ranklet.training.imported.folder import ModelFolder
+
+_log = logging.getLogger(__name__)
 
 _SIMILARITIES = {"cosine": "cosine", "dot": "dot", "dot_product": "dot"}
 _PROMPTS = (("query",), ("document", "passage", "corpus"))  # names of both roles
@@ -15,6 +19,14 @@ class Prompts(NamedTuple):
 
     query: str
     document: str
+
+
+# The prompts of families whose folders often lack them. BGE-M3 has none.
+_FAMILY = re.compile(r"(?:^|[-_.])(e5|bge)(?=[-_.]|$)(?!-m3)")
+_USUAL = {
+    "e5": Prompts("query: ", "passage: "),
+    "bge": Prompts("Represent this sentence for searching relevant passages: ", ""),
+}
 
 
 def prompts_of(folder: ModelFolder) -> Prompts:
@@ -39,16 +51,48 @@ def prompt_names(folder: ModelFolder) -> tuple[str, str]:
     return query, document
 
 
+def chosen_prompts(folder: ModelFolder, query: str | None, document: str | None) -> Prompts:
+    """Return the prompts of a folder, or those that are given in their place.
+
+    A warning says that a model of a family that needs prompts has none.
+    """
+    own = prompts_of(folder)
+    prompts = Prompts(
+        own.query if query is None else query, own.document if document is None else document
+    )
+    family = _FAMILY.search(folder.name.lower())
+    if family and not any(prompts) and query is None and document is None:
+        usual = _USUAL[family[1]]
+        _log.warning(
+            "%s looks like %s, whose texts begin with prompts, but its folder names none; give "
+            "--query-prompt %r%s",
+            folder.name,
+            family[1].upper(),
+            usual.query,
+            f" --document-prompt {usual.document!r}" if usual.document else "",
+        )
+    return prompts
+
+
 def encode_with_library(
-    model: Any, folder: ModelFolder, texts: Sequence[str], **options: Any
+    model: Any,
+    folder: ModelFolder,
+    texts: Sequence[str],
+    prompts: tuple[str, str] | None = None,
+    **options: Any,
 ) -> tuple[Any, Any]:
     """Encode texts as queries and as documents with a model of sentence-transformers.
 
-    Each text is encoded alone, because padding changes the positions that some networks see.
+    Each text is encoded alone, because padding changes the positions that some networks see. Other
+    prompts than the folder's may be given.
     """
     _, document = prompt_names(folder)
     given, own = list(texts), {} if document == _PROMPTS[1][0] else {"prompt_name": document}
     options = {"show_progress_bar": False, "batch_size": 1, **options}
+    if prompts is not None and prompts != prompts_of(folder):
+        query, document = prompts
+        encoded = model.encode_query(given, prompt=query, **options)
+        return encoded, model.encode_document(given, prompt=document, **options)
     return model.encode_query(given, **options), model.encode_document(given, **own, **options)
 
 

@@ -32,6 +32,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--label", help="label of a cross-encoder that means relevant, a name or a number"
     )
+    for role in ("query", "document"):
+        parser.add_argument(
+            f"--{role}-prompt", metavar="TEXT",
+            help=f"text before every {role} of an encoder, in place of what its folder says",
+        )  # fmt: skip
     parser.add_argument(
         "--variants", default="int8",
         help="comma-separated variants of models, of fp32, fp16 (for GPUs), int8 and openvino (for "
@@ -85,6 +90,8 @@ def run(options: argparse.Namespace) -> None:
         options.output,
         models=options.model,
         label=options.label,
+        query_prompt=options.query_prompt,
+        document_prompt=options.document_prompt,
         export=ExportOptions(
             variants=tuple(options.variants.split(",")),
             settings={"stored": options.stored} if options.stored else {},

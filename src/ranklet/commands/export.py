@@ -74,6 +74,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--dimension", type=int, metavar="N", help="numbers to keep of a vector (Matryoshka models)"
     )
+    add_prompts(group)
     group.add_argument(
         "--texts",
         metavar="SOURCE",
@@ -89,6 +90,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("settings of some kinds", "They replace the checkpoint's.")
     for name in exported_settings():
         add_setting(group, name)
+
+
+def add_prompts(group: "argparse._ActionsContainer") -> None:
+    """Declare the texts before every query and every document of an encoder."""
+    for role in ("query", "document"):
+        group.add_argument(
+            f"--{role}-prompt", metavar="TEXT",
+            help=f"text before every {role} of an encoder, in place of what its folder says",
+        )  # fmt: skip
 
 
 def add_setting(group: "argparse._ActionsContainer", name: str) -> None:
@@ -132,7 +142,10 @@ def run(options: argparse.Namespace) -> int:
         },
     )
     folders = named_folders(options.checkpoints)
-    choices = {"dimension": options.dimension, "label": options.label}
+    choices = {
+        key: getattr(options, key)
+        for key in ("dimension", "label", "query_prompt", "document_prompt")
+    }
     checkpoints = read_folders(folders, options.kind, choices)
     if options.prune and not any(exporter(each.kind).prunes for each in checkpoints.values()):
         raise InputError("--prune needs a ranker of sparse vectors, and no checkpoint is one")
@@ -197,7 +210,8 @@ def read_folders(
         checkpoints[name] = read_model(path, kind=kind if name in models else None, **own)  # type: ignore[arg-type]
         unused -= own.keys()
     if unused:
-        raise InputError(f"no model here has a {min(unused)} to choose; leave out --{min(unused)}")
+        flag = min(unused).replace("_", "-")
+        raise InputError(f"no model here has a {flag} to choose; leave out --{flag}")
     return checkpoints
 
 

@@ -16,7 +16,11 @@ def is_static(folder: ModelFolder) -> bool:
 
 # Every encoder has vectors of tokens, whose mean can be compared.
 ENCODER = Form(
-    "dense", "dense", "dense encoder", recognises=lambda _: Match.PERHAPS, choices=("dimension",)
+    "dense",
+    "dense",
+    "dense encoder",
+    recognises=lambda _: Match.PERHAPS,
+    choices=("dimension", "query_prompt", "document_prompt"),
 )
 STATIC = Form(
     "dense",

@@ -18,6 +18,8 @@ from ranklet.training.imported.folder import CONFIG, ModelFolder, Module, read_w
 from ranklet.training.imported.layers import linear_layer, load_layer
 from ranklet.training.imported.original import load_original
 from ranklet.training.imported.sentence_settings import (
+    Prompts,
+    chosen_prompts,
     dimension_of,
     encode_with_library,
     prompts_of,
@@ -71,16 +73,21 @@ class SentenceEncoder:
     weights: Arrays = field(default_factory=dict)
 
 
-def describe(folder: ModelFolder) -> SentenceEncoder:
+def describe(folder: ModelFolder, prompts: Prompts | None = None) -> SentenceEncoder:
     """Return what sentence-transformers does after and around the transformer of a folder.
 
     A plain encoder gets the mean and the cosine, which nothing in the folder says.
 
+    Args:
+        folder: the model's folder.
+        prompts: the prompts; None for the folder's.
+
     Raises:
         ModelFolderError: a module or a setting is not supported.
     """
+    prompts = prompts or prompts_of(folder)
     if not folder.modules:
-        return SentenceEncoder()
+        return SentenceEncoder(query_prompt=prompts.query, document_prompt=prompts.document)
     first, *rest = folder.modules
     rest = [module for module in rest if module.name not in IGNORED]
     if first.name != "Transformer" or not rest or rest[0].name != "Pooling":
@@ -106,7 +113,6 @@ def describe(folder: ModelFolder) -> SentenceEncoder:
         layers.append(layer)
         modules.append(module)
         dimension = int(layer.get("out", dimension))
-    prompts = prompts_of(folder)
     if any(prompts) and rest[0].config.get("include_prompt") is False:
         raise ModelFolderError(
             f"{str(folder.path)!r} leaves its prompts out of the pooling (include_prompt), which "
@@ -146,12 +152,20 @@ def describe_backbone(folder: Path) -> SentenceEncoder:
     )
 
 
-def import_model(folder: ModelFolder, *, dimension: int | None = None) -> Checkpoint:
+def import_model(
+    folder: ModelFolder,
+    *,
+    dimension: int | None = None,
+    query_prompt: str | None = None,
+    document_prompt: str | None = None,
+) -> Checkpoint:
     """Return a sentence encoder, or a plain encoder, as a checkpoint.
 
     Args:
         folder: the model's folder.
         dimension: keep only the first numbers of a vector, for a Matryoshka model.
+        query_prompt: the text before every query; None for the folder's.
+        document_prompt: the text before every document; None for the folder's.
 
     Raises:
         ModelFolderError: the folder cannot be used.
@@ -159,7 +173,7 @@ def import_model(folder: ModelFolder, *, dimension: int | None = None) -> Checkp
     """
     if is_static(folder):
         return import_table(folder, dimension)
-    described = describe(folder)
+    described = describe(folder, chosen_prompts(folder, query_prompt, document_prompt))
     place = folder.modules[0].folder if folder.modules else folder.path
     encoder, config = load_network(place, "AutoModel", transformer_settings(place))
     tokenizer = model_tokenizer(place)
@@ -201,7 +215,7 @@ def largest_difference(folder: ModelFolder, checkpoint: Checkpoint, texts: Seque
     load_weights(network.eval(), checkpoint.weights)
     differences = []
     prompts = settings.query_prompt, settings.document_prompt
-    encoded = encode_with_library(theirs, folder, texts)
+    encoded = encode_with_library(theirs, folder, texts, prompts)
     for prompt, expected in zip(prompts, encoded, strict=True):
         expected = np.asarray(expected)[:, : settings.dimension]
         if settings.similarity == "cosine":

@@ -177,6 +177,31 @@ def test_prompts_of_queries_and_documents_are_kept(tmp_path: Path) -> None:
         np.testing.assert_allclose(vectors, expected, atol=LARGEST)
 
 
+def test_prompts_that_are_given_replace_those_of_the_folder(tmp_path: Path) -> None:
+    folder = sentence_folder(tmp_path / "model", prompts={"query": "find: "})
+    checkpoint = read_model(folder, query_prompt="query: ", document_prompt="passage: ")
+    assert checkpoint.settings.query_prompt == "query: "
+    assert checkpoint.settings.document_prompt == "passage: "
+    original = compare(folder, checkpoint, ["a cat", "the sea"])
+    assert original is None or original.difference < 1e-4
+    assert read_model(folder, query_prompt="").settings.query_prompt == ""
+
+
+@pytest.mark.parametrize(
+    ("name", "warned"),
+    [("multilingual-e5-small", True), ("bge-small-en", True), ("bge-m3", False), ("cake5", False)],
+)
+def test_a_model_that_usually_has_prompts_and_names_none_is_warned_of(
+    name: str, warned: bool, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    folder = sentence_folder(tmp_path / name)
+    read_model(folder)
+    assert ("--query-prompt" in caplog.text) == warned
+    caplog.clear()
+    read_model(folder, query_prompt="")
+    assert not caplog.text
+
+
 @pytest.mark.parametrize(
     ("prompts", "default", "expected"),
     [
