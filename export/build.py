@@ -178,7 +178,7 @@ def read_models(folders: Sequence[str | Path], **choices: str | None) -> dict[st
         name = ranker_name(folder)
         if name in models or name == BM25:
             raise InputError(f"two rankers would be named {name!r}; rename the folder of one")
-        own = {name: value for name, value in given.items() if name in able[folder]}
+        own: dict[str, Any] = {name: value for name, value in given.items() if name in able[folder]}
         model = read_model(folder, **own)
         if KINDS[model.kind].needs_collection:
             raise InputError(

@@ -149,11 +149,11 @@ class Session:
         except Exception as error:  # onnxruntime raises many kinds, all derived from Exception
             raise BundleError(f"{name} cannot be loaded by onnxruntime: {error}") from error
         self.provider: str = self._session.get_providers()[0]
+        self.on_gpu = self.provider == PROVIDERS["cuda"]
         if on_gpu and not self.on_gpu:
             _lost(self.provider, strict)
         self.inputs = tuple(each.name for each in self._session.get_inputs())
         self.outputs = tuple(each.name for each in self._session.get_outputs())
-        self.on_gpu = self.provider == PROVIDERS["cuda"]
         self.workers = threads() if many and not self.on_gpu else 1
         self._name = name
 

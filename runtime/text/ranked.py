@@ -1,6 +1,7 @@
 """Join a document's title and text into the one text that is ranked."""
 
 from collections.abc import Sequence
+from typing import Protocol
 
 
 def ranked_text(title: str, text: str, titles: bool = True) -> str:
@@ -23,10 +24,20 @@ def ranked_part(title: str, text: str, titles: bool = True) -> tuple[str, int]:
     return ranked_text(title, text, titles), 0 if titles and title else len(title) + 1
 
 
+class Texts(Protocol):
+    """Texts by number."""
+
+    def __len__(self) -> int:
+        """Return how many there are."""
+
+    def __getitem__(self, number: int, /) -> str:
+        """Return one."""
+
+
 class RankedTexts(Sequence[str]):
     """The ranked texts of documents, made of their titles and texts when they are read."""
 
-    def __init__(self, titles: Sequence[str], texts: Sequence[str], titled: bool) -> None:
+    def __init__(self, titles: Texts, texts: Texts, titled: bool) -> None:
         self._titles, self._texts, self._titled = titles, texts, titled
 
     def __len__(self) -> int:

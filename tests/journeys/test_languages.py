@@ -141,9 +141,11 @@ def test_a_compound_is_found_by_its_part_and_the_part_is_shown(tmp_path: Path) -
     compound = next(hit for hit in hits if "Dorfbrunnen" in hit.text)
     marked = [compound.text[b - 1 : e - 1] for b, e, _ in bundle.highlight(compound)]
     assert marked == ["brunnen"]
+    assert compound.explanation is not None
     assert [part.label for part in compound.explanation.parts] == ["brunnen"]
     best = bundle.rank("Dorfbrunnen", explain=True)[0]
     assert best.text == "Wir malten einen Dorfbrunnen."
+    assert best.explanation is not None
     amounts = {part.label: part.value for part in best.explanation.parts}
     assert amounts.keys() == {"dorf", "brunnen", "dorfbrunnen"}
     assert max(amounts, key=lambda word: amounts[word]) == "dorfbrunnen"

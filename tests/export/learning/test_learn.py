@@ -12,7 +12,8 @@ from ranklet.export.build import build
 from ranklet.export.errors import ExportError
 from ranklet.export.learning import candidates, choosing
 from ranklet.export.learning import learn as module
-from ranklet.export.learning.learn import Limits, learn
+from ranklet.export.learning.costs import Limits
+from ranklet.export.learning.learn import learn
 from ranklet.export.learning.page import page
 from ranklet.export.learning.table import table
 from ranklet.runtime import load

@@ -75,6 +75,7 @@ def test_a_collection_that_proves_to_be_english_has_the_rules_of_english() -> No
 def test_only_languages_that_need_it_have_counts() -> None:
     assert found(TEXTS, "auto")[0].vocabulary.counts is None
     vocabulary = found(["Der Baum.", "Der Baum und das Dach."], "de")[0].vocabulary
+    assert vocabulary.counts is not None
     counts = dict(zip(vocabulary.forms, vocabulary.counts.tolist(), strict=True))
     assert {form: count for form, count in counts.items() if count} == {"baum": 2, "dach": 1}
 

@@ -231,7 +231,8 @@ def test_the_authors_form_maps_query_terms_and_has_a_window_without_a_match() ->
         torch.testing.assert_close(net.means, torch.tensor([1.0, 0.5, 0.0, -0.5]))
         nothing = net.dense(torch.full((4,), math.log(1e-6)))
         assert (net(rows, document) >= nothing - 1e-6).all()
-        net.dense[3].weight.mul_(-1)
+        last: Any = net.dense[3]
+        last.weight.mul_(-1)
         assert (net(rows, document) >= net.dense(torch.full((4,), math.log(1e-6))) - 1e-6).all()
         before = net.features(rows, document)[0]
         net.query.weight.neg_()
