@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ranklet.export.bundles import EXPORTING, export_bundle
 from ranklet.export.default_fusion import FUSION, FusionOptions
