@@ -1,6 +1,7 @@
 """Export a dense encoder with proofs; index vectors, and search them by codes if they are many.
 
-Static embeddings become a table of vectors by token, in the fewest bits that are proven.
+Static embeddings become a table of vectors by token, in the fewest bits that are proven. The report says
+what each stored form of documents' vectors costs, against vectors in 32 bits.
 """
 
 import tempfile
@@ -24,9 +25,8 @@ from ranklet.export.exporter import Exporter
 from ranklet.export.jobs import ExportJob, IndexJob
 from ranklet.export.onnx.graph import Transformer, example_inputs
 from ranklet.export.onnx.int8_embeddings import quantise_rows
-from ranklet.export.proof.report import FAITHFUL, Report, compare_scores
+from ranklet.export.proof.report import FAITHFUL, STORED, Report, compare_scores
 from ranklet.export.proof.variants import Graph, export_proven, why_refused, write_reports
-from ranklet.export.rankers.dense.stored_forms import form_reports
 from ranklet.export.writer import BundleWriter
 from ranklet.runtime.bundles.files import CUT
 from ranklet.runtime.bundles.manifest import RankerEntry
@@ -282,6 +282,27 @@ def stored_as(variant: str, table: NDArray[np.float32]) -> dict[str, NDArray[Any
     if variant == "fp16":
         return {TABLE: table.clip(-LARGEST_HALF, LARGEST_HALF).astype(np.float16)}
     return {TABLE: table}
+
+
+def form_reports(
+    queries: NDArray[np.float32], documents: NDArray[np.float32], relevant: Sequence[Sequence[int]]
+) -> list[Report]:
+    """Return how each stored form ranks the probes, next to vectors in 32 bits.
+
+    Args:
+        queries: PyTorch's vectors of the queries, (queries, dimension).
+        documents: PyTorch's vectors of the documents, (documents, dimension).
+        relevant: indices of the relevant documents of each query.
+    """
+    reference = queries @ documents.T
+    reports = []
+    for form in FORMS:
+        if form != WHOLE:
+            stored = StoredVectors.of(documents, form)
+            scores = queries @ stored.floats(slice(None)).T
+            size = round(stored.nbytes / max(1, len(stored)))
+            reports.append(compare_scores(f"{STORED}{form}", size, reference, scores, relevant))
+    return reports
 
 
 EXPORTER = Exporter(
