@@ -329,6 +329,7 @@ CALLS: dict[str, Callable[[Bundle], Any]] = {
     "rank_batch": lambda bundle: told(bundle.rank_batch([ASKED], k=9)[0]),
     "rank_batch_async": lambda bundle: told(asyncio.run(bundle.rank_batch_async([ASKED], k=9))[0]),
     "rank_ids": lambda bundle: {name: approx(score) for name, score in bundle.rank_ids(ASKED)},
+    "read": lambda bundle: [each[1:] for each in bundle.read("there2")],
     "restriction": lambda bundle: bundle.restriction,
     "sample_texts": lambda bundle: sorted(bundle.sample_texts(9)),
     "score": lambda bundle: (bundle.score(ASKED, ids=["there0", "there2"]) > 0).tolist(),
