@@ -59,7 +59,8 @@ def _rows(place: Place, name: str) -> Iterator[list[str]]:
     series = {system: each["nDCG@10"] for system, each in values.items()}
     against: dict[str, list[str]] = {}
     for each in compare(series, pairs=pairs):
-        text = f"{each.second}: {each.difference:+.3f}{mark(each.p_holm)} (p = {each.p_holm:.3f})"
+        p = f"p = {each.p_holm:.3f}" if each.p_holm >= 0.001 else "p < 0.001"
+        text = f"{each.second}: {each.difference:+.3f}{mark(each.p_holm).strip()} ({p})"
         against.setdefault(each.first, []).append(text)
     for system, found in values.items():
         label = f"{name}, {len(queries):,}" if system == OURS else ""
