@@ -19,7 +19,7 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from importlib.metadata import version
 from itertools import product
 from pathlib import Path
@@ -31,10 +31,6 @@ from benchmarks.parity.systems import SYSTEMS, System
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = "gensim numpy onnx onnxruntime scipy simplemma tokenizers torch transformers"
 ENVIRONMENT = {"OMP_NUM_THREADS": "1", "RANKLET_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
-
-# How earlier checkouts spell a command line that they call wrong usage.
-EARLIER = {"train tk collection": "train conformer_kernel collection --form tk",
-           "--architecture": "--form"}  # fmt: skip
 
 
 class Checkout:
@@ -89,12 +85,8 @@ class Checkout:
                     yield f"{where} {hit['id']} {REASONS}", _sha256(values)
 
     def _ranklet(self, line: str, given: str = "") -> str:
-        """Run a command line, or its earlier form if this one is wrong usage; return its output."""
+        """Run a command line; return its output."""
         done = self._python("-m", "ranklet", *line.split(), given=given)
-        if done.returncode == 2:
-            for new, old in EARLIER.items():
-                line = line.replace(new, old)
-            done = self._python("-m", "ranklet", *line.split(), given=given)
         # 3: an export with a variant that failed its proof, or a training of few steps.
         if done.returncode not in ((0, 3) if line.startswith(("export", "train")) else (0,)):
             raise RuntimeError(f"ranklet {line}: status {done.returncode}: {done.stderr[-2000:]}")
@@ -110,7 +102,15 @@ class Checkout:
 # JSON files that are compared value by value, without times, dates, versions, digests, and the
 # manifest's copy of what ranklet.json says. Other files are compared as they are.
 DESCRIPTIONS = ("manifest.json", "report.json", "ranklet.json", "config.json")
-UNEQUAL = ("ms", "seconds", "created", "ranklet_version", "files", "checkpoints")
+UNEQUAL = (
+    "ms",
+    "seconds",
+    "evaluation_seconds",
+    "created",
+    "ranklet_version",
+    "files",
+    "checkpoints",
+)
 NAMES = "(with the names of its nodes and values)"  # after the path of a graph
 
 
@@ -173,39 +173,33 @@ def _sha256(value: Any) -> str:
 
 
 LABELS = "labels"  # of explanations; their wording may change
-REASONS = "reasons"  # of ranks; a checkout from before November 2026 has none
-NEW_KIND = ("conformer_kernel", "tk")
-MEASURED = ("recall", "overlap", "impact_loss", "truncated")  # they leave the settings
-# What version 2 of the format changes: its number, an attention that was named by nothing, and
-# arrays that a TK never read.
-EXPECTED = (
-    ".format_version", "config.json .attention", "rankers/tk/idf.npy", "rankers/tk/floors.npy",
-)  # fmt: skip
+REASONS = "reasons"  # of ranks
+# The number of the format, and a page for people.
+EXPECTED = (".format_version", "checkpoint/report.html")
 
 
 def compare(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, list[str]]:
     """Return how two results of a system differ, as lines of text by sort."""
     found: dict[str, list[str]] = {"DIFFERS": [], "expected": [], "note": [], LABELS: []}
-    came = dict.fromkeys(key for key in new if key not in old)
+    pipelines = {key.partition(": ")[0] for key in new}
     for key, before in old.items():
-        place = key if key in new else _moved_to(key, came)
-        came.pop(place, None)
-        if not place:
+        pipeline, answer, _ = key.partition(": ")
+        if answer and pipeline not in pipelines:
+            found["note"].append(f"the pipeline {pipeline} is gone: {key}")
+        elif key not in new:
             found[_sort(key, gone=True)].append(f"{key} is gone; it was {before!r}")
-        elif before != new[place]:
-            kind = (before, new[place]) == NEW_KIND
-            sort = "expected" if kind else _sort(key, text=isinstance(before, str))
-            found[sort].append(f"{place}: {before!r} → {new[place]!r}")
-        elif place != key:
-            found["expected"].append(f"{key} → {place}")
-    for key in came:
-        found[_sort(key, gone=True)].append(f"{key} is new: {new[key]!r}")
+        elif before != new[key]:
+            sort = _sort(key, text=isinstance(before, str))
+            found[sort].append(f"{key}: {before!r} → {new[key]!r}")
+    for key in new:
+        if key not in old:
+            found[_sort(key, gone=True)].append(f"{key} is new: {new[key]!r}")
     return found
 
 
 def _sort(key: str, *, text: bool = False, gone: bool = False) -> str:
     """Return whether what differs at a key must not, is expected, or is for a person."""
-    if key.endswith(EXPECTED) or (gone and key.endswith(f" {REASONS}")):
+    if key.endswith(EXPECTED):
         return "expected"
     path, space, _ = key.partition(" ")
     description = bool(space) and path.endswith(DESCRIPTIONS)
@@ -213,14 +207,6 @@ def _sort(key: str, *, text: bool = False, gone: bool = False) -> str:
     names = key.endswith((NAMES, ".bytes"))  # a graph's size changes with its names
     other = "note" if schema or names or (text and description) else "DIFFERS"
     return LABELS if key.endswith(f" {LABELS}") else other
-
-
-def _moved_to(key: str, came: Iterable[str]) -> str:
-    """Return the new key that a value is expected to have moved to; "" if there is none."""
-    parent, _, name = key.rpartition(".")
-    end = {"form": ".architecture", **{each: f".{each}" for each in MEASURED}}.get(name)
-    home = parent.removesuffix("settings")
-    return next((each for each in came if end and each.startswith(home) and each.endswith(end)), "")
 
 
 def show(name: str, found: Mapping[str, list[str]]) -> None:
