@@ -73,7 +73,11 @@ def ranked(bundle: Bundle, query: str = QUERY) -> dict[str, float]:
 @pytest.mark.parametrize("boost", [1, 2, 2.5, 100])
 def test_scores_equal_the_formula(tmp_path: Path, boost: float) -> None:
     documents = rows(Random(3), 60)
-    bundle = load(build(documents, tmp_path / "b.ranklet", title_boost=boost, normaliser="none"))
+    bundle = load(
+        build(
+            documents, tmp_path / "b.ranklet", language="en", title_boost=boost, normaliser="none"
+        )
+    )
     wanted = by_formula(documents, QUERY, boost)
     assert len(wanted) > 40
     assert ranked(bundle) == pytest.approx(wanted, rel=1e-5)
@@ -82,13 +86,15 @@ def test_scores_equal_the_formula(tmp_path: Path, boost: float) -> None:
 
 def test_a_whole_boost_is_a_title_that_is_written_so_often(tmp_path: Path) -> None:
     documents = rows(Random(4), 50)
-    boosted = load(build(documents, tmp_path / "boosted.ranklet", title_boost=3))
+    boosted = load(build(documents, tmp_path / "boosted.ranklet", language="en", title_boost=3))
     repeated = [
         {**row, "text": f"{row['title']}\n{row['title']}\n{row['text']}"} for row in documents
     ]
-    plain = load(build(repeated, tmp_path / "repeated.ranklet", title_boost=1))
+    plain = load(build(repeated, tmp_path / "repeated.ranklet", language="en", title_boost=1))
     assert ranked(boosted) == ranked(plain)  # to the bit
-    assert ranked(boosted) != ranked(load(build(documents, tmp_path / "once.ranklet")))
+    assert ranked(boosted) != ranked(
+        load(build(documents, tmp_path / "once.ranklet", language="en"))
+    )
     # Nothing else changes: texts, titles and the places of words are those of the source.
     (hit,) = boosted.rank("gnorp", k=1, explain=True)
     (source,) = (row for row in documents if row["id"] == hit.id)
@@ -101,7 +107,7 @@ def test_a_whole_boost_is_a_title_that_is_written_so_often(tmp_path: Path) -> No
 
 def test_texts_of_the_caller_are_scored_like_those_of_the_collection(tmp_path: Path) -> None:
     documents = rows(Random(5), 40)
-    bundle = load(build(documents, tmp_path / "b.ranklet", title_boost=4))
+    bundle = load(build(documents, tmp_path / "b.ranklet", language="en", title_boost=4))
     own = bundle.rank(QUERY, [{**row} for row in documents], k=40)
     stored = ranked(bundle)
     assert {hit.id: hit.score for hit in own if hit.score} == pytest.approx(stored, rel=1e-6)
@@ -111,14 +117,14 @@ def test_texts_of_the_caller_are_scored_like_those_of_the_collection(tmp_path: P
 
 def test_an_explanation_says_that_titles_are_boosted_and_adds_up(tmp_path: Path) -> None:
     documents = rows(Random(6), 30)
-    bundle = load(build(documents, tmp_path / "b.ranklet", title_boost=2.5))
+    bundle = load(build(documents, tmp_path / "b.ranklet", language="en", title_boost=2.5))
     for hit in bundle.rank(QUERY, k=30, explain=True):
         assert hit.explanation is not None
         assert hit.explanation.label == "BM25 over lemmas, where words of titles count 2.5 times"
         assert sum(part.value for part in hit.explanation.parts) == pytest.approx(
             hit.score, rel=1e-6
         )
-    plain = load(build(documents, tmp_path / "plain.ranklet", title_boost=1))
+    plain = load(build(documents, tmp_path / "plain.ranklet", language="en", title_boost=1))
     explained = plain.rank(QUERY, k=1, explain=True)[0].explanation
     assert explained is not None
     assert explained.label == "BM25 over lemmas"
@@ -146,9 +152,9 @@ def test_words_of_a_title_are_the_first_of_a_document(language: str) -> None:
 
 def test_updates_and_merges_equal_a_build(tmp_path: Path) -> None:
     documents = rows(Random(7), 40)
-    whole = build(documents, tmp_path / "whole.ranklet", title_boost=3)
-    first = build(documents[:25], tmp_path / "first.ranklet", title_boost=3)
-    second = build(documents[25:], tmp_path / "second.ranklet", title_boost=3)
+    whole = build(documents, tmp_path / "whole.ranklet", language="en", title_boost=3)
+    first = build(documents[:25], tmp_path / "first.ranklet", language="en", title_boost=3)
+    second = build(documents[25:], tmp_path / "second.ranklet", language="en", title_boost=3)
     update(first, documents[25:], target=tmp_path / "updated.ranklet")
     merge([first, second], tmp_path / "merged.ranklet")
     wanted = BundleFiles(whole).manifest
@@ -157,7 +163,7 @@ def test_updates_and_merges_equal_a_build(tmp_path: Path) -> None:
         found = BundleFiles(tmp_path / f"{name}.ranklet").manifest
         assert found.files == wanted.files
         assert found.rankers == wanted.rankers
-    other = build(documents[25:], tmp_path / "other.ranklet")
+    other = build(documents[25:], tmp_path / "other.ranklet", language="en")
     with pytest.raises(InputError, match="its settings differ"):
         merge([first, other], tmp_path / "no.ranklet")
     assert not (tmp_path / "no.ranklet").exists()
@@ -165,7 +171,7 @@ def test_updates_and_merges_equal_a_build(tmp_path: Path) -> None:
 
 def test_a_boost_of_one_is_not_stated(tmp_path: Path) -> None:
     """So readers that do not know the setting read what does not need it."""
-    path = build(rows(Random(8), 5), tmp_path / "b.ranklet", title_boost=1)
+    path = build(rows(Random(8), 5), tmp_path / "b.ranklet", language="en", title_boost=1)
     assert "title_boost" not in BundleFiles(path).manifest.rankers["bm25"].settings
     assert load(path).files.settings("bm25").title_boost == 1
 
@@ -173,7 +179,7 @@ def test_a_boost_of_one_is_not_stated(tmp_path: Path) -> None:
 def test_words_of_titles_count_twice_by_default(tmp_path: Path) -> None:
     documents = rows(Random(10), 20)
     for titles, boost in ((True, 2), (False, 1)):
-        built = load(build(documents, tmp_path / f"{titles}.ranklet", titles=titles))
+        built = load(build(documents, tmp_path / f"{titles}.ranklet", language="en", titles=titles))
         assert built.files.settings("bm25").title_boost == boost
 
 
