@@ -129,6 +129,16 @@ class SortedStrings(Strings):
 
         return begin, bisect_left(range(len(self)), True, begin, end, key=is_past)
 
+    def first_with(self, prefix: str) -> int:
+        """Return the index of the first string that begins with a prefix; -1 if none does.
+
+        >>> SortedStrings.pack(["ant", "bean", "bee"]).first_with("be")
+        1
+        """
+        wanted = prefix.encode("utf-8", "surrogatepass")
+        index = bisect_left(range(len(self)), wanted, key=self.raw)
+        return index if index < len(self) and self.raw(index).startswith(wanted) else -1
+
     def find_between(self, string: str, begin: int, end: int) -> int:
         """Return the index of a string from `begin` to before `end`, or -1 if it is not there."""
         return self._bisect(string.encode("utf-8", "surrogatepass"), begin, end)

@@ -7,7 +7,7 @@ serving needs no lemmatiser, and words and lemmas cannot drift apart. ``wordpiec
 
 from collections.abc import Callable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -80,15 +80,18 @@ class Vocabulary:
         ids = [] if english else [*np.flatnonzero(lemma_of == STOPPED).tolist(), *stopped.tolist()]
         words, known = frozenset(map(forms.__getitem__, ids)), None
         if counts is not None:
-            known = KnownWords(frozenset(languages), self._count, lambda: int(counts.sum()))
+            count = lru_cache(maxsize=1 << 14)(self._count)  # texts repeat beginnings of words
+            known = KnownWords(frozenset(languages), count, lambda: int(counts.sum()))
         self.splitter = splitter(languages, words, known)
         # A phrase in Chinese has the same pairs of letters wherever it stands, but not words.
         pairs = known is not None and known.pairs
         self.phrase_splitter = splitter(languages, words) if pairs else self.splitter
 
-    def _count(self, word: str) -> int:
-        place = self.forms.find_between(word, 0, len(self.forms))  # too many to be cached
-        return int(self.counts[place]) if self.counts is not None and place >= 0 else 0
+    def _count(self, word: str) -> int | None:
+        place = self.forms.first_with(word)
+        if place < 0 or self.counts is None:
+            return None
+        return int(self.counts[place]) if self.forms[place] == word else 0
 
     def __len__(self) -> int:
         return len(self.forms)

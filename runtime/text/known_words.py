@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from collections.abc import Set as AbstractSet
 from functools import cached_property
 from itertools import groupby
-from math import log
+from math import inf, log
 
 COMPOUNDING = frozenset({"da", "de", "fi", "hu", "nb", "nl", "nn", "sv"})
 _LEAST, PART, _OFTEN = 8, 4, 3  # letters of a compound and of a part, and texts that have a part
@@ -24,12 +24,15 @@ class KnownWords:
 
     Args:
         languages: codes of the collection's languages.
-        count: returns how many texts have a word.
+        count: returns how many texts have a word; None if no word of theirs begins with it.
         total: returns the sum of all these numbers.
     """
 
     def __init__(
-        self, languages: AbstractSet[str], count: Callable[[str], int], total: Callable[[], int]
+        self,
+        languages: AbstractSet[str],
+        count: Callable[[str], int | None],
+        total: Callable[[], int],
     ) -> None:
         self._count, self._total = count, total
         self._divides = bool(COMPOUNDING & languages)
@@ -50,13 +53,13 @@ class KnownWords:
             return None
         most, found = _OFTEN - 1, None
         for begin in range(PART, len(word) - PART + 1):
-            second = self._count(word[begin:])
+            second = self._count(word[begin:]) or 0
             if second <= most:
                 continue
             for link in _LINKS:
                 end = begin - len(link)
                 if end >= PART and word.startswith(link, end):
-                    rarer = min(second, self._count(word[:end]))
+                    rarer = min(second, self._count(word[:end]) or 0)
                     if rarer > most:
                         most, found = rarer, ((0, end), (begin, len(word)))
         return found
@@ -75,17 +78,20 @@ class KnownWords:
         >>> words.division("東京都に東京タワ")
         [((0, 2), True), ((2, 3), False), ((3, 4), True), ((4, 6), True), ((6, 8), False)]
         """
-        best, came, known = [0.0], [0], [False]
-        for end in range(1, len(letters) + 1):
-            cost, begin, is_known = best[-1] + self._log_total + _UNKNOWN, end - 1, False
-            for first in range(max(0, end - _LONGEST), end):
-                if count := self._count("".join(letters[first:end])):
-                    other = best[first] + self._log_total - log(count)
-                    if other <= cost:
-                        cost, begin, is_known = other, first, True
-            best.append(cost)
-            came.append(begin)
-            known.append(is_known)
+        size = len(letters)
+        best, came, known = [0.0, *[inf] * size], [0] * (size + 1), [False] * (size + 1)
+        for begin in range(size):
+            before, word = best[begin] + self._log_total, ""
+            if before + _UNKNOWN < best[begin + 1]:
+                best[begin + 1], came[begin + 1] = before + _UNKNOWN, begin
+                known[begin + 1] = False
+            for end in range(begin + 1, min(begin + _LONGEST, size) + 1):
+                word += letters[end - 1]
+                count = self._count(word)
+                if count is None:
+                    break
+                if count and before - log(count) <= best[end]:
+                    best[end], came[end], known[end] = before - log(count), begin, True
         spans, end = list[tuple[Span, bool]](), len(letters)
         while end:
             spans.append(((came[end], end), known[end]))

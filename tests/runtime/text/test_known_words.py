@@ -64,3 +64,17 @@ def test_chinese_words_stand_next_to_pairs() -> None:
 def test_marks_stay_with_their_letters() -> None:
     split = splitter(("th",), known=known("th", แมว=5, นอน=3))
     assert split.words("แมวนอน") == ["แมว", "นอน"]
+
+
+def test_a_run_is_divided_without_asking_for_words_that_nothing_begins() -> None:
+    asked = list[str]()
+
+    def count(word: str) -> int | None:
+        asked.append(word)
+        return {"空": 0, "空間": 5}.get(word)
+
+    words = KnownWords({"ja"}, count, lambda: 5)
+    assert words.division("空間都" * 2) == [
+        ((0, 2), True), ((2, 3), False), ((3, 5), True), ((5, 6), False)
+    ]  # fmt: skip
+    assert set(asked) == {"空", "空間", "空間都", "間", "都"}
