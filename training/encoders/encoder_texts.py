@@ -18,7 +18,7 @@ from ranklet.training.encoders.text_pairs import Batch, Pool, TextPairs, Tokens,
 from ranklet.training.indexing.wordpieces import padding_token
 from ranklet.training.learning.device import full_precision
 from ranklet.training.learning.loop import Evaluate, learn
-from ranklet.training.learning.options import TextPairOptions, recorded
+from ranklet.training.learning.options import KL, TextPairOptions, recorded
 from ranklet.training.learning.record import planned
 from ranklet.training.learning.weights import weights_of
 from ranklet.training.outcome import Lists, compared, counts
@@ -91,6 +91,7 @@ class EncoderTexts:
                 titles=options.titles,
                 scale=options.teacher_scale,
                 folder=options.folder,
+                by_softmax=options.teacher_loss == KL,
             )
 
     def drawn(self, options: TextPairOptions) -> list[Batch]:
@@ -143,14 +144,17 @@ class EncoderTexts:
 
         The loss takes the products and which documents are relevant, (queries, documents) each.
         With a teacher it is the error of its margins, for which each query needs only the products
-        with its own documents.
+        with its own documents; or the error of its softmax and the loss.
         """
         relevant = torch.from_numpy(self.pairs.relevant(batch)).to(documents.device)
         with full_precision(documents.device):  # bfloat16 has 3 digits, which lose the margin
             if self.margins is not None:
                 own = documents.float().reshape(-1, *queries.shape)
                 scores = (queries.float() * own).sum(2).T
-                return self.margins.loss(batch.queries, batch.own, scores)
+                taught = self.margins.loss(batch.queries, batch.own, scores)
+                if not self.margins.by_softmax:
+                    return taught
+                return taught + loss(queries.float() @ documents.float().T, relevant)
             return loss(queries.float() @ documents.float().T, relevant)
 
     def sample(self, encode: Encode) -> Tensor:

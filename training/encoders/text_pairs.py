@@ -14,7 +14,7 @@ from ranklet.training.data.splits import JudgedQuery
 from ranklet.training.indexing.analysed import analyse
 from ranklet.training.learning.options import TextPairOptions
 from ranklet.training.progress import progress
-from ranklet.training.sampling.batches import batches, draw
+from ranklet.training.sampling.batches import batches, draw, draw_several
 from ranklet.training.sampling.dev_candidates import reciprocal_rank
 from ranklet.training.sampling.negatives import (
     Numbers,
@@ -163,7 +163,7 @@ class TextPairs:
         positives = draw(self._positives, seed, epoch, stream=0)
         drawn = [positives]
         if self._negatives:
-            drawn.append(draw(self._negatives, seed, epoch, stream=1))
+            drawn += [*draw_several(self._negatives, self._options.negatives_each, seed, epoch).T]
         return [
             Batch(rows, np.concatenate([documents[rows] for documents in drawn]))
             for rows in batches(self.documents.lengths[positives], size, seed, epoch)

@@ -2,7 +2,7 @@
 
 import torch
 from torch import Tensor
-from torch.nn.functional import softplus
+from torch.nn.functional import kl_div, softplus
 
 SHARPNESS = 5.0  # default factor in the softmax of scores that are means over query tokens, in nats
 
@@ -50,6 +50,15 @@ def pointwise_loss(positive: Tensor, negative: Tensor) -> Tensor:
 def ranknet_loss(better: Tensor, worse: Tensor) -> Tensor:
     """Return the mean of −log σ(s_better − s_worse) (Burges et al. 2005; Mitra et al., §4)."""
     return softplus(worse - better).mean()
+
+
+def softmax_kl(scores: Tensor, of_teacher: Tensor) -> Tensor:
+    """Return the mean of KL(teacher ‖ student) of softmaxes over each query's documents.
+
+    Both are (queries, documents) float32 (Lassance et al. 2024, SPLADE-v3, arXiv 2403.06789, §2).
+    """
+    wanted = torch.log_softmax(of_teacher, 1)
+    return kl_div(torch.log_softmax(scores, 1), wanted, reduction="batchmean", log_target=True)
 
 
 def margin_mse(margins: Tensor, of_teacher: Tensor) -> Tensor:

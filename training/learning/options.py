@@ -28,6 +28,7 @@ from ranklet.runtime.text.analysis import FIELDS
 from ranklet.training.indexing.language.options import ENGLISH_LEMMAS, TextOptions
 
 NEGATIVES = ("bm25", "random")
+MARGIN, KL = "margin", "kl"
 
 
 def read_bm25(path: str) -> BM25Settings:
@@ -195,17 +196,22 @@ class HeadOptions(EncoderOptions):
 
 @dataclass(frozen=True, kw_only=True)
 class TaughtOptions(CheckedOptions):
-    """The teacher whose margins a student learns, if it has one."""
+    """The teacher that a student learns from, if it has one."""
 
     GROUP = "training"
 
-    teacher: str | Path | None = place("scores (`ranklet score`) to learn margins from")
-    teacher_scale: float = number(1.0, "factor of the teacher's margins", 1e-6, 1e6)
+    teacher: str | Path | None = place("scores (`ranklet score`) to learn from")
+    teacher_loss: str = one_of(
+        MARGIN, (MARGIN, KL), "what is learned: margins, or by kl the softmax over the documents"
+    )
+    teacher_scale: float = number(1.0, "factor of the teacher's scores", 1e-6, 1e6)
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.teacher is None and self.teacher_scale != type(self).teacher_scale:
-            raise InputError("--teacher-scale needs a --teacher, whose margins it multiplies")
+            raise InputError("--teacher-scale needs a --teacher, whose scores it multiplies")
+        if self.teacher is None and self.teacher_loss != MARGIN:
+            raise InputError(f"--teacher-loss {self.teacher_loss} needs a --teacher")
         if self.teacher is not None and not Path(self.teacher).exists():
             raise InputError(
                 f"--teacher {str(self.teacher)!r} does not exist; give a file that `ranklet score` "
@@ -243,14 +249,13 @@ class TextPairOptions(TaughtOptions, CandidateOptions, EncoderOptions):
 
     GROUP = "training"
 
-    teacher: str | Path | None = place(
-        "scores (`ranklet score`) or a cross-encoder, to learn margins from"
-    )
+    teacher: str | Path | None = place("scores (`ranklet score`) or a cross-encoder, to learn from")
     batch: int = integer(32, "queries per batch, each with a relevant document", 2)
     negatives: str = one_of(
         "in-batch", ("in-batch", *NEGATIVES),
         "where negatives come from",
     )  # fmt: skip
+    negatives_each: int = integer(1, "negatives for each relevant document", 1)
     max_query_tokens: int = integer(32, "tokens of a query, [CLS] and [SEP] counted", 3, 8192)
     max_document_tokens: int = integer(
         128, "tokens of a document, [CLS] and [SEP] counted", 3, 8192
@@ -262,6 +267,11 @@ class TextPairOptions(TaughtOptions, CandidateOptions, EncoderOptions):
         if self.teacher is not None and not self.scored and self.negatives not in NEGATIVES:
             raise InputError(
                 "a --teacher compares two documents of a query; give a file of `ranklet score`, or "
+                "--negatives bm25 or random"
+            )
+        if self.negatives_each > 1 and not self.scored and self.negatives not in NEGATIVES:
+            raise InputError(
+                f"--negatives-each {self.negatives_each} needs negatives of each query: give "
                 "--negatives bm25 or random"
             )
 

@@ -1,7 +1,7 @@
-"""The margins of a teacher's scores, which students learn by Margin-MSE.
+"""What students learn of a teacher's scores: their margins, or their softmax.
 
-Source: Hofstätter et al. 2020, "Improving Efficient Neural Ranking Models with Cross-Architecture
-Knowledge Distillation" (arXiv 2010.02666).
+Sources: Hofstätter et al. 2020, "Improving Efficient Neural Ranking Models with Cross-Architecture
+Knowledge Distillation" (arXiv 2010.02666); Lassance et al. 2024, SPLADE-v3 (arXiv 2403.06789).
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -16,8 +16,8 @@ from torch import Tensor
 from ranklet.runtime.text.ranked import ranked_text
 from ranklet.training.data.collection import Document
 from ranklet.training.data.splits import JudgedQuery
-from ranklet.training.learning.losses import margin_mse
-from ranklet.training.learning.options import TaughtOptions
+from ranklet.training.learning.losses import margin_mse, softmax_kl
+from ranklet.training.learning.options import KL, TaughtOptions
 from ranklet.training.learning.weights import STATE
 from ranklet.training.sampling.negatives import Numbers
 from ranklet.training.teaching.taught import DIGITS, TaughtQueries
@@ -30,9 +30,10 @@ class TeacherMargins:
     Args:
         scores: returns the teacher's scores of documents of some queries, (queries,) int64 and
             (queries, documents) int64 → (queries, documents) float32.
-        scale: factor of the teacher's margins.
+        scale: factor of the teacher's scores.
         facts: what the report of a training says of the teacher; a training can only be resumed
             with the same ones.
+        by_softmax: whether students learn the softmax over a query's documents, not the margins.
     """
 
     def __init__(
@@ -40,8 +41,10 @@ class TeacherMargins:
         scores: Callable[[Numbers, Numbers], NDArray[np.float32]],
         scale: float,
         facts: Mapping[str, Any],
+        *,
+        by_softmax: bool = False,
     ) -> None:
-        self._scores, self._scale = scores, scale
+        self._scores, self._scale, self.by_softmax = scores, scale, by_softmax
         self.made_of = {"teacher": dict(facts)}
 
     @classmethod
@@ -55,6 +58,7 @@ class TeacherMargins:
         titles: bool,
         scale: float,
         folder: Path | None,
+        by_softmax: bool = False,
     ) -> "TeacherMargins":
         """Score the pairs that a training draws, and return their margins.
 
@@ -65,8 +69,9 @@ class TeacherMargins:
             queries: the queries to learn from.
             documents: the collection's documents.
             titles: whether titles are read.
-            scale: factor of the margins.
+            scale: factor of the scores.
             folder: scores are kept here.
+            by_softmax: whether students learn the softmax over a query's documents.
         """
         pairs = sorted({pair for batch in drawn for pair in _pairs(*batch)})
         texts = [
@@ -87,7 +92,7 @@ class TeacherMargins:
             "pairs": len(pairs),
             "digest": teacher.digest[:DIGITS],
         }
-        return cls(lookup, scale, facts)
+        return cls(lookup, scale, facts, by_softmax=by_softmax)
 
     def of(self, queries: Numbers, documents: Numbers) -> NDArray[np.float32]:
         """Return the margins of each query's first document over the others.
@@ -103,22 +108,26 @@ class TeacherMargins:
         return np.asarray(self._scale * (scores[:, :1] - scores[:, 1:]), np.float32)
 
     def loss(self, queries: Numbers, documents: Numbers, scores: Tensor) -> Tensor:
-        """Return the mean squared error of a student's margins, see `margin_mse`.
+        """Return the error of a student's margins or softmax; see `margin_mse`, `softmax_kl`.
 
         Args:
             queries: (queries,) int64.
             documents: (queries, documents) int64.
             scores: the student's, (queries, documents) float32.
         """
+        if self.by_softmax:
+            wanted = torch.from_numpy(self._scale * self._scores(queries, documents))
+            return softmax_kl(scores, wanted.to(scores.device))
         teacher_margins = torch.from_numpy(self.of(queries, documents)).to(scores.device)
         return margin_mse(scores[:, :1] - scores[:, 1:], teacher_margins)
 
 
 def margins_of(taught: TaughtQueries | None, options: TaughtOptions) -> TeacherMargins | None:
     """Return the margins of a file of scores; None without one."""
-    return (
-        None if taught is None else TeacherMargins(taught.of, options.teacher_scale, taught.facts)
-    )
+    if taught is None:
+        return None
+    by_softmax = options.teacher_loss == KL
+    return TeacherMargins(taught.of, options.teacher_scale, taught.facts, by_softmax=by_softmax)
 
 
 def has_begun(folder: Path | None) -> bool:

@@ -35,3 +35,18 @@ def test_a_pool_of_the_whole_collection_is_ranked_as_the_collection(
     assert 0 < expected < 1
     measured = bm25_mrr(pool, documents, tiny_tokenizer, options)
     assert measured == pytest.approx(expected)
+
+
+def test_a_query_has_several_negatives(
+    tiny_collection: Collection, tiny_tokenizer: "Tokenizer"
+) -> None:
+    documents, queries = list(tiny_collection.documents()), read_split(tiny_collection, "train")
+    options = Options(batch=8, negatives="random", negatives_each=3)
+    pairs = TextPairs(documents, queries, tiny_tokenizer, options)
+    for batch in pairs.batches(0):
+        own = batch.own
+        assert own.shape == (len(batch.queries), 4)
+        for query, (relevant, *others) in zip(batch.queries.tolist(), own.tolist(), strict=True):
+            assert relevant in pairs.relevant_to(query)
+            assert not {*others} & {*pairs.relevant_to(query).tolist()}
+            assert len({*others}) == 3

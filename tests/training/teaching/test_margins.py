@@ -22,13 +22,13 @@ from ranklet.training.teaching.teacher import SCORES
 STUDENTS = [kind for kind in KINDS if hasattr(tiny_options(kind), "teacher")]
 
 
-def margins(scale: float = 1.0) -> TeacherMargins:
+def margins(scale: float = 1.0, *, by_softmax: bool = False) -> TeacherMargins:
     """Return margins of a teacher whose score is ten times the query less the document."""
 
     def scores(queries: Any, documents: Any) -> Any:
         return (10 * queries[:, None] - documents).astype(np.float32)
 
-    return TeacherMargins(scores, scale, {})
+    return TeacherMargins(scores, scale, {}, by_softmax=by_softmax)
 
 
 def test_margins_are_those_of_the_first_document() -> None:
@@ -44,6 +44,22 @@ def test_the_loss_is_the_mean_squared_error_of_all_margins() -> None:
     assert loss.item() == pytest.approx(((2 - 3) ** 2 + (2 - 1) ** 2 + 0 + 1) / 4)
     loss.backward()  # type: ignore[no-untyped-call]
     assert own.grad is not None
+
+
+def test_the_softmax_of_a_query_is_learned_with_kl() -> None:
+    queries, documents = np.array([1, 2]), np.array([[0, 3, 1], [5, 5, 4]])
+    own = torch.tensor([[2.0, 0.0, 0.0], [1.0, 1.0, 1.0]], requires_grad=True)
+    by_hand = 0.0
+    for given, wanted in zip(own.tolist(), [[5, 3.5, 4.5], [7.5, 7.5, 8]], strict=True):
+        p, q = (np.exp(row) / np.exp(row).sum() for row in (np.array(wanted), np.array(given)))
+        by_hand += float((p * np.log(p / q)).sum()) / 2
+    taught = margins(0.5, by_softmax=True)
+    loss = taught.loss(queries, documents, own)
+    assert loss.item() == pytest.approx(by_hand, rel=1e-5)
+    loss.backward()  # type: ignore[no-untyped-call]
+    assert own.grad is not None
+    same = torch.tensor([[0.0, -1.5, -0.5], [3.0, 3.0, 3.5]])  # softmaxes are blind to a constant
+    assert taught.loss(queries, documents, same).item() == pytest.approx(0, abs=1e-6)
 
 
 def test_only_drawn_pairs_are_scored(tmp_path: Path, tiny: TinyRankers) -> None:
@@ -105,6 +121,18 @@ def test_a_student_learns_from_a_file(tiny: TinyRankers, kind: str, tmp_path: Pa
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("kind", ["dense", "colbert", "cross_encoder"])
+def test_a_student_learns_a_softmax_over_several_documents(
+    tiny: TinyRankers, kind: str, tmp_path: Path
+) -> None:
+    path = scores_at(tmp_path / "scores.npz", tiny.data.collection)
+    trained = student(tiny, kind, path, epochs=10, teacher_loss="kl", negatives_each=3)
+    losses = trained.curve["loss"]
+    assert np.mean(losses[-8:]) < np.mean(losses[:8])
+    assert trained.training["teacher"]["pairs"] > 3 * 32 / 2
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["dense", "cross_encoder"])
 def test_a_training_is_resumed_with_the_same_scores_alone(
     tiny: TinyRankers, kind: str, tmp_path: Path
@@ -123,6 +151,8 @@ def test_options_that_contradict_a_teacher_are_refused(kind: str, tmp_path: Path
     path.touch()
     with pytest.raises(InputError, match="--teacher-scale needs a --teacher"):
         tiny_options(kind, teacher_scale=2.0)
+    with pytest.raises(InputError, match=r"--teacher-loss (kl needs|and)"):
+        tiny_options(kind, teacher_loss="kl")
     with pytest.raises(InputError, match="does not exist"):
         tiny_options(kind, teacher=tmp_path / "nothing")
     tiny_options(kind, teacher=path, teacher_scale=2.0)
@@ -143,6 +173,18 @@ def test_options_that_contradict_a_teacher_are_refused(kind: str, tmp_path: Path
     if kind in ("conformer_kernel", "tk", "neural_model1", "cross_encoder"):
         with pytest.raises(InputError, match="score the candidates first"):
             tiny_options(kind, teacher=tmp_path)
+
+
+def test_several_negatives_come_from_somewhere(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="--negatives bm25 or random"):
+        tiny_options("dense", negatives_each=2)
+    with pytest.raises(InputError, match="needs one negative"):
+        tiny_options("epic", pairwise=True, negatives="bm25", negatives_each=2)
+    with pytest.raises(InputError, match="margins of two documents"):
+        tiny_options("srm", oracle=tmp_path, negatives_each=2)
+    path = tmp_path / "scores.npz"
+    path.touch()
+    tiny_options("dense", teacher=path, teacher_loss="kl", negatives_each=8)
 
 
 def test_a_checkpoint_needs_negatives(tmp_path: Path) -> None:

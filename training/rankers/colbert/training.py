@@ -91,7 +91,11 @@ def train(
         own = scores.reshape(count, -1, count).diagonal(dim1=0, dim2=2).T  # as in `Batch.own`
         if texts.margins is None:
             return ranknet_loss(own[:, :1], own[:, 1:])
-        return texts.margins.loss(batch.queries, batch.own, own)
+        taught = texts.margins.loss(batch.queries, batch.own, own)
+        if texts.margins.by_softmax:
+            relevant = torch.from_numpy(texts.pairs.relevant(batch)).to(scores.device)
+            return taught + in_batch_softmax(scores, relevant)
+        return taught
 
     evaluate = partial(_pool_ranks, model, layout, texts)
     trained = texts.learn("colbert", settings, model, loss, evaluate)

@@ -25,7 +25,7 @@ from ranklet.training.indexing.analysed import analyse
 from ranklet.training.indexing.wordpieces import padding_token
 from ranklet.training.learning.device import choose_device, seeded
 from ranklet.training.learning.loop import learn
-from ranklet.training.learning.losses import margin_loss, pointwise_loss
+from ranklet.training.learning.losses import listwise_loss, margin_loss, pointwise_loss
 from ranklet.training.learning.weights import check_kind, load_weights, trained, weights_of
 from ranklet.training.outcome import counts
 from ranklet.training.pretrained.backbone import Backbone
@@ -103,6 +103,8 @@ def train(
         positive, negative = scores[:, :1], scores[:, 1:]
         if options.loss == "margin":
             return margin_loss(positive, negative, MARGIN)
+        if options.loss == "softmax":
+            return listwise_loss(scores.float(), 1.0)
         return pointwise_loss(positive, negative)
 
     learned = learn(

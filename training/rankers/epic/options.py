@@ -31,7 +31,8 @@ class Options(HeadOptions, TextPairOptions):
         super().__post_init__()
         if self.pairwise and self.teacher is not None:
             raise InputError("a --teacher has a loss of its own; leave out --pairwise")
-        if self.pairwise and self.negatives == "in-batch":
+        if self.pairwise and (self.negatives == "in-batch" or self.negatives_each > 1):
             raise InputError(
-                "--pairwise needs a negative for each query: --negatives bm25 or random"
+                "--pairwise needs one negative for each query: --negatives bm25 or random, and no "
+                "--negatives-each"
             )

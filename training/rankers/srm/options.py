@@ -6,7 +6,7 @@ from pathlib import Path
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.options import integer, number, one_of, place, switch
 from ranklet.runtime.rankers.srm.settings import LightForm
-from ranklet.training.learning.options import NEGATIVES, TextPairOptions
+from ranklet.training.learning.options import KL, NEGATIVES, TextPairOptions
 
 INITIAL = ("centroids", "random")
 
@@ -45,5 +45,10 @@ class Options(LightForm, TextPairOptions):
         super().__post_init__()
         if self.backbone is not None:
             raise InputError("light vectors imitate an --oracle and have no --backbone")
+        if self.teacher_loss == KL or self.negatives_each > 1:
+            raise InputError(
+                "light vectors are fine-tuned by the margins of two documents; leave out "
+                "--teacher-loss and --negatives-each"
+            )
         if self.teacher is not None and not self.fine_tune:
             raise InputError("a --teacher teaches fine-tuning; leave out --no-fine-tuning")
