@@ -17,6 +17,7 @@ EXTRAS = {
     "langchain": ("langchain_core",),
     "llamaindex": ("llama_index",),
     "haystack": ("haystack",),
+    "pyterrier": ("ir_datasets", "pyterrier"),
     "milvus": ("pymilvus",),
     "lexical": (
         "markdown_it",

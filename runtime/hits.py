@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from datetime import date
 from typing import Any, NamedTuple, overload
 
+import numpy as np
+
 from ranklet.runtime.bundles.manifest import Value
 from ranklet.runtime.display import Row, table
 from ranklet.runtime.explanation import Explanation
@@ -172,3 +174,22 @@ class Ranking(Sequence[Hit]):
 
     def __iter__(self) -> Iterator[Hit]:
         return iter(self.hits)
+
+
+def untied(hits: Sequence[tuple[str, float]]) -> list[tuple[str, float]]:
+    """Return hits, ids and scores, with strictly descending scores, which trec_eval will read.
+
+    trec_eval ignores ranks and orders equal scores by descending document id, so it would measure
+    another ranking. Therefore each of several equal scores is one float32 step below the one before
+    it. trec_eval does not distinguish smaller steps.
+
+    >>> [score < 0.5 for _, score in untied([("a", 0.5), ("b", 0.5), ("c", 0.25)])]
+    [False, True, True]
+    """
+    descending: list[tuple[str, float]] = []
+    largest = np.float32(np.inf)
+    for name, score in hits:
+        single = min(np.float32(score), largest)
+        descending.append((name, float(single)))
+        largest = np.nextafter(single, np.float32(-np.inf))
+    return descending

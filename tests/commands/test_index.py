@@ -2,7 +2,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tests.commands.running import Capture, succeeds
+from tests.commands.running import Capture, fails, succeeds
 
 from ranklet.runtime import Bundle, load
 
@@ -33,3 +33,22 @@ def test_metadata_of_a_collection_is_kept(built: "Built", tmp_path: Path, capsys
     assert bundle.rank("dough", where={"tags": {"has": "x"}})[0].metadata == {
         "tags": ["x"], "year": 2020
     }  # fmt: skip
+
+
+def test_a_query_log_is_added_to_the_texts(built: "Built", tmp_path: Path, capsys: Capture) -> None:
+    folder, output = tmp_path / "c", tmp_path / "indexed.ranklet"
+    folder.mkdir()
+    for name, lines in {
+        "corpus.jsonl": [{"_id": "a", "text": "Knead the dough."}, {"_id": "b", "text": "Rest."}],
+        "queries.log.jsonl": [{"_id": "q", "text": "sourdough bread"}],
+    }.items():
+        (folder / name).write_text("\n".join(map(json.dumps, lines)))
+    (folder / "qrels.log.txt").write_text("q 0 b 1\n")
+    succeeds(capsys, "index", built.exported, folder, "-o", output, "--query-log", "log")
+    assert [hit.id for hit in load(output).rank("sourdough", pipeline="bm25")] == ["b"]
+    again = ("index", built.exported, folder, "-o", output, "--force", "--query-log")
+    assert "other" in fails(capsys, *again, "other")
+    assert "--query-log needs a collection folder" in fails(
+        capsys, *again, "log", "--passage-words", "50"
+    )
+    assert load(output).size == "2 documents"

@@ -2,10 +2,28 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 
 from ranklet.runtime.errors import InputError
 from ranklet.training.data.collection import Collection, Document
 from ranklet.training.data.splits import JudgedQuery
+
+
+class LoggedCollection(Collection):
+    """A collection whose documents have the queries of a log; see `with_query_log`.
+
+    Raises:
+        CollectionError: the folder, its documents or the split do not exist.
+    """
+
+    def __init__(self, path: str | Path, split: str) -> None:
+        super().__init__(path)
+        self._split = split
+        self.qrels(split)
+
+    def documents(self) -> Iterator[Document]:
+        """Yield every document with the queries that led to it."""
+        return with_query_log(Collection(self.path), self._split)
 
 
 def with_query_log(

@@ -1,12 +1,17 @@
 """Add documents to a bundle's rankers and write a bundle that ranks them."""
 
 import argparse
+from typing import TYPE_CHECKING
 
 from ranklet.commands.engine import add_engine, engine_from
 from ranklet.commands.train.arguments import add_options, options_from
 from ranklet.export.default_fusion import FusionOptions
+from ranklet.runtime.errors import InputError
 from ranklet.training.data.sources.options import SourceOptions
 from ranklet.training.indexing.language.options import TextOptions
+
+if TYPE_CHECKING:
+    from ranklet.export.distributed.shards import Documents
 
 # Trained rankers have learned from whole documents, so no text is split by default.
 WHOLE = SourceOptions(passage_words=0, overlap_words=0)
@@ -23,6 +28,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--no-titles", action="store_true", help="do not rank the titles of documents"
     )
+    parser.add_argument(
+        "--query-log", metavar="SPLIT",
+        help="split of the collection, each of whose queries is added to the texts it led to; "
+        "do not evaluate on it",
+    )  # fmt: skip
     group = parser.add_argument_group(SourceOptions.GROUP)
     add_options(lambda _: group, WHOLE)
     words = parser.add_argument_group(
@@ -44,16 +54,27 @@ def run(options: argparse.Namespace) -> None:
     from ranklet.runtime.bundles.manifest import in_words
     from ranklet.runtime.storage.address import on_disk
     from ranklet.training.data.collection import Collection, is_collection
+    from ranklet.training.data.query_log import LoggedCollection
     from ranklet.training.data.sources.source import FINDING, Source
     from ranklet.training.indexing.analysed import ANALYSING
     from ranklet.training.progress import one_bar, say
 
     chosen = options_from(WHOLE, vars(options))
     whole = chosen == WHOLE and is_collection(options.source)
+    if options.query_log and not whole:
+        raise InputError(
+            "--query-log needs a collection folder in BEIR form, whose documents stay whole; "
+            f"{options.source!r} is none, or is read with other options"
+        )
+    collection: Documents
+    if options.query_log:
+        collection = LoggedCollection(options.source, options.query_log)
+    else:
+        collection = Collection(options.source) if whole else Source(options.source, chosen, say)
     with one_bar((FINDING, 0.01), (ANALYSING, 0.1), (INDEXING, 0.1), (ENCODING, 1.0)):
         target = index_bundle(
             options.bundle,
-            Collection(options.source) if whole else Source(options.source, chosen, say),
+            collection,
             options.output,
             titles=not options.no_titles,
             words=options_from(

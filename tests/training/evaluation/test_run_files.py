@@ -1,15 +1,15 @@
 from pathlib import Path
 
 import ir_measures
-import numpy as np
 import pytest
 
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.errors import CollectionError
+from ranklet.runtime.hits import untied
 from ranklet.training.data.collection import Collection
 from ranklet.training.data.splits import read_split
 from ranklet.training.data.trec import read_qrels, read_run, write_qrels, write_run
-from ranklet.training.evaluation.run_files import run_files, untied
+from ranklet.training.evaluation.run_files import run_files
 from ranklet.training.evaluation.systems import evaluate
 
 PIPELINES = {name: name for name in ("bm25", "linear", "bm25_pieces")}
@@ -67,13 +67,3 @@ def test_a_folder_that_is_gone_is_named(tmp_path: Path) -> None:
     gone = "gone/x.run: cannot be written"
     with pytest.raises(CollectionError, match=gone), run_files(tmp_path / "gone") as watcher:
         watcher("q1", {"x": [("a", 2.0)]})
-
-
-def test_ties_are_set_apart_by_as_little_as_trec_eval_can_tell() -> None:
-    hits = [("a", 0.5), ("b", 0.5), ("c", 0.5), ("d", 0.5 - 1e-8), ("e", 0.0), ("f", 0.0)]
-    found = untied(hits)
-    assert [name for name, _ in found] == list("abcdef")
-    scores = np.array([score for _, score in found], np.float32)
-    assert (np.diff(scores) < 0).all()
-    np.testing.assert_allclose(scores, [score for _, score in hits], atol=1e-6)
-    assert untied([("a", 2.0), ("b", 1.0)]) == [("a", 2.0), ("b", 1.0)]

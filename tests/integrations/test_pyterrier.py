@@ -1,0 +1,75 @@
+"""PyTerrier's retriever gives what the bundle does, and its experiments what eval does."""
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from ranklet.runtime import InputError, UnknownRankerError, load
+from ranklet.training.data.splits import read_split
+from ranklet.training.evaluation.systems import evaluate
+
+if TYPE_CHECKING:
+    from tests.conftest import Built
+    from tests.integrations.conftest import Imports
+
+
+@pytest.fixture(scope="module")
+def ours(imports: "Imports") -> Any:
+    return imports("ranklet.integrations.pyterrier")
+
+
+def test_the_retriever_returns_what_the_bundle_ranks(ours: Any, built: "Built") -> None:
+    found = ours.RankletRetriever(built.indexed, k=3, pipeline="bm25").search("knead the dough")
+    ranked = load(built.indexed).rank("knead the dough", k=3, pipeline="bm25")
+    assert found["docno"].tolist() == [hit.id for hit in ranked]
+    assert found["score"].tolist() == pytest.approx([hit.score for hit in ranked], rel=1e-6)
+    assert found["rank"].tolist() == [*range(len(ranked))] != []
+
+
+def test_columns_of_queries_stay_and_those_of_older_results_go(ours: Any, built: "Built") -> None:
+    asked = ours.pandas.DataFrame([
+        {"qid": "1", "query": "dough", "topic": "bread", "score": 1.0, "rank": 0},
+        {"qid": "2", "query": "qqqq", "topic": "none", "score": 1.0, "rank": 0},
+    ])  # fmt: skip
+    found = ours.RankletRetriever(built.indexed, k=2, pipeline="bm25")(asked)
+    assert [*found.columns] == ["qid", "query", "topic", "docno", "score", "rank"]
+    assert {*found["topic"]} == {"bread"}
+    assert len(found) == len({*found["docno"]})
+    none = ours.RankletRetriever(built.indexed, pipeline="bm25").search("qqqq")
+    assert [len(none), *none.columns] == [0, "qid", "query", "docno", "score", "rank"]
+
+
+def test_unusable_options_are_refused(ours: Any, built: "Built") -> None:
+    with pytest.raises(InputError, match="kk"):
+        ours.RankletRetriever(built.indexed, kk=3)
+    with pytest.raises(UnknownRankerError):
+        ours.RankletRetriever(built.indexed, pipeline="nothing")
+    with pytest.raises(InputError, match="collection"):
+        ours.RankletRetriever(built.exported)
+    with pytest.raises(KeyError, match="query"):
+        ours.RankletRetriever(built.indexed)(ours.pandas.DataFrame([{"qid": "1"}]))
+
+
+def test_an_experiment_has_the_values_of_eval(
+    ours: Any, imports: "Imports", built: "Built"
+) -> None:
+    names = ["bm25", "bm25_words"]
+    queries = read_split(built.collection, "test")
+    topics = ours.pandas.DataFrame([{"qid": each.id, "query": each.text} for each in queries])
+    qrels = ours.pandas.DataFrame([
+        {"qid": each.id, "docno": document, "label": grade}
+        for each in queries
+        for document, grade in each.relevant.items()
+    ])  # fmt: skip
+    measures = imports("pyterrier.measures")
+    table = imports("pyterrier").Experiment(
+        [ours.RankletRetriever(built.indexed, pipeline=name) for name in names],
+        topics, qrels, [measures.nDCG @ 10, measures.RR @ 10, measures.R @ 100], names=names,
+    )  # fmt: skip
+    bundle = load(built.indexed)
+    for evaluation in evaluate(
+        bundle, queries, {name: name for name in names}, measures=["nDCG@10", "MRR@10", "R@100"]
+    ):
+        row = table[table["name"] == evaluation.pipeline].iloc[0]
+        for ours_name, theirs in (("nDCG@10", "nDCG@10"), ("MRR@10", "RR@10"), ("R@100", "R@100")):
+            assert row[theirs] == pytest.approx(evaluation.mean(ours_name), abs=5e-5)
