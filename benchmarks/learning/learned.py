@@ -97,13 +97,13 @@ def run(place: Place) -> str:
     for study in (*CURVE, *STUDIES):
         with suppress(NoTimeError):
             found[study] = learned(place, study, ends)
-    missing = ", ".join(each.label for each in (*CURVE, *STUDIES) if each not in found)
+    missing = "; ".join(each.label for each in (*CURVE, *STUDIES) if each not in found)
     rows = [_row(study, found[study]) for study in STUDIES if study in found]
     curve = [_row(study, found[study]) for study in CURVE if study in found]
     head = ["collection", "queries", "before", "after", "gain (95 %)", "members"]
     head += ["minutes", "ms, p95", "MB"]
     return f"""
-{table(head, rows)}
+{table(head, rows) if rows else ""}
 
 {MEASURE} on at most {REPORTED:,} queries that nothing was learned or chosen on. *Before*: the \
 bundle of `ranklet build --model`, with its default fusion. At most {DOCUMENTS:,} documents, those \

@@ -189,7 +189,7 @@ def _indexed(task: Task) -> tuple[Path, Checkpoint, dict[str, str]]:
             skipped[each.about] = reason
     # What reads tokens of the collection is indexed together, and encoders one by one.
     together = {name: each for name, each in learned.items() if each.settings.field}
-    whole = work.bundle("lexical", partial(_index, together, task, tuned))
+    whole = work.bundle(".".join(together), partial(_index, together, task, tuned))
     parts = [(BundleFiles(whole), list(together))]
     for name in (each for each in learned if each not in together):
         try:
@@ -201,7 +201,9 @@ def _indexed(task: Task) -> tuple[Path, Checkpoint, dict[str, str]]:
             parts.append((BundleFiles(own), [name]))
     names, reasons = _own_rankers(task, learned)
     parts.append((task.files, names))
-    return work.bundle("all", lambda to: joined(parts, to)), tuned, skipped | reasons
+    # Its name has all members, because a run that goes on may have time for more of them.
+    name = ".".join(["all", *(name for _, names in parts for name in names)])
+    return work.bundle(name, lambda to: joined(parts, to)), tuned, skipped | reasons
 
 
 def _own_rankers(task: Task, learned: Mapping[str, Checkpoint]) -> tuple[list[str], dict[str, str]]:

@@ -101,7 +101,7 @@ def test_what_was_made_is_found_again_after_an_interruption(
         patched.setattr(module, "tuned_bm25", stop)
         with pytest.raises(KeyboardInterrupt):  # not in the tuning, which is done
             learn(bundle, judged, tmp_path / "b", network=False)
-    assert (tmp_path / "b.learn" / "all.ranklet").is_dir()
+    assert (tmp_path / "b.learn" / "all.bm25.model1.ranklet").is_dir()
     found = learn(bundle, judged, tmp_path / "b", network=False)
     assert found.target == tmp_path / "b"
     assert sorted(each.name for each in tmp_path.iterdir()) == ["b"]
