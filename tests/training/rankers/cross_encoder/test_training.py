@@ -230,7 +230,7 @@ def test_electra_has_embeddings_of_another_size(
     ("options", "message"),
     [
         ({"settings": replace(SETTINGS, max_tokens=65)}, "reads at most 64"),
-        ({"loss": "hinge"}, "allowed are softmax, margin, cross_entropy"),
+        ({"loss": "hinge"}, "allowed are margin, softmax, cross_entropy"),
         (
             {"settings": replace(SETTINGS, head="model1"), "loss": "cross_entropy"},
             "use the loss softmax or margin",
