@@ -41,9 +41,9 @@ def collection_words(
         known_texts: texts whose words are further ones.
     """
     shares = shares_of(texts) if options.language == AUTO else {options.language: 1.0}
-    languages, each = tuple(shares), list(languages_of(texts, shares))
-    lists = {language: stop_list(language) for language in languages}
-    counts, particles = _counts(texts, each, lists)
+    languages, language_of = tuple(shares), list(languages_of(texts, shares))
+    lists = {each: stop_list(each) for each in progress(languages, "reading dictionaries")}
+    counts, particles = _counts(texts, language_of, lists)
     every = frozenset[str]().union(*lists.values())
     known = None
     if counts:
@@ -51,7 +51,8 @@ def collection_words(
     spellings = Spellings(lists)
     left_out = sorted(every) if languages == ENGLISH else []
     tokens = WordTokens(left_out, splitter(languages, every, known))
-    for text, language in zip(progress(texts, "words", len(texts)), each, strict=True):
+    shown = progress(texts, "finding words", len(texts))
+    for text, language in zip(shown, language_of, strict=True):
         tokens.add(text)
         if languages != ENGLISH:
             spellings.add(text, language)
@@ -65,13 +66,13 @@ def collection_words(
 
 
 def _counts(
-    texts: Sequence[str], each: Sequence[str], lists: dict[str, frozenset[str]]
+    texts: Sequence[str], language_of: Sequence[str], lists: dict[str, frozenset[str]]
 ) -> tuple[Counter[str], frozenset[str]]:
     """Return how many texts have each word by which others are divided, and the particles.
 
     Args:
         texts: the texts.
-        each: the language of each text.
+        language_of: the language of each text.
         lists: the stop words of each language, to which particles are added.
     """
     counts, compounding = Counter[str](), COMPOUNDING & lists.keys()
@@ -80,7 +81,8 @@ def _counts(
         return counts, frozenset()
     split = splitter(tuple(lists), frozenset[str]().union(*lists.values()))
     unspaced = Counts(segmenters)
-    for text, language in zip(progress(texts, "known words", len(texts)), each, strict=True):
+    shown = progress(texts, "counting words", len(texts))
+    for text, language in zip(shown, language_of, strict=True):
         if language in compounding:
             words = set(split.words(text)) - lists[language]
             counts.update(word for word in words if len(word) >= PART and word.isalpha())
