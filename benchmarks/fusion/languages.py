@@ -7,6 +7,7 @@ multilingual-e5-small, its encoder and the default fusion are compared, too.
 
 import os
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 
@@ -24,7 +25,7 @@ from ranklet.training.data.collection import Collection
 from ranklet.training.data.splits import JudgedQuery, read_split
 from ranklet.training.evaluation.significance import compare
 from ranklet.training.evaluation.systems import evaluate, mark, measured
-from ranklet.training.indexing.language.names import LANGUAGES, language_code
+from ranklet.training.indexing.language.names import AUTO, LANGUAGES, language_code
 
 PACKAGES = ("bm25s", "simplemma", "py3langid", "fugashi", "rjieba", "icu4py")
 MEASURES = ("nDCG@10", "R@100")
@@ -73,11 +74,9 @@ def _values(
 ) -> Iterator[tuple[str, Values]]:
     collection = place.collection(name)
     source = collection.path / "corpus.jsonl.gz"
-    for system, options in ((OURS, {}), (ENGLISH, {"language": "en"})):
-        target = place.keep(
-            f"{name}.{system.replace(' ', '-')}.ranklet",
-            lambda path, own=options: build(source, path, overwrite=True, **own),
-        )
+    for system, code in ((OURS, AUTO), (ENGLISH, "en")):
+        made = partial(build, source, language=code, overwrite=True)
+        target = place.keep(f"{name}.{system.replace(' ', '-')}.ranklet", made)
         (found,) = evaluate(load(target), queries, {system: None}, measures=MEASURES, depth=DEPTH)
         yield system, found.values
     yield PEER, measured(queries, _peer(collection, language, queries), MEASURES)
