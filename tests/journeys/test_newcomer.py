@@ -37,7 +37,8 @@ def test_other_machines_cannot_be_reached(newcomer: Newcomer) -> None:
 def test_a_table_becomes_a_search_by_words(newcomer: Newcomer) -> None:
     pytest.importorskip("uvicorn")
     text = newcomer.output("build", "texts.csv", "-o", "search.ranklet", "--skip-bad")
-    said, built, fields, hint = text.splitlines()
+    said, built, languages, fields, hint = text.splitlines()
+    assert languages == "English 100%"
     assert said == "texts.csv: the text is 'body', the title is 'headline', ids are numbered"
     assert built == "41 documents → search.ranklet"
     assert fields.startswith("metadata: ")
