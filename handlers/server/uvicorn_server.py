@@ -147,9 +147,11 @@ def _supervise(settings: ServerSettings, listening: socket.socket) -> None:
     received: list[int] = []
 
     def stop(sig: int, _: Any) -> None:
+        # Two signals of a kind that wait for a busy worker are one to it, so the second is another.
+        kind = next(each for each in STOPPING if each != received[0]) if received else sig
         received.append(sig)
         for worker in workers:
-            _signal(worker, sig)
+            _signal(worker, kind)
 
     def start() -> None:
         arguments = (replace(settings, workers=1), listening)

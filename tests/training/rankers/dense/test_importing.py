@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -24,8 +23,10 @@ from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.errors import InputError, ModelFolderError
 from ranklet.runtime.rankers.dense import DenseEncoder
 from ranklet.training.checkpoint import Checkpoint
+from ranklet.training.imported import sentence_settings
 from ranklet.training.imported.importing import read_model
 from ranklet.training.imported.original import LARGEST, compare
+from ranklet.training.imported.sentence_settings import Prompts
 
 POOLINGS = {
     "cls": "cls", "mean": "mean", "max": "max", "lasttoken": "last",
@@ -227,7 +228,9 @@ def test_the_default_prompt_is_for_neither_queries_nor_documents(
 
 
 @pytest.mark.slow
-def test_the_default_prompt_is_put_before_nothing_as_in_the_library(tmp_path: Path) -> None:
+def test_the_default_prompt_is_put_before_nothing_as_in_the_library(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     folder = sentence_folder(
         tmp_path / "model", prompts={"any": "a red "}, default_prompt_name="any"
     )
@@ -235,9 +238,9 @@ def test_the_default_prompt_is_put_before_nothing_as_in_the_library(tmp_path: Pa
     original = compare(folder, checkpoint, TEXTS)
     assert original is not None
     assert original.difference < LARGEST
-    wrong = replace(checkpoint, settings=replace(checkpoint.settings, query_prompt="a red "))
+    monkeypatch.setattr(sentence_settings, "prompts_of", lambda _: Prompts("a red ", ""))
     with pytest.raises(ModelFolderError, match="was read wrongly"):
-        compare(folder, wrong, TEXTS)
+        compare(folder, read_model(folder), TEXTS)
 
 
 @pytest.mark.slow
