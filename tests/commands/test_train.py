@@ -117,7 +117,7 @@ NEURAL = {
     "--minutes": None, "--steps": None, "--tensorboard": None, "--float32": True, "--resume": False,
 }  # fmt: skip
 WORDS = {"--language": "en", "--normaliser": "lemma"}
-TAUGHT = {"--teacher": None, "--teacher-scale": 1}
+TAUGHT = {"--teacher": None, "--teacher-scale": 1, "--teacher-loss": "margin"}
 PAIRS = {**NEURAL, **TAUGHT, "--epochs": 1}
 ENCODER = {**PAIRS, "--backbone": None}
 TERMS = {
@@ -143,30 +143,35 @@ DEFAULTS: dict[str, dict[str, Any]] = {
         "--parametrisation": "network", "--measure": "MRR@10", "--tokenizer": None,
     },
     "dense": {
-        **ENCODER, "--lr": 5e-5, "--batch": 32, "--negatives": "in-batch", "--similarity": "keep",
+        **ENCODER, "--lr": 5e-5, "--batch": 32, "--negatives": "in-batch", "--negatives-each": 1,
+        "--similarity": "keep",
         "--segments": "keep", "--loss": "softmax", "--temperature": 0.05, "--mine-every": 100,
         "--mine-among": 20_000, "--keep-start": 0.0,
         "--max-query-tokens": 32, "--max-document-tokens": 128,
     },
     "epic": {
         **ENCODER, "--lr": 5e-5, "--head-rate": 10, "--batch": 16, "--negatives": "bm25",
+        "--negatives-each": 1,
         "--max-query-tokens": 32, "--max-document-tokens": 128, "--pairwise": False,
         "--start": None,
     },
     "splade": {
         **ENCODER, "--lr": 5e-5, "--head-rate": 10, "--batch": 16, "--negatives": "bm25",
+        "--negatives-each": 1,
         "--queries": "network",
         "--sparse-queries": 3e-4, "--sparse-documents": 1e-4, "--max-query-tokens": 32,
         "--max-document-tokens": 128, "--start": None,
     },
     "colbert": {
         **ENCODER, "--lr": 3e-5, "--head-rate": 10, "--batch": 16, "--negatives": "bm25",
+        "--negatives-each": 1,
         "--max-query-tokens": 32, "--max-document-tokens": 128, "--start": None,
         "--dimension": 128, "--similarity": "cosine", "--expansion": "none", "--no-markers": True,
         "--punctuation": False, "--no-special-tokens": True, "--loss": "in-batch",
     },
     "srm": {
-        **PAIRS, "--lr": 1e-3, "--batch": 32, "--negatives": "bm25", "--oracle": None,
+        **PAIRS, "--lr": 1e-3, "--batch": 32, "--negatives": "bm25",
+        "--negatives-each": 1, "--oracle": None,
         "--max-query-tokens": 32, "--max-document-tokens": 128,
         "--sub-embeddings": 10, "--mixing": "attention", "--window": 1, "--heads": 1,
         "--context": "oracle", "--context-window": 2, "--document-vectors": "light",

@@ -202,7 +202,7 @@ class TaughtOptions(CheckedOptions):
 
     teacher: str | Path | None = place("scores (`ranklet score`) to learn from")
     teacher_loss: str = one_of(
-        MARGIN, (MARGIN, KL), "what is learned: margins, or by kl the softmax over the documents"
+        MARGIN, (MARGIN, KL), "margins, or kl of softmaxes over the documents"
     )
     teacher_scale: float = number(1.0, "factor of the teacher's scores", 1e-6, 1e6)
 

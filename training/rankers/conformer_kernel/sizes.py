@@ -36,7 +36,7 @@ class TermSizes:
     hidden: int = integer(256, "size of the embeddings and of every layer", 1)
     layers: int = integer(2, "blocks of the document encoder", 1, flag="--blocks")
     heads: int = integer(32, "attention heads; they divide --hidden", 1)
-    attention: str = one_of("separable", ATTENTIONS, "separable, or full, for short texts")
+    attention: str = one_of("separable", ATTENTIONS, "separable, or full")
     kernels: int = integer(10, "kernels of the pooling", 1)
     dropout: float = number(0.2, "dropout rate", 0, 0.99)
 
@@ -84,11 +84,9 @@ class Network(TermSizes):
     """
 
     architecture: str = "ndrm3"
-    form: str = one_of(
-        RANKLET, (RANKLET, AUTHORS), "details, ranklet's or those of the authors' code"
-    )
+    form: str = one_of(RANKLET, (RANKLET, AUTHORS), "details of ranklet or authors")
     width: int = integer(31, "terms that a convolution sees, odd or 0 for none", 0)
-    groups: int = integer(32, "groups of the convolution; they divide --hidden", 1)
+    groups: int = integer(32, "groups of a convolution; they divide --hidden", 1)
     window: int = integer(300, "terms that are pooled together", 1, flag="--pool-window")
     stride: int = integer(100, "terms from one window to the next", 1, flag="--pool-stride")
 

@@ -168,7 +168,7 @@ def test_in_batch_negatives_are_learned_from(tiny_collection: Collection, tiny_b
     alone = replace(OPTIONS, backbone=tiny_bert, epochs=2, pairwise=False, negatives="in-batch")
     found = train(tiny_collection, **vars(alone))
     assert found.training["options"]["pairwise"] is False
-    with pytest.raises(InputError, match="--pairwise needs a negative"):
+    with pytest.raises(InputError, match="--pairwise needs one negative"):
         replace(alone, pairwise=True)
 
 
