@@ -63,7 +63,7 @@ class PairNetwork(nn.Module):
         by_token = by_token.permute(0, 2, 1, 3).flatten(2)  # (batch, vector, queries · hidden)
         from_query = (x_q @ by_query.T + self.first.bias).flatten(1).unsqueeze(1)
         hidden = torch.relu(from_query + x_d @ by_token)  # (batch, documents, queries · hidden)
-        hidden = hidden.reshape(*hidden.shape[:2], -1, len(by_query))
+        hidden = hidden.reshape(*hidden.shape[:2], x_q.shape[1], len(by_query))
         logits = self.third(torch.relu(self.second(hidden))).squeeze(-1)
         return torch.sigmoid(logits.float()).transpose(1, 2)  # float32 in mixed precision, too
 
