@@ -68,7 +68,9 @@ def encode(
 def encode_batch(
     tokenizer: "Tokenizer", texts: Sequence[str], *, special: bool = False
 ) -> "list[Encoding]":
-    """Return the tokens of some texts; see `encode`."""
+    """Return the tokens of some texts, on all processors; see `encode`."""
+    if len(texts) == 1:  # a query alone need not start the tokenizer's threads
+        return [encode(tokenizer, texts[0], special=special)]
     with _guarded("the tokenizer fails on a text"):
         return tokenizer.encode_batch([*map(encodable, texts)], add_special_tokens=special)
 
