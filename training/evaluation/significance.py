@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from math import exp, lgamma, log, log1p
 from typing import NamedTuple
 
 import numpy as np
@@ -57,13 +58,11 @@ def interval(first: NDArray[np.float64], second: NDArray[np.float64]) -> Interva
         first: a value of each query, (queries,).
         second: the values of the second system for the same queries.
     """
-    from scipy.stats import t
-
     differences = first - second
     count, mean = len(differences), float(differences.mean())
     if count < 2:
         return Interval(mean, -np.inf, np.inf)
-    margin = float(t.ppf(0.975, count - 1) * differences.std(ddof=1) / np.sqrt(count))
+    margin = float(t_quantile(0.05, count - 1) * differences.std(ddof=1) / np.sqrt(count))
     return Interval(mean, mean - margin, mean + margin)
 
 
@@ -119,10 +118,56 @@ def paired_t_test(first: NDArray[np.float64], second: NDArray[np.float64]) -> fl
         return 1.0
     if np.ptp(differences) <= CONSTANT * np.abs(differences).max():
         return 0.0
+    count = len(differences)
+    t = float(differences.mean() / (differences.std(ddof=1) / np.sqrt(count)))
+    return t_probability(t, count - 1)
 
-    from scipy.stats import ttest_rel
 
-    return float(ttest_rel(first, second).pvalue)
+def t_probability(t: float, freedom: int) -> float:
+    """Return how likely Student's t is at least as far from 0 as `t`.
+
+    This is I_x(ν/2, 1/2) with x = ν / (ν + t²), the regularised incomplete beta function
+    (Abramowitz and Stegun 26.7.1), by its continued fraction (Numerical Recipes, 6.4).
+
+    Args:
+        t: any number.
+        freedom: the degrees of freedom ν, ≥ 1.
+    """
+    a, b = freedom / 2, 0.5
+    x, rest = freedom / (freedom + t * t), t * t / (freedom + t * t)
+    if rest == 0:
+        return 1.0
+    scale = lgamma(a + b) - lgamma(a) - lgamma(b) - a * log1p(t * t / freedom) + b * log(rest)
+    if x > (a + 1) / (a + b + 2):  # where the fraction of the other tail converges faster
+        return 1 - exp(scale) * _beta_fraction(b, a, rest) / b
+    return exp(scale) * _beta_fraction(a, b, x) / a
+
+
+def _beta_fraction(a: float, b: float, x: float) -> float:
+    """Return the continued fraction of the incomplete beta function by Lentz's method."""
+    c, d = 1.0, 1 / (1 - (a + b) * x / (a + 1))
+    value = d
+    for m in range(1, 10_000):
+        even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m))
+        odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1))
+        for term in (even, odd):
+            d, c = 1 / (1 + term * d), 1 + term / c
+            value *= c * d
+        if abs(c * d - 1) < 1e-15:
+            break
+    return value
+
+
+def t_quantile(probability: float, freedom: int) -> float:
+    """Return the t ≥ 0 that Student's t exceeds, in absolute value, with a probability."""
+    low, high = 0.0, 1.0
+    while t_probability(high, freedom) > probability:
+        low, high = high, 2 * high
+    while low < (middle := (low + high) / 2) < high:
+        low, high = (
+            (middle, high) if t_probability(middle, freedom) > probability else (low, middle)
+        )
+    return high
 
 
 def holm(p_values: Sequence[float]) -> tuple[float, ...]:

@@ -15,6 +15,7 @@ from ranklet.runtime.lexical.impact_index import (
     largest_impacts,
 )
 from ranklet.runtime.options import check_one_of
+from ranklet.training.indexing.ordering import order_of_numbers
 from ranklet.training.indexing.packer import packed, release
 
 _CODES = 255  # the codes of uint8 above 0
@@ -130,27 +131,14 @@ def index_of_rows(
     values, scale = store_impacts(impacts, dtype)
     positive = values > 0
     starts = np.concatenate([[0], np.cumsum(positive)])[offsets].astype(np.int64)
-    columns = _by_term(starts, terms[positive], values[positive], vocabulary)
-    documents, by_term = columns.indices.astype(np.uint32), columns.data
-    begins = columns.indptr.astype(np.int64)
+    own = terms[positive]
+    order = order_of_numbers(own)
+    rows = np.repeat(np.arange(len(offsets) - 1, dtype=np.uint32), np.diff(starts))
+    documents, by_term = rows[order], values[positive][order]
+    begins = np.concatenate([[0], np.cumsum(np.bincount(own, minlength=vocabulary))])
     repeated = documents[1:] == documents[:-1]
     repeated[begins[(begins > 0) & (begins < len(documents))] - 1] = False  # another term begins
     if repeated.any():
         raise InputError("a document has a term twice; add up its impacts first")
     largest = largest_impacts(begins, by_term, scale)
     return ImpactIndex(begins, documents, by_term, largest, len(offsets) - 1, scale)
-
-
-def _by_term(
-    offsets: NDArray[np.int64], terms: NDArray[np.integer], values: Impacts, vocabulary: int
-) -> Any:
-    """Return the rows as a scipy CSC matrix, whose documents ascend within a term.
-
-    scipy does not support float16, so float16 values are passed as the integers of their bits.
-    """
-    from scipy.sparse import csr_matrix
-
-    data = values.view(np.uint16) if values.dtype == np.float16 else values
-    matrix = csr_matrix((data, terms, offsets), (len(offsets) - 1, vocabulary)).tocsc()
-    matrix.data = matrix.data.view(values.dtype)
-    return matrix

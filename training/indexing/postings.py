@@ -6,17 +6,15 @@ some terms at a time, and what results is the next part of the postings.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.runtime.lexical.bm25 import boosted, idf, saturation
 from ranklet.runtime.lexical.impact_index import ImpactIndex, largest_impacts
+from ranklet.training.indexing.ordering import order_of_numbers
 from ranklet.training.indexing.packer import NumberPacker, packed, release, spans
-
-if TYPE_CHECKING:
-    from scipy.sparse import csc_matrix
 
 BLOCK = 1 << 16  # documents that are inverted at a time, at most; 16 bits number them
 _TOKENS = 1 << 22  # tokens that are inverted at a time, unless one document has more
@@ -95,14 +93,12 @@ def invert(
         own = offsets[begin : end + 1]
         part = tokens[own[0] : own[-1]]
         columns = part if renumber is None else renumber[part]
-        block = _by_term(columns, own - own[0], terms, np.ones(len(part), np.float32))
-        frequencies = block.data
+        in_titles = None if titles is None else titles.lengths[begin:end]
+        block = _by_term(columns, own - own[0], in_titles)
+        frequencies = block.frequencies
         if titles is not None:
-            in_title = _is_of_title(own - own[0], titles.lengths[begin:end])
-            # The same places, because zeros stay.
-            of_title = _by_term(columns, own - own[0], terms, in_title).data
-            frequencies = boosted(frequencies, of_title, titles.boost)
-        df += runs.add(begin, block, frequencies)
+            frequencies = boosted(frequencies, block.of_titles, titles.boost)
+        df += runs.add(begin, block, frequencies, terms)
         release(tokens)
     ends = np.concatenate([[0], np.cumsum(df)])
     documents, counts = runs.joined(ends)
@@ -110,6 +106,15 @@ def invert(
     if titles is not None:
         lengths = boosted(lengths, titles.lengths, titles.boost)
     return Postings(ends, documents, counts, lengths)
+
+
+class _Block(NamedTuple):
+    """The postings of a block of documents, by term, and by document within a term."""
+
+    terms: NDArray[np.uint32]  # (postings,)
+    documents: NDArray[np.uint16]  # numbers within the block, (postings,)
+    frequencies: NDArray[np.float32]  # (postings,)
+    of_titles: NDArray[np.float32]  # how many of them are in titles, (postings,)
 
 
 class _Runs:
@@ -122,14 +127,14 @@ class _Runs:
         self._ends = [(0, 0)]  # where each block's terms and postings end
 
     def add(
-        self, first: int, block: "csc_matrix[Any]", frequencies: NDArray[np.float32]
+        self, first: int, block: _Block, frequencies: NDArray[np.float32], size: int
     ) -> NDArray[np.int64]:
-        """Add the postings of the next block and return the number of each term, (terms,) int64."""
-        df: NDArray[np.int64] = np.diff(block.indptr).astype(np.int64)
+        """Add the postings of the next block and return the number of each term, (size,) int64."""
+        df: NDArray[np.int64] = np.bincount(block.terms, minlength=size)
         terms = np.flatnonzero(df)
         self._terms.add(terms)
         self._counts.add(df[terms])
-        self._documents.add(block.indices)
+        self._documents.add(block.documents)
         self._frequencies.add(frequencies)
         self._first.append(first)
         of_terms, of_postings = self._ends[-1]
@@ -170,20 +175,25 @@ class _Runs:
 
 
 def _by_term(
-    columns: NDArray[np.integer],
-    offsets: NDArray[np.int64],
-    terms: int,
-    weights: NDArray[np.float32],
-) -> "csc_matrix[Any]":
-    """Return the sums of the tokens' weights by term and document, documents ascending."""
-    from scipy.sparse import csr_matrix
+    terms: NDArray[np.integer], offsets: NDArray[np.int64], titles: NDArray[np.int64] | None
+) -> _Block:
+    """Return the postings of a block of documents.
 
-    by_term = csr_matrix((weights, columns, offsets), (len(offsets) - 1, terms)).tocsc()
-    by_term.sum_duplicates()  # also sorts the documents of each term
-    return by_term
-
-
-def _is_of_title(offsets: NDArray[np.int64], titles: NDArray[np.int64]) -> NDArray[np.float32]:
-    """Return 1 for the first tokens of each document, as many as its title has, otherwise 0."""
-    place = np.arange(offsets[-1]) - np.repeat(offsets[:-1], np.diff(offsets))
-    return (place < np.repeat(titles, np.diff(offsets))).astype(np.float32)
+    Args:
+        terms: tokens of all documents of the block, concatenated, (tokens,).
+        offsets: where each document's tokens begin and end, (documents + 1,).
+        titles: how many tokens of each document are its title's, the first ones; None for none.
+    """
+    order, lengths = order_of_numbers(terms), np.diff(offsets)
+    ordered = terms[order]
+    documents = np.repeat(np.arange(len(lengths), dtype=np.uint16), lengths)[order]
+    new = np.ones(len(order), np.bool_)  # whether a token begins a posting
+    new[1:] = (ordered[1:] != ordered[:-1]) | (documents[1:] != documents[:-1])
+    begins = np.flatnonzero(new)
+    frequencies = np.diff(begins, append=len(order)).astype(np.float32)
+    of_titles = np.zeros(len(begins), np.float32)
+    if titles is not None and len(begins):
+        places = np.arange(offsets[-1]) - np.repeat(offsets[:-1], lengths)
+        in_title = (places < np.repeat(titles, lengths))[order]
+        of_titles = np.add.reduceat(in_title, begins, dtype=np.float32)
+    return _Block(ordered[begins].astype(np.uint32), documents[begins], frequencies, of_titles)

@@ -33,7 +33,6 @@ def studied(values: dict[str, NDArray[np.float64]]) -> Any:
 
 def measured(gains: tuple[float, ...]) -> Any:
     """Return a collection with seeds whose fusion gains so much, and whose encoder gains .1."""
-    pytest.importorskip("scipy")
     rng = np.random.default_rng(2)
     noise = rng.normal(0, 0.01, 100)
     base = studied(

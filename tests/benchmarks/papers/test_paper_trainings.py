@@ -31,7 +31,6 @@ def rows(page: str, name: str, other: str) -> list[list[str]]:
 
 
 def test_systems_are_compared_on_the_queries_that_both_ranked() -> None:
-    pytest.importorskip("scipy")
     first = {f"q{number}": 0.5 + 0.01 * (number % 3) for number in range(40)}
     second = dict.fromkeys(list(first)[:30], 0.5)
     page = trainings.section([

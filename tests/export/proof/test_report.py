@@ -88,3 +88,16 @@ def test_the_table_counts_fused_operators_of_each_variant() -> None:
     assert "fused operators of fp16: 6 Attention\nfused operators of int8: 6 QAttention" in table
     assert "REFUSED: too slow" in table
     assert "fused" not in report_table([report(REFERENCE)])
+
+
+@pytest.mark.parametrize("values", [1, 2, 5, 1000])
+def test_kendall_is_that_of_scipy_with_and_without_ties(values: int) -> None:
+    from scipy.stats import kendalltau
+
+    rng = np.random.default_rng(values)
+    for size in (2, 3, 50):
+        theirs, ours = rng.integers(0, values, (2, 1, size)).astype(np.float32)
+        wanted = float(kendalltau(theirs, ours).statistic)
+        if not np.isfinite(wanted):
+            wanted = float(np.ptp(theirs) == np.ptp(ours) == 0)
+        assert compare_scores("int8", 0, theirs, ours, [()]).kendall == wanted

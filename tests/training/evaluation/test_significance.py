@@ -6,7 +6,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ranklet.runtime.errors import InputError
-from ranklet.training.evaluation.significance import compare, holm, interval, paired_t_test
+from ranklet.training.evaluation.significance import (
+    compare,
+    holm,
+    interval,
+    paired_t_test,
+    t_probability,
+    t_quantile,
+)
 
 RNG_VALUES = np.random.default_rng(0).random((3, 50))
 
@@ -28,6 +35,17 @@ def test_the_interval_of_a_difference_is_that_of_the_paired_t_test() -> None:
     better = base + 0.1 + rng.normal(0, 0.05, 200)
     found, wanted = interval(better, base), ttest_rel(better, base).confidence_interval(0.95)
     assert (found.low, found.high) == pytest.approx((wanted.low, wanted.high))
+
+
+@pytest.mark.parametrize("freedom", [1, 2, 3, 30, 399, 20_000])
+def test_t_is_distributed_as_in_scipy(freedom: int) -> None:
+    from scipy.stats import t
+
+    for value in (0.0, 0.01, 0.5, 1.0, -1.96, 4.0, 12.0, 37.0):
+        wanted = 2 * t.sf(abs(value), freedom)
+        assert t_probability(value, freedom) == pytest.approx(wanted, rel=1e-9, abs=1e-300)
+    for p in (0.5, 0.05, 1e-6):
+        assert t_quantile(p, freedom) == pytest.approx(t.ppf(1 - p / 2, freedom), rel=1e-9)
 
 
 def test_identical_values_are_no_difference() -> None:

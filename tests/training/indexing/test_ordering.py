@@ -1,10 +1,13 @@
 import random
 
+import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from ranklet.runtime.storage.strings import Strings
 from ranklet.training.indexing import ordering as module
-from ranklet.training.indexing.ordering import order_of
+from ranklet.training.indexing.ordering import order_of, order_of_numbers
 
 
 def expected(strings: list[str]) -> list[int]:
@@ -33,3 +36,9 @@ def test_strings_that_begin_alike_and_equal_ones_are_ordered() -> None:
 @pytest.mark.parametrize("strings", [[], [""], ["", ""], ["b", "a"]])
 def test_few_strings_are_ordered(strings: list[str]) -> None:
     assert order_of(Strings.pack(strings)).tolist() == expected(strings)
+
+
+@given(st.lists(st.integers(0, 2**32 - 1) | st.integers(0, 9), max_size=40))
+def test_numbers_are_ordered_stably(numbers: list[int]) -> None:
+    expected = sorted(range(len(numbers)), key=numbers.__getitem__)
+    assert order_of_numbers(np.array(numbers, np.int64)).tolist() == expected
