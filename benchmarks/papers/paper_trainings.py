@@ -4,6 +4,7 @@ A training is kept as soon as it is measured, so a run that was stopped goes on 
 """
 
 import json
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
@@ -16,27 +17,21 @@ from numpy.typing import NDArray
 
 from benchmarks.harness.place import MissingDataError, Place
 from benchmarks.harness.report import table
-from benchmarks.papers.trained_rankers import (
-    DEPTH,
-    Asked,
-    Lists,
-    Trained,
-    on_terms,
-    pairwise,
-    searching,
-)
-from ranklet.runtime.call.query import QueryContext
+from benchmarks.papers import last_stage, students
+from benchmarks.papers.searched import Lists, Trained, asked_of
+from benchmarks.papers.trained_rankers import on_terms, pairwise, searching
 from ranklet.runtime.rankers.bm25 import BM25Settings
 from ranklet.training.data.splits import JudgedQuery, read_split
 from ranklet.training.evaluation.measures import Judged, parse_measure, per_query
 from ranklet.training.evaluation.significance import holm, interval, paired_t_test
-from ranklet.training.indexing.analysed import AnalysedCollection, analyse
-from ranklet.training.indexing.language.options import ENGLISH_LEMMAS
+from ranklet.training.indexing.analysed import AnalysedCollection
 from ranklet.training.tuning.judged_candidates import grades
 
 PACKAGES = ("torch", "transformers")
-MINUTES, TOGETHER, SEEDS = 20.0, 5, (0, 1, 2)
-LEARN, TUNE, MOST = "train[:90%]", "train[90%:]", 2000  # queries of dev
+TOGETHER, SEEDS = 5, (0, 1, 2)
+MINUTES = float(os.environ.get("RANKLET_PAPERS_MINUTES", "20"))  # of each training
+ONLY = os.environ.get("RANKLET_PAPERS_KINDS", "")  # kinds of trainings to run; all if it is empty
+LEARN, TUNE, MOST = "train[:90%]", "train[90%:]", 1000  # queries of dev
 MEASURES = ("MRR@10", "nDCG@10", "R@1000")
 BM25 = "BM25"
 TUNED = {
@@ -44,7 +39,11 @@ TUNED = {
     "medquad": BM25Settings("lemmas", k1=0.1, b=0.6),
 }
 UNTITLED = ("medquad",)  # its titles hold the questions
-TRAIN = {"terms": on_terms, "dense": searching, "cross_encoder": pairwise}
+TRAIN = {
+    "terms": on_terms, "dense": searching, "cross_encoder": pairwise,
+    "last_stage": last_stage.train, "student": students.train,
+}  # fmt: skip
+STUDENTS = {"ColBERT": "colbert", "EPIC": "epic", "SPLADE": "splade"}
 POWER = 2.80  # standard errors that a two-sided test at .05 sees in 80 of 100 cases
 Values = dict[str, dict[str, dict[str, float]]]  # by system, by measure, by query
 
@@ -83,6 +82,23 @@ def planned() -> list[Training]:
         Training("Sim-Pair", "cross_encoder", {"marking": "sim_pair"}, *unseen, (BM25, unmarked)),
         Training("Pre-Pair", "cross_encoder", {"marking": "pre_pair"}, *unseen, (BM25, unmarked)),
     ]  # fmt: skip
+    last = ("qa-mix", ("qa-mix", "medquad", "scifact", "debian-packages"), 1_500)
+    hybrid = (last_stage.HYBRID, BM25)
+    plans += [
+        Training("last, softmax", "last_stage", {"loss": "softmax"}, *last, hybrid),
+        Training("last, margin", "last_stage", {"loss": "margin"}, *last,
+                 (*hybrid, "last, softmax")),
+    ]  # fmt: skip
+    for name, kind in STUDENTS.items():
+        learns, alone = ("qa-mix", ("qa-mix",), 1_000), f"{name}, judgements"
+        several = f"{alone}, seven negatives"
+        plans += [
+            Training(alone, "student", {"kind": kind}, *learns),
+            Training(several, "student", {"kind": kind, "negatives_each": 7}, *learns),
+            Training(f"{name}, teachers", "student",
+                     {"kind": kind, "negatives_each": 7, "teachers": "softmax"}, *learns,
+                     (BM25, alone, several)),
+        ]  # fmt: skip
     return [plan._replace(seed=seed) for seed in SEEDS for plan in plans]
 
 
@@ -96,7 +112,8 @@ def run(place: Place) -> str:
 
     if not torch.cuda.is_available():
         raise MissingDataError("these trainings need a GPU that PyTorch can use")
-    plans = planned()
+    plans = [plan for plan in planned() if plan.kind in ONLY.split(",") or not ONLY]
+    plans.sort(key=lambda plan: "teachers" in plan.options)  # they wait for their teachers
     with ProcessPoolExecutor(TOGETHER, get_context("spawn")) as pool:
         return section(list(zip(plans, pool.map(partial(kept, place), plans), strict=True)))
 
@@ -118,10 +135,16 @@ def measured(place: Place, plan: Training) -> dict[str, Any]:
 
     collection, titles = place.collection(plan.learns), plan.learns not in UNTITLED
     learn, held_out = read_split(collection, LEARN), read_split(collection, TUNE, limit=1000)
+    options = dict(plan.options)
+    scores = [str(place.work / f"papers.teacher.{seed}.npz") for seed in SEEDS]
+    if options.get("loss") == "softmax" and plan.kind == "last_stage":
+        options["teaches"] = scores[SEEDS.index(plan.seed)]
+    if "teachers" in options:
+        options["teachers"] = scores
     trained = TRAIN[plan.kind](
         (collection, learn, held_out),
         {
-            **plan.options, "bm25": TUNED.get(plan.learns, BM25Settings()), "titles": titles,
+            **options, "bm25": TUNED.get(plan.learns, BM25Settings()), "titles": titles,
             "seed": plan.seed, "steps": plan.steps, "max_minutes": MINUTES, "evaluations": 6,
         },
     )  # fmt: skip
@@ -130,6 +153,7 @@ def measured(place: Place, plan: Training) -> dict[str, Any]:
         "machine": f"one {torch.cuda.get_device_name()}" if on_gpu else "processors",
         "minutes": report["seconds"] / 60,
         "steps": report["steps"],
+        "chosen": dict(trained.chosen),
         "values": {name: _values(place, name, trained) for name in plan.ranks},
     }
 
@@ -137,14 +161,9 @@ def measured(place: Place, plan: Training) -> dict[str, Any]:
 def _values(place: Place, name: str, trained: Trained) -> Values:
     collection, titles = place.collection(name), name not in UNTITLED
     queries = read_split(collection, "dev", limit=MOST)
-    analysed = analyse(collection.documents(), ["lemmas"], titles=titles, options=ENGLISH_LEMMAS)
-    retriever = analysed.bm25(TUNED.get(name, BM25Settings()))
-    found: Lists = [
-        retriever.retrieve(QueryContext(query.text, analysed.analyzer.begin()), DEPTH).numbers
-        for query in queries
-    ]
-    ranked = trained.rank(Asked(analysed, titles, queries, found))
-    return {"": _of_lists(analysed, queries, ranked), BM25: _of_lists(analysed, queries, found)}
+    asked = asked_of(collection, queries, TUNED.get(name, BM25Settings()), titles=titles)
+    lists = {BM25: asked.found, **trained.rank(asked)}
+    return {each: _of_lists(asked.analysed, queries, own) for each, own in lists.items()}
 
 
 def _of_lists(
@@ -205,7 +224,7 @@ def _compared(
     own = values[plan.name, plan.seed, name]
     for other in plan.against:
         of_other = (
-            own[BM25] if other == BM25 else values.get((other, plan.seed, name), {"": {}})[""]
+            own[other] if other in own else values.get((other, plan.seed, name), {"": {}})[""]
         )
         for measure in MEASURES:
             mine, theirs = own[""].get(measure, {}), of_other.get(measure, {})

@@ -8,11 +8,16 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.kinds import SHORT_TEXTS
 
+from ranklet.runtime.rankers.cross_encoder.ranker import CrossEncoderSettings
+from ranklet.training.pretrained.backbone import WHEEL, wheel_folder
+from ranklet.training.teaching.score_file import read_scores
+
 if TYPE_CHECKING:
     from tests.kinds import TinyRankers
 
 trainings = pytest.importorskip("benchmarks.papers.paper_trainings")
 rankers = pytest.importorskip("benchmarks.papers.trained_rankers")
+stage = pytest.importorskip("benchmarks.papers.last_stage")
 harness = pytest.importorskip("benchmarks.harness.place")
 
 
@@ -57,7 +62,7 @@ def test_no_training_is_compared_with_one_that_is_not_planned() -> None:
     keys = [(plan.name, plan.seed) for plan in plans]
     assert len({*keys}) == len(keys)
     for plan in plans:
-        others = {*plan.against} - {trainings.BM25}
+        others = {*plan.against} - {trainings.BM25, stage.HYBRID}
         assert others <= {each.name for each in plans if each.ranks == plan.ranks}
 
 
@@ -71,6 +76,13 @@ def test_a_training_that_is_kept_is_not_repeated(
     assert trainings.kept(place, plan) == {"steps": 3}
 
 
+def short_pairs(options: dict[str, Any]) -> dict[str, Any]:
+    """Return options of a last stage that a tiny encoder can read."""
+    if wheel_folder() is None:
+        pytest.skip(f"{WHEEL} is not installed")
+    return {**options, "settings": CrossEncoderSettings(max_tokens=64)}
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "options"),
@@ -79,6 +91,8 @@ def test_a_training_that_is_kept_is_not_repeated(
         ("terms", {"architecture": "tk"}),
         ("dense", {"loss": "margin", "segments": "distinct", **SHORT_TEXTS}),
         ("cross_encoder", {"marking": "pre_doc"}),
+        ("last_stage", {"loss": "margin"}),
+        *(("student", {"kind": kind, **SHORT_TEXTS}) for kind in ("colbert", "epic", "splade")),
     ],
 )
 def test_rankers_are_trained_and_rank_what_bm25_finds(
@@ -93,6 +107,8 @@ def test_rankers_are_trained_and_rank_what_bm25_finds(
         monkeypatch.setattr(trainings, name, value)
     monkeypatch.setattr(rankers, "SIZES", {"hidden": 16, "heads": 4})
     monkeypatch.setattr(rankers, "LONGEST", 64)
+    if kind == "last_stage":
+        options = short_pairs(options)
     if kind != "terms":
         options["backbone"] = tiny.data.bert
     plan = trainings.Training("it", kind, options, "tiny", ("tiny",), 2)
@@ -101,6 +117,30 @@ def test_rankers_are_trained_and_rank_what_bm25_finds(
     values = made["values"]["tiny"]
     assert values[""]["MRR@10"].keys() == values["BM25"]["MRR@10"].keys()
     assert values["BM25"]["R@1000"].values() != {0.0}
-    if kind != "dense":  # the same documents in another order
+    if kind not in ("dense", "last_stage"):  # the same documents in another order
         assert values[""]["R@1000"] == values["BM25"]["R@1000"]
         assert values[""]["MRR@10"] != values["BM25"]["MRR@10"]
+
+
+@pytest.mark.slow
+def test_students_learn_what_last_stages_teach(
+    tiny: "TinyRankers", tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(tiny.data.collection.path, tmp_path / "tiny")
+    for name, value in {"LEARN": "train", "TUNE": "train", "SEEDS": (0, 1)}.items():
+        monkeypatch.setattr(trainings, name, value)
+    place, own = harness.Place(tmp_path, tmp_path / "work"), {"backbone": tiny.data.bert}
+    place.work.mkdir()
+    for seed in (0, 1):
+        options = short_pairs({"loss": "softmax", **own})
+        plan = trainings.Training("it", "last_stage", options, "tiny", ("tiny",), 2, seed=seed)
+        made = trainings.measured(place, plan)
+        assert {"", stage.HYBRID, stage.ALONE, "BM25"} == made["values"]["tiny"].keys()
+        assert 0 <= made["chosen"]["weight of BM25"] <= 1
+    taught = {"kind": "colbert", "teachers": "softmax", "negatives_each": 2, **SHORT_TEXTS, **own}
+    plan = trainings.Training("it", "student", taught, "tiny", ("tiny",), 2)
+    assert trainings.measured(place, plan)["steps"] == 2
+    first, second, mean = (
+        read_scores(place.work / f"papers.teacher.{name}.npz") for name in ("0", "1", "0.npz.mean")
+    )
+    assert mean.scores.tolist() == pytest.approx(((first.scores + second.scores) / 2).tolist())

@@ -1,0 +1,98 @@
+"""Encoders that learn from judgements alone, or from cross-encoders, too."""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from benchmarks.papers.searched import Asked, Lists, Trained, again
+from ranklet.runtime.rankers.colbert.tokens import TokenLayout
+from ranklet.training.checkpoint import Checkpoint
+from ranklet.training.encoders.encoder_texts import encoder_inputs
+from ranklet.training.encoders.text_pairs import tokenise
+from ranklet.training.learning.device import choose_device
+from ranklet.training.rankers.colbert import training as colbert
+from ranklet.training.rankers.colbert.network import max_sim
+from ranklet.training.teaching.score_file import read_scores
+
+READ = 100  # documents of BM25 that a student ranks anew
+WAIT = 1800.0  # seconds for a teacher that another process trains
+# Scores a query's text and documents' numbers.
+Scorer = Callable[[str, Sequence[int]], Tensor]
+
+
+def train(data: Any, options: dict[str, Any]) -> Trained:
+    """Train a student of a kind; `teachers` are files of scores, whose mean it learns."""
+    kind, teachers = options.pop("kind"), options.pop("teachers", ())
+    collection, learn, held_out = data
+    if teachers:
+        options |= {"teacher": ensemble(teachers), "teacher_loss": "kl"}
+    module = import_module(f"ranklet.training.rankers.{kind}.training")
+    chosen = import_module(f"ranklet.training.rankers.{kind}.options").Options
+    checkpoint = module.train(collection, learn, held_out, chosen(**options))
+    model = module.load(checkpoint).to(choose_device("auto")).eval()
+
+    def rank(asked: Asked) -> Mapping[str, Lists]:
+        score, ranked = _scorer(kind, model, checkpoint, asked), []
+        with torch.inference_mode():
+            for query, numbers in zip(asked.queries, asked.found, strict=True):
+                first = numbers[:READ].tolist()
+                scores = score(query.text, first) if first else torch.zeros(0)
+                ranked.append(again(numbers, scores.float().cpu().numpy()))
+        return {"": ranked}
+
+    return Trained(checkpoint, rank, {})
+
+
+def ensemble(paths: Sequence[str]) -> Path:
+    """Return a file of the mean of teachers' scores of the same pairs, once all are there."""
+    ends = time.monotonic() + WAIT
+    while not all(Path(path).is_file() for path in paths):
+        if time.monotonic() > ends:
+            raise TimeoutError(f"no scores at {paths}")
+        time.sleep(1)
+    files = [read_scores(path) for path in paths]
+    if len(files) == 1:
+        return Path(paths[0])
+    mean = np.mean([each.scores for each in files], axis=0).astype(np.float32)
+    digest = "+".join(each.digest for each in files)
+    return replace(files[0], scores=mean, digest=digest).save(Path(f"{paths[0]}.mean.npz"))
+
+
+def _scorer(kind: str, model: Any, checkpoint: Checkpoint, asked: Asked) -> Scorer:
+    numbers = sorted({int(number) for found in asked.found for number in found[:READ]})
+    place = {number: at for at, number in enumerate(numbers)}
+    tokenizer, settings = checkpoint.need_tokenizer(), checkpoint.settings
+    texts = [asked.text(number) for number in numbers]
+    if kind == "colbert":
+        layout = TokenLayout(settings, tokenizer)
+        documents = tokenise(tokenizer, texts, layout.limit("document"))
+
+        def late(text: str, few: Sequence[int]) -> Tensor:
+            own = np.array([place[number] for number in few])
+            asked_tokens = tokenise(tokenizer, [text], layout.limit("query"))
+            query, kept = colbert.encode(model, layout, "query", asked_tokens, np.zeros(1, int))
+            made, read = colbert.encode(model, layout, "document", documents, own)
+            return max_sim(query.float(), made.float(), kept, read)[0]
+
+        return late
+    documents = tokenise(tokenizer, texts, settings.max_document_tokens)
+    device = choose_device("auto")
+
+    def sparse(text: str, few: Sequence[int]) -> Tensor:
+        own = np.array([place[number] for number in few])
+        tokens = tokenise(tokenizer, [text], settings.max_query_tokens)
+        query = encoder_inputs(tokens, np.zeros(1, int), 0, 0, device)
+        inputs = encoder_inputs(documents, own, 0, int(kind == "epic"), device)
+        with torch.autocast(device.type, torch.bfloat16, enabled=device.type == "cuda"):
+            if kind == "epic":
+                return model.document(*inputs, query[0][0]).float() @ model.query(*query)[0].float()
+            return model(*inputs).float() @ model.queries(*query)[0].float()
+
+    return sparse
