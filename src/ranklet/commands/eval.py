@@ -1,4 +1,7 @@
-"""Evaluate a bundle's pipelines on the judged queries of a collection."""
+"""Evaluate a bundle's pipelines on the judged queries of a collection.
+
+The exit status is 3 if the condition of --fail-if holds.
+"""
 
 import argparse
 import json
@@ -16,6 +19,9 @@ if TYPE_CHECKING:
     from ranklet.training.data.splits import JudgedQuery
     from ranklet.training.evaluation.overlap import Overlap
     from ranklet.training.evaluation.systems import Evaluation, Watcher
+
+FAILED = 3  # exit status
+CHANGED = 5  # queries that lost or gained most, which are printed
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -48,23 +54,38 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="split whose relevant documents a ranker may have memorised, to count them (default: "
         "what the bundle records, else train)",
     )
+    parser.add_argument(
+        "--baseline",
+        metavar="RUN",
+        help="a TREC run of any system, which --runs wrote before, to compare the pipelines with",
+    )
+    parser.add_argument(
+        "--fail-if",
+        metavar="CONDITION",
+        help='exit with status 3 if a pipeline differs from --baseline so: "nDCG@10 < -0.01"',
+    )
     parser.add_argument("--runs", help="folder for TREC runs, one file PIPELINE.run each")
     parser.add_argument("--json", action="store_true", help="print means and p-values as JSON")
 
 
-def run(options: argparse.Namespace) -> None:
-    """Evaluate and print the results."""
+def run(options: argparse.Namespace) -> int | None:
+    """Evaluate and print the results; return the exit status."""
     from ranklet.runtime import load
     from ranklet.runtime.storage.address import shown
     from ranklet.training.data.collection import Collection
     from ranklet.training.data.judgements import check_judgements
     from ranklet.training.data.splits import read_split
     from ranklet.training.evaluation import systems as evaluation
+    from ranklet.training.evaluation.baseline_run import parse_condition, read_baseline
     from ranklet.training.evaluation.run_files import run_files
     from ranklet.training.evaluation.systems import Consistency
 
     if options.consistency is not None and options.consistency < 1:
         raise InputError(f"--consistency is {options.consistency}; it must be a number from 1")
+    measures = options.measures.split(",")
+    if options.fail_if is not None and options.baseline is None:
+        raise InputError("--fail-if compares with a run; give --baseline RUN, too")
+    condition = parse_condition(options.fail_if, measures) if options.fail_if is not None else None
     if options.runs:  # before hours of ranking, not after them
         _make_folder(Path(options.runs))
     bundle = load(options.bundle)
@@ -80,6 +101,11 @@ def run(options: argparse.Namespace) -> None:
         raise InputError("the bundle has no pipeline; export a ranker that can retrieve, too")
     if twice := sorted({name for name in names if names.count(name) > 1}):
         raise InputError(f"pipeline {twice[0]!r} is given twice; name each once")
+    before = read_baseline(options.baseline, queries, measures) if options.baseline else None
+    if before and before.pipeline in names:
+        raise InputError(
+            f"a pipeline is named {before.pipeline!r}, too; rename the file of the run"
+        )
     agreement = Consistency(options.consistency) if options.consistency else None
     with ExitStack() as stack:
         watchers: list[Watcher] = [agreement.add] if agreement else []
@@ -89,20 +115,34 @@ def run(options: argparse.Namespace) -> None:
             bundle,
             queries,
             {name: name for name in names},
-            measures=options.measures.split(","),
+            measures=measures,
             depth=options.depth,
             watchers=watchers,
         )
     shares = agreement.means() if agreement else {}
+    if before:
+        evaluations.insert(0, before)
+    first = evaluations[0].pipeline
+    failed = [
+        each.pipeline
+        for each in evaluations[1:]
+        if before and condition and condition.holds(each, before)
+    ]
     if options.json:
         more: dict[str, object] = {"judgements": judgements.counts()}
         if seen:
             more["seen_in_training"] = asdict(seen)
         if shares:
             more[f"consistency@{options.consistency}"] = shares
-        show_json(json.dumps({**_plain(evaluations, names[0]), **more}))
-        return
-    show(evaluation.table(evaluations, names[0]))
+        if before:
+            more["differences"] = _differences(evaluations, queries, measures)
+        if condition:
+            more["failed"] = failed
+        show_json(json.dumps({**_plain(evaluations, first), **more}))
+        return FAILED if failed else None
+    show(evaluation.table(evaluations, first))
+    if before:
+        _say_changed(evaluations, queries, measures[0])
     if judgements.missing:
         missed = judgements.missing_relevant
         say(f"relevant documents that cannot be found, and so are missed: {missed:,}")
@@ -110,6 +150,43 @@ def run(options: argparse.Namespace) -> None:
         say(str(seen))
     for name, share in shares.items():
         say(f"{share:.1%} of the top {options.consistency} of {name} are also in {names[0]}")
+    for name in failed:
+        say(f"failed: {options.fail_if} holds for {name} next to {first}")
+    return FAILED if failed else None
+
+
+def _differences(
+    evaluations: "list[Evaluation]", queries: "list[JudgedQuery]", measures: list[str]
+) -> dict[str, dict[str, dict[str, float]]]:
+    """Return each changed query's difference from the first system, by system and measure."""
+    from ranklet.training.evaluation.baseline_run import differences
+
+    before, *others = evaluations
+    return {
+        each.pipeline: {
+            name: {
+                query.id: new - old for query, old, new in differences(each, before, name, queries)
+            }
+            for name in measures
+        }
+        for each in others
+    }
+
+
+def _say_changed(
+    evaluations: "list[Evaluation]", queries: "list[JudgedQuery]", measure: str
+) -> None:
+    """Print the queries that lost or gained most next to the first system."""
+    from ranklet.training.evaluation.baseline_run import differences
+
+    before, *others = evaluations
+    for each in others:
+        changed = differences(each, before, measure, queries)
+        lost = [row for row in changed if row[2] < row[1]][:CHANGED]
+        gained = [row for row in reversed(changed) if row[2] > row[1]][:CHANGED]
+        for what, rows in (("lost", lost), ("gained", gained)):
+            for query, old, new in rows:
+                say(f"{each.pipeline} {what} {measure} {old:.3f} → {new:.3f}: {query.text[:60]}")
 
 
 def _make_folder(path: Path) -> None:
