@@ -21,7 +21,7 @@ from ranklet.training.teaching.scoring import score
 from ranklet.training.teaching.teacher import checkpoint_teacher
 
 HYBRID, ALONE = "the hybrid", "the cross-encoder alone"
-BATCHES = {
+BATCHES: dict[str, Any] = {
     "margin": {"loss": "margin", "batch": 16, "negatives_each": 1},
     "softmax": {"loss": "softmax", "batch": 4, "negatives_each": 7},
 }  # 32 pairs per step each
