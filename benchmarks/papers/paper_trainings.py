@@ -94,7 +94,8 @@ def planned() -> list[Training]:
         several = f"{alone}, seven negatives"
         plans += [
             Training(alone, "student", {"kind": kind}, *learns),
-            Training(several, "student", {"kind": kind, "negatives_each": 7}, *learns),
+            Training(several, "student", {"kind": kind, "negatives_each": 7}, *learns,
+                     (BM25, alone)),
             Training(f"{name}, teachers", "student",
                      {"kind": kind, "negatives_each": 7, "teachers": "softmax"}, *learns,
                      (BM25, alone, several)),
@@ -228,8 +229,9 @@ def _compared(
         )
         for measure in MEASURES:
             mine, theirs = own[""].get(measure, {}), of_other.get(measure, {})
-            if both := [query for query in mine if query in theirs]:
-                first, second = (_of(each, both) for each in (mine, theirs))
+            both = [query for query in mine if query in theirs]
+            first, second = (_of(each, both) for each in (mine, theirs))
+            if (first != second).any():  # a reranker changes no recall
                 seen = POWER * float((first - second).std(ddof=1)) / np.sqrt(len(both))
                 row: list[object] = [
                     plan.name, other, name, plan.seed, measure, f"{len(both):,}",

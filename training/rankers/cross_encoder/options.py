@@ -39,7 +39,8 @@ class Options(CrossBatchOptions, CandidateOptions):
     The defaults are those of Boytsov & Kolter, §4.1: one epoch, 2e-5 for the body and 2e-4 for the
     head, 16 pairs per step, AdamW, and negatives from BM25's top 500. Small cross-encoders gain
     from several negatives and a softmax elsewhere (Petrov, MacAvaney & Macdonald 2024, arXiv
-    2403.20222), which is no default until it is measured here.
+    2403.20222); here a softmax over eight documents is level with the margin
+    (`paper_trainings`).
     """
 
     GROUP = "cross_encoder"

@@ -128,7 +128,7 @@ def vectors_of(
     vectors: list[NDArray[np.float32]] = [np.empty(0, np.float32)] * len(order)
     # In float32, because they are compared with the oracle's and may be evaluated during a training
     # in bfloat16.
-    with torch.inference_mode(), full_precision(torch.device("cpu")):
+    with torch.inference_mode(), full_precision(model.device):
         for begin in range(0, len(order), EVALUATED):
             block = order[begin : begin + EVALUATED].tolist()
             padded = texts.padded([numbers[at] for at in block])
