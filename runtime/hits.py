@@ -11,6 +11,7 @@ import numpy as np
 from ranklet.runtime.bundles.manifest import Value
 from ranklet.runtime.display import Row, table
 from ranklet.runtime.explanation import Explanation
+from ranklet.runtime.extras import hinted
 
 _SHOWN = 3  # hits in a repr
 _SHOWN_VALUE = 60  # characters of a value of the metadata on one line
@@ -149,6 +150,53 @@ class Ranking(Sequence[Hit]):
     def to_json(self, **options: Any) -> str:
         """Return `to_dict` as JSON; options are those of json.dumps, such as ``indent=2``."""
         return json.dumps(self.to_dict(), **{"ensure_ascii": False, **options})
+
+    def columns(self) -> dict[str, list[Any]]:
+        """Return the hits as columns: rank, id, score, title, text, passage and each other field.
+
+        A hit without a passage or a field has None there, and a column that no hit needs is left
+        out. A field that is named like another column stands under ``metadata.NAME``.
+        """
+        made: dict[str, list[Any]] = {"rank": list(range(1, len(self.hits) + 1))}
+        for name in ("id", "score", "title", "text", "passage"):
+            made[name] = [getattr(hit, name) for hit in self.hits]
+        if not any(made["passage"]):
+            del made["passage"]
+        own = {*made, "passage"}
+        for name in dict.fromkeys(name for hit in self.hits for name in hit.metadata):
+            column = f"metadata.{name}" if name in own else name
+            made[column] = [hit.metadata.get(name) for hit in self.hits]
+        return made
+
+    def to_pandas(self) -> Any:
+        """Return the hits as a DataFrame of pandas, a row each; see `columns`.
+
+        Raises:
+            MissingPackageError: pandas is not installed.
+        """
+        with hinted():
+            import pandas as pd
+        return pd.DataFrame(self.columns())
+
+    def to_polars(self) -> Any:
+        """Return the hits as a DataFrame of polars, as `to_pandas` does.
+
+        Raises:
+            MissingPackageError: polars is not installed.
+        """
+        with hinted():
+            import polars as pl
+        return pl.DataFrame(self.columns())
+
+    def to_arrow(self) -> Any:
+        """Return the hits as a table of pyarrow, as `to_pandas` does.
+
+        Raises:
+            MissingPackageError: pyarrow is not installed.
+        """
+        with hinted():
+            import pyarrow as pa
+        return pa.table(self.columns())
 
     def __repr__(self) -> str:
         best = ", ".join(f"{hit.id} ({hit.score:.4g})" for hit in self.hits[:_SHOWN])

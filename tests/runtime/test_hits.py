@@ -1,11 +1,14 @@
 import json
+import sys
 from dataclasses import FrozenInstanceError, replace
+from datetime import date
 from typing import Any
 
 import numpy as np
 import pytest
 
 from ranklet.runtime import Explanation, Hit, Ranking, Timing
+from ranklet.runtime.errors import MissingPackageError
 from ranklet.runtime.hits import untied
 
 HITS = tuple(Hit(str(at), 1.0 - at, "", "text", at) for at in range(3))
@@ -60,6 +63,33 @@ def test_a_ranking_becomes_plain_values_and_json() -> None:
     assert values["hits"][0] == {"id": "0", "score": 1.0, "title": "", "text": "text"}
     assert values["hits"][1]["passage"] == 2
     assert values["hits"][1]["explanation"]["label"] == "why"
+
+
+def test_a_ranking_becomes_a_table() -> None:
+    day = date(2024, 5, 31)
+    first = Hit("a", 2.0, "A", "x", 0, metadata={"year": 2024, "tags": ["p", "q"], "rank": "high"})
+    ranking = Ranking((first, Hit("b", 1.0, "", "y", 1, passage=3, metadata={"day": day})), "q", ())
+    columns = ranking.columns()
+    assert columns == {
+        "rank": [1, 2], "id": ["a", "b"], "score": [2.0, 1.0], "title": ["A", ""],
+        "text": ["x", "y"], "passage": [None, 3], "year": [2024, None],
+        "tags": [["p", "q"], None], "metadata.rank": ["high", None], "day": [None, day],
+    }  # fmt: skip
+    assert ranking.to_arrow().to_pydict() == columns
+    assert ranking.to_polars().to_dict(as_series=False) == columns
+    frame = ranking.to_pandas()
+    assert list(frame) == list(columns)
+    assert frame["id"].tolist() == ["a", "b"]
+    empty = Ranking((), "q", ())
+    assert [len(empty.to_pandas()), len(empty.to_polars()), len(empty.to_arrow())] == [0, 0, 0]
+
+
+def test_a_table_of_a_library_that_is_not_installed_is_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(sys.modules, "polars", None)
+    with pytest.raises(MissingPackageError, match="pip install polars"):
+        RANKING.to_polars()
 
 
 def test_hits_and_rankings_cannot_be_changed() -> None:

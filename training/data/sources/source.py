@@ -30,6 +30,7 @@ from ranklet.training.data.opening import Position
 from ranklet.training.data.passages import passages
 from ranklet.training.data.seen_ids import SeenIds
 from ranklet.training.data.sources.columns import Columns, Survey, choose_columns, listed
+from ranklet.training.data.sources.frames import is_table, rows_of
 from ranklet.training.data.sources.json_files import as_record, kind_of
 from ranklet.training.data.sources.options import SourceOptions
 from ranklet.training.data.sources.paths import Files, files_of
@@ -37,7 +38,8 @@ from ranklet.training.data.sources.spool import Spool
 from ranklet.training.data.sources.text_files import EXAMPLE
 from ranklet.training.progress import Measured, progress
 
-Texts = str | os.PathLike[str] | Iterable[str | Mapping[str, Any]]
+# A path, texts or objects with a text, or a table of pandas, polars or Arrow.
+Texts = str | os.PathLike[str] | Iterable[str | Mapping[str, Any]] | Any
 
 FINDING = "finding columns"  # the step's name in a progress bar
 
@@ -93,8 +95,9 @@ class Source:
             path = Path(texts)
             self.name = path.absolute().name
             self._given: Files | Objects | Spool = files_of(path, self.options)
-        elif hasattr(texts, "columns"):  # an iterator over it yields columns and not rows
-            raise InputError("documents are a table; pass its rows, as frame.to_dict('records')")
+        elif is_table(texts):
+            self.name = "documents"
+            self._given = Objects(texts, rows_of)
         elif isinstance(texts, Iterable) and not isinstance(texts, bytes | Mapping):
             self.name = "documents"
             self._given = Objects(texts)
@@ -298,9 +301,15 @@ class Problems:
 
 @dataclass(frozen=True)
 class Objects:
-    """Texts, or objects with a text."""
+    """Texts, objects with a text, or a table.
 
-    texts: Iterable[object]
+    Attributes:
+        texts: all of them.
+        rows: returns them one by one.
+    """
+
+    texts: Any
+    rows: Callable[[Any], Iterable[object]] = iter
     are_texts: bool = False
 
     @property
@@ -314,6 +323,6 @@ class Objects:
 
     def records(self, position: Position) -> Records:
         """Yield the records."""
-        for number, value in enumerate(self.texts):
+        for number, value in enumerate(self.rows(self.texts)):
             position.done = number + 1
             yield as_record(f"documents[{number}]", value)

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -74,16 +75,6 @@ def test_names_of_fields_need_not_be_texts() -> None:
 @pytest.mark.parametrize("texts", [b"x", 3, None, {"a": "b"}])
 def test_other_arguments_are_refused(texts: object) -> None:
     assert "documents must be a path or a list of texts, not" in refused(texts)  # type: ignore[arg-type]
-
-
-def test_a_data_frame_is_refused_because_its_iterator_yields_columns() -> None:
-    class Frame:
-        columns = ("id", "text")
-
-        def __iter__(self) -> Iterator[str]:
-            yield from self.columns
-
-    assert "pass its rows, as frame.to_dict('records')" in refused(Frame())
 
 
 def test_only_bad_documents_are_no_collection() -> None:
@@ -205,12 +196,26 @@ def as_dataset(path: Path) -> Path:
     return path
 
 
+SCHEMA = pa.schema([(name, pa.string()) for name in LATE[-1]])
+
+
+class Stream:
+    """A table of an unknown library."""
+
+    def __arrow_c_stream__(self, schema: object = None) -> object:
+        return pa.Table.from_pylist(LATE, SCHEMA).__arrow_c_stream__(schema)
+
+
 FORMS: dict[str, Callable[[Path], Texts]] = {
     "a list": lambda _: LATE,
     "a generator": lambda _: (row for row in LATE),
     "a map": lambda _: map(dict, LATE),
-    "pandas": lambda _: pd.DataFrame(LATE).to_dict("records"),
-    "arrow": lambda _: pa.Table.from_pylist(LATE[::-1]).to_pylist()[::-1],
+    "pandas": lambda _: pd.DataFrame(LATE),
+    "polars": lambda _: pl.DataFrame(LATE, infer_schema_length=None),
+    "arrow": lambda _: pa.Table.from_pylist(LATE, SCHEMA),
+    "a batch of arrow": lambda _: pa.RecordBatch.from_pylist(LATE, SCHEMA),
+    "a stream of arrow": lambda _: pa.Table.from_pylist(LATE, SCHEMA).to_reader(),
+    "what only gives arrow": lambda _: Stream(),
     "JSON Lines": lambda folder: write(folder / "a.jsonl", "\n".join(map(json.dumps, LATE))),
     "JSON": lambda folder: write(folder / "a.json", json.dumps(LATE)),
     "JSON by id": lambda folder: write(

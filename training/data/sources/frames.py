@@ -1,0 +1,74 @@
+"""Rows of tables in memory: of pandas, polars, pyarrow, and of all that give a stream of Arrow."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from ranklet.runtime.errors import InputError
+from ranklet.runtime.extras import install
+
+ROWS = 1024  # that become objects of Python at once
+_STREAM = "__arrow_c_stream__"
+
+
+def is_table(value: object) -> bool:
+    """Return whether a value is a table, whose own iterator may yield columns.
+
+    A column is none, and neither is a dataset of Hugging Face, because their iterators yield rows.
+    """
+    kind = type(value)
+    later = hasattr(kind, "collect")  # polars then warns of `columns`
+    streams = hasattr(kind, _STREAM) and (hasattr(kind, "schema") or not hasattr(kind, "__iter__"))
+    return later or streams or hasattr(value, "columns")
+
+
+def rows_of(table: Any) -> Iterator[Mapping[Any, Any]]:
+    """Yield the rows of a table as objects; the index of pandas is none of its columns.
+
+    Raises:
+        InputError: two columns have one name, or the rows are computed later, or pyarrow, which an
+            unknown table needs, is not installed.
+    """
+    if hasattr(type(table), "collect"):
+        raise InputError(
+            f"documents are a {type(table).__name__}, whose rows are computed later; pass what its "
+            "collect() or toPandas() returns"
+        )
+    if hasattr(table, "iter_rows"):  # polars, whose names differ
+        yield from table.iter_rows(named=True)
+    elif hasattr(table, "iloc"):
+        _check_names(list(table.columns))
+        for begin in range(0, len(table), ROWS):
+            yield from table.iloc[begin : begin + ROWS].to_dict("records")
+    else:
+        yield from _arrow_rows(table)
+
+
+def _arrow_rows(table: Any) -> Iterator[Mapping[str, Any]]:
+    if not hasattr(table, "to_batches"):
+        if not hasattr(table, _STREAM):
+            raise InputError(
+                f"documents are a {type(table).__name__}, whose rows cannot be read; pass them as "
+                "a list of objects"
+            )
+        try:
+            import pyarrow as pa
+        except ImportError:
+            raise InputError(
+                f"documents are a {type(table).__name__}, which pyarrow reads; run: "
+                f"{install('parquet')}"
+            ) from None
+        table = pa.RecordBatchReader.from_stream(table)
+    batches = table if not hasattr(table, "to_batches") else table.to_batches(max_chunksize=ROWS)
+    _check_names(table.schema.names)
+    for batch in batches:
+        for begin in range(0, batch.num_rows, ROWS):
+            yield from batch.slice(begin, ROWS).to_pylist()
+
+
+def _check_names(names: list[Any]) -> None:
+    """Raise InputError if two columns have one name, because a row would lose one of them."""
+    if twice := [name for name, count in Counter(names).items() if count > 1]:
+        raise InputError(
+            f"the documents have two columns {twice[0]!r}; rename one, because each name is a field"
+        )
