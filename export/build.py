@@ -29,6 +29,7 @@ from ranklet.training.data.collection import Document
 from ranklet.training.data.probes import unjudged_probes
 from ranklet.training.data.sources.options import SourceOptions
 from ranklet.training.data.sources.source import FINDING, Source, Texts
+from ranklet.training.imported.hub import model_folder
 from ranklet.training.imported.importing import choices_of, needed_extra, read_model
 from ranklet.training.indexing.analysed import ANALYSING, AnalysedCollection, analyse
 from ranklet.training.indexing.language.names import AUTO
@@ -69,7 +70,8 @@ def build(
         documents: a file or folder of texts, or an iterable of texts or of objects with a text; see
             `ranklet.training.data.sources.source.Source`, which may be passed as well.
         target: a folder, or a path that ends in .zip.
-        models: folders of models, of sentence-transformers, transformers or ranklet.
+        models: folders of models, of sentence-transformers, transformers or ranklet; or names of
+            models in the Hugging Face hub's cache on this machine.
         label: the label of a cross-encoder that means relevant, if it has several.
         query_prompt: the text before every query of an encoder; None for what its folder says.
         document_prompt: the text before every document of an encoder, likewise.
@@ -102,6 +104,7 @@ def build(
         title_boost = TITLE_BOOST if titles else 1.0
     bm25 = BM25Settings(title_boost=title_boost, impacts=impacts)
     bm25.check_titles(titles)
+    models = [model_folder(each) for each in models]
     source = documents if isinstance(documents, Source) else Source(documents, options)
     with (
         hinted(lambda: needed_extra(models) or "lexical"),

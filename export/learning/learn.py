@@ -56,6 +56,7 @@ from ranklet.training.data.collection import Collection, Document
 from ranklet.training.evaluation.measures import parse_measure
 from ranklet.training.evaluation.systems import evaluate
 from ranklet.training.imported.folder import model_name
+from ranklet.training.imported.hub import model_folder
 from ranklet.training.progress import say, warn
 
 CHOOSING_SHARE = 0.25  # of the time, for scoring, choosing, measuring and reporting
@@ -339,9 +340,10 @@ def _begin(files: BundleFiles, model: str | Path | None) -> Path | None:
     from ranklet.training.pretrained.backbone import wheel_folder
 
     if model is not None:
-        if not Path(model).is_dir():
+        folder = model_folder(model)
+        if not folder.is_dir():
             raise InputError(f"--model {str(model)!r} is no folder")
-        return Path(model)
+        return folder
     try:
         usual = wheel_folder()
     except InputError:

@@ -12,8 +12,8 @@ from urllib.parse import urlsplit
 
 from ranklet.runtime.errors import InputError
 
-S3, HTTP = "s3", ("http", "https")
-SCHEMES = (S3, *HTTP)
+S3, HTTP, HUB = "s3", ("http", "https"), "hf"
+SCHEMES = (S3, *HTTP, HUB)
 HIDDEN = "…"  # in the place of what a message leaves out
 
 # Two letters or more, because C:/ is a drive; one slash, because Path("s3://b/k") has lost one.
@@ -22,11 +22,16 @@ _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
 _MADE_PATH = re.compile(rf"(?:^|/){_SCHEME.pattern}")
 # An address in a text; what may stand after it, such as a quotation mark, does not belong to it.
 _IN_TEXT = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^\s\"'<>`\\]+")
+_HUB = re.compile(r"(?i:hf)://(\w[\w.-]*/\w[\w.-]*)(?:@([\w.-]+))?(?:/([^?#\s]+))?", re.ASCII)
+_BUNDLE = "bundle.zip"  # of a repository on the hub, unless the address names another file
 _USER = re.compile(r"(:/+)[^/?#]*@")
 
 
 class Address(str):
     """The address of a bundle's zip, ``s3://bucket/key``, ``https://…`` or ``http://…``.
+
+    ``hf://owner/name[@revision][/file]`` becomes the address of a file on the Hugging Face hub,
+    ``bundle.zip`` unless it is named. The environment variable HF_ENDPOINT names another hub.
 
     Whatever prints it shows no signature and no password, because ``str()``, ``repr()`` and
     formatting give what `shown` gives. Use `raw` to open it.
@@ -35,8 +40,12 @@ class Address(str):
     __slots__ = ()
 
     def __new__(cls, address: str) -> "Address":
-        """Return an address, itself if it is one."""
-        return address if isinstance(address, cls) else super().__new__(cls, address)
+        """Return an address, itself if it is one.
+
+        Raises:
+            InputError: an address on the hub names no repository.
+        """
+        return address if isinstance(address, cls) else super().__new__(cls, _of_hub(address))
 
     @property
     def name(self) -> str:
@@ -68,6 +77,24 @@ class Address(str):
     def __format__(self, form: str) -> str:
         """Return the address as messages show it."""
         return format(str(self), form)
+
+
+def _of_hub(address: str) -> str:
+    """Return the address on the web of what is on the hub; any other address as it is.
+
+    >>> _of_hub("hf://ada/books@v2/small.zip")
+    'https://huggingface.co/ada/books/resolve/v2/small.zip'
+    """
+    if address.partition("://")[0].lower() != HUB:
+        return address
+    match = _HUB.fullmatch(address)
+    if match is None:
+        raise InputError(
+            f"{address[:80]!r} is no address on the Hugging Face hub; give hf://OWNER/NAME, "
+            "hf://OWNER/NAME/FILE or hf://OWNER/NAME@REVISION/FILE"
+        )
+    hub = (os.environ.get("HF_ENDPOINT") or "https://huggingface.co").rstrip("/")
+    return f"{hub}/{match[1]}/resolve/{match[2] or 'main'}/{match[3] or _BUNDLE}"
 
 
 def located(bundle: str | os.PathLike[str]) -> Path | Address:

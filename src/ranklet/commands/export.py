@@ -72,6 +72,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--label", help="label of a cross-encoder that means relevant, or its number"
     )
     group.add_argument(
+        "--download", action="store_true", help="fetch a model that this machine lacks, by its name"
+    )
+    group.add_argument(
         "--dimension", type=int, metavar="N", help="numbers to keep of a vector (Matryoshka models)"
     )
     add_prompts(group)
@@ -118,7 +121,11 @@ def needs(options: argparse.Namespace) -> str:
     """Return the smallest extra that suffices."""
     from ranklet.training.imported.importing import needed_extra
 
-    return needed_extra(named_folders(options.checkpoints).values())
+    try:
+        folders = named_folders(options.checkpoints)
+    except InputError:
+        return "export"
+    return needed_extra(folders.values())
 
 
 def run(options: argparse.Namespace) -> int:
@@ -141,7 +148,7 @@ def run(options: argparse.Namespace) -> int:
             if (value := getattr(options, key)) is not None
         },
     )
-    folders = named_folders(options.checkpoints)
+    folders = named_folders(options.checkpoints, download=options.download)
     choices = {
         key: getattr(options, key)
         for key in ("dimension", "label", "query_prompt", "document_prompt")
@@ -159,14 +166,17 @@ def run(options: argparse.Namespace) -> int:
     return REFUSED if refused else 0
 
 
-def named_folders(arguments: list[str]) -> dict[str, Path]:
+def named_folders(arguments: list[str], *, download: bool = False) -> dict[str, Path]:
     """Read NAME=FOLDER or FOLDER arguments; return the folders by the rankers' names.
+
+    A folder may be the name of a model in the hub's cache, or one to download.
 
     Raises:
         InputError: two rankers have the same name, or one is at an address.
     """
     from ranklet.export.imported import ranker_name
     from ranklet.runtime.storage.address import on_disk
+    from ranklet.training.imported.hub import model_folder
     from ranklet.training.imported.importing import is_checkpoint
 
     folders: dict[str, Path] = {}
@@ -174,11 +184,11 @@ def named_folders(arguments: list[str]) -> dict[str, Path]:
         on_disk(argument)  # an address may contain "=", too
         name, _, path = argument.partition("=")
         if not path or Path(argument).exists():  # no name, or a path that contains "="
-            name, path = Path(argument).resolve().name, argument
-            name = name if is_checkpoint(path) else ranker_name(path)
+            path = str(model_folder(argument, download=download))
+            name = Path(path).resolve().name if is_checkpoint(path) else ranker_name(path)
         if name in folders:
             raise InputError(f"two rankers are named {name!r}; rename one by NAME=FOLDER")
-        folders[name] = on_disk(path)
+        folders[name] = on_disk(model_folder(path, download=download))
     return folders
 
 

@@ -41,7 +41,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--measure", default="MRR@10", help="what to learn for: MRR@k, nDCG@k, R@k")
     parser.add_argument(
         "--model", metavar="FOLDER",
-        help="encoder to train (default: MiniLM-L6, if the bundle has it or the texts are English)",
+        help="encoder to train, a folder or a name on the hub (default: MiniLM-L6, if the bundle "
+        "has it or the texts are English)",
     )  # fmt: skip
     parser.add_argument(
         "--html", metavar="PATH", help="page with all that was tried (default: OUTPUT.html)"

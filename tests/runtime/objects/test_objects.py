@@ -119,6 +119,16 @@ def test_every_call_of_a_bundle_answers_alike(server: RangeServer, built: "Built
         far.score("dough", ids=["no such id"])
 
 
+def test_a_bundle_on_the_hub_is_read_like_any_other(
+    built: "Built", monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = {"/ada/books/resolve/v2/bundle.zip": built.zipped.read_bytes()}
+    with RangeServer(files) as hub:
+        monkeypatch.setenv("HF_ENDPOINT", hub.address("").rstrip("/"))
+        far = Bundle("hf://ada/books@v2")
+        assert answers(far, "knead the dough") == answers(Bundle(built.fused), "knead the dough")
+
+
 @pytest.mark.usefixtures("by_blocks")
 def test_verify_reads_and_checks_everything(server: RangeServer, built: "Built") -> None:
     assert list(verify(server.address())) == list(verify(built.zipped))

@@ -28,6 +28,29 @@ def test_addresses_are_recognised_by_their_schemes() -> None:
         assert located(path) == Path(path).absolute()
 
 
+@pytest.mark.parametrize(
+    ("address", "file"),
+    [
+        ("hf://ada/books", "ada/books/resolve/main/bundle.zip"),
+        ("HF://ada/books@v1.0", "ada/books/resolve/v1.0/bundle.zip"),
+        ("hf://ada/my.books/sub/small.zip", "ada/my.books/resolve/main/sub/small.zip"),
+    ],
+)
+def test_addresses_on_the_hub_are_addresses_of_files(
+    address: str, file: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("HF_ENDPOINT", raising=False)
+    assert located(address).raw == f"https://huggingface.co/{file}"  # type: ignore[union-attr]
+    monkeypatch.setenv("HF_ENDPOINT", "https://hub.example.org/")
+    assert Address(address).raw == f"https://hub.example.org/{file}"
+
+
+@pytest.mark.parametrize("address", ["hf://", "hf://ada", "hf://a/../b", "hf://a/b c", "hf:///a/b"])
+def test_addresses_on_the_hub_name_a_repository(address: str) -> None:
+    with pytest.raises(InputError, match="give hf://OWNER/NAME"):
+        load(address)
+
+
 def test_whatever_prints_an_address_shows_no_secret() -> None:
     text = "https://ada:secret@host/docs/b.zip?signature=secret"
     address = Address(text)

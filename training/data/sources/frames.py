@@ -2,13 +2,20 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, Protocol
 
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.extras import install
 
 ROWS = 1024  # that become objects of Python at once
 _STREAM = "__arrow_c_stream__"
+
+
+class Table(Protocol):
+    """A table of pandas, polars, pyarrow, or of another library that gives a stream of Arrow."""
+
+    def __arrow_c_stream__(self, requested_schema: object = None, /) -> object:
+        """Return the stream in a capsule of the Arrow PyCapsule Interface."""
 
 
 def is_table(value: object) -> bool:

@@ -30,7 +30,7 @@ from ranklet.training.data.opening import Position
 from ranklet.training.data.passages import passages
 from ranklet.training.data.seen_ids import SeenIds
 from ranklet.training.data.sources.columns import Columns, Survey, choose_columns, listed
-from ranklet.training.data.sources.frames import is_table, rows_of
+from ranklet.training.data.sources.frames import Table, is_table, rows_of
 from ranklet.training.data.sources.json_files import as_record, kind_of
 from ranklet.training.data.sources.options import SourceOptions
 from ranklet.training.data.sources.paths import Files, files_of
@@ -39,7 +39,7 @@ from ranklet.training.data.sources.text_files import EXAMPLE
 from ranklet.training.progress import Measured, progress
 
 # A path, texts or objects with a text, or a table of pandas, polars or Arrow.
-Texts = str | os.PathLike[str] | Iterable[str | Mapping[str, Any]] | Any
+Texts = str | os.PathLike[str] | Iterable[str | Mapping[str, Any]] | Table
 
 FINDING = "finding columns"  # the step's name in a progress bar
 

@@ -1,0 +1,77 @@
+"""Models of the Hugging Face hub, from its cache on this machine or fetched by its own client."""
+
+import os
+import re
+from pathlib import Path
+
+from ranklet.runtime.errors import InputError
+from ranklet.runtime.extras import hinted
+
+# What a model consists of; code and weights that only pickle can read are not fetched.
+PATTERNS = ["*.json", "*.txt", "*.model", "*.safetensors", "*.md"]
+OWNERS = ("", "sentence-transformers/")  # that a name may leave out, as that library allows
+
+_NAME = re.compile(r"[\w.-]+(?:/[\w.-]+)?", re.ASCII)
+
+
+def model_folder(source: str | Path, *, download: bool = False) -> Path:
+    """Return the folder of a model.
+
+    Args:
+        source: a folder, or the model's name on the hub.
+        download: whether what this machine lacks is fetched.
+
+    Raises:
+        InputError: it is neither a folder nor in the cache, or cannot be fetched.
+        MissingPackageError: the hub's client is not installed.
+    """
+    folder, name = Path(source), str(source)
+    if folder.exists() or not _NAME.fullmatch(name) or name.startswith("."):
+        return folder  # what is wrong with it is said by its reader
+    if (cached := cached_model(name)) is not None:
+        return cached
+    if not download:
+        raise InputError(
+            f"there is no folder {name!r}, and the cache of the Hugging Face hub has no model of "
+            "that name; give a folder, or fetch it with --download"
+        )
+    with hinted():
+        from huggingface_hub import snapshot_download
+    try:
+        return Path(snapshot_download(name, allow_patterns=PATTERNS))
+    except (OSError, ValueError) as error:  # base classes of the hub's own errors
+        offline = os.environ.get("HF_HUB_OFFLINE")
+        why = f"HF_HUB_OFFLINE is {offline}" if offline else (str(error).splitlines() or [""])[0]
+        raise InputError(
+            f"{name!r} cannot be fetched from the Hugging Face hub ({why}); give a folder"
+        ) from error
+
+
+def cached_model(name: str) -> Path | None:
+    """Return the folder of a model in the hub's cache on this machine; None if it is not there.
+
+    It is the revision ``main``, or the only one.
+    """
+    for owner in OWNERS if "/" not in name else OWNERS[:1]:
+        model = _cache() / f"models--{(owner + name).replace('/', '--')}"
+        main, snapshots = model / "refs" / "main", model / "snapshots"
+        revisions = (
+            [main.read_text("utf-8").strip()]
+            if main.is_file()
+            else [each.name for each in snapshots.iterdir()]
+            if snapshots.is_dir()
+            else []
+        )
+        if len(revisions) == 1 and (snapshots / revisions[0]).is_dir():
+            return snapshots / revisions[0]
+    return None
+
+
+def _cache() -> Path:
+    """Return the folder of the hub's cache, which its environment variables name."""
+    if own := os.environ.get("HF_HUB_CACHE") or os.environ.get("HUGGINGFACE_HUB_CACHE"):
+        return Path(own).expanduser()
+    home = os.environ.get("HF_HOME")
+    if not home:
+        home = str(Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache") / "huggingface")
+    return Path(home).expanduser() / "hub"
