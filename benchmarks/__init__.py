@@ -19,6 +19,7 @@ BENCHMARKS = {
     "bundle_sizes": "footprint",
     "growth": "growth",
     "first_answer": "footprint",
+    "multilingual_encoder": "footprint",
     "encoding_speed": "speed",
     "cross_speed": "speed",
     "hybrid_speed": "speed",

@@ -17,13 +17,16 @@ from ranklet.export.document_encoding import ENCODING
 from ranklet.export.imported import COMPARING, ranker_name, with_probes
 from ranklet.export.indexing.writing import INDEXING, write_indexed
 from ranklet.export.options import ExportOptions
+from ranklet.export.vocabulary.cutting import cut_all
 from ranklet.export.writer import BundleWriter
 from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.extras import hinted
 from ranklet.runtime.kinds import KINDS
+from ranklet.runtime.options import check_one_of
 from ranklet.runtime.rankers.bm25 import BM25Settings
 from ranklet.runtime.storage.address import writable
+from ranklet.runtime.text.ranked import ranked_text
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.data.collection import Document
 from ranklet.training.data.probes import unjudged_probes
@@ -38,6 +41,7 @@ from ranklet.training.progress import expect, one_bar, progress
 
 READING = "reading models"  # a step of a bar
 ENCODING_SECONDS = 0.01  # per passage
+VOCABULARIES = ("model", "collection")  # tokens that a model keeps
 BM25 = "bm25"  # the ranker that every such bundle has, and its kind
 TITLE_BOOST = 2.0  # better than 1 on all collections with titles (`bm25_defaults`)
 
@@ -50,6 +54,7 @@ def build(
     label: str | None = None,
     query_prompt: str | None = None,
     document_prompt: str | None = None,
+    vocabulary: str = VOCABULARIES[0],
     options: SourceOptions | None = None,
     export: ExportOptions | None = None,
     titles: bool = True,
@@ -75,6 +80,9 @@ def build(
         label: the label of a cross-encoder that means relevant, if it has several.
         query_prompt: the text before every query of an encoder; None for what its folder says.
         document_prompt: the text before every document of an encoder, likewise.
+        vocabulary: ``model`` for all tokens of the models, or ``collection`` for those of the
+            documents only, of which the models make the same vectors and scores. Other words of
+            queries, and of documents that are added later, are split into smaller tokens.
         options: how the documents are read and split into passages.
         export: how models are exported. They are verified on the documents.
         titles: whether titles are part of the text that is ranked.
@@ -112,6 +120,7 @@ def build(
         one_bar(*_plan(len(models))),
         BundleWriter(target, overwrite=overwrite) as writer,
     ):
+        check_one_of("vocabulary", vocabulary, VOCABULARIES)
         checkpoints = read_models(
             models, label=label, query_prompt=query_prompt, document_prompt=document_prompt
         )
@@ -120,6 +129,8 @@ def build(
             probes = unjudged_probes(given.listed(), titles=titles)
             folders = dict(zip(checkpoints, models, strict=True))
             checkpoints = with_probes(checkpoints, folders, probes)
+        if vocabulary == "collection":
+            checkpoints = cut_all(checkpoints, partial(_texts, given, titles=titles))
         with tempfile.TemporaryDirectory() as scratch:
             own: Mapping[str, Checkpoint] = {BM25: Checkpoint(BM25, bm25)}
             rankers = export_bundle({**own, **checkpoints}, Path(scratch) / "rankers", export)
@@ -134,6 +145,10 @@ class _Given(NamedTuple):
 
     listed: Callable[[], Iterator[Document]]  # its passages
     analysed: Callable[[BundleFiles, Path], AnalysedCollection]  # for rankers; see `analysed_on`
+
+
+def _texts(given: _Given, *, titles: bool) -> Iterator[str]:
+    return (ranked_text(each.title, each.text, titles) for each in given.listed())
 
 
 def _read(cluster: Cluster | None, source: Source, *, titles: bool, words: TextOptions) -> _Given:

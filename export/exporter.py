@@ -25,6 +25,7 @@ class Exporter:
         learned: returns a digest of what was exported and is in one of these files, too.
         settings: names of the kind's settings that an export may change.
         prunes: whether `ExportOptions.prune` has a meaning for the kind.
+        cuts: whether a ranker that splits texts itself needs no more tokens than they have.
         parts: the settings under which part of a collection is indexed only so that a ranker's rows
             of documents can be used again when bundles are joined; None for kinds that do not use
             theirs again.
@@ -37,6 +38,7 @@ class Exporter:
     learned: Callable[[BundleFiles, str], str] = lambda *_: ""
     settings: tuple[str, ...] = ()
     prunes: bool = False
+    cuts: bool = False
     parts: Mapping[str, Any] | None = None
 
 

@@ -5,13 +5,14 @@ from collections.abc import Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
 
+from ranklet.export.vocabulary.whole import set_aside
 from ranklet.runtime.bundles.manifest import check_name
 from ranklet.runtime.errors import BundleError
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.data.probes import Probes
 from ranklet.training.imported.folder import model_name
 from ranklet.training.imported.importing import form_of, is_checkpoint
-from ranklet.training.imported.original import TEXTS, compare
+from ranklet.training.imported.original import TEXTS, compare, shortened
 from ranklet.training.progress import progress
 
 COMPARING = "comparing models with their libraries"  # a step of a bar
@@ -41,7 +42,8 @@ def with_probes(
     for name, checkpoint in progress(list(checkpoints.items()), COMPARING):
         if is_checkpoint(folders[name]):
             continue
-        original = compare(folders[name], checkpoint, texts)
+        begins = [shortened(text, checkpoint.settings) for text in texts]
+        original = compare(folders[name], set_aside(checkpoint, (*texts, *begins))[0], texts)
         result = str(original or "not compared, because its library is not installed")
         _log.info("%s: %s", name, result)
         training = {**checkpoint.training, ORIGINAL: result}

@@ -16,6 +16,8 @@ from ranklet.training.indexing.analysed import AnalysedCollection
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
+    from ranklet.export.vocabulary.whole import Whole
+
 
 @dataclass(frozen=True)
 class ExportJob:
@@ -26,12 +28,14 @@ class ExportJob:
         name: the ranker's name in the bundle.
         writer: the writer of the bundle.
         options: the variants to make, and their tolerances.
+        whole: what the checkpoint lacks of the tokens that are written; None if it lacks none.
     """
 
     checkpoint: Checkpoint
     name: str
     writer: BundleWriter
     options: ExportOptions
+    whole: "Whole | None" = None
 
     @property
     def folder(self) -> str:
@@ -79,7 +83,12 @@ class ExportJob:
 
     def write_tokenizer(self) -> None:
         """Write the tokenizer into the ranker's folder."""
-        self.writer.data(self.folder + TOKENIZER, self.tokenizer().to_str().encode())
+        written = self.whole.tokenizer if self.whole else self.tokenizer()
+        self.writer.data(self.folder + TOKENIZER, written.to_str().encode())
+
+    def restored(self, model: bytes) -> bytes:
+        """Return a model of ONNX with all tokens that are written."""
+        return self.whole.restored(model) if self.whole else model
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 # The inputs of one run by name, int64, which are (batch, tokens) for an encoder.
 Feeds = Mapping[str, NDArray[Any]]
 
-RUNS = 200  # number of runs that is enough for calibration
+RUNS = 100  # number of runs that is enough for calibration
 
 
 def thinned(feeds: Sequence[Feeds]) -> Sequence[Feeds]:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from ranklet.export.onnx.calibration import Feeds
 from ranklet.runtime.onnx.session import quiet_telemetry
 from ranklet.training.imported.encoder import known_config
+from ranklet.training.memory import release
 
 if TYPE_CHECKING:
     import torch
@@ -194,16 +195,26 @@ def _fuse(target: Path, transformer: Transformer) -> None:
     from onnxruntime.transformers import optimizer
     from onnxruntime.transformers.fusion_options import FusionOptions
 
-    model = optimizer.optimize_model(
-        str(target),
-        model_type="bert",
-        num_heads=transformer.heads,
-        hidden_size=transformer.hidden,
-        optimization_options=FusionOptions("bert"),
-        opt_level=1,  # the basic rewrites, which fusion needs and which suit every machine
-    )
+    options = FusionOptions("bert")
+    options.enable_shape_inference = False  # half of the memory; what is fused wrongly is found
+    remarks = logging.getLogger("fusion_skiplayernorm")
+    before = remarks.level
+    remarks.setLevel(logging.ERROR)
+    try:
+        model = optimizer.optimize_model(
+            str(target),
+            model_type="bert",
+            num_heads=transformer.heads,
+            hidden_size=transformer.hidden,
+            optimization_options=options,
+            opt_level=1,  # the basic rewrites, which fusion needs and which suit every machine
+        )
+    finally:
+        remarks.setLevel(before)
     model.save_model_to_file(str(target))
     fused = fused_operators(model.model).get("Attention", 0)
+    del model
+    release()
     if fused != transformer.layers:
         _log.warning(
             "attention was fused in %s of %s layers, so the graph is slower than a BERT's; it is "

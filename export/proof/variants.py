@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from ranklet.export.errors import ExportError
 from ranklet.export.jobs import ExportJob, IndexJob
-from ranklet.export.onnx.calibration import Feeds
+from ranklet.export.onnx.calibration import Feeds, thinned
 from ranklet.export.onnx.fp32_head import head_tensors
 from ranklet.export.onnx.graph import TorchSession, Transformer, export_graph, fused_operators
 from ranklet.export.onnx.openvino_int8 import quantise
@@ -78,7 +78,7 @@ class Graph:
     transformer: Transformer | None = None
     folder: str = ""
     edit: "Callable[[ModelProto], None] | None" = None
-    calibration: Callable[[Sequence[Feeds]], Sequence[Feeds]] = tuple
+    calibration: Callable[[Sequence[Feeds]], Sequence[Feeds]] = thinned
 
 
 class _Attempt(NamedTuple):
@@ -141,26 +141,27 @@ def export_proven(
                 least = USABLE if form == WEIGHTS_ONLY else FAITHFUL
                 if any(attempt.quality() >= (True, least) for attempt in attempts):
                     break
-                contents: list[Files] = []
+                proven: list[Files] = []
                 for graph, source, calibration in zip(graphs, sources, feeds, strict=True):
                     if variant == "openvino":
-                        contents.append(_for_openvino(graph, source, target, calibration))
+                        proven.append(_for_openvino(graph, source, target, calibration))
                     else:
                         convert(variant, source, target, calibration, form)
-                        contents.append((target.read_bytes(),))
-                if any(contents == attempt.contents for attempt in attempts):
+                        proven.append((target.read_bytes(),))
+                if any(proven == attempt.contents for attempt in attempts):
                     continue  # there was nothing to smooth
-                sessions = [_open(files, name) for files in contents]
-                report = prove(variant, contents, reference, partial(score, sessions), probes)
-                ms, refused = report.ms / (runs or texts), why_refused(report, options)
-                report = replace(report, form=form, ms=ms, refused=refused)
-                attempts.append(_Attempt(report, contents))
+                sessions = [_open(files, name) for files in proven]
+                report = prove(variant, proven, reference, partial(score, sessions), probes)
+                size = sum(len(job.restored(file)) for files in proven for file in files)
+                report = replace(report, form=form, ms=report.ms / (runs or texts), bytes=size)
+                report = replace(report, refused=why_refused(report, options))
+                attempts.append(_Attempt(report, proven))
             best = max(attempts, key=_Attempt.quality)
             reports.append(best.report)
             if not best.report.refused:
                 for graph, files in zip(graphs, best.contents, strict=True):
                     for file, content in zip(variant_files(VARIANTS[variant]), files, strict=True):
-                        job.writer.data(f"{job.folder}{graph.folder}{file}", content)
+                        job.writer.data(f"{job.folder}{graph.folder}{file}", job.restored(content))
     if reports and all(report.refused for report in reports):
         reasons = "; ".join(f"{report.variant}: {report.refused}" for report in reports)
         raise ExportError(f"no variant is within its tolerance, so nothing is written ({reasons})")

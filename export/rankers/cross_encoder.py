@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from ranklet.export.exporter import Exporter
 from ranklet.export.jobs import ExportJob, IndexJob
-from ranklet.export.onnx.calibration import thinned
 from ranklet.export.onnx.fp32_head import name_head
 from ranklet.export.onnx.graph import Transformer
 from ranklet.export.proof.variants import Graph, export_proven, write_reports
@@ -76,7 +75,6 @@ def export(job: ExportJob) -> RankerEntry:
         axes=EXPLAINED_AXES if explained else AXES,
         transformer=Transformer.of(job.checkpoint.network),
         edit=_name_classifier if imported else name_head,
-        calibration=thinned,
     )
     pairs = len(probes.queries) * len(probes.documents)
     proof = export_proven(job, [graph], score, probes, runs=pairs)
@@ -160,4 +158,4 @@ def example_pairs(special: Sequence[int]) -> "dict[str, torch.Tensor]":
     return dict(zip(INPUTS, (ids, mask, segments * mask, pairs), strict=True))
 
 
-EXPORTER = Exporter(export, index)
+EXPORTER = Exporter(export, index, cuts=True)

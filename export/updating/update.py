@@ -1,6 +1,7 @@
 """Add, replace and delete documents of a bundle."""
 
 import dataclasses
+import logging
 import os
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ from ranklet.export.distributed.shards import cut
 from ranklet.export.indexing.joined import joined
 from ranklet.export.indexing.writing import needs_of, write_indexed
 from ranklet.export.updating.changes import Changes, Counts, changed
+from ranklet.export.vocabulary.cutting import VOCABULARY
 from ranklet.export.writer import BundleWriter, check_source
 from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.bundles.manifest import Splitting
@@ -27,6 +29,8 @@ from ranklet.training.data.sources.source import Source, Texts
 from ranklet.training.indexing.analysed import AnalysedCollection
 from ranklet.training.indexing.language.options import TextOptions
 from ranklet.training.indexing.origins import Origins
+
+_log = logging.getLogger(__name__)
 
 _RECORDED = ("added", "replaced", "deleted")  # in the provenance
 
@@ -102,6 +106,8 @@ def update(
         engine.opened(bundle).damage_reported() as source,  # what the update before has written
     ):
         source.need_collection()
+        if add is not None:
+            _warn_of_cut(source)
         added = _documents(source, add, options)
         changes = changed(source, added, wanted, missing_ok=missing_ok)
         if cluster is not None:
@@ -111,6 +117,16 @@ def update(
         splitting = source.manifest.splitting
         write_indexed(source, analysed(changes, source), out, splitting, provenance)
     return done
+
+
+def _warn_of_cut(source: BundleFiles) -> None:
+    """Log a warning for each ranker that has the tokens of the collection only."""
+    for name, report in source.manifest.provenance.get("checkpoints", {}).items():
+        if VOCABULARY in report:
+            _log.warning(
+                "%s has the tokens of the collection that it was built of (--vocabulary); other "
+                "words of added documents are split into smaller tokens until the next build", name,
+            )  # fmt: skip
 
 
 def analysed(changes: Changes, source: BundleFiles) -> AnalysedCollection:

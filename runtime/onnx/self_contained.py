@@ -47,7 +47,7 @@ def check_onnx(model: memoryview | bytes, name: str) -> None:
     if bytes(model[place]) == mark:
         raise BundleError(f"{name} cannot be loaded by onnxruntime: only ONNX is allowed")
     try:
-        external = _names_a_file(bytes(model))
+        external = _names_a_file(memoryview(model))
     except (IndexError, ValueError) as error:
         raise BundleError(
             f"{name} cannot be loaded by onnxruntime: it is no model of ONNX"
@@ -71,7 +71,7 @@ def check_openvino(model: memoryview | bytes, name: str) -> None:
         raise BundleError(f"{name} cannot be loaded by OpenVINO: it is no XML")
 
 
-def _names_a_file(data: bytes) -> bool:
+def _names_a_file(data: memoryview) -> bool:
     """Return whether a tensor of a serialised model has a location of its values.
 
     Raises:
@@ -121,7 +121,7 @@ def _is_external(field: int, wire: int, first: int) -> bool:
     return field == _EXTERNAL_DATA or (field == _DATA_LOCATION and (wire != _VARINT or first != 0))
 
 
-def _varint(data: bytes, at: int) -> tuple[int, int]:
+def _varint(data: memoryview, at: int) -> tuple[int, int]:
     """Return a number of 7 bits per byte, and the place after it."""
     value = data[at]
     if value < 0x80:

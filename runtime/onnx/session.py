@@ -2,8 +2,9 @@
 
 import os
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from functools import partial
 from operator import itemgetter
 from pathlib import Path
@@ -128,8 +129,7 @@ class Session:
         strict: bool = False,
         many: bool = False,
     ) -> None:
-        content = bytes(model)
-        check_onnx(content, name)
+        check_onnx(model, name)
         ort = _onnxruntime()
         options = ort.SessionOptions()
         options.intra_op_num_threads = 1 if many else threads()
@@ -145,7 +145,8 @@ class Session:
             # Otherwise fp32 would be multiplied with the 10 bits of TF32, as exactly as fp16.
             providers.insert(0, (PROVIDERS["cuda"], {"use_tf32": "0"}))
         try:
-            self._session: Any = ort.InferenceSession(content, options, providers=providers)
+            with _loadable(model) as source:
+                self._session: Any = ort.InferenceSession(source, options, providers=providers)
         except Exception as error:  # onnxruntime raises many kinds, all derived from Exception
             raise BundleError(f"{name} cannot be loaded by onnxruntime: {error}") from error
         self.provider: str = self._session.get_providers()[0]
@@ -169,6 +170,23 @@ class Session:
         except Exception as error:
             raise BundleError(f"{self._name} cannot run: {error}") from error
         return np.asarray(values, np.float32)
+
+
+@contextmanager
+def _loadable(model: memoryview | bytes) -> Iterator[str | bytes]:
+    """Yield the name of a file in memory that holds a model, or its bytes where there are none.
+
+    onnxruntime keeps a copy of a model that it gets as bytes, of a multilingual one .12 GB.
+    """
+    try:
+        file = os.fdopen(os.memfd_create("model"), "wb")  # type: ignore[attr-defined,unused-ignore]
+    except (AttributeError, OSError):  # not Linux, or not allowed
+        yield bytes(model)
+        return
+    with file:
+        file.write(model)
+        file.flush()
+        yield f"/proc/self/fd/{file.fileno()}"
 
 
 def run_each(

@@ -12,6 +12,7 @@ from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.faults import one_line
 from ranklet.training.imported.encoder import quiet
 from ranklet.training.imported.folder import ModelFolder
+from ranklet.training.memory import release
 
 LIBRARY, PACKAGE = "sentence-transformers", "sentence_transformers"
 LARGEST = 1e-4  # difference of a number of a vector, or of a score, in float32
@@ -49,6 +50,16 @@ def load_original(kind: str, path: Path) -> Any:
     return model.float()
 
 
+def shortened(text: str, settings: Any) -> str:
+    """Return the begin of a text that every tokenizer reads as a query, whole.
+
+    Args:
+        text: any text.
+        settings: of a ranker; they limit the tokens of a query.
+    """
+    return text[: max(1, settings.max_query_tokens // 4)]  # UTF-8 has up to 4 bytes per character
+
+
 def compare(folder: str | Path, checkpoint: Checkpoint, texts: Sequence[str]) -> Original | None:
     """Compare a checkpoint with the original model; return None if its library is not installed.
 
@@ -67,6 +78,7 @@ def compare(folder: str | Path, checkpoint: Checkpoint, texts: Sequence[str]) ->
     library = f"{LIBRARY} {version(LIBRARY)}"
     with one_line(f"{str(folder)!r} cannot be compared with {library}"), quiet():
         difference = importing.largest_difference(ModelFolder(folder), checkpoint, texts[:TEXTS])
+    release()
     original = Original(library, difference)
     if not difference <= LARGEST:
         raise ModelFolderError(

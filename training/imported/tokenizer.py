@@ -76,16 +76,19 @@ def model_tokenizer(folder: Path) -> ModelTokenizer:
         )
     for name in names:
         check_content(folder / name)
-    if TOKENIZER in names:
-        plain_tokenizer(folder)  # so that a damaged file gets a message of its own
     settings = transformer_settings(folder)
     arguments = chosen(settings, ARGUMENTS)
     longest = settings.get("max_seq_length")
     if longest is not None:
         arguments = {"model_max_length": longest, **arguments}
     forced = {"local_files_only": True, "trust_remote_code": False}
-    with one_line(f"the tokenizer of {str(folder)!r} cannot be loaded"), quiet():
-        whole: Any = AutoTokenizer.from_pretrained(str(folder), **{**arguments, **forced})
+    try:
+        with one_line(f"the tokenizer of {str(folder)!r} cannot be loaded"), quiet():
+            whole: Any = AutoTokenizer.from_pretrained(str(folder), **{**arguments, **forced})
+    except ModelFolderError:
+        if TOKENIZER in names:
+            plain_tokenizer(folder)  # a damaged file has a message of its own
+        raise
     if not whole.is_fast:
         raise ModelFolderError(
             f"the tokenizer of {str(folder)!r} is a {type(whole).__name__}, which has no fast "
@@ -97,7 +100,9 @@ def model_tokenizer(folder: Path) -> ModelTokenizer:
             f"{whole.truncation_side!r}), which is not supported; set truncation_side to 'right' "
             f"in {TOKENIZER_CONFIG} if the ends of long texts may be cut instead"
         )
-    tokenizer = _complete(whole.backend_tokenizer)
+    tokenizer: Tokenizer = whole.backend_tokenizer
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
     if settings.get("do_lower_case"):
         _lower_case(tokenizer)
     limit = int(whole.model_max_length) if 0 < whole.model_max_length < NO_LIMIT else None
@@ -125,14 +130,6 @@ def plain_tokenizer(folder: Path) -> "Tokenizer":
         raise
     except InputError as error:
         raise ModelFolderError(str(error)) from None
-
-
-def _complete(tokenizer: "Tokenizer") -> "Tokenizer":
-    """Return a copy of the tokenizer that does not truncate texts."""
-    own: Tokenizer = type(tokenizer).from_str(tokenizer.to_str())
-    own.no_truncation()
-    own.no_padding()
-    return own
 
 
 def _lower_case(tokenizer: "Tokenizer") -> None:

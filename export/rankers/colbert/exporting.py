@@ -160,4 +160,4 @@ def bytes_of(store: TokenStore) -> int:
     return int(store.vectors.values.nbytes + store.vectors.scales.nbytes + store.offsets.nbytes)
 
 
-EXPORTER = Exporter(export, index, indexed=INDEXED, settings=("stored",), parts={})
+EXPORTER = Exporter(export, index, indexed=INDEXED, settings=("stored",), cuts=True, parts={})

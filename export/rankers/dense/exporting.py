@@ -310,5 +310,6 @@ EXPORTER = Exporter(
     index,
     indexed=INDEXED,
     settings=("stored", "search", "m", "ef_construction", "ef"),
+    cuts=True,
     parts={"search": EXHAUSTIVE},  # whatever searches is made of all vectors
 )

@@ -15,6 +15,7 @@ from ranklet.runtime.console import suggested
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
+    from ranklet.export.build import VOCABULARIES
     from ranklet.export.default_fusion import FusionOptions
     from ranklet.training.data.sources.options import SourceOptions
     from ranklet.training.indexing.language.names import AUTO
@@ -41,6 +42,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             f"--{role}-prompt", metavar="TEXT",
             help=f"text before every {role} of an encoder, in place of what its folder says",
         )  # fmt: skip
+    parser.add_argument(
+        "--vocabulary", choices=VOCABULARIES, default=VOCABULARIES[0],
+        help="tokens that models keep: all of the model's, or those of the collection, so that a "
+        "multilingual model takes a third of its memory and other words of queries are split",
+    )  # fmt: skip
     parser.add_argument(
         "--variants", default="int8",
         help="comma-separated variants of models, of fp32, fp16 (for GPUs), int8 and openvino (for "
@@ -77,6 +83,7 @@ def run(options: argparse.Namespace) -> None:
     from ranklet.export.build import build
     from ranklet.export.default_fusion import FusionOptions
     from ranklet.export.options import ExportOptions
+    from ranklet.export.vocabulary.cutting import VOCABULARY
     from ranklet.runtime import load
     from ranklet.runtime.bundles.manifest import in_words
     from ranklet.runtime.errors import InputError
@@ -97,6 +104,7 @@ def run(options: argparse.Namespace) -> None:
         label=options.label,
         query_prompt=options.query_prompt,
         document_prompt=options.document_prompt,
+        vocabulary=options.vocabulary,
         export=ExportOptions(
             variants=tuple(options.variants.split(",")),
             settings={"stored": options.stored} if options.stored else {},
@@ -114,6 +122,9 @@ def run(options: argparse.Namespace) -> None:
     say(f"{bundle.size} → {target}")
     shares = bundle.manifest.provenance.get("languages", {words.language: 1.0})
     say(", ".join(f"{LANGUAGES[code]} {share:.0%}" for code, share in shares.items()))
+    for name, report in bundle.manifest.provenance["checkpoints"].items():
+        if VOCABULARY in report:
+            say(f"{name}: {report[VOCABULARY]}")
     if bundle.metadata:
         say(f"metadata: {in_words(bundle.metadata)}")
     query = " ".join(bundle.sample_texts(1)[0].split())

@@ -270,11 +270,13 @@ def largest_difference(folder: ModelFolder, checkpoint: Checkpoint, texts: Seque
     difference is infinite.
     """
     theirs = load_original("MultiVectorEncoder", folder.path)
+    encoded = encode_with_library(theirs, folder, texts)
+    del theirs  # two networks need not be in memory
     network = load(checkpoint, attention="eager")
     layout = TokenLayout(checkpoint.settings, checkpoint.need_tokenizer())
     roles: tuple[Role, Role] = ("query", "document")
     differences = [0.0]
-    for role, expected in zip(roles, encode_with_library(theirs, folder, texts), strict=True):
+    for role, expected in zip(roles, encoded, strict=True):
         rows, _ = layout.rows(texts, role)
         for row, other in zip(rows, expected, strict=True):
             with torch.inference_mode():

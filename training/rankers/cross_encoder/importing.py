@@ -16,7 +16,7 @@ from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.imported.encoder import check_not_generative, load_network
 from ranklet.training.imported.folder import CONFIG, ModelFolder, read_json
 from ranklet.training.imported.layers import activation_of
-from ranklet.training.imported.original import load_original
+from ranklet.training.imported.original import load_original, shortened
 from ranklet.training.imported.tokenizer import (
     ModelTokenizer,
     model_tokenizer,
@@ -104,10 +104,11 @@ def largest_difference(folder: ModelFolder, checkpoint: Checkpoint, texts: Seque
     theirs = load_original("CrossEncoder", folder.path)
     # Without this, RoBERTa's own limit counts two position embeddings that no text may use.
     theirs.tokenizer.model_max_length = settings.max_tokens
-    characters = max(1, settings.max_query_tokens // 4)  # UTF-8 has up to 4 bytes per character
-    pairs = [(first[:characters], second) for first, second in zip(texts, texts[::-1], strict=True)]
+    firsts = (shortened(text, settings) for text in texts)
+    pairs = list(zip(firsts, texts[::-1], strict=True))
     expected = np.asarray(theirs.predict(pairs, show_progress_bar=False, batch_size=1), np.float32)
     expected = expected.reshape(len(pairs), -1)[:, checkpoint.network[LABEL]]
+    del theirs  # two networks need not be in memory
     network = new_classifier(checkpoint.network, attention="eager")
     load_weights(network.eval(), checkpoint.weights)
     tokenizer = checkpoint.need_tokenizer()

@@ -208,14 +208,15 @@ def largest_difference(folder: ModelFolder, checkpoint: Checkpoint, texts: Seque
     settings: DenseSettings = checkpoint.settings
     if is_static(folder):
         return largest_table_difference(folder, checkpoint, texts)
+    prompts = settings.query_prompt, settings.document_prompt
     theirs = load_original("SentenceTransformer", folder.path)
+    encoded = encode_with_library(theirs, folder, texts, prompts)
+    del theirs  # two networks need not be in memory
     network = DenseNetwork(
         new_model(checkpoint.network, "eager", segments=False), settings, checkpoint.network[LAYERS]
     )
     load_weights(network.eval(), checkpoint.weights)
     differences = []
-    prompts = settings.query_prompt, settings.document_prompt
-    encoded = encode_with_library(theirs, folder, texts, prompts)
     for prompt, expected in zip(prompts, encoded, strict=True):
         expected = np.asarray(expected)[:, : settings.dimension]
         if settings.similarity == "cosine":

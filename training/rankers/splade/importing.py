@@ -216,9 +216,10 @@ def largest_difference(folder: ModelFolder, checkpoint: Checkpoint, texts: Seque
     Texts are encoded as queries and as documents.
     """
     theirs = _original(folder)
+    encoded = encode_with_library(theirs, folder, texts, convert_to_sparse_tensor=False)
+    del theirs  # two networks need not be in memory
     network, differences = load(checkpoint, attention="eager"), []
     limits = checkpoint.settings.max_query_tokens, checkpoint.settings.max_document_tokens
-    encoded = encode_with_library(theirs, folder, texts, convert_to_sparse_tensor=False)
     for ours, expected, limit in zip(
         (network.queries, network.forward), encoded, limits, strict=True
     ):

@@ -1,0 +1,1 @@
+"""Cut the tokens of a model to those of some texts."""

@@ -1,0 +1,105 @@
+"""Prove a network of many tokens with those of its probes, and put the others back afterwards.
+
+A multilingual network is mostly its table of token vectors, which every graph, session and copy of
+it would have. All forms of a graph store the table row by row, so what was proven of some rows
+holds for the graph with all of them.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ranklet.export.errors import ExportError
+from ranklet.export.onnx.int8_embeddings import quantise_rows
+from ranklet.export.vocabulary.cutting import can_cut, cut, special_tokens, table_names
+from ranklet.training.checkpoint import Checkpoint
+
+if TYPE_CHECKING:
+    from onnx import TensorProto
+    from tokenizers import Tokenizer
+
+LARGE = 100_000  # tokens from which on a network is proven so
+BLOCK = 10_000  # rows that are converted at a time
+
+
+@dataclass(frozen=True, eq=False)
+class Whole:
+    """All tokens of a network whose graphs have fewer.
+
+    Attributes:
+        tokenizer: the tokenizer with all tokens.
+        table: the vectors of all tokens, (tokens, dimension) float32.
+        former: the rows of the table that the graphs have, ascending.
+    """
+
+    tokenizer: "Tokenizer"
+    table: NDArray[np.float32]
+    former: NDArray[np.int64]
+
+    def restored(self, model: bytes) -> bytes:
+        """Return a model of ONNX with all tokens.
+
+        Raises:
+            ExportError: the model has no such table.
+        """
+        from onnx import ModelProto, numpy_helper
+
+        read = ModelProto.FromString(model)
+        found = 0
+        for each in read.graph.initializer:
+            if (rows := self._rows_of(each)) is not None:
+                each.CopyFrom(numpy_helper.from_array(rows, each.name))
+                found += 1
+        if not found:
+            raise ExportError("the graph has no table of its tokens; please report this")
+        return read.SerializeToString()
+
+    def _rows_of(self, tensor: "TensorProto") -> NDArray[Any] | None:
+        """Return all rows of a tensor that holds the vectors of some tokens, or factors of them."""
+        from onnx import numpy_helper
+
+        if len(tensor.dims) != 2 or tensor.dims[0] != len(self.former):
+            return None
+        some = numpy_helper.to_array(tensor)
+        if some.shape[1] not in (1, self.table.shape[1]):
+            return None
+        begins = range(0, len(self.table), BLOCK)
+        if not np.array_equal(_as(some, self.table[self.former]), some):
+            return None
+        return np.concatenate([_as(some, self.table[at : at + BLOCK]) for at in begins])
+
+
+def _as(stored: NDArray[Any], vectors: NDArray[np.float32]) -> NDArray[Any]:
+    """Return vectors of tokens as a graph stores them: in 32, 16 or 8 bits, or the factors of 8."""
+    if stored.dtype == np.float16:
+        from onnxruntime.transformers.float16 import convert_np_to_float16
+
+        half: NDArray[np.float16] = convert_np_to_float16(vectors)
+        return half
+    if stored.dtype == np.int8:
+        return quantise_rows(vectors)[0]
+    return quantise_rows(vectors)[1] if stored.shape[1] == 1 else vectors
+
+
+def set_aside(checkpoint: Checkpoint, texts: Iterable[str]) -> tuple[Checkpoint, Whole | None]:
+    """Return a checkpoint with the tokens of some texts, and what it lacks of the whole one.
+
+    It is the same checkpoint if it has few tokens, or if it cannot be cut without another id of a
+    special token, which a graph may contain.
+    """
+    tokenizer = checkpoint.tokenizer
+    few = tokenizer is None or tokenizer.get_vocab_size() < LARGE or not checkpoint.network
+    if few or not can_cut(checkpoint):
+        return checkpoint, None
+    try:
+        small, former = cut(checkpoint, texts, singles=False)
+    except ExportError:
+        return checkpoint, None
+    special = special_tokens(checkpoint.network)
+    if special_tokens(small.network) != special:
+        return checkpoint, None
+    table = checkpoint.weights[table_names(checkpoint)[0]]
+    return small, Whole(checkpoint.need_tokenizer(), table, former)
