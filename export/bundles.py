@@ -18,7 +18,7 @@ from ranklet.export.exporter import exporter
 from ranklet.export.indexing.writing import needs_of, write_indexed
 from ranklet.export.jobs import ExportJob
 from ranklet.export.options import ExportOptions
-from ranklet.export.vocabulary.whole import set_aside
+from ranklet.export.vocabulary.cutting import set_aside
 from ranklet.export.writer import BundleWriter, check_source
 from ranklet.runtime.bundles.files import TOKENIZER
 from ranklet.runtime.bundles.manifest import Manifest, RankerEntry, check_name

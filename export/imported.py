@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
 
-from ranklet.export.vocabulary.whole import set_aside
+from ranklet.export.vocabulary.cutting import set_aside
 from ranklet.runtime.bundles.manifest import check_name
 from ranklet.runtime.errors import BundleError
 from ranklet.training.checkpoint import Checkpoint

@@ -16,7 +16,7 @@ from ranklet.training.indexing.analysed import AnalysedCollection
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
-    from ranklet.export.vocabulary.whole import Whole
+    from ranklet.export.onnx.whole import Whole
 
 
 @dataclass(frozen=True)

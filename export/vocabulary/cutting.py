@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from ranklet.export.errors import ExportError
 from ranklet.export.exporter import exporter
+from ranklet.export.onnx.whole import Whole
 from ranklet.export.vocabulary.tokens import check_same, cut_tokenizer, used_tokens
 from ranklet.runtime.errors import InputError
 from ranklet.training.checkpoint import Checkpoint
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     pass
 
 VOCABULARY = "vocabulary"  # key in a checkpoint's report: what was kept
+LARGE = 100_000  # tokens from which on a network is proven with those of its probes only
 SIZE, TABLE = "vocab_size", "table"  # in config.json, and the array of static embeddings
 
 _log = logging.getLogger(__name__)
@@ -117,6 +119,27 @@ def cut(checkpoint: Checkpoint, texts: Iterable[str], *, singles: bool = True) -
         replace(checkpoint, arrays=arrays, weights=weights, network=network, tokenizer=tokenizer),
         former,
     )
+
+
+def set_aside(checkpoint: Checkpoint, texts: Iterable[str]) -> tuple[Checkpoint, Whole | None]:
+    """Return a checkpoint with the tokens of some texts, and what it lacks of the whole one.
+
+    It is the same checkpoint if it has few tokens, or if it cannot be cut without another id of a
+    special token, which a graph may contain.
+    """
+    tokenizer = checkpoint.tokenizer
+    few = tokenizer is None or tokenizer.get_vocab_size() < LARGE or not checkpoint.network
+    if few or not can_cut(checkpoint):
+        return checkpoint, None
+    try:
+        small, former = cut(checkpoint, texts, singles=False)
+    except ExportError:
+        return checkpoint, None
+    special = special_tokens(checkpoint.network)
+    if special_tokens(small.network) != special:
+        return checkpoint, None
+    table = checkpoint.weights[table_names(checkpoint)[0]]
+    return small, Whole(checkpoint.need_tokenizer(), table, former)
 
 
 def table_names(checkpoint: Checkpoint) -> list[str]:

@@ -5,7 +5,6 @@ it would have. All forms of a graph store the table row by row, so what was prov
 holds for the graph with all of them.
 """
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -14,14 +13,11 @@ from numpy.typing import NDArray
 
 from ranklet.export.errors import ExportError
 from ranklet.export.onnx.int8_embeddings import quantise_rows
-from ranklet.export.vocabulary.cutting import can_cut, cut, special_tokens, table_names
-from ranklet.training.checkpoint import Checkpoint
 
 if TYPE_CHECKING:
     from onnx import TensorProto
     from tokenizers import Tokenizer
 
-LARGE = 100_000  # tokens from which on a network is proven so
 BLOCK = 10_000  # rows that are converted at a time
 
 
@@ -82,24 +78,3 @@ def _as(stored: NDArray[Any], vectors: NDArray[np.float32]) -> NDArray[Any]:
     if stored.dtype == np.int8:
         return quantise_rows(vectors)[0]
     return quantise_rows(vectors)[1] if stored.shape[1] == 1 else vectors
-
-
-def set_aside(checkpoint: Checkpoint, texts: Iterable[str]) -> tuple[Checkpoint, Whole | None]:
-    """Return a checkpoint with the tokens of some texts, and what it lacks of the whole one.
-
-    It is the same checkpoint if it has few tokens, or if it cannot be cut without another id of a
-    special token, which a graph may contain.
-    """
-    tokenizer = checkpoint.tokenizer
-    few = tokenizer is None or tokenizer.get_vocab_size() < LARGE or not checkpoint.network
-    if few or not can_cut(checkpoint):
-        return checkpoint, None
-    try:
-        small, former = cut(checkpoint, texts, singles=False)
-    except ExportError:
-        return checkpoint, None
-    special = special_tokens(checkpoint.network)
-    if special_tokens(small.network) != special:
-        return checkpoint, None
-    table = checkpoint.weights[table_names(checkpoint)[0]]
-    return small, Whole(checkpoint.need_tokenizer(), table, former)

@@ -11,7 +11,7 @@ from tests.models import TEXTS, probes, transformer_folder
 from ranklet.export.bundles import export_bundle
 from ranklet.export.options import ExportOptions
 from ranklet.export.proof.report import read_reports
-from ranklet.export.vocabulary import whole
+from ranklet.export.vocabulary import cutting
 from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.onnx.encoder import VARIANTS as FILES
 from ranklet.training.imported.importing import read_model
@@ -27,8 +27,8 @@ def test_files_are_those_of_a_proof_with_all_tokens(
     checkpoint = read_model(transformer_folder(tmp_path / "model", architecture))
     options = ExportOptions(variants=VARIANTS, probes=FEW)
     before = export_bundle({"e": checkpoint}, tmp_path / "before", options)
-    monkeypatch.setattr(whole, "LARGE", 10)
-    small, aside = whole.set_aside(checkpoint, TEXTS[4:])
+    monkeypatch.setattr(cutting, "LARGE", 10)
+    small, aside = cutting.set_aside(checkpoint, TEXTS[4:])
     assert aside is not None
     assert small.need_tokenizer().get_vocab_size() < checkpoint.need_tokenizer().get_vocab_size()
     after = export_bundle({"e": checkpoint}, tmp_path / "after", options)
@@ -48,8 +48,8 @@ def test_a_network_with_few_tokens_or_special_ones_at_the_end_is_proven_whole(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     checkpoint = read_model(transformer_folder(tmp_path / "model"))
-    assert whole.set_aside(checkpoint, TEXTS) == (checkpoint, None)
-    monkeypatch.setattr(whole, "LARGE", 10)
+    assert cutting.set_aside(checkpoint, TEXTS) == (checkpoint, None)
+    monkeypatch.setattr(cutting, "LARGE", 10)
     last = checkpoint.need_tokenizer().get_vocab_size() - 1
     moved = replace(checkpoint, network={**checkpoint.network, "eos_token_id": last})
-    assert whole.set_aside(moved, TEXTS[4:])[1] is None
+    assert cutting.set_aside(moved, TEXTS[4:])[1] is None
