@@ -29,6 +29,7 @@ from ranklet.runtime.search.texts import Passage, TextRun, own_passages
 from ranklet.runtime.storage.address import Address, shown
 from ranklet.runtime.text.analysis import Analysis
 from ranklet.runtime.text.ranked import ranked_part
+from ranklet.runtime.tracing import record
 from ranklet.runtime.typed.meaning import read_query
 from ranklet.runtime.typed.query_syntax import Query
 
@@ -281,6 +282,7 @@ class Bundle:
             context = read_query(query, self.files, own=True)
             run = self._run_on(own_documents(documents), context, pipeline, deadline)
             ranking = run.ranking(selection, explain=explain)
+        record("ranklet.rank", ranking.timings, k=k, hits=len(ranking))
         return replace(ranking, marks=partial(self.marks, ranking.query, pipeline=pipeline))
 
     def _run_on(

@@ -8,6 +8,7 @@ import asyncio
 import contextlib
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextvars import copy_context
 from functools import partial
 from pathlib import Path
 from time import perf_counter
@@ -40,6 +41,7 @@ from ranklet.handlers.server.settings import ServerSettings
 from ranklet.handlers.server.worker_pool import ClientGone, WorkerPool
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.errors import RemoteError
+from ranklet.runtime.tracing import tracer
 from ranklet.version import __version__
 
 # After this share of a request's time limit no further stage begins. So a partial answer arrives
@@ -224,7 +226,9 @@ class Service:
                 return Room(limits.answer_bytes).check(encoded(body))
 
             queued = perf_counter()
-            body = await self._pool.run(answer, limits.seconds, partial(_gone, request))
+            # A span of the work belongs to the request's, which is the context here.
+            traced = partial(copy_context().run, answer) if tracer() else answer
+            body = await self._pool.run(traced, limits.seconds, partial(_gone, request))
         except (ClientDisconnect, ClientGone):
             return Response(status_code=CLIENT_GONE)  # for the log; nobody reads it
         except Exception as error:

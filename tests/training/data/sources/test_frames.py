@@ -61,13 +61,15 @@ def test_two_columns_of_one_name_are_refused(table: Any) -> None:
 
 
 def test_rows_that_are_computed_later_are_refused() -> None:
+    lazy: Any = pl.DataFrame(ROWS).lazy()
     with pytest.raises(InputError, match="LazyFrame, whose rows are computed later"):
-        list(Source(pl.DataFrame(ROWS).lazy()).documents())
+        list(Source(lazy).documents())
 
 
 def test_a_table_without_rows_that_can_be_read_is_refused() -> None:
     class Frame:
         columns = ("id", "text")
 
+    frame: Any = Frame()
     with pytest.raises(InputError, match="a Frame, whose rows cannot be read"):
-        list(Source(Frame()).documents())
+        list(Source(frame).documents())
