@@ -141,7 +141,7 @@ ROWS: dict[str, Row] = {
         {
             "learning_rate": 1e-3, "epochs": 2, "accumulation": 1, "device": "cpu", "batch": 4,
             "negatives_each": 3, "evaluate_every": 1000,
-            "settings": CrossEncoderSettings(max_query_tokens=8, max_tokens=32),
+            "settings": CrossEncoderSettings(max_query_tokens=8, max_tokens=32, mark_tokens=24),
         },
         {"cross": {"head": "model1", "marking": "pre_doc"}},
         backbone="backbone",

@@ -28,7 +28,7 @@ from ranklet.training.rankers.tk.options import TKNetwork
 
 SIZES = {"hidden": 128, "heads": 16}
 TERMS, PAIRS, BLOCK = 100, 50, 20  # documents of BM25 that are ranked anew, and per batch
-LONGEST = 512  # pieces of a pair, so that marks push no text out
+TOKENS, MARKS = 256, 256  # of query and document, and those that only marks may take
 
 
 def on_terms(data: Any, options: dict[str, Any]) -> Trained:
@@ -91,7 +91,9 @@ def searching(data: Any, options: dict[str, Any]) -> Trained:
 
 def pairwise(data: Any, options: dict[str, Any]) -> Trained:
     """Train a cross-encoder by its marks; it reads documents that it did not learn from."""
-    settings = CrossEncoderSettings(marking=options.pop("marking"), max_tokens=LONGEST)
+    settings = CrossEncoderSettings(
+        marking=options.pop("marking"), max_tokens=TOKENS, mark_tokens=MARKS
+    )
     common = {"loss": "cross_entropy", "negatives_each": 4, "learning_rate": 1e-4, **options}
     checkpoint = cross.train(*data, CrossOptions(settings=settings, **common))
     score = cross.text_scorer(checkpoint, "auto")

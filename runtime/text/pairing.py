@@ -48,6 +48,9 @@ class PairFormat:
     window: int = integer(150, "words per window", 1, 8192)
     stride: int = integer(75, "words between the beginnings of windows", 1, 8192)
     marking: str = one_of("none", STRATEGIES, "exact matches to mark")
+    mark_tokens: int = integer(
+        128, "tokens of a row, beyond --max-tokens, that only marks may take", 0, MOST_TOKENS
+    )
     mark_level: str = one_of("document", LEVELS, "mark terms of the document, or of the chunk")
     expansion: str = one_of("none", EXPANSIONS, f"{EXPANSION} tokens to append to queries")
 
@@ -70,11 +73,17 @@ class PairFormat:
         """Raise InputError unless the longest query and tokens around a pair leave some room."""
         # Two markers per word make a query three times as long.
         longest = self.max_query_tokens * (3 if self.marking.endswith("pair") else 1)
-        if longest + around >= self.max_tokens:
-            raise InputError(
-                f"max_tokens is {self.max_tokens}, but a query with its markers may take "
-                f"{longest + around}. Use a higher max_tokens or a lower max_query_tokens"
-            )
+        for taken, tokens in ((self.max_query_tokens, self.max_tokens), (longest, self.longest)):
+            if taken + around >= tokens:
+                raise InputError(
+                    f"max_tokens is {tokens}, but a query with its markers may take "
+                    f"{taken + around}. Use a higher max_tokens or a lower max_query_tokens"
+                )
+
+    @property
+    def longest(self) -> int:
+        """The maximum number of tokens of a row, with its marks."""
+        return self.max_tokens + (0 if self.marking == "none" else self.mark_tokens)
 
     @property
     def own_query_tokens(self) -> int:
@@ -155,7 +164,7 @@ class Pairing:
         """Yield the row of each chunk, the document pieces in it, and the marks."""
         form, layout, length = self.format, self.layout, len(document)
         taken = self.layout.around + len(query) + len(self._expansion)
-        room = form.max_tokens - taken  # markers not counted
+        room = form.max_tokens - taken  # pieces of the document; marks have room of their own
         windows = self._windows(document)
         query_words: list[Word] = []
         document_words: list[Word] = []
@@ -177,8 +186,9 @@ class Pairing:
                 marks = self.marker.marks(query_words, chunk_words)
             marked_query = self.marker.query(query, query_words, marks)
             first = [*layout.prefix, *marked_query, *self._expansion, *layout.middle]
-            left = form.max_tokens - len(first) - len(layout.suffix)
-            chunk, places = inserted(document, document_words, marks, (begin, end), left)
+            left = form.longest - len(first) - len(layout.suffix)
+            span = begin, min(end, begin + room)  # as much of the text as without marks
+            chunk, places = inserted(document, document_words, marks, span, left)
             reached = next((piece for piece in reversed(places) if piece >= 0), begin - 1) + 1
             yield Row([*first, *chunk, *layout.suffix], len(first), places), (begin, reached), marks
 

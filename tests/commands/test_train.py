@@ -185,7 +185,7 @@ DEFAULTS: dict[str, dict[str, Any]] = {
         "--loss": "margin", "--learn-from": "documents", "--layers": 0,
         "--max-query-tokens": 32, "--max-tokens": 128, "--chunks": 1,
         "--chunking": "pieces", "--window": 150, "--stride": 75,
-        "--combine": "head", "--marking": "none", "--mark-level": "document",
+        "--combine": "head", "--marking": "none", "--mark-level": "document", "--mark-tokens": 128,
         "--expansion": "none",
     },
     "conformer_kernel": {

@@ -106,7 +106,8 @@ def test_rankers_are_trained_and_rank_what_bm25_finds(
     for name, value in {"LEARN": "train", "TUNE": "train"}.items():
         monkeypatch.setattr(trainings, name, value)
     monkeypatch.setattr(rankers, "SIZES", {"hidden": 16, "heads": 4})
-    monkeypatch.setattr(rankers, "LONGEST", 64)
+    monkeypatch.setattr(rankers, "TOKENS", 40)
+    monkeypatch.setattr(rankers, "MARKS", 24)
     if kind == "last_stage":
         options = short_pairs(options)
     if kind != "terms":

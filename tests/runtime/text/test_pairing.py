@@ -10,7 +10,7 @@ from ranklet.runtime.text.pairing import EXPANSION, Pair, PairFormat, Pairing, R
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
-SHORT = PairFormat(max_query_tokens=4, max_tokens=12)
+SHORT = PairFormat(max_query_tokens=4, max_tokens=12, mark_tokens=0)
 
 
 def pair(tokenizer: "Tokenizer", query: str, document: str, **changes: Any) -> Pair:
@@ -121,6 +121,21 @@ def test_marks_take_room_from_the_documents_end(tiny_tokenizer: "Tokenizer") -> 
     )
     assert len(tight.rows[0].ids) == 12
     assert tight.cut
+
+
+@pytest.mark.parametrize("marking", ["pre_doc", "pre_pair"])
+@pytest.mark.parametrize(
+    "changes", [{}, {"chunks": 9}, {"chunking": "words", "window": 4, "stride": 2, "chunks": 3}]
+)
+def test_marks_with_room_of_their_own_push_no_text_out(
+    tiny_tokenizer: "Tokenizer", marking: str, changes: dict[str, Any]
+) -> None:
+    texts = "red fruit", "red old fruit old red old here old old fruit old red"
+    plain = pair(tiny_tokenizer, *texts, **changes)
+    marked = pair(tiny_tokenizer, *texts, marking=marking, mark_tokens=16, **changes)
+    assert marked.read == plain.read
+    assert sum(len(row.ids) for row in marked.rows) > sum(len(row.ids) for row in plain.rows)
+    assert max(len(row.ids) for row in marked.rows) <= 12 + 16
 
 
 def test_marks_by_document_or_by_chunk(tiny_tokenizer: "Tokenizer") -> None:

@@ -229,7 +229,7 @@ def _check(backbone: Backbone, start: Checkpoint | None, options: Options) -> No
             "the embeddings, so allowed are 0 (all) to "
             f"{config.num_hidden_layers + 1}"
         )
-    backbone.check_length(settings.max_tokens)
+    backbone.check_length(settings.longest)
     if is_classifier(backbone.config_json()) and not (backbone.folder / RANKLET).is_file():
         _log.warning(
             "%r is a cross-encoder, but training replaces its trained head by a new one; to keep "

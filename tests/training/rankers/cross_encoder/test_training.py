@@ -26,7 +26,7 @@ from ranklet.training.rankers.cross_encoder.marker_tokens import add_marker_rows
 from ranklet.training.rankers.cross_encoder.options import Options
 from ranklet.training.rankers.cross_encoder.pairs import CrossPairs
 
-SETTINGS = CrossEncoderSettings(max_query_tokens=8, max_tokens=32)
+SETTINGS = CrossEncoderSettings(max_query_tokens=8, max_tokens=32, mark_tokens=24)
 PASSAGES_OF_HEAD = replace(SETTINGS, chunks=3)
 OPTIONS = Options(
     settings=SETTINGS, learning_rate=3e-4, epochs=1, accumulation=1, device="cpu", batch=4,
@@ -286,15 +286,24 @@ def test_the_command_trains(tiny_collection: Collection, tiny_bert: Path, tmp_pa
     output = tmp_path / "cross"
     arguments = ["train", "cross_encoder", str(tiny_collection.path), "-o", str(output)]
     arguments += ["--split", "train", "--tune", "dev", "--backbone", str(tiny_bert)]
-    arguments += ["--head", "marker_avg", "--marking", "pre_pair", "--max-tokens", "40"]
+    arguments += [
+        "--head",
+        "marker_avg",
+        "--marking",
+        "pre_pair",
+        "--max-tokens",
+        "40",
+        "--mark-tokens",
+        "16",
+    ]
     arguments += ["--max-query-tokens", "8", "--loss", "cross_entropy", "--head-rate", "5"]
     few_steps = FELL_SHORT
     chunked = [*arguments, "--chunks", "2", "--combine", "max", "--minutes", "5"]
     assert main(chunked) == few_steps
     found = read_checkpoint(output)
     assert found.settings == CrossEncoderSettings(
-        head="marker_avg", marking="pre_pair", max_tokens=40, max_query_tokens=8, chunks=2,
-        combine="max",
+        head="marker_avg", marking="pre_pair", max_tokens=40, mark_tokens=16, max_query_tokens=8,
+        chunks=2, combine="max",
     )  # fmt: skip
     assert found.training["options"]["head_rate"] == 5
     second = [*arguments, "-o", str(tmp_path / "second"), "--start"]
