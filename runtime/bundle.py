@@ -13,6 +13,7 @@ from ranklet.runtime.arguments import Document, check_budget, check_query, liste
 from ranklet.runtime.bundles.files import BundleFiles, Check
 from ranklet.runtime.bundles.manifest import Manifest
 from ranklet.runtime.call.deadline import Deadline
+from ranklet.runtime.call.protocol import Role
 from ranklet.runtime.call.query import QueryContext
 from ranklet.runtime.display import common_words, strongest
 from ranklet.runtime.errors import InputError
@@ -21,6 +22,7 @@ from ranklet.runtime.highlight import Span, spans
 from ranklet.runtime.hits import Hit, Ranking
 from ranklet.runtime.metadata.where import Condition
 from ranklet.runtime.pipeline import FIXED, PipelineLike
+from ranklet.runtime.rankers.encoding import encode, similarity
 from ranklet.runtime.rankers.opening import analysis_of
 from ranklet.runtime.search.local import LocalSearch
 from ranklet.runtime.search.port import Search, Where
@@ -382,6 +384,39 @@ class Bundle:
             raise InputError("pass either documents (texts) or ids (of the collection)")
         wanted = listed(ids, "ids", "put the one id in a list")
         return self._search.score(query, wanted, self.manifest.pipeline(pipeline))
+
+    def encode_query(self, texts: str | Sequence[str], *, ranker: str | None = None) -> Any:
+        """Return the vectors of queries, as sentence-transformers does by the original model.
+
+        Args:
+            texts: one text or several; the prompt of queries is put before each.
+            ranker: name of a ranker of vectors; None for the bundle's first.
+
+        Returns:
+            (texts, dimension) float32 of a dense encoder; a list with the terms and weights of each
+            text of a sparse one; a list with (tokens, dimension) float32 of each text of a
+            late-interaction one. Of one text that is not in a list, its own.
+
+        Raises:
+            InputError: no ranker encodes, this one does not, or a text is none.
+            UnknownRankerError: there is no such ranker.
+        """
+        return self._encoded(texts, "query", ranker)
+
+    def encode_document(self, texts: str | Sequence[str], *, ranker: str | None = None) -> Any:
+        """Return the vectors of documents as `encode_query` does those of queries.
+
+        They are in 32 bits, and those of a sparse encoder have all terms, however the bundle stores
+        its documents.
+        """
+        return self._encoded(texts, "document", ranker)
+
+    def _encoded(self, texts: str | Sequence[str], role: Role, ranker: str | None) -> Any:
+        given = [texts] if isinstance(texts, str) else list(texts)
+        vectors = encode(self.files, given, role, ranker).vectors
+        return vectors[0] if isinstance(texts, str) else vectors
+
+    similarity = staticmethod(similarity)
 
     def explain(
         self, query: str, document_id: str, *, pipeline: PipelineLike = None

@@ -1,4 +1,4 @@
-"""Answer parsed JSON bodies: rank, explain, rerank. No HTTP, no environment, no log.
+"""Answer parsed JSON bodies: rank, explain, rerank, embed. No HTTP, no environment, no log.
 
 Every handler calls these functions, so a Lambda function and a server give the same answers:
 
@@ -7,10 +7,14 @@ Every handler calls these functions, so a Lambda function and a server give the 
     …except Exception as error: status, body = errors.failure(error)
 """
 
+from base64 import b64encode
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, replace
 from functools import partial
 from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from ranklet.handlers.api.errors import RequestError
 from ranklet.handlers.api.fields import Route
@@ -18,12 +22,17 @@ from ranklet.handlers.api.limits import Limits, Room
 from ranklet.handlers.api.reading import Request, typed
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.call.deadline import Deadline
+from ranklet.runtime.call.protocol import Role
+from ranklet.runtime.call.query import SparseQuery
 from ranklet.runtime.errors import TooManySpansError
 from ranklet.runtime.explanation import branches
 from ranklet.runtime.hits import Hit, Ranking, Timing, plain
+from ranklet.runtime.rankers.encoding import EncodedTexts, encode, encoders
 
 _BRANCH_BYTES = len('{"label":"","value":0,"parts":[]}')
 _SPAN_BYTES = len('{"begin":0,"end":1,"value":0}')
+FEWER = "send fewer texts"  # to get a smaller answer
+DIGITS = 9  # after the point, of the numbers of a vector
 EXAMPLES = 6  # example queries that `info` gives
 
 
@@ -162,6 +171,100 @@ def rerank(
     return Answer(reply | _budget_fields(ranking), ranking.timings, ranking.left_out)
 
 
+def embeddings(
+    bundle: Bundle, body: Mapping[str, Any], limits: Limits, budget_ms: float | None = None
+) -> Answer:
+    """Encode texts by a dense encoder in the format of OpenAI; see `rank`.
+
+    Raises:
+        OutOfTimeError: the budget was spent before all texts were encoded.
+    """
+    fields = Request(Route.EMBEDDINGS, body, limits).rest()
+    found = _encoded(bundle, fields, "input", fields["input_type"], budget_ms)
+    vectors = _dense(found)
+    room, form = Room(limits.answer_bytes, FEWER), fields["encoding_format"]
+    room.take(vectors.size * (5 if form == "base64" else 2))
+    written: list[Any]
+    if form == "base64":
+        written = [b64encode(row.astype("<f4").tobytes()).decode() for row in vectors]
+    else:
+        written = _numbers(vectors)
+    data = [
+        {"object": "embedding", "index": at, "embedding": each} for at, each in enumerate(written)
+    ]
+    usage = {"prompt_tokens": 0, "total_tokens": 0}  # nothing is metered
+    return Answer({"object": "list", "data": data, "model": found.ranker, "usage": usage})
+
+
+def embed(
+    bundle: Bundle,
+    body: Mapping[str, Any],
+    limits: Limits,
+    budget_ms: float | None = None,
+    *,
+    sparse: bool = False,
+) -> Answer:
+    """Encode texts by a dense or a sparse encoder in the format of TEI; see `embeddings`."""
+    fields = Request(Route.EMBED, body, limits).rest()
+    role = "query" if fields["prompt_name"] == "query" else "document"
+    found = _encoded(bundle, fields, "inputs", role, budget_ms)
+    if found.cut and not fields["truncate"]:
+        raise RequestError(
+            413,
+            f"'truncate' is false, and {len(found.cut):,} texts are longer than {found.ranker!r} "
+            "reads",
+        )
+    room = Room(limits.answer_bytes, FEWER)
+    if sparse:
+        rows = [row for row in found.vectors if isinstance(row, SparseQuery)]
+        if len(rows) != len(found.vectors):
+            raise RequestError(422, f"{found.ranker!r} is no sparse encoder; ask /embed")
+        room.take(sum(len(row.terms) for row in rows) * len('{"index":1,"value":1},'))
+        return Answer(
+            [
+                [
+                    {"index": term, "value": weight}
+                    for term, weight in zip(row.terms.tolist(), _numbers(row.weights), strict=True)
+                ]
+                for row in rows
+            ]
+        )
+    vectors = _dense(found)
+    room.take(vectors.size * 2)
+    if fields["normalize"]:
+        lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+        vectors = vectors / np.where(lengths, lengths, 1)
+    return Answer(_numbers(vectors))
+
+
+def models(bundle: Bundle) -> dict[str, Any]:
+    """Return the rankers that encode texts, in the format of OpenAI."""
+    data = [
+        {"id": name, "object": "model", "created": 0, "owned_by": "ranklet"}
+        for name in encoders(bundle.files)
+    ]
+    return {"object": "list", "data": data}
+
+
+def _encoded(
+    bundle: Bundle, fields: Mapping[str, Any], name: str, role: Role, budget_ms: float | None
+) -> EncodedTexts:
+    ranker = None if fields["model"] == "ranklet" else fields["model"]
+    return encode(bundle.files, fields[name], role, ranker, Deadline(budget_ms))
+
+
+def _dense(found: EncodedTexts) -> NDArray[np.float32]:
+    if isinstance(found.vectors, np.ndarray):
+        return found.vectors
+    other = "ask /embed_sparse" if isinstance(found.vectors[0], SparseQuery) else "it ranks"
+    raise RequestError(422, f"{found.ranker!r} does not return one vector per text; {other}")
+
+
+def _numbers(values: NDArray[np.float32]) -> list[Any]:
+    """Return numbers for JSON, without the digits that 32 bits do not have."""
+    return list(np.round(values.astype(np.float64), DIGITS).tolist())
+
+
 def info(bundle: Bundle, limits: Limits) -> dict[str, Any]:
     """Return what a caller may use: documents, rankers, pipelines, example queries, limits."""
     manifest = bundle.manifest
@@ -238,4 +341,7 @@ ANSWERS: dict[str, Callable[[Bundle, Mapping[str, Any], Limits, float | None], A
     "/rerank": rerank,
     "/v1/rerank": partial(rerank, version="1"),
     "/v2/rerank": partial(rerank, version="2"),
+    "/v1/embeddings": embeddings,
+    "/embed": embed,
+    "/embed_sparse": partial(embed, sparse=True),
 }

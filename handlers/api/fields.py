@@ -20,6 +20,8 @@ class Route(Flag):
     RANK = auto()  # POST /rank, and GET /rank for all that a URL can hold
     EXPLAIN = auto()  # POST /explain, and the tool ``explain`` of assistants
     RERANK = auto()  # POST /rerank, /v1/rerank and /v2/rerank
+    EMBEDDINGS = auto()  # POST /v1/embeddings, as OpenAI's
+    EMBED = auto()  # POST /embed and /embed_sparse, as TEI's
     SEARCH = auto()  # the tool ``search`` of assistants
     FETCH = auto()  # the tool ``fetch`` of assistants
     COMMAND = auto()  # `ranklet rank`
@@ -39,6 +41,7 @@ WHOLE = Type("integer", "a whole number", (int,))
 NUMBER = Type("number", "a number", (int, float))
 OBJECT = Type("object", "an object", (dict,))
 DOCUMENTS = Type("array", "a list of at least one document", (list,))
+TEXTS = Type("", "a text, or a list of at least one", (str, list))
 ANYTHING = Type("", "anything", ())  # without effect
 ABSENT = Type("", "absent", ())  # not supported; the help is the reason, the default is accepted
 
@@ -86,6 +89,10 @@ class Field(NamedTuple):
         """Return the JSON Schema of a value that is not null."""
         if self.type is ANYTHING:
             return {"description": self.sentence}
+        if self.type is TEXTS:
+            many = {"type": "array", "minItems": 1, "maxItems": self.largest(limits)}
+            one = {"type": "string"}
+            return {"anyOf": [one, {**many, "items": one}], "description": self.sentence}
         if self.type is ABSENT:
             also = [] if self.default is None else [self.default]
             return {"enum": [None, *also], "description": f"Not supported: {self.help}."}
@@ -116,6 +123,7 @@ _OF_OWN = "texts of your own have no metadata; send only those to rank"
 _BY_ID = "the id says which document is explained"
 _PLAIN = "a document is explained for a query in plain words"
 _COLLECTION = "it is looked up in the collection, which these texts are no part of"
+_DIMENSIONS = "how many numbers a vector has is a property of the bundle's encoder"
 _LENGTH = "how much of a text is read is a property of the bundle's rankers"
 
 FIELDS = (
@@ -161,6 +169,9 @@ FIELDS = (
           "and group_by"),
     Field("documents", DOCUMENTS, Route.RERANK, "texts to rank; the answer is Cohere's and Jina's",
           None, None, "documents"),
+    Field("input", TEXTS, Route.EMBEDDINGS, "texts to encode, no tokens", None, None, "documents",
+          needed=True),
+    Field("inputs", TEXTS, Route.EMBED, "texts to encode", None, None, "documents", needed=True),
     Field("top_n", WHOLE, Route.RERANK, "number of texts that come back", None, 1, _HUGE),
     Field("top_k", WHOLE, Route.RERANK, "the same as top_n", None, 1, _HUGE),
     Field("return_documents", FLAG, Route.RANK, "return title, text and metadata of hits", True),
@@ -168,14 +179,24 @@ FIELDS = (
     Field("return_text", FLAG, Route.RERANK, "the same as return_documents", False),
     Field("model", STRING, Route.RERANK, "a name that comes back in the answer", "ranklet", None,
           _NAME),
+    Field("model", STRING, Route.EMBEDDINGS | Route.EMBED, default="ranklet", most=_NAME,
+          help="the ranker that encodes; ranklet is the bundle's first that does"),
+    Field("input_type", STRING, Route.EMBEDDINGS, "what the texts are, query or document",
+          "document", values=("document", "query")),
+    Field("prompt_name", STRING, Route.EMBED, "what the texts are, query or document", "document",
+          values=("document", "passage", "query")),
+    Field("encoding_format", STRING, Route.EMBEDDINGS, "how vectors are written, float or base64",
+          "float", values=("float", "base64")),
+    Field("normalize", FLAG, Route.EMBED, "whether dense vectors get the length 1", True),
     # Fields of existing clients. Scores are always the bundle's own, and requests are answered in
     # the order of their arrival.
-    Field("truncate", FLAG, Route.RERANK, "if false, a text that is too long is refused", True),
-    Field("truncation_direction", STRING, Route.RERANK, "long texts are cut at their end", "right",
-          values=("right", "Right")),
+    Field("truncate", FLAG, Route.RERANK | Route.EMBED, default=True,
+          help="if false, a text that is too long is refused"),
+    Field("truncation_direction", STRING, Route.RERANK | Route.EMBED, default="right",
+          help="long texts are cut at their end", values=("right", "Right")),
     Field("raw_scores", FLAG, Route.RERANK, "it has no effect", False),
     Field("priority", ANYTHING, Route.RERANK, "it has no effect"),
-    Field("user", ANYTHING, Route.RERANK, "it has no effect"),
+    Field("user", ANYTHING, Route.RERANK | Route.EMBEDDINGS, "it has no effect"),
     # What people or clients send and what is not supported. Some clients always send what Cohere
     # does without these fields.
     Field("filter", ABSENT, Route.RANK | Route.SEARCH, "the filter by metadata is called 'where'"),
@@ -190,6 +211,7 @@ FIELDS = (
     Field("max_chunks_per_doc", ABSENT, Route.RERANK, _LENGTH, 10),
     Field("max_tokens_per_doc", ABSENT, Route.RERANK, _LENGTH, 4096),
     Field("truncate_prompt_tokens", ABSENT, Route.RERANK, _LENGTH),
+    Field("dimensions", ABSENT, Route.EMBEDDINGS | Route.EMBED, _DIMENSIONS),
     Field("rank_fields", ABSENT, Route.RERANK,
           "title and text of a document are ranked; send only what should be ranked"),
 )  # fmt: skip

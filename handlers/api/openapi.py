@@ -33,12 +33,15 @@ def describe(limits: Limits, *, keyed: bool) -> Schema:
     paths |= {
         "/info": {"get": _get("info", "What the bundle holds, and the limits.", _JSON, security)},
         "/healthz": {"get": _get("healthz", "Whether the process is alive.", _JSON, [])},
+        "/v1/models": {"get": _get("models", "The rankers that encode texts.", _JSON, security)},
+        "/health": {"get": _get("health", "The same as /readyz, for TEI.", _JSON, [])},
         "/readyz": {"get": _get("readyz", "Whether the server answers requests.", _JSON, [])},
         "/metrics": {"get": _get("metrics", "Counters for Prometheus.", "text/plain", security)},
         "/openapi.json": {"get": _get("openapi", "This document.", _JSON, [])},
     }
     not_ready = _json_reply("The server is not ready, and the reason.", _OBJECT)
-    paths["/readyz"]["get"]["responses"]["503"] = not_ready
+    for path in ("/readyz", "/health"):
+        paths[path]["get"]["responses"]["503"] = not_ready
     return {
         "openapi": "3.1.0",
         "info": {
@@ -65,6 +68,9 @@ _ANSWERS = (
     ("/rerank", "rerank", "Rerank", "Reranked", "Rerank `texts` (TEI) or `documents` (Cohere)."),
     ("/v1/rerank", "rerank_v1", "Rerank", "Reranked", "Rerank as Cohere's version 1 or Jina do."),
     ("/v2/rerank", "rerank_v2", "Rerank", "Reranked", "Rerank as Cohere's version 2 does."),
+    ("/v1/embeddings", "embeddings", "EmbeddingsRequest", "Embeddings", "Encode as OpenAI does."),
+    ("/embed", "embed", "EmbedRequest", "Vectors", "Encode as TEI does."),
+    ("/embed_sparse", "embed_sparse", "EmbedRequest", "Terms", "Encode by terms, as TEI does."),
 )
 _ERRORS = {
     400: "The body is not JSON, has a key twice, or has half a character.",
@@ -95,7 +101,7 @@ def _post(name: str, request: str, response: str, summary: str, security: list[A
 def _get(name: str, summary: str, media: str, security: list[Any]) -> Schema:
     schema = _OBJECT if media == _JSON else _STRING
     answer = {"description": "The answer.", "content": {media: {"schema": schema}}}
-    errors = (503,) if name in ("healthz", "readyz") else (403, 503)
+    errors = (503,) if name in ("healthz", "readyz", "health") else (403, 503)
     replies = {"200": answer}
     replies |= {str(status): _json_reply(_ERRORS[status], _ref("Error")) for status in errors}
     if security:
@@ -232,6 +238,16 @@ def _schemas(limits: Limits) -> Schema:
                 _of_texts(limits, "documents", "texts"), _of_texts(limits, "texts", "documents"),
             ]
         },
+        "EmbeddingsRequest": _request(Route.EMBEDDINGS, limits),
+        "EmbedRequest": _request(Route.EMBED, limits),
+        "Embeddings": _object(
+            {"object": _STRING, "data": _list(_object(
+                {"object": _STRING, "index": _INTEGER,
+                 "embedding": {"anyOf": [_list(_NUMBER), _STRING]}})),
+             "model": _STRING, "usage": _OBJECT},
+        ),
+        "Vectors": _list(_list(_NUMBER)),
+        "Terms": _list(_list(_object({"index": _INTEGER, "value": _NUMBER}))),
         "Reranked": {
             "anyOf": [
                 _list(scored),

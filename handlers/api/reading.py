@@ -22,6 +22,7 @@ from ranklet.handlers.api.fields import (
     MOST_WORDS,
     NUMBER,
     STRING,
+    TEXTS,
     WHOLE,
     Field,
     Route,
@@ -176,6 +177,8 @@ def read(field: Field, value: Any, limits: Limits) -> Any:
         raise RequestError(422, f"{name!r} must be {field.type.wanted}, not {found}")
     if field.type is STRING:
         _check_string(field, value, most)
+    elif field.type is TEXTS:
+        return _texts(name, [value] if isinstance(value, str) else value, most, limits.characters)
     elif field.type is DOCUMENTS:
         return _documents(name, value, most, limits.characters)
     elif field.least is not None and most is not None and not field.least <= value <= most:
@@ -203,6 +206,18 @@ def _check_string(field: Field, value: str, most: int | None) -> None:
             422,
             f"{field.name!r} is {value[:_SHOWN]!r}; it must be {field.values[0]!r}: {field.help}",
         )
+
+
+def _texts(name: str, entries: list[Any], most: int, characters: int) -> list[str]:
+    if len(entries) > most:
+        raise RequestError(413, f"{name!r} has {len(entries):,} texts; at most {most:,}")
+    for at, entry in enumerate(entries):
+        if not isinstance(entry, str):
+            raise RequestError(422, f"'{name}[{at}]' must be a string, not {_json_type(entry)}")
+    total = sum(map(len, entries))
+    if total > characters:
+        raise RequestError(413, f"{name!r} has {total:,} characters; at most {characters:,}")
+    return entries
 
 
 def _documents(name: str, entries: list[Any], most: int, characters: int) -> list[dict[str, str]]:

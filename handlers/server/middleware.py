@@ -22,7 +22,9 @@ CLIENT_GONE = 499  # the log's status for a caller who hung up; never sent
 _ID = re.compile(r"[\w.-]{1,64}", re.ASCII)
 _TRACE = re.compile(r"00-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}|([0-9a-f]{32})(?:/.*)?")
 _UNQUOTABLE = re.compile(r"[^ -~]|[\"\\]")  # what a header's quoted string cannot hold
-_NOT_LOGGED = frozenset(("/healthz", "/readyz", "/metrics"))  # requested every few seconds
+_NOT_LOGGED = frozenset(
+    ("/healthz", "/readyz", "/health", "/metrics")
+)  # requested every few seconds
 
 
 @dataclass

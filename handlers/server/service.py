@@ -1,7 +1,7 @@
 """The ASGI application: routes around `ranklet.handlers.api.answers`, by Starlette.
 
-POST /rank, /explain, /rerank, /v1/rerank, /v2/rerank, and /mcp for assistants; GET /rank, /info,
-/healthz, /readyz, /metrics, /openapi.json, and / for the playground.
+POST the paths of `ANSWERS`, and /mcp for assistants; GET /rank, /info, /v1/models, /healthz,
+/readyz, /health, /metrics, /openapi.json, and / for the playground.
 """
 
 import asyncio
@@ -23,7 +23,7 @@ from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from ranklet.handlers import logs
-from ranklet.handlers.api.answers import ANSWERS, info
+from ranklet.handlers.api.answers import ANSWERS, info, models
 from ranklet.handlers.api.errors import RequestError, error_body, failure, panics_as_errors
 from ranklet.handlers.api.limits import Room
 from ranklet.handlers.api.openapi import describe
@@ -62,7 +62,7 @@ EXTRA_HEADERS = {
 }
 Work = Callable[[Bundle, bytes, float], Any]
 _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-HEALTH = ("/healthz", "/readyz")
+HEALTH = ("/healthz", "/readyz", "/health")  # the last is TEI's
 IN_URL = ("/rank",)  # what a URL may ask for, too
 FILES = {
     "/": ("index.html", "text/html; charset=utf-8"),
@@ -107,7 +107,9 @@ class Service:
             Route("/mcp", self._assistant, methods=["POST"]),
             Route("/info", self._info),
             Route("/healthz", self._healthz),
+            Route("/v1/models", self._models),
             Route("/readyz", self._readyz),
+            Route("/health", self._readyz),
             Route("/metrics", self._scrape),
             Route("/openapi.json", self._openapi),
         ]
@@ -189,13 +191,20 @@ class Service:
         return response
 
     async def _info(self, request: Request) -> Response:
+        return await self._about(
+            request, lambda each: {"version": __version__, **info(each, self.settings.limits)}
+        )
+
+    async def _models(self, request: Request) -> Response:
+        return await self._about(request, models)
+
+    async def _about(self, request: Request, said: Callable[[Bundle], Any]) -> Response:
+        """Answer with what is said of the bundle; nothing was sent."""
+
         async def sent() -> bytes:
             return b""
 
-        def work(bundle: Bundle, data: bytes, budget_ms: float) -> Any:  # noqa: ARG001
-            return {"version": __version__, **info(bundle, self.settings.limits)}
-
-        return await self._in_pool(request, sent, work)
+        return await self._in_pool(request, sent, lambda bundle, *_: said(bundle))
 
     async def _in_pool(
         self, request: Request, sent: Callable[[], Awaitable[bytes]], work: Work

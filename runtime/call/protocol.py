@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,10 +10,14 @@ from numpy.typing import NDArray
 from ranklet.runtime.call.candidates import Candidates
 from ranklet.runtime.call.deadline import FIRST_SLICE
 from ranklet.runtime.call.mask import Mask
-from ranklet.runtime.call.query import QueryContext, QueryVector
+from ranklet.runtime.call.query import QueryContext, QueryVector, SparseQuery
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.explanation import Explanation
 from ranklet.runtime.text.analysis import Analyzer
+
+Role = Literal["query", "document"]
+# Of texts: (texts, dimension) float32, terms with weights, or (tokens, dimension) float32 each.
+Vectors = NDArray[np.float32] | Sequence[SparseQuery] | Sequence[NDArray[np.float32]]
 
 AT_ONCE = 4096  # candidates that a cheap ranker scores in one or two milliseconds
 
@@ -43,6 +47,14 @@ class TermIndex(Protocol):
     def postings(self, term: int, /) -> tuple[NDArray[np.uint32], NDArray[Any]]:
         """Return the documents of a term, ascending, and a number for each."""
         ...
+
+
+class EncodesTexts(ABC):
+    """A ranker that turns texts into vectors, whose products are its scores."""
+
+    @abstractmethod
+    def encode(self, texts: Sequence[str], role: Role) -> tuple[Vectors, Sequence[int]]:
+        """Return the vectors of texts, and the indices of the texts that were truncated."""
 
 
 class Ranker(ABC):

@@ -4,7 +4,7 @@ RepBERT (Zhan et al. 2020, §3) is the configuration with mean pooling, the inne
 and token_type_ids that tell documents from queries. A sentence encoder has others.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ranklet.runtime.call.candidates import Candidates
 from ranklet.runtime.call.mask import Mask
-from ranklet.runtime.call.protocol import Retrieved, Retriever, Scores
+from ranklet.runtime.call.protocol import EncodesTexts, Retrieved, Retriever, Role, Scores
 from ranklet.runtime.call.query import QueryContext
 from ranklet.runtime.dense.binary import WORD, BinaryIndex
 from ranklet.runtime.dense.hnsw import HNSWIndex
@@ -195,7 +195,7 @@ def open_vectors(bundle: "BundleFiles", name: str, settings: DenseSettings) -> S
     return StoredVectors(values, bundle.array(folder + SCALES, np.float32, (count,)))
 
 
-class Dense(Retriever):
+class Dense(Retriever, EncodesTexts):
     """The inner product of the query's and the document's vectors.
 
     Args:
@@ -220,6 +220,11 @@ class Dense(Retriever):
     def provider(self) -> str:
         """The onnxruntime provider that the encoder runs on."""
         return self.encoder.encoder.provider
+
+    def encode(self, texts: Sequence[str], role: Role) -> Encoded:
+        """Return the vectors of texts, (texts, dimension) float32, with the role's prompt."""
+        by_role = {"query": self.encoder.encode_queries, "document": self.encoder.encode_documents}
+        return by_role[role](list(texts))
 
     def encode_query(self, query: QueryContext) -> NDArray[np.float32]:
         """Return the query's vector, (dimension,) float32; computed once per query."""

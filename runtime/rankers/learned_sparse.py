@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from ranklet.runtime.call.candidates import Candidates
 from ranklet.runtime.call.mask import Mask
-from ranklet.runtime.call.protocol import Retrieved, Retriever, Scores
+from ranklet.runtime.call.protocol import EncodesTexts, Retrieved, Retriever, Role, Scores
 from ranklet.runtime.call.query import QueryContext, SparseQuery
 from ranklet.runtime.call.topk import top_k
 from ranklet.runtime.errors import BundleError
@@ -38,7 +38,7 @@ VALUES = "vectors.values.npy"  # > 0, (n,) float16
 EXPANSION_SHOWN = 10  # number of terms shown that are in a document's vector but not in its text
 
 
-class LearnedSparse(Retriever):
+class LearnedSparse(Retriever, EncodesTexts):
     """Dot product of the sparse vectors of a query and a document.
 
     Args:
@@ -65,6 +65,14 @@ class LearnedSparse(Retriever):
     def provider(self) -> str:
         """The provider that queries are encoded on."""
         return self.encoders.provider
+
+    def encode(self, texts: Sequence[str], role: Role) -> tuple[list[SparseQuery], Sequence[int]]:
+        """Return the terms of texts with their weights, of which none is left out."""
+        if role == "query":
+            return self.encoders.encode_queries(texts)
+        rows, cut = self.encoders.encode_whole(texts)
+        every = np.arange(self.settings.vocabulary)
+        return [SparseQuery.positive(every, row) for row in rows], cut
 
     @cached_property
     def store(self) -> SparseStore:

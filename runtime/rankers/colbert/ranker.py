@@ -17,13 +17,18 @@ from numpy.typing import NDArray
 from ranklet.runtime.call.candidates import Candidates
 from ranklet.runtime.call.deadline import FIRST_SLICE
 from ranklet.runtime.call.mask import Mask, checked_mask
-from ranklet.runtime.call.protocol import Retrieved, Retriever, Scores
+from ranklet.runtime.call.protocol import EncodesTexts, Retrieved, Retriever, Role, Scores
 from ranklet.runtime.call.query import QueryContext
 from ranklet.runtime.call.topk import top_k
 from ranklet.runtime.dense.maxsim import MaxSimStore, Quantised, TokenStore, longest
 from ranklet.runtime.errors import BundleError, damaged
 from ranklet.runtime.explanation import RANKER_FIELD, Explanation, ReadSpans
-from ranklet.runtime.rankers.colbert.encoder import ColBERTEncoder, StoredTokens, TokenEncoder
+from ranklet.runtime.rankers.colbert.encoder import (
+    ColBERTEncoder,
+    StoredTokens,
+    TokenEncoder,
+    TokenVectors,
+)
 from ranklet.runtime.rankers.colbert.settings import OFFSETS, SCALES, VALUES, ColBERTSettings
 from ranklet.runtime.rankers.colbert.tokens import Row
 from ranklet.runtime.text.analysis import Analyzer
@@ -44,7 +49,7 @@ PROMPT = "the prompt"
 NOTHING = "no token of the query or of the document has a vector"
 
 
-class ColBERT(Retriever):
+class ColBERT(Retriever, EncodesTexts):
     """Σ over the query's tokens of the largest inner product with a token of the document.
 
     Args:
@@ -73,6 +78,10 @@ class ColBERT(Retriever):
     def first_slice(self, *, texts: bool) -> int:
         """Return a larger number for stored candidates, because no network reads them."""
         return FIRST_SLICE if texts else STORED_SLICE
+
+    def encode(self, texts: Sequence[str], role: Role) -> TokenVectors:
+        """Return the vectors of each text's tokens in 32 bits, (tokens, dimension) float32."""
+        return self.encoder.encode(texts, role)
 
     def encode_query(self, query: QueryContext) -> Quantised:
         """Return the query's vectors, which are computed once per query."""

@@ -4,11 +4,12 @@ This is the one place where texts become tokens, for both training and serving.
 """
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ranklet.runtime.call.protocol import Role
 from ranklet.runtime.dense.maxsim import halved
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.rankers.colbert.settings import ColBERTSettings
@@ -16,8 +17,6 @@ from ranklet.runtime.text.tokenizing import TextToken, encode, ending, text_toke
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
-
-Role = Literal["query", "document"]
 
 
 class Row(NamedTuple):

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from ranklet.runtime.call.protocol import Role
 from ranklet.runtime.dense.maxsim import Quantised, quantise_query
 from ranklet.runtime.errors import BundleError, damaged
 from ranklet.runtime.onnx.encoder import TOKENIZER
 from ranklet.runtime.rankers.colbert.encoder import ColBERTEncoder, StoredTokens, TokenEncoder
-from ranklet.runtime.rankers.colbert.tokens import Role, Row
+from ranklet.runtime.rankers.colbert.tokens import Row
 from ranklet.runtime.rankers.srm.codes import (
     Codes,
     CodeStore,

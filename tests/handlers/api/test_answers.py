@@ -2,19 +2,23 @@
 
 import json
 import re
+from base64 import b64decode
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 from tests.conftest import Built, Described
+from tests.kinds import TinyRankers
 from tests.metadata_rows import WORDS
 
-from ranklet.handlers.api.answers import ANSWERS, Answer, explain, info, rank, rerank
+from ranklet.handlers.api.answers import ANSWERS, Answer, explain, info, models, rank, rerank
 from ranklet.handlers.api.errors import failure
 from ranklet.handlers.api.limits import Limits
 from ranklet.handlers.api.reading import parse
+from ranklet.runtime import load
 from ranklet.runtime.bundle import Bundle
-from ranklet.runtime.errors import InputError
+from ranklet.runtime.errors import InputError, OutOfTimeError
 from ranklet.runtime.typed.query_syntax import Query
 
 LIMITS = Limits()
@@ -485,3 +489,57 @@ def test_only_so_many_characters_are_highlighted(bundle: Bundle) -> None:
     assert isinstance(body, dict)
     assert ["highlights" in hit for hit in body["hits"]] == [True, False, False]
     assert body["left_out"] == ["highlight 2 of 3 hits"]
+
+
+def test_vectors_are_the_runtimes_in_the_forms_of_openai_and_tei(tiny: TinyRankers) -> None:
+    bundle = load(tiny.exported("dense"), device="cpu")
+    wanted = bundle.encode_document(TEXTS)
+    for form in ("float", "base64"):
+        body = {"input": TEXTS, "encoding_format": form, "user": "me"}
+        reply: Any = ANSWERS["/v1/embeddings"](bundle, body, LIMITS, None).body
+        found = [each["embedding"] for each in reply["data"]]
+        if form == "base64":
+            found = [np.frombuffer(b64decode(each), "<f4") for each in found]
+        np.testing.assert_allclose(found, wanted, atol=1e-7)
+        assert reply["model"] == models(bundle)["data"][0]["id"]
+    query = bundle.encode_query("dough")
+    body = {"input": "dough", "input_type": "query"}
+    asked: Any = ANSWERS["/v1/embeddings"](bundle, body, LIMITS, None).body
+    np.testing.assert_allclose(asked["data"][0]["embedding"], query, atol=1e-7)
+    plain = ANSWERS["/embed"](bundle, {"inputs": TEXTS, "normalize": False}, LIMITS, None).body
+    np.testing.assert_allclose(plain, wanted, atol=1e-7)
+    (unit,) = ANSWERS["/embed"](bundle, {"inputs": TEXTS[0]}, LIMITS, None).body
+    assert np.linalg.norm(unit) == pytest.approx(1)
+    sparse = load(tiny.exported("epic"), device="cpu")
+    rows: Any = ANSWERS["/embed_sparse"](sparse, {"inputs": TEXTS}, LIMITS, None).body
+    for row, vector in zip(rows, sparse.encode_document(TEXTS), strict=True):
+        assert [each["index"] for each in row] == vector.terms.tolist()
+        assert [each["value"] for each in row] == pytest.approx(vector.weights.tolist())
+
+
+def test_what_cannot_be_encoded_is_refused(tiny: TinyRankers, bundle: Bundle) -> None:
+    dense = load(tiny.exported("dense"), device="cpu")
+    few, small = replace(LIMITS, documents=2, characters=30), replace(LIMITS, answer_bytes=50)
+    for body, limits, status, message in (
+        ({}, LIMITS, 422, "'input' is missing"),
+        ({"input": []}, LIMITS, 422, "not an empty list"),
+        ({"input": [[1, 2]]}, LIMITS, 422, r"'input[0]' must be a string, not a list"),
+        ({"input": ["a"] * 3}, few, 413, "3 texts; at most 2"),
+        ({"input": "a" * 31}, few, 413, "31 characters; at most 30"),
+        ({"input": "a"}, small, 413, "send fewer texts"),
+        ({"input": "a", "model": "gpt"}, LIMITS, 404, "unknown ranker 'gpt'"),
+        ({"input": "a", "dimensions": 4}, LIMITS, 422, "'dimensions' is not supported"),
+        ({"input": "a", "input_type": "other"}, LIMITS, 422, "must be 'document'"),
+    ):
+        found, said = refused(dense, "/v1/embeddings", body, limits)
+        assert (found, message in said) == (status, True), said
+    long = {"inputs": "water " * 400, "truncate": False}
+    assert refused(dense, "/embed", long)[0] == 413
+    assert "is no sparse encoder" in refused(dense, "/embed_sparse", {"inputs": "a"})[1]
+    late, sparse = (load(tiny.exported(kind), device="cpu") for kind in ("colbert", "epic"))
+    assert "does not return one vector per text" in refused(late, "/embed", {"inputs": "a"})[1]
+    assert "ask /embed_sparse" in refused(sparse, "/embed", {"inputs": "a"})[1]
+    assert refused(bundle, "/embed", {"inputs": "a"})[0] == 422
+    texts = {"inputs": ["a"] * 100}
+    with pytest.raises(OutOfTimeError):
+        ANSWERS["/embed"](dense, texts, LIMITS, 0.0)

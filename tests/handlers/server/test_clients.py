@@ -8,10 +8,13 @@ import os
 import subprocess
 import sys
 from importlib.util import find_spec
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
+from tests.kinds import TinyRankers
 
+from ranklet.runtime import load
 from ranklet.runtime.bundle import Bundle
 
 if TYPE_CHECKING:
@@ -165,6 +168,32 @@ found = [(each.meta["at"], each.score) for each in kept]
     ),
 }
 
+# Every script leaves `found`: vectors of the texts as documents, then that of the query.
+ENCODING = {
+    "openai": (
+        "openai",
+        """
+import openai
+client = openai.OpenAI(base_url=url + "/v1", api_key=key)
+model = client.models.list().data[0].id
+reply = client.embeddings.create(model=model, input=texts)
+assert reply.model == model and [each.index for each in reply.data] == list(range(len(texts)))
+asked = client.embeddings.create(model="ranklet", input=query, encoding_format="float",
+                                 extra_body={"input_type": "query"})
+found = [each.embedding for each in (*reply.data, *asked.data)]
+""",
+    ),
+    "huggingface_hub": (
+        "huggingface_hub",
+        """
+from huggingface_hub import InferenceClient
+client = InferenceClient(model=url + "/embed", token=key)
+found = [client.feature_extraction(text, normalize=True)[0].tolist() for text in texts]
+found += client.feature_extraction(query, prompt_name="query", truncate=True).tolist()
+""",
+    ),
+}
+
 AROUND = """
 import json, sys
 url, key, query, *texts = sys.argv[1:]
@@ -184,11 +213,29 @@ def _missing(module: str) -> bool:
 @pytest.mark.slow
 @pytest.mark.parametrize("client", SCRIPTS)
 def test_a_client_gets_the_ranking(start: "Start", bundle: Bundle, client: str) -> None:
-    module, script = SCRIPTS[client]
+    found = _left(start, *SCRIPTS[client])
+    wanted = bundle.rank(QUERY, TEXTS, k=3)
+    assert [place for place, _ in found] == [hit.index for hit in wanted]
+    assert [score for _, score in found] == pytest.approx([hit.score for hit in wanted], rel=1e-5)
+
+
+@pytest.mark.clients
+@pytest.mark.slow
+@pytest.mark.parametrize("client", ENCODING)
+def test_a_client_gets_the_vectors(start: "Start", tiny: TinyRankers, client: str) -> None:
+    path = tiny.indexed("dense")
+    found = _left(start, *ENCODING[client], RANKLET_BUNDLE=str(path))
+    bundle = load(path, device="cpu")
+    wanted = [*bundle.encode_document(TEXTS), bundle.encode_query(QUERY)]
+    np.testing.assert_allclose(found, wanted, atol=1e-6)
+
+
+def _left(start: "Start", module: str, script: str, **variables: str) -> Any:
+    """Return what a script has found, of a server that refused nothing."""
     if _missing(module):
         pytest.skip(f"{module} is not installed")
     quiet = {"HAYSTACK_TELEMETRY_ENABLED": "False", "LITELLM_LOCAL_MODEL_COST_MAP": "True"}
-    with start(RANKLET_API_KEY=KEY) as server:
+    with start(RANKLET_API_KEY=KEY, **variables) as server:
         done = subprocess.run(
             [sys.executable, "-c", AROUND.format(script=script), server.url, KEY, QUERY, *TEXTS],
             env={**os.environ, **quiet},
@@ -199,7 +246,4 @@ def test_a_client_gets_the_ranking(start: "Start", bundle: Bundle, client: str) 
         assert done.returncode == 0, done.stderr[-2000:]
         refused = [line for line in server.log() if line.get("status", 0) >= 400]
         assert refused == []
-    found = json.loads(done.stdout.splitlines()[-1])
-    wanted = bundle.rank(QUERY, TEXTS, k=3)
-    assert [place for place, _ in found] == [hit.index for hit in wanted]
-    assert [score for _, score in found] == pytest.approx([hit.score for hit in wanted], rel=1e-5)
+    return json.loads(done.stdout.splitlines()[-1])

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 
+from ranklet.runtime.call.protocol import Role
 from ranklet.runtime.errors import ModelFolderError
 from ranklet.runtime.rankers.colbert.encoder import row_feeds
 from ranklet.runtime.rankers.colbert.settings import MASKS, MOST_TOKENS, ColBERTSettings
-from ranklet.runtime.rankers.colbert.tokens import Role, TokenLayout
+from ranklet.runtime.rankers.colbert.tokens import TokenLayout
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.imported.encoder import load_network, state_size
 from ranklet.training.imported.folder import CONFIG, METADATA, ModelFolder, Module, read_weights

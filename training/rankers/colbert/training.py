@@ -15,11 +15,12 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from ranklet.runtime.call.protocol import Role
 from ranklet.runtime.dense.maxsim import TokenStore, quantise_query
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.rankers.colbert.encoder import row_feeds
 from ranklet.runtime.rankers.colbert.settings import MASKS, ColBERTSettings
-from ranklet.runtime.rankers.colbert.tokens import Role, TokenLayout
+from ranklet.runtime.rankers.colbert.tokens import TokenLayout
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.data.collection import Collection
 from ranklet.training.data.splits import JudgedQueries

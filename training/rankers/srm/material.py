@@ -14,9 +14,10 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from ranklet.runtime.call.protocol import Role
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.rankers.colbert.settings import ColBERTSettings
-from ranklet.runtime.rankers.colbert.tokens import Role, TokenLayout
+from ranklet.runtime.rankers.colbert.tokens import TokenLayout
 from ranklet.runtime.text.tokenizing import encode, special_ids
 from ranklet.training.checkpoint import Checkpoint, read_checkpoint
 from ranklet.training.data.collection import Collection

@@ -12,10 +12,10 @@ from ranklet.export.bundles import export_bundle
 from ranklet.export.errors import ExportError
 from ranklet.export.proof.report import read_reports, report_table
 from ranklet.export.rankers.colbert.exporting import bytes_of, float_scores, form_reports
+from ranklet.runtime.call.protocol import Role
 from ranklet.runtime.dense.maxsim import TokenStore
 from ranklet.runtime.rankers.colbert.encoder import row_feeds
 from ranklet.runtime.rankers.colbert.ranker import ColBERT
-from ranklet.runtime.rankers.colbert.tokens import Role
 from ranklet.training.rankers.colbert import training as colbert
 
 TEXTS = ("red apple", "the old river is here", "")

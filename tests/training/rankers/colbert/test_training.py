@@ -11,9 +11,10 @@ from safetensors.numpy import load_file
 from tests.kinds import TinyRankers, tiny_options
 
 from ranklet.commands import main
+from ranklet.runtime.call.protocol import Role
 from ranklet.runtime.dense.maxsim import TokenStore, quantise_query
 from ranklet.runtime.errors import InputError
-from ranklet.runtime.rankers.colbert.tokens import Role, TokenLayout
+from ranklet.runtime.rankers.colbert.tokens import TokenLayout
 from ranklet.training.checkpoint import Checkpoint, read_checkpoint
 from ranklet.training.data.collection import Collection
 from ranklet.training.data.splits import read_split

@@ -1,0 +1,113 @@
+"""Encode texts by a bundle's rankers of vectors, and compare the vectors as the rankers do."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ranklet.runtime.bundles.files import BundleFiles
+from ranklet.runtime.call.deadline import Deadline
+from ranklet.runtime.call.protocol import EncodesTexts, Role, Vectors
+from ranklet.runtime.call.query import SparseQuery
+from ranklet.runtime.errors import InputError, OutOfTimeError
+from ranklet.runtime.kinds import ranker_module
+from ranklet.runtime.rankers.opening import ranker_of
+
+AT_A_TIME = 32  # texts between two looks at the clock
+
+
+class EncodedTexts(NamedTuple):
+    """The vectors of some texts."""
+
+    vectors: Vectors
+    cut: list[int]  # indices of the texts that were truncated
+    ranker: str  # that has encoded them
+
+
+def encoders(files: BundleFiles) -> list[str]:
+    """Return the names of the rankers that encode texts, in the order of the manifest."""
+    return [
+        name
+        for name, entry in files.manifest.rankers.items()
+        if issubclass(ranker_module(entry.kind).RANKER, EncodesTexts)
+    ]
+
+
+def encode(
+    files: BundleFiles,
+    texts: Sequence[str],
+    role: Role,
+    ranker: str | None = None,
+    deadline: Deadline | None = None,
+) -> EncodedTexts:
+    """Return the vectors of texts, each as if it were alone.
+
+    Args:
+        files: the bundle.
+        texts: any texts.
+        role: whether they are queries or documents.
+        ranker: the name of a ranker; None for the bundle's first that encodes.
+        deadline: a moment after which no more texts are encoded; None for none.
+
+    Raises:
+        InputError: no ranker encodes, this one does not, or a text is none.
+        UnknownRankerError: there is no such ranker.
+        OutOfTimeError: the deadline has passed.
+    """
+    known = encoders(files)
+    if ranker is None and not known:
+        raise InputError("no ranker of this bundle encodes texts; build it with --model ENCODER")
+    name = known[0] if ranker is None else ranker
+    found = ranker_of(files, name)
+    if not isinstance(found, EncodesTexts):
+        raise InputError(f"{name!r} encodes no texts; {_listed(known)}")
+    for at, text in enumerate(texts):
+        if not isinstance(text, str):
+            raise InputError(f"texts[{at}] is a {type(text).__name__}, not a string")
+    vectors, cut = found.encode(texts[:AT_A_TIME], role)
+    parts, longer = [vectors], list(cut)
+    for begin in range(AT_A_TIME, len(texts), AT_A_TIME):
+        if deadline is not None and deadline.passed:
+            raise OutOfTimeError(
+                f"the time was up after {begin:,} of {len(texts):,} texts; send fewer of them"
+            )
+        vectors, cut = found.encode(texts[begin : begin + AT_A_TIME], role)
+        parts.append(vectors)
+        longer += [begin + at for at in cut]
+    whole: Any = [each for part in parts for each in part]
+    if isinstance(vectors, np.ndarray):
+        whole = np.concatenate(parts)
+    return EncodedTexts(whole, longer, name)
+
+
+def similarity(queries: Vectors, documents: Vectors) -> NDArray[np.float32]:
+    """Return the score of each query and document, (queries, documents) float32.
+
+    It is the inner product, which is the cosine if the ranker compares by that, because its vectors
+    have the length 1. Of vectors of tokens it is the sum of the best matches (MaxSim).
+
+    Raises:
+        InputError: the vectors are of different kinds.
+    """
+    if isinstance(queries, np.ndarray) and isinstance(documents, np.ndarray):
+        return np.asarray(queries @ documents.T, np.float32)
+    if isinstance(queries, np.ndarray) or isinstance(documents, np.ndarray):
+        raise InputError("queries and documents must be encoded by the same ranker")
+    rows = [[_score(query, document) for document in documents] for query in queries]
+    return np.array(rows, np.float32).reshape(len(queries), len(documents))
+
+
+def _score(query: Any, document: Any) -> float:
+    if isinstance(query, SparseQuery) and isinstance(document, SparseQuery):
+        shared = np.intersect1d(
+            query.terms, document.terms, assume_unique=True, return_indices=True
+        )
+        return float(query.weights[shared[1]] @ document.weights[shared[2]])
+    if isinstance(query, SparseQuery) or isinstance(document, SparseQuery):
+        raise InputError("queries and documents must be encoded by the same ranker")
+    return float((query @ document.T).max(1).sum()) if len(query) and len(document) else 0.0
+
+
+def _listed(names: Sequence[str]) -> str:
+    return f"{', '.join(names)} {'does' if len(names) == 1 else 'do'}" if names else "none does"
