@@ -109,6 +109,7 @@ def read_model(
     *,
     dimension: int | None = None,
     label: str | None = None,
+    marking: str | None = None,
     query_prompt: str | None = None,
     document_prompt: str | None = None,
     kind: str | None = None,
@@ -121,6 +122,7 @@ def read_model(
             recognises it.
         dimension: keep only the first numbers of a dense vector.
         label: the label of a cross-encoder that means relevant, if it has several.
+        marking: the exact matches that a cross-encoder was trained to see marked, if any.
         query_prompt: the text before every query of a dense encoder; None for the folder's.
         document_prompt: the text before every document of one; None for the folder's.
 
@@ -132,6 +134,7 @@ def read_model(
     chosen = {
         "dimension": dimension,
         "label": label,
+        "marking": marking,
         "query_prompt": query_prompt,
         "document_prompt": document_prompt,
     }

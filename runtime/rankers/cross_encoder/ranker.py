@@ -41,7 +41,7 @@ HEADS = (
 IMPORTED = "imported"
 COMBINATIONS = ("head", "first", "max", "mean")
 
-_PLAIN = 1, "none", "none"  # chunks, marking and expansion
+_PLAIN = 1, "none"  # chunks and expansion
 
 # Outputs of the graph, float32. The scores are (pairs,). T(q|d) of the head model1 is
 # (chunks, query tokens, tokens), 0 for tokens outside the document.
@@ -72,10 +72,10 @@ class CrossEncoderSettings(PairFormat, Settings):
             raise InputError(f"field is {self.field!r}; it must be wordpieces, or empty")
         if self.head.startswith("marker") and self.marking == "none":
             raise InputError(f"head is {self.head}, but marking is none; choose a marking for it")
-        if self.head == IMPORTED and (self.chunks, self.marking, self.expansion) != _PLAIN:
+        if self.head == IMPORTED and (self.chunks, self.expansion) != _PLAIN:
             raise InputError(
-                f"head is {IMPORTED}, which reads one chunk and no added tokens; chunks must be 1, "
-                "marking none and expansion none"
+                f"head is {IMPORTED}, which reads one chunk and no added tokens but marks; chunks "
+                "must be 1 and expansion none"
             )
 
     @property

@@ -15,6 +15,7 @@ from ranklet.commands.output import say, show
 from ranklet.commands.train.arguments import METAVARS, allowed_of, described
 from ranklet.export.exporter import exported_settings
 from ranklet.runtime.errors import InputError
+from ranklet.runtime.text.marking import STRATEGIES
 from ranklet.training.imported.importing import forms
 
 if TYPE_CHECKING:
@@ -70,6 +71,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument(
         "--label", help="label of a cross-encoder that means relevant, or its number"
+    )
+    group.add_argument(
+        "--marking",
+        choices=[name for name in STRATEGIES if name != "none"],
+        help="exact matches that a cross-encoder was trained to see marked",
     )
     group.add_argument(
         "--download", action="store_true", help="fetch a model that this machine lacks, by its name"
@@ -151,7 +157,7 @@ def run(options: argparse.Namespace) -> int:
     folders = named_folders(options.checkpoints, download=options.download)
     choices = {
         key: getattr(options, key)
-        for key in ("dimension", "label", "query_prompt", "document_prompt")
+        for key in ("dimension", "label", "marking", "query_prompt", "document_prompt")
     }
     checkpoints = read_folders(folders, options.kind, choices)
     if options.prune and not any(exporter(each.kind).prunes for each in checkpoints.values()):

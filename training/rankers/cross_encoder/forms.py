@@ -10,4 +10,8 @@ def recognises(folder: ModelFolder) -> Match:
     return Match.SURE if folder.type == "CrossEncoder" or plain else Match.NO
 
 
-FORMS = (Form("cross_encoder", "cross_encoder", "cross-encoder", recognises, choices=("label",)),)
+FORMS = (
+    Form(
+        "cross_encoder", "cross_encoder", "cross-encoder", recognises, choices=("label", "marking")
+    ),
+)

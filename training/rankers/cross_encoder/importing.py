@@ -1,6 +1,8 @@
 """Import cross-encoders of sentence-transformers and transformers with their trained heads."""
 
+import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -9,6 +11,7 @@ import torch
 
 from ranklet.runtime.errors import InputError, ModelFolderError
 from ranklet.runtime.rankers.cross_encoder.ranker import IMPORTED, CrossEncoderSettings
+from ranklet.runtime.text.marking import TERMS, added_tokens
 from ranklet.runtime.text.pair_layout import BERT_SEGMENTS, PairLayout, pair_layout
 from ranklet.runtime.text.pairing import MOST_TOKENS, Pairing, pair_inputs
 from ranklet.runtime.text.tokenizing import encode
@@ -39,7 +42,9 @@ if TYPE_CHECKING:
 SHOWN = 20  # labels in a message
 
 
-def import_model(folder: ModelFolder, *, label: str | None = None) -> Checkpoint:
+def import_model(
+    folder: ModelFolder, *, label: str | None = None, marking: str | None = None
+) -> Checkpoint:
     """Return a cross-encoder as a checkpoint that keeps its whole network.
 
     A query has at most half of the tokens that the network reads, and a document the rest. The
@@ -49,6 +54,8 @@ def import_model(folder: ModelFolder, *, label: str | None = None) -> Checkpoint
     Args:
         folder: the model's folder.
         label: name or number of the label that means relevant; needed if there are several.
+        marking: the exact matches that the published checkpoint was trained with (Boualili 2022);
+            its folder does not say which.
 
     Raises:
         ModelFolderError: the folder cannot be used, or it has several labels and none is chosen.
@@ -64,13 +71,18 @@ def import_model(folder: ModelFolder, *, label: str | None = None) -> Checkpoint
     number = choose_label(folder, labels, label)
     activation = _activation(folder, read_json(place / CONFIG), len(labels))
     own = model_tokenizer(place)
-    tokenizer = own.tokenizer
+    tokenizer, marks = own.tokenizer, marking or "none"
+    if added_tokens(marks):
+        tokenizer = _without_markers(tokenizer)
     try:
         layout = pair_layout(tokenizer)
         longest = min(own.longest_text(network), MOST_TOKENS)
+        most = longest if marks == "none" else longest // 2  # the other half is for marks
         settings = CrossEncoderSettings(
-            max_query_tokens=max(1, (longest - layout.around) // 2),
-            max_tokens=longest,
+            max_query_tokens=max(1, (most - layout.around) // 2),
+            max_tokens=most,
+            marking=marks,
+            mark_tokens=longest - most,
             head=IMPORTED,
             field="",
         )
@@ -100,7 +112,7 @@ def largest_difference(folder: ModelFolder, checkpoint: Checkpoint, texts: Seque
     shorter than half of what the network reads, because the two truncate longer queries
     differently.
     """
-    settings: CrossEncoderSettings = checkpoint.settings
+    settings: CrossEncoderSettings = replace(checkpoint.settings, marking="none")
     theirs = load_original("CrossEncoder", folder.path)
     # Without this, RoBERTa's own limit counts two position embeddings that no text may use.
     theirs.tokenizer.model_max_length = settings.max_tokens
@@ -115,6 +127,28 @@ def largest_difference(folder: ModelFolder, checkpoint: Checkpoint, texts: Seque
     pairing = Pairing(settings, tokenizer)
     ours = [_score(network, pairing, tokenizer, *pair) for pair in pairs]
     return float(np.abs(np.array(ours, np.float32) - expected).max())
+
+
+def _without_markers(tokenizer: "Tokenizer") -> "Tokenizer":
+    """Return a tokenizer without the markers that the published checkpoints append to it.
+
+    Their ids are then those of our markers, which no text can spell.
+
+    Raises:
+        InputError: it does not end with these tokens.
+    """
+    from tokenizers import Tokenizer
+
+    names = [f"[{chr(92) if at % 2 else ''}e{at // 2}]" for at in range(2 * TERMS)]
+    first = tokenizer.get_vocab_size() - len(names)
+    if [tokenizer.token_to_id(name) for name in names] != list(range(first, first + len(names))):
+        raise InputError(
+            f"a precise marking needs a tokenizer whose last tokens are {names[0]} to {names[-1]}; "
+            "give --marking sim_doc or sim_pair, or no --marking"
+        )
+    described = json.loads(tokenizer.to_str())
+    kept = [each for each in described["added_tokens"] if each["content"] not in names]
+    return Tokenizer.from_str(json.dumps({**described, "added_tokens": kept}))
 
 
 def choose_label(folder: ModelFolder, labels: Mapping[int, str], label: str | None) -> int:

@@ -44,6 +44,11 @@ _POOLINGS = {
 IGNORED = ("Dropout",)  # does nothing outside of training
 MODULES = ("Dense", "LayerNorm", "Normalize")
 
+# The published checkpoints of Zhan et al. 2020 are a BERT that was saved by one of these classes,
+# and nothing else in their folder says how it reads: 20 tokens of a query and 256 of a document,
+# and [CLS] and [SEP].
+REPBERT, REPBERT_LIMITS = "RepBERT", (22, 258)
+
 
 @dataclass(frozen=True)
 class SentenceEncoder:
@@ -59,6 +64,7 @@ class SentenceEncoder:
         query_prompt: the text before every query.
         document_prompt: the text before every document.
         document_segment: token_type_ids of documents.
+        limits: tokens of a query and of a document; 0 for as many as the transformer reads.
         weights: the weights of the layers, if they come from a checkpoint and not from modules.
     """
 
@@ -70,6 +76,7 @@ class SentenceEncoder:
     query_prompt: str = ""
     document_prompt: str = ""
     document_segment: int = 0
+    limits: tuple[int, int] = (0, 0)
     weights: Arrays = field(default_factory=dict)
 
 
@@ -86,6 +93,8 @@ def describe(folder: ModelFolder, prompts: Prompts | None = None) -> SentenceEnc
         ModelFolderError: a module or a setting is not supported.
     """
     prompts = prompts or prompts_of(folder)
+    if not folder.modules and folder.architecture.startswith(REPBERT):
+        return SentenceEncoder(similarity="dot", document_segment=1, limits=REPBERT_LIMITS)
     if not folder.modules:
         return SentenceEncoder(query_prompt=prompts.query, document_prompt=prompts.document)
     first, *rest = folder.modules
@@ -180,11 +189,11 @@ def import_model(
     longest = tokenizer.longest_text(encoder)
     whole = described.dimension or state_size(encoder)
     settings = DenseSettings(
-        longest,
-        longest,
+        *(min(longest, limit or longest) for limit in described.limits),
         dimension_of(folder, dimension, whole),
         pooling=described.pooling,
         similarity=described.similarity,
+        document_segment=described.document_segment,
         query_prompt=described.query_prompt,
         document_prompt=described.document_prompt,
     )

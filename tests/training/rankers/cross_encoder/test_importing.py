@@ -9,18 +9,21 @@ from typing import Any
 import pytest
 from tests.classifiers import INPUTS, LOGITS, change_json, classifier_folder
 from tests.models import CLASSIFIERS, TEXTS, sentence_transformers
+from tokenizers import Tokenizer
 
 from ranklet.runtime.errors import InputError, ModelFolderError
+from ranklet.runtime.text.marking import TERMS
 from ranklet.training.checkpoint import Checkpoint, read_checkpoint
 from ranklet.training.imported.folder import ModelFolder
 from ranklet.training.imported.importing import read_model
 from ranklet.training.imported.original import LARGEST
 from ranklet.training.rankers.cross_encoder.classifier import ACTIVATION, LABEL, SEGMENTS
 from ranklet.training.rankers.cross_encoder.importing import import_model, largest_difference
-from ranklet.training.rankers.cross_encoder.training import load_any
+from ranklet.training.rankers.cross_encoder.training import load_any, text_scorer
 
 OLDER = "sbert_ce_default_activation_function"  # key in config.json before version 4
 IDENTITY = "torch.nn.modules.linear.Identity"
+FILE = "tokenizer.json"
 KIND = {"model_type": "CrossEncoder"}
 SIGMOID = {**KIND, "activation_fn": "torch.nn.modules.activation.Sigmoid"}
 TRANSFORMER = {"path": "", "type": "sentence_transformers.base.modules.transformer.Transformer"}
@@ -266,3 +269,57 @@ def test_a_classifier_without_a_pooler_is_refused(changed: Callable[..., Path]) 
     save_file({k: v for k, v in weights.items() if "pooler" not in k}, path, {"format": "pt"})
     with pytest.raises(ModelFolderError, match="lacks the weights of 2 parts"):
         import_model(ModelFolder(path.parent))
+
+
+MARKERS = [f"[{chr(92) if at % 2 else ''}e{at // 2}]" for at in range(2 * TERMS)]
+
+
+def published(folder: Path, *, precise: bool) -> Path:
+    """Return a classifier as the author of the marks has published hers."""
+    size = len(MARKERS) if precise else 0
+    size += Tokenizer.from_file(str(classifier_folder(folder / "plain") / FILE)).get_vocab_size()
+    classifier_folder(folder / "marked", num_labels=2, vocab_size=size)
+    if precise:
+        tokenizer = Tokenizer.from_file(str(folder / "marked" / FILE))
+        tokenizer.add_tokens(MARKERS)
+        tokenizer.save(str(folder / "marked" / FILE))
+    return folder / "marked"
+
+
+@pytest.mark.parametrize(
+    ("marking", "query", "document"),
+    [
+        ("pre_pair", "the [e0]dough[\\e0]", "a [e0]dough[\\e0] in a"),
+        ("pre_doc", "the dough", "a [e0]dough[\\e0] in a"),
+    ],
+)
+def test_published_marks_are_read_as_they_were_trained(
+    marking: str, query: str, document: str, tmp_path: Path
+) -> None:
+    import torch
+    from transformers import AutoModelForSequenceClassification
+
+    folder = published(tmp_path, precise=True)
+    checkpoint = read_model(folder, label="1", marking=marking)
+    tokenizer = Tokenizer.from_file(str(folder / FILE))
+    theirs = AutoModelForSequenceClassification.from_pretrained(folder, dtype=torch.float32)
+    found = tokenizer.encode(query, document)
+    inputs = {"input_ids": found.ids, "token_type_ids": found.type_ids}
+    with torch.inference_mode():
+        logits = theirs(**{name: torch.tensor([ids]) for name, ids in inputs.items()}).logits
+    score = text_scorer(checkpoint)
+    plain = [("the dough", "a dough in a")]
+    assert score(plain)[0] == pytest.approx(float(logits[0, 1]), abs=1e-5)
+    assert (
+        score([("the [e0]dough rises", "a dough")])[0] != score([("the dough rises", "a dough")])[0]
+    )
+    unmarked = read_model(folder, label="1")
+    assert text_scorer(unmarked)(plain)[0] != pytest.approx(float(logits[0, 1]), abs=1e-5)
+
+
+def test_a_precise_marking_needs_its_tokens(tmp_path: Path) -> None:
+    folder = published(tmp_path, precise=False)
+    with pytest.raises(InputError, match=r"last tokens are \[e0\] to \[\\e19\]"):
+        read_model(folder, label="1", marking="pre_pair")
+    with pytest.raises(InputError, match="marking is 'stars'"):
+        read_model(folder, label="1", marking="stars")

@@ -27,6 +27,7 @@ from ranklet.training.imported import sentence_settings
 from ranklet.training.imported.importing import read_model
 from ranklet.training.imported.original import LARGEST, compare
 from ranklet.training.imported.sentence_settings import Prompts
+from ranklet.training.rankers.dense.training import load
 
 POOLINGS = {
     "cls": "cls", "mean": "mean", "max": "max", "lasttoken": "last",
@@ -324,3 +325,27 @@ def test_a_comparison_that_fails_says_so(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr(importing, "largest_difference", lambda *_: float("nan"))
     with pytest.raises(ModelFolderError, match="was read wrongly"):
         compare(folder, checkpoint, TEXTS)
+
+
+def test_a_published_repbert_keeps_its_segments_and_limits(tmp_path: Path) -> None:
+    import torch
+    from transformers import AutoModel, AutoTokenizer
+
+    folder = transformer_folder(tmp_path / "repbert", max_position_embeddings=300)
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(
+        json.dumps({**config, "architectures": ["RepBERT_Train"], "encode_type": "doc"})
+    )
+    checkpoint = read_model(folder)
+    settings = checkpoint.settings
+    assert (settings.pooling, settings.similarity, settings.document_segment) == ("mean", "dot", 1)
+    assert (settings.max_query_tokens, settings.max_document_tokens) == (22, LONGEST)
+    tokenizer, network = AutoTokenizer.from_pretrained(folder), AutoModel.from_pretrained(folder)
+    ours = load(checkpoint).eval()
+    for segment in (0, 1):
+        given = dict(tokenizer(TEXTS[0], return_tensors="pt"))
+        given["token_type_ids"] = torch.full_like(given["input_ids"], segment)
+        with torch.inference_mode():
+            wanted = network.eval()(**given).last_hidden_state.mean(1)
+            made = ours(given["input_ids"], given["attention_mask"], given["token_type_ids"])
+        assert made.numpy() == pytest.approx(wanted.numpy(), abs=1e-5)
