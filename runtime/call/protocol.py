@@ -117,6 +117,11 @@ class Ranker(ABC):
 class Retriever(Ranker):
     """A ranker with an index."""
 
+    @property
+    def nested(self) -> bool:
+        """Whether its k best documents are always the first k of a longer list."""
+        return False
+
     @abstractmethod
     def retrieve(self, query: QueryContext, k: int, allowed: Mask | None = None) -> Retrieved:
         """Return the k best documents of the collection, or of those that a mask allows.

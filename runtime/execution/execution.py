@@ -49,6 +49,7 @@ class Execution:
         deadline: the time to stop at.
         allowed: whether each document of the collection may be retrieved, (documents,) bool;
             passages where documents are split. None allows all.
+        reach: how many documents of the first list are enough; None for all that a stage retrieves.
 
     Attributes:
         cut: whether a list ended because it was full, so that longer lists may have more documents.
@@ -68,13 +69,14 @@ class Execution:
         deadline: Deadline | None = None,
         allowed: Mask | None = None,
         known: Mapping[str, NDArray[np.float32]] | None = None,
+        reach: int | None = None,
     ) -> None:
         if given is not None and allowed is not None:
             raise InputError(
                 "a mask says which documents of the collection may be retrieved, but the "
                 "candidates are given; pass only those that are allowed"
             )
-        self._pipeline, self._ranker, self._query = pipeline, ranker, query
+        self._pipeline, self._ranker, self._query, self._reach = pipeline, ranker, query, reach
         self._documents, self._given, self._known = documents, given, known or {}
         self._allowed = both(allowed, query.allowed)
         self.deadline = Deadline() if deadline is None else deadline
@@ -199,9 +201,10 @@ class Execution:
                 f"the ranker {name!r} rescores candidates and cannot retrieve; begin the pipeline "
                 "with a ranker that can, such as BM25"
             )
+        k = stage.k if self._reach is None or not ranker.nested else min(stage.k, self._reach)
         with np.errstate(all="ignore"):  # the ranker reports damaged numbers
-            numbers, scores, query_truncated = ranker.retrieve(self._query, stage.k, self._allowed)
-        self.cut |= len(numbers) >= stage.k
+            numbers, scores, query_truncated = ranker.retrieve(self._query, k, self._allowed)
+        self.cut |= len(numbers) >= k
         self._merge(name, numbers, scores)
         self._retrieved[name], self._ordered_by = numbers, name
         if query_truncated:

@@ -39,6 +39,11 @@ _NOTHING = 1e-20  # a smaller weight counts as 0, because its products would van
 # one such look-up, the numbers of a mask are listed for about 20 documents.
 _PROBED, _LISTED = 16, 20
 _HAIR = 1e-5  # relative margin; float32 sums of a hundred terms have smaller errors
+# MaxScore's sums lie anywhere in an array of all documents. If it reads more than about 40
+# √documents postings, adding up all of them range by range is faster, as sums stay in the cache.
+_MANY = 40
+_RANGE = 1 << 17  # documents, whose sums take 512 kB
+_SLICE = 1024  # postings of a list in a range; adding up fewer takes as long
 
 
 class ImpactIndex:
@@ -153,11 +158,17 @@ class ImpactIndex:
         ]
         if k <= 0 or not lists:
             return np.empty(0, np.uint32), np.empty(0, np.float32)
-        some = None if mask is None else _Allowed(mask, lists)
+        lists.sort(key=lambda each: -each.bound)
+        count = self.size if mask is None else int(np.count_nonzero(mask))
+        read = _read_by_max_score(lists, k) * count / self.size
         accumulator = self._accumulator()
         touched: list[NDArray[np.uint32]] = []
         try:
-            documents, scores = _max_score(lists, accumulator, touched, k, some)
+            if read * read > _MANY * _MANY * self.size:
+                documents, scores = _scan(lists, accumulator, k, mask)
+            else:
+                some = None if mask is None else _Allowed(mask, lists, count)
+                documents, scores = _max_score(lists, accumulator, touched, k, some)
         except IndexError as error:
             self._local.accumulator = None  # it may hold sums of documents not in `touched`
             fault = f"a posting has a document past the {self.size} of the collection"
@@ -284,12 +295,12 @@ class _Allowed:
     Args:
         mask: whether each document is one of them, (documents,) bool.
         lists: the lists that are searched.
+        count: how many they are.
     """
 
-    def __init__(self, mask: Mask, lists: list[_List]) -> None:
+    def __init__(self, mask: Mask, lists: list[_List], count: int) -> None:
         self._mask = mask
-        # A longer list is bisected for each allowed document.
-        self._most = int(np.count_nonzero(mask)) * _PROBED
+        self._most = count * _PROBED  # a longer list is bisected for each allowed document
         saved = sum(max(0, len(each.documents) - self._most) for each in lists)
         self._numbers: NDArray[np.uint32] | None = None
         if saved > len(mask) / _LISTED:
@@ -315,6 +326,63 @@ class _Allowed:
         return documents[kept], whole.impacts[kept]
 
 
+def _read_by_max_score(lists: Sequence[_List], k: int) -> int:
+    """Return about how many postings MaxScore reads before it only probes.
+
+    It has a threshold of three quarters of the largest bound as soon as it has k documents, or a
+    higher one.
+
+    Args:
+        lists: largest bounds first.
+        k: number of wanted documents.
+    """
+    read = 0
+    for each, bound in zip(lists, _sums_from_each([each.bound for each in lists]), strict=True):
+        if read >= k and bound < 0.75 * lists[0].bound:
+            break
+        read += len(each.documents)
+    return read
+
+
+def _scan(
+    lists: list[_List], accumulator: NDArray[np.float32], k: int, mask: Mask | None
+) -> Scored:
+    """Return the scores of documents of which the k best are some, one range after the other.
+
+    Args:
+        lists: largest bounds first, which is the order of every document's sum.
+        accumulator: zeros, one per document, which they are afterwards, too.
+        k: number of wanted documents.
+        mask: whether each document may be returned; None allows all.
+    """
+    size, read = len(accumulator), sum(len(each.documents) for each in lists)
+    ranges = min(-(-size // _RANGE), max(1, read // (_SLICE * len(lists))))
+    begins = np.arange(0, size, -(-size // ranges), dtype=np.uint32)
+    cuts = [
+        [*np.searchsorted(each.documents, begins).tolist(), len(each.documents)] for each in lists
+    ]
+    found, values = np.empty(0, np.uint32), np.empty(0, np.float32)
+    least = np.float32(_NOTHING)  # a score that is not among the k best is lower
+    for at, begin in enumerate(begins):
+        sums = accumulator[: min(begins[1] if len(begins) > 1 else size, size - begin)]
+        for current, cut in zip(lists, cuts, strict=True):
+            part = slice(cut[at], cut[at + 1])
+            added = np.multiply(current.impacts[part], current.weight, dtype=np.float32)
+            np.add.at(sums, (current.documents[part] - begin).astype(np.intp), added)
+        if not sums.max() < least:  # NaN of a damaged bundle goes on, too
+            best = np.flatnonzero(~(sums < least))
+            if mask is not None:
+                best = best[mask[best + begin]]
+            found = np.append(found, best.astype(np.uint32) + begin)
+            values = np.append(values, sums[best])
+        if len(values) >= 2 * k:
+            least = np.partition(values, len(values) - k)[len(values) - k]
+            kept = ~(values < least)
+            found, values = found[kept], values[kept]
+        sums.fill(0)
+    return found, values
+
+
 def _max_score(
     lists: list[_List],
     accumulator: NDArray[np.float32],
@@ -330,7 +398,6 @@ def _max_score(
     caller must clear in `accumulator`. Only allowed documents get a score, so that the threshold
     is one of theirs.
     """
-    lists.sort(key=lambda each: -each.bound)
     bounds = _sums_from_each([each.bound for each in lists])
     lengths = _sums_from_each([len(each.documents) for each in lists])
     reached = 0  # number of documents with a score

@@ -77,6 +77,11 @@ class BM25(Retriever):
             raise BundleError(f"{folder + STATISTICS}: the average document length is {average}")
         return cls(settings, index, average)
 
+    @property
+    def nested(self) -> bool:
+        """Whether its k best documents are always the first k of a longer list."""
+        return True
+
     def retrieve(self, query: QueryContext, k: int, allowed: Mask | None = None) -> Retrieved:
         """Return the k best documents of the collection, or of those that a mask allows."""
         terms, counts = self._terms(query)

@@ -116,6 +116,11 @@ class LearnedSparse(Retriever, EncodesTexts):
 
         return query.once(id(self), encode)
 
+    @property
+    def nested(self) -> bool:
+        """Whether its k best documents are always the first k of a longer list."""
+        return self.settings.impacts != "uint8"
+
     def retrieve(self, query: QueryContext, k: int, allowed: Mask | None = None) -> Retrieved:
         """Return the k documents with the largest dot product that share a term with the query.
 

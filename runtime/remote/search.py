@@ -158,6 +158,7 @@ class MilvusSearch(Search):
         pipeline: Pipeline,
         deadline: Deadline | None = None,
         where: Where | None = None,
+        reach: int | None = None,  # noqa: ARG002  # the network takes longer than a longer list
     ) -> TextRun:
         begin, deadline, allowed = perf_counter(), deadline or Deadline(), self._allowed(where)
         stages = [each for each in pipeline.stages if isinstance(each, Retrieve)]

@@ -110,9 +110,12 @@ class LocalSearch(Search):
         pipeline: Pipeline,
         deadline: Deadline | None = None,
         where: Where | None = None,
+        reach: int | None = None,
     ) -> "_LocalRun":
         allowed = self.allowed(where, deadline)
-        execution = execute(self.files, query, pipeline, None, deadline, allowed=allowed)
+        execution = execute(
+            self.files, query, pipeline, None, deadline, allowed=allowed, reach=reach
+        )
         return _LocalRun(self.files, query, execution, self)
 
     def _run_on(

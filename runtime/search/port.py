@@ -21,6 +21,7 @@ from ranklet.runtime.search.selection import Selection
 from ranklet.runtime.search.texts import Passage
 from ranklet.runtime.typed.query_syntax import Query
 
+_PASSAGES = 4  # of one document that are expected among those that were asked for, at most
 Where = Mapping[str, Any]  # a filter by metadata; docs/filtering.md describes it
 
 S = TypeVar("S", bound="Search")
@@ -124,8 +125,12 @@ class Search(ABC):
         pipeline: Pipeline,
         deadline: Deadline | None = None,
         where: Where | None = None,
+        reach: int | None = None,
     ) -> Run:
-        """Run a pipeline on the documents that the filters allow."""
+        """Run a pipeline on the documents that the filters allow.
+
+        A list need not have more than `reach` documents if its first ones do not depend on others.
+        """
 
     @abstractmethod
     def _run_on(
@@ -271,7 +276,15 @@ class Search(ABC):
 
         A run for which there is not enough time is dropped.
         """
-        run, depth = self._run(query, pipeline, deadline, where), pipeline.depth
+        depth, reach = pipeline.depth, None
+        if len(pipeline.stages) == 1 and query.phrases is None and selection.group_by is None:
+            reach = max(1, selection.reach) * _PASSAGES
+        run = self._run(query, pipeline, deadline, where, reach)
+        few = run.execution.cut and run.execution.documents < min(selection.reach, depth)
+        if few and reach is not None and reach < depth:  # one document has many passages
+            again = self._run(query, pipeline, deadline, where)
+            again.execution.timings[:0] = run.execution.timings
+            run = again
         run.confirm(selection)
         while run.too_few(selection, depth):
             pipeline = pipeline.deeper(4)

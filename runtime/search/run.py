@@ -31,6 +31,7 @@ def execute(
     *,
     allowed: Mask | None = None,
     known: Mapping[str, NDArray[np.float32]] | None = None,
+    reach: int | None = None,
 ) -> Execution:
     """Run a pipeline on the bundle's collection, or on given candidates; see `Execution`.
 
@@ -39,7 +40,15 @@ def execute(
     """
     documents = files.documents if given is None else None
     execution = Execution(
-        pipeline, partial(ranker_of, files), documents, query, given, deadline, allowed, known
+        pipeline,
+        partial(ranker_of, files),
+        documents,
+        query,
+        given,
+        deadline,
+        allowed,
+        known,
+        reach,
     )
     with files.damage_reported():
         execution.run()

@@ -103,6 +103,11 @@ def test_passages_of_one_document_do_not_keep_others_out(tmp_path: Path, keep: l
         timings = [timing.stage for timing in ranking.timings]
         assert ("retrieve 32 by bm25" in timings) == (k > 1)
     assert len(bundle.rank("deep", k=50, pipeline=pipeline)) == 1  # the list ends
+    whole = [{"stage": "retrieve", "ranker": "bm25", "k": 500}]
+    every = bundle.rank_ids("river", k=50, pipeline=whole)
+    for k in range(1, 11):  # also if only the first list is read
+        found = bundle.rank("river", k=k, pipeline=whole, budget_ms=0)
+        assert [(hit.id, hit.score) for hit in found] == every[:k]
 
 
 def test_a_spent_budget_leaves_the_first_lists(bundle: Bundle) -> None:

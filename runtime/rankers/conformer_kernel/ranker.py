@@ -76,6 +76,11 @@ class ConformerKernel(Retriever):
         """Return how many candidates are scored at first, which are few if the network scores."""
         return FIRST_SLICE if texts and self.settings.latent else self.slice_size
 
+    @property
+    def nested(self) -> bool:
+        """Whether its k best documents are always the first k of a longer list."""
+        return True
+
     def retrieve(self, query: QueryContext, k: int, allowed: Mask | None = None) -> Retrieved:
         """Return the k best documents, of all or of those that a mask allows, by their impacts."""
         terms, counts = self._known(query)

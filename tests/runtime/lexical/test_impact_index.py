@@ -70,7 +70,8 @@ def assert_same(found: Scored, wanted: Scored) -> None:
 
 @pytest.fixture
 def probed(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Return a list that gets an entry whenever lists are probed and not scanned."""
+    """Return a list that gets an entry whenever MaxScore probes lists; only it is used."""
+    monkeypatch.setattr(impact_index, "_MANY", 10**9)
     calls: list[int] = []
     real: Callable[..., Any] = impact_index._probe_rest
 
@@ -80,6 +81,30 @@ def probed(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         return found
 
     monkeypatch.setattr(impact_index, "_probe_rest", spy)
+    return calls
+
+
+@pytest.fixture
+def scanned(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Return a list that gets an entry whenever all postings are added up range by range."""
+    for name, value in (("_MANY", 0), ("_RANGE", 64), ("_SLICE", 4)):
+        monkeypatch.setattr(impact_index, name, value)
+    calls: list[int] = []
+    real: Callable[..., Any] = impact_index._scan
+
+    def spy(lists: list[Any], *others: Any) -> Scored:
+        calls.append(len(lists))
+        found: Scored = real(lists, *others)
+        return found
+
+    monkeypatch.setattr(impact_index, "_scan", spy)
+    return calls
+
+
+@pytest.fixture(params=["probed", "scanned"])
+def used(request: pytest.FixtureRequest) -> list[int]:
+    """Return `probed` or `scanned`."""
+    calls: list[int] = request.getfixturevalue(request.param)
     return calls
 
 
@@ -99,7 +124,7 @@ def random_index(rng: np.random.Generator, *, ties: bool) -> ImpactIndex:
 
 
 @pytest.mark.parametrize("ties", [False, True])
-def test_retrieval_is_exhaustive_scoring(ties: bool, probed: list[int]) -> None:
+def test_retrieval_is_exhaustive_scoring(ties: bool, used: list[int]) -> None:
     rng = np.random.default_rng(7)
     for _ in range(300):
         index = random_index(rng, ties=ties)
@@ -107,7 +132,7 @@ def test_retrieval_is_exhaustive_scoring(ties: bool, probed: list[int]) -> None:
         weights = rng.integers(1, 4, len(terms)).astype(float).tolist()
         k = int(rng.choice([0, 1, 2, 5, 20, index.size, index.size + 5]))
         assert_same(retrieve(index, terms, weights, k), exhaustive(index, terms, weights, k))
-    assert len(probed) >= 10  # both ways were taken
+    assert len(used) >= 10
 
 
 def test_long_weak_lists_are_probed(probed: list[int]) -> None:
@@ -131,7 +156,7 @@ def test_a_tie_at_the_border_of_what_is_probed_goes_to_the_lower_number(probed: 
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_rounding_loses_no_document_at_the_border(seed: int, probed: list[int]) -> None:
+def test_rounding_loses_no_document_at_the_border(seed: int, used: list[int]) -> None:
     # Sums of many small terms that reach the same total in different orders.
     rng = np.random.default_rng(seed)
     size = 3000
@@ -142,7 +167,21 @@ def test_rounding_loses_no_document_at_the_border(seed: int, probed: list[int]) 
     terms, weights = list(range(9)), [1.0] * 9
     for k in (1, 7, 50):
         assert_same(retrieve(index, terms, weights, k), exhaustive(index, terms, weights, k))
-    assert probed
+    assert used
+
+
+def test_all_postings_are_added_up_unless_a_rare_word_decides() -> None:
+    """MaxScore reads the list of a rare word and stops; common words have no such list."""
+    size = 1_000_000
+    every = np.arange(0, size, 10, dtype=np.uint32)
+    for impact, wanted in ((10.0, 5), (1.1, 100_005)):
+        impacts = np.concatenate([np.full(5, impact), np.ones(len(every))]).astype(np.float32)
+        documents = np.concatenate([np.arange(5, dtype=np.uint32), every])
+        lists = [
+            impact_index._List(documents[part], impacts[part], 1.0, bound)
+            for part, bound in ((slice(5), impact), (slice(5, None), 1.0))
+        ]
+        assert impact_index._read_by_max_score(lists, 5) == wanted
 
 
 @pytest.mark.parametrize("k", [0, -1])
@@ -169,7 +208,8 @@ def test_an_index_without_a_posting_is_right_and_finds_nothing() -> None:
     assert len(retrieve(index, [0, 1, 2], [1, 1, 1], 10)[0]) == 0
 
 
-def test_one_query_leaves_nothing_behind_for_the_next() -> None:
+def test_one_query_leaves_nothing_behind_for_the_next(used: list[int]) -> None:
+    del used  # both ways
     rng = np.random.default_rng(11)
     index = random_index(rng, ties=False)
     terms = list(range(len(index.offsets) - 1))
@@ -198,7 +238,8 @@ def test_matrix_is_the_impact_of_each_term_on_each_document() -> None:
     np.testing.assert_array_equal(found, [[2.5, 0, 2.5], [0, 0, 0], [0, 0.5, 0], [0, 0, 0]])
 
 
-def test_a_posting_past_the_collection_is_damage_and_spoils_no_later_query() -> None:
+def test_a_posting_past_the_collection_is_damage_and_spoils_no_later_query(used: list[int]) -> None:
+    del used  # both ways
     index = build({0: {0: 1.0}, 1: {7: 1.0}}, 2, 2)
     with pytest.raises(BundleError, match="past the 2"):
         retrieve(index, [0, 1], [2, 1], 5)
@@ -208,7 +249,10 @@ def test_a_posting_past_the_collection_is_damage_and_spoils_no_later_query() -> 
 @pytest.mark.parametrize("impact", [math.nan, math.inf, -1.0, 0.0, 3e38])
 @pytest.mark.parametrize("largest", [math.nan, math.inf, -1.0, 0.0, 1e-9])
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
-def test_hostile_numbers_give_damage_or_an_answer(impact: float, largest: float) -> None:
+def test_hostile_numbers_give_damage_or_an_answer(
+    impact: float, largest: float, used: list[int]
+) -> None:
+    del used  # both ways
     rng = np.random.default_rng(2)
     lists: Lists = {0: dict.fromkeys(range(20), 5.0), 1: dict.fromkeys(range(500), 1.0)}
     index = build(lists, 2, 500)
@@ -273,7 +317,7 @@ def test_right_postings_pass() -> None:
 @pytest.mark.parametrize("dtype", [np.float32, np.float16, np.uint8])
 @pytest.mark.parametrize("ties", [False, True])
 def test_a_mask_leaves_the_ranking_of_the_allowed_documents(
-    ties: bool, dtype: Any, listed: int, probed: list[int], monkeypatch: pytest.MonkeyPatch
+    ties: bool, dtype: Any, listed: int, used: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whatever the mask and however a list is read, scores are the same to the bit."""
     monkeypatch.setattr(impact_index, "_LISTED", listed or 1e-9)
@@ -297,7 +341,7 @@ def test_a_mask_leaves_the_ranking_of_the_allowed_documents(
             assert_same(found, exhaustive(index, terms, scaled, k, allowed))
             assert (allowed == kept).all()
         assert not index._accumulator().any()
-    assert len(probed) >= 10
+    assert len(used) >= 10
 
 
 @pytest.mark.parametrize("share", [1e-4, 0.005, 0.05, 0.5])
@@ -333,7 +377,8 @@ def test_a_mask_does_not_return_documents_without_the_terms() -> None:
     assert not len(retrieve_allowed(index, [], [], 5, np.arange(9) < 2)[0])
 
 
-def test_a_posting_past_the_collection_is_damage_under_a_mask_too() -> None:
+def test_a_posting_past_the_collection_is_damage_under_a_mask_too(used: list[int]) -> None:
+    del used  # both ways
     index = build({0: {0: 1.0}, 1: {7: 1.0}}, 2, 2)
     mask = np.array([True, False])
     with pytest.raises(BundleError, match="past the 2"):
