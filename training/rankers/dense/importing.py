@@ -188,8 +188,10 @@ def import_model(
     tokenizer = model_tokenizer(place)
     longest = tokenizer.longest_text(encoder)
     whole = described.dimension or state_size(encoder)
+    of_query, of_document = (min(longest, limit or longest) for limit in described.limits)
     settings = DenseSettings(
-        *(min(longest, limit or longest) for limit in described.limits),
+        of_query,
+        of_document,
         dimension_of(folder, dimension, whole),
         pooling=described.pooling,
         similarity=described.similarity,
