@@ -82,6 +82,16 @@ def planned() -> list[Training]:
         Training("Sim-Pair", "cross_encoder", {"marking": "sim_pair"}, *unseen, (BM25, unmarked)),
         Training("Pre-Pair", "cross_encoder", {"marking": "pre_pair"}, *unseen, (BM25, unmarked)),
     ]  # fmt: skip
+    own, vanilla = ("qa-mix", ("qa-mix", "medquad"), 8_000), "head vanilla"
+    plans += [
+        Training(f"head {head}", "cross_encoder", {"head": head}, *own,
+                 (BM25, vanilla) if head != "vanilla" else (BM25,))
+        for head in ("vanilla", "model1", "cedr_knrm")
+    ]  # fmt: skip
+    plans += [
+        Training(f"NDRM3 of {name}", "terms", {"architecture": "ndrm3"}, name, (name,), 20_000)
+        for name in ("qa-mix", "debian-packages")
+    ]
     last = ("qa-mix", ("qa-mix", "medquad", "scifact", "debian-packages"), 1_500)
     hybrid = (last_stage.HYBRID, BM25)
     plans += [

@@ -90,11 +90,10 @@ def searching(data: Any, options: dict[str, Any]) -> Trained:
 
 
 def pairwise(data: Any, options: dict[str, Any]) -> Trained:
-    """Train a cross-encoder by its marks; it reads documents that it did not learn from."""
-    settings = CrossEncoderSettings(
-        marking=options.pop("marking"), max_tokens=TOKENS, mark_tokens=MARKS
-    )
-    common = {"loss": "cross_entropy", "negatives_each": 4, "learning_rate": 1e-4, **options}
+    """Train a cross-encoder by its marks or its head."""
+    changes = {name: options.pop(name) for name in ("marking", "head") if name in options}
+    settings = CrossEncoderSettings(**changes, max_tokens=TOKENS, mark_tokens=MARKS)
+    common = {"loss": "softmax", "negatives_each": 7, "learning_rate": 1e-4, **options}
     checkpoint = cross.train(*data, CrossOptions(settings=settings, **common))
     score = cross.text_scorer(checkpoint, "auto")
 
