@@ -58,6 +58,7 @@ from ranklet.training.evaluation.systems import evaluate
 from ranklet.training.imported.folder import model_name
 from ranklet.training.imported.hub import model_folder
 from ranklet.training.progress import say, warn
+from ranklet.version import __version__
 
 CHOOSING_SHARE = 0.25  # of the time, for scoring, choosing, measuring and reporting
 DEFAULT = "the input, as it is"
@@ -135,7 +136,7 @@ def learn(
             "more queries, learn from the texts alone with --weak, or build the bundle with --model"
         )
     say(_opening(parts))
-    with Work(place, _digest(files, parts, measure, model, lexical)) as work:
+    with Work(place, _digest(files, parts, measure, model, lexical, __version__)) as work:
 
         def left() -> float:
             return 60 * limits.minutes * (1 - CHOOSING_SHARE) - (monotonic() - began)
