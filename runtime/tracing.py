@@ -4,7 +4,6 @@ The program that runs ranklet decides where spans go, as `opentelemetry-instrume
 no query and no text, because they may be personal.
 """
 
-import logging
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -16,8 +15,6 @@ from ranklet.runtime.extras import hinted
 
 VARIABLE = "RANKLET_TRACES"
 _NANOSECONDS = 1_000_000  # per millisecond
-
-_log = logging.getLogger("ranklet.tracing")
 
 
 @cache
@@ -32,7 +29,9 @@ def tracer() -> Any:
     with hinted():
         from opentelemetry import trace
     if type(trace.get_tracer_provider()).__name__ == "ProxyTracerProvider":
-        _log.warning(
+        import logging
+
+        logging.getLogger("ranklet.tracing").warning(
             "%s is set, but spans go nowhere, because this program has no tracer provider; start "
             "it by opentelemetry-instrument, or set one up before the first query", VARIABLE,
         )  # fmt: skip

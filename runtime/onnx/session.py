@@ -3,7 +3,6 @@
 import os
 import warnings
 from collections.abc import Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
 from operator import itemgetter
@@ -218,6 +217,8 @@ def _run_in_order(
     run = partial(session.run, output)
     if session.workers == 1:
         return [run(feeds) for feeds in inputs]
+    from concurrent.futures import ThreadPoolExecutor  # takes long, and one text needs none
+
     with ThreadPoolExecutor(session.workers) as pool:
         return list(pool.map(run, inputs))
 

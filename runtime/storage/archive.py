@@ -5,25 +5,26 @@ path inside an archive can escape, and no archive can swell.
 """
 
 import mmap
-import zipfile
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from pathlib import Path
 from struct import error as StructError  # noqa: N812
 from struct import unpack_from
-from typing import IO
+from typing import IO, TYPE_CHECKING
 
 from ranklet.runtime.errors import BundleError
 from ranklet.runtime.storage.address import shown
 from ranklet.runtime.storage.block_array import AbsentFile
 
+if TYPE_CHECKING:
+    from zipfile import ZipInfo
+
 _LOCAL_HEADER = 30  # bytes before a zip member's name; name and extra lengths are at 26 and 28
 _LOCAL_MAGIC = b"PK\x03\x04"
 
-# Documented and observed exceptions of zipfile for a damaged directory.
+# Documented and observed exceptions of zipfile for a damaged directory, besides its own.
 _BAD_ZIP = (
     OSError,
-    zipfile.BadZipFile,
     ValueError,
     NotImplementedError,
     IndexError,
@@ -85,7 +86,7 @@ class _Folder:
             raise BundleError(f"{name!r} of the bundle cannot be read: {error}") from error
 
 
-def zip_members(shown: str, file: IO[bytes]) -> dict[str, zipfile.ZipInfo]:
+def zip_members(shown: str, file: IO[bytes]) -> "dict[str, ZipInfo]":
     """Return the members of a zip by their names.
 
     Args:
@@ -95,14 +96,16 @@ def zip_members(shown: str, file: IO[bytes]) -> dict[str, zipfile.ZipInfo]:
     Raises:
         BundleError: it is no zip, or a name occurs twice.
     """
+    from zipfile import BadZipFile, ZipFile  # takes long, and folders do not need it
+
     try:
-        with zipfile.ZipFile(file) as archive:
+        with ZipFile(file) as archive:
             every = archive.infolist()
-    except _BAD_ZIP as error:
+    except (BadZipFile, *_BAD_ZIP) as error:
         raise BundleError(
             f"{shown!r} is neither a bundle's folder nor a zip of one: {error}"
         ) from error
-    members: dict[str, zipfile.ZipInfo] = {}
+    members: dict[str, ZipInfo] = {}
     for member in every:
         if member.filename.endswith("/"):  # is_dir() fails on an empty name
             continue
@@ -119,7 +122,7 @@ class ZipArchive(ABC):
         members: the members by their names.
     """
 
-    def __init__(self, members: Mapping[str, zipfile.ZipInfo]) -> None:
+    def __init__(self, members: "Mapping[str, ZipInfo]") -> None:
         self._members = members
 
     @property
@@ -148,7 +151,7 @@ class ZipArchive(ABC):
         member = self._members.get(name)
         if member is None:
             raise BundleError(f"{name!r} of the bundle cannot be read: it is not in the zip")
-        if member.compress_type != zipfile.ZIP_STORED or member.flag_bits & 1:
+        if member.compress_type or member.flag_bits & 1:
             raise BundleError(
                 f"{name!r} is compressed or encrypted in the zip, so it cannot be mapped; write "
                 "the zip by `ranklet index -o NAME.zip` or `zip -0 -r`"

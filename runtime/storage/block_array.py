@@ -6,7 +6,6 @@ did not arrive. Each fetch waits for the network once, however many rows it is f
 reads many rows calls `fetch_rows` for all of them before.
 """
 
-import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from typing import Any, Protocol
@@ -76,9 +75,11 @@ class AbsentFile:
         Raises:
             BundleError: it differs.
         """
+        from hashlib import sha256 as digest
+
         data, end = self[:], self.begin + self.size
         compare = compare or (not self._whole and self.source.arrived(self.begin, end))
-        if compare and hashlib.sha256(data).hexdigest() != sha256:
+        if compare and digest(data).hexdigest() != sha256:
             self.source.forget(self.begin, end)
             raise BundleError(f"{self.name} arrived changed, because its sha256 differs")
         self._whole = True

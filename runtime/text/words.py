@@ -3,7 +3,7 @@
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from functools import cache
-from importlib import resources
+from pathlib import Path
 
 from ranklet.runtime.text.spellings import ACCENTS, VOICED, marks
 from ranklet.runtime.text.splitter import Placed, Splitter
@@ -26,7 +26,7 @@ def _bare(word: str) -> tuple[int, int]:
 @cache
 def stop_words() -> frozenset[str]:
     """Return the English function words that words and lemmas leave out and word pieces keep."""
-    text = resources.files(__package__).joinpath("stopwords.txt").read_text("utf-8")
+    text = Path(__file__).with_name("stopwords.txt").read_text("utf-8")
     return frozenset(text.split())
 
 
