@@ -5,7 +5,7 @@ LEAST  ?= .venv-least
 BIN    := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo demo-lexical test quick least clients check bad-inputs docs bench bench-gpu wheel clean
+.PHONY: help setup demo demo-lexical test quick least clients check bad-inputs docs bench bench-gpu wheel release clean
 
 help:           ## list the targets
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 22
@@ -75,6 +75,17 @@ bench-gpu: $(if $(GPU_PYTHON),,setup)  ## fp16 and CUDA on a machine with an NVI
 
 wheel: setup    ## build the wheel and the sdist into dist/
 	$(BIN)/python -m build
+
+# Of what `pip install ranklet` installs. Both environments are made anew, so nothing else is in it.
+release:        ## the wheel and the sdist in dist/, and build/sbom.cdx.json; needs no other target
+	rm -rf dist build/release && mkdir -p build/release
+	$(PYTHON) -m venv build/release/tools
+	build/release/tools/bin/python -m pip install --quiet build cyclonedx-bom
+	build/release/tools/bin/python -m build
+	$(PYTHON) -m venv --without-pip build/release/ranklet
+	build/release/tools/bin/python -m pip --python build/release/ranklet install --quiet dist/*.whl
+	build/release/tools/bin/cyclonedx-py environment build/release/ranklet/bin/python \
+	  --pyproject pyproject.toml --output-reproducible -o build/sbom.cdx.json
 
 clean:          ## remove what the other targets made
 	rm -rf $(VENV) $(LEAST) dist build *.egg-info src/*.egg-info .mypy_cache .ruff_cache .pytest_cache

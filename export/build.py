@@ -59,7 +59,7 @@ def build(
     export: ExportOptions | None = None,
     titles: bool = True,
     language: str = AUTO,
-    normaliser: str = TextOptions.normaliser,
+    normaliser: str = AUTO,
     title_boost: float | None = None,
     impacts: str = BM25Settings.impacts,
     overwrite: bool = False,
@@ -88,7 +88,8 @@ def build(
         titles: whether titles are part of the text that is ranked.
         language: the language of the texts, as a code such as ``de`` or an English name; ``auto``
             finds out that of each document.
-        normaliser: what the forms of a word have in common, one of lemma, lemma+stem, stem, none.
+        normaliser: what the forms of a word have in common, one of lemma, lemma+stem, stem, none;
+            ``auto`` is lemma, or stem without the extra lexical.
         title_boost: how often BM25 counts each word of a title, from 1 to 100; None for
             `TITLE_BOOST`, or 1 if titles are not ranked.
         impacts: how BM25's impacts are stored, as float32, float16 or uint8.
@@ -115,7 +116,7 @@ def build(
     models = [model_folder(each) for each in models]
     source = documents if isinstance(documents, Source) else Source(documents, options)
     with (
-        hinted(lambda: needed_extra(models) or "lexical"),
+        hinted(lambda: needed_extra(models)),
         connected(engine) as cluster,
         one_bar(*_plan(len(models))),
         BundleWriter(target, overwrite=overwrite) as writer,

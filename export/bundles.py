@@ -30,6 +30,7 @@ from ranklet.runtime.text.analysis import ENGLISH
 from ranklet.training.checkpoint import Checkpoint, check_finite
 from ranklet.training.faults import first_line, one_line
 from ranklet.training.indexing.analysed import WordAnalysis, analyse
+from ranklet.training.indexing.language.names import LEMMA
 from ranklet.training.indexing.language.options import TextOptions
 from ranklet.training.progress import progress
 
@@ -274,14 +275,14 @@ def _one_analysis(checkpoints: Mapping[str, Checkpoint]) -> WordAnalysis:
     Raises:
         ExportError: they read words in different ways.
     """
-    found: WordAnalysis = {"languages": ENGLISH, "normaliser": TextOptions.normaliser}
+    found: WordAnalysis = {"languages": ENGLISH, "normaliser": LEMMA}
     first = ""
     for name, each in checkpoints.items():
         if each.words is None:
             continue
         own: WordAnalysis = {
             "languages": each.languages or ENGLISH,
-            "normaliser": each.normaliser or TextOptions.normaliser,
+            "normaliser": each.normaliser or LEMMA,
         }
         if first and own != found:
             raise ExportError(

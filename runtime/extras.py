@@ -10,6 +10,9 @@ from ranklet.runtime.errors import MissingPackageError
 
 # The names that the packages of each extra are imported by.
 EXTRAS = {
+    "onnx": ("onnxruntime", "tokenizers"),
+    "lexical": ("markdown_it", "py3langid", "simplemma", "tqdm"),
+    "graph": ("usearch",),
     "hnsw": ("hnswlib",),
     "s3": ("boto3",),
     "lambda": ("awslambdaric", "snapshot_restore_py"),
@@ -20,7 +23,6 @@ EXTRAS = {
     "haystack": ("haystack",),
     "pyterrier": ("ir_datasets", "pyterrier"),
     "milvus": ("pymilvus",),
-    "lexical": ("markdown_it", "py3langid", "simplemma", "snowballstemmer", "stop_words", "tqdm"),
     "japanese": ("fugashi", "unidic_lite"),
     "chinese": ("rjieba",),
     "icu": ("icu4py",),
@@ -33,7 +35,8 @@ EXTRAS = {
     "export": ("onnx", "onnxscript"),
     "openvino": ("openvino", "nncf"),
 }
-INCLUDED = {"lambda": "s3", "train": "lexical", "export": "train"}  # in each of these extras
+# The extras in each of these extras.
+INCLUDED = {"lambda": ("s3",), "train": ("lexical", "onnx"), "export": ("train",)}
 
 
 def install(extra: str) -> str:
@@ -56,10 +59,14 @@ def sufficient(package: str, needs: str = "") -> str:
     ('lexical', 'export', 'hnsw')
     """
     own = next((extra for extra, packages in EXTRAS.items() if package in packages), "")
-    larger = needs
-    while larger and larger != own:
-        larger = INCLUDED.get(larger, "")
-    return needs if own and larger == own else own
+    return needs if own in _with_included(needs) else own
+
+
+def _with_included(extra: str) -> Iterator[str]:
+    """Yield an extra and those in it."""
+    yield extra
+    for each in INCLUDED.get(extra, ()):
+        yield from _with_included(each)
 
 
 @contextmanager

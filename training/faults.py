@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from errno import EDQUOT, EFBIG, ENOSPC
 
 from ranklet.runtime.errors import ModelFolderError, RankletError
+from ranklet.runtime.extras import sufficient
 
 FULL = (ENOSPC, EDQUOT, EFBIG)  # a full disk is not the model's fault
 MOST_CHARACTERS = 300  # of another library's message
@@ -28,6 +29,7 @@ def one_line(failed: str) -> Iterator[None]:
     Raises:
         ModelFolderError: anything but an error of ranklet was raised.
         OSError: the disk is full.
+        ModuleNotFoundError: a package of an extra is not installed.
     """
     try:
         yield
@@ -35,6 +37,8 @@ def one_line(failed: str) -> Iterator[None]:
         raise
     except BaseException as error:
         if isinstance(error, OSError) and error.errno in FULL:
+            raise
+        if isinstance(error, ModuleNotFoundError) and sufficient(error.name or ""):
             raise
         _log.debug("%s", failed, exc_info=True)
         raise ModelFolderError(

@@ -18,7 +18,7 @@ from ranklet.training.data.splits import JudgedQuery
 from ranklet.training.encoders.encoder_texts import encoder_inputs
 from ranklet.training.encoders.text_pairs import tokenise
 from ranklet.training.indexing.analysed import AnalysedCollection, analyse
-from ranklet.training.indexing.language.options import ENGLISH_LEMMAS
+from ranklet.training.indexing.language.options import WORDS
 from ranklet.training.learning.device import choose_device
 from ranklet.training.sampling.ragged import by_length
 
@@ -80,7 +80,7 @@ def asked_of(
 @cache
 def _analysed(path: Path, titles: bool) -> AnalysedCollection:
     documents = Collection(path).documents()
-    return analyse(documents, ["lemmas"], titles=titles, options=ENGLISH_LEMMAS)
+    return analyse(documents, ["lemmas"], titles=titles, options=WORDS)
 
 
 def encoded(

@@ -11,7 +11,7 @@ from ranklet.runtime.text.ranked import RankedTexts
 from ranklet.training.data.collection import Document
 from ranklet.training.indexing.analysed import AnalysedCollection, analyse
 from ranklet.training.indexing.language.detection import shares_of
-from ranklet.training.indexing.language.names import AUTO
+from ranklet.training.indexing.language.names import AUTO, LEMMA
 from ranklet.training.indexing.language.options import TextOptions
 from ranklet.training.indexing.origins import Origins
 from ranklet.training.indexing.reuse import Contents, analyse_again
@@ -40,10 +40,10 @@ def joined(
     shares = shares_of(texts) if words.language == AUTO else {}
     if len(shares) == 1:
         words = dataclasses.replace(words, language=next(iter(shares)))
-    plain = (ENGLISH, TextOptions.normaliser, __version__)
+    plain = (ENGLISH, LEMMA, __version__)
     manifests = [each.manifest for each in origins.bundles]
     alike = all((m.languages, m.normaliser, m.ranklet_version) == plain for m in manifests)
-    if words == TextOptions() and alike:
+    if ((words.language,), words.method) == plain[:2] and alike:
         again = analyse_again(contents, origins, titles=titles, **needs)
         return dataclasses.replace(again, shares=shares)
     _log.info("the words of all documents are analysed again")

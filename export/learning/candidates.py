@@ -21,7 +21,8 @@ from ranklet.runtime.options import typed
 from ranklet.runtime.rankers.bm25 import BM25Settings
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.data.collection import Collection
-from ranklet.training.indexing.language.names import AUTO
+from ranklet.training.indexing.language.dictionary import is_installed
+from ranklet.training.indexing.language.names import AUTO, has_lemmas
 from ranklet.training.indexing.language.normaliser import has_stemmer
 from ranklet.training.indexing.language.options import TextOptions
 from ranklet.training.learning.options import EncoderOptions, TrainingOptions
@@ -233,7 +234,8 @@ def other_normalisers(task: Task) -> list[str]:
     """Return the normalisers that are tried besides the bundle's, if they take little time."""
     now, language = task.words.normaliser, task.words.language
     stems = language == AUTO or has_stemmer(language)
-    others = [each for each in NORMALISERS if each != now and (stems or "stem" not in each)]
+    usable = [each for each in NORMALISERS if is_installed() or not has_lemmas(each)]
+    others = [each for each in usable if each != now and (stems or "stem" not in each)]
     seconds = len(others) * ANALYSIS_SECONDS * task.passages
     if own_bm25(task.files).field != "lemmas" or now not in NORMALISERS or task.parts.few:
         return []

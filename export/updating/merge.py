@@ -66,7 +66,7 @@ def merge(
         on_disk(path)
     if prefer not in PREFER:
         raise InputError(f"prefer is {prefer!r}; allowed are {', '.join(PREFER)}")
-    with hinted(lambda: "lexical"), BundleWriter(target, overwrite=overwrite) as writer:
+    with hinted(), BundleWriter(target, overwrite=overwrite) as writer:
         sources = [BundleFiles(each, check="full") for each in bundles]
         for source in sources:
             source.need_collection()

@@ -100,7 +100,7 @@ def update(
     place = bundle if target is None else target
     in_place = check_source(bundle, place)
     with (
-        hinted(lambda: "lexical"),
+        hinted(),
         BundleWriter(place, overwrite=overwrite or in_place) as out,
         connected(engine) as cluster,
         engine.opened(bundle).damage_reported() as source,  # what the update before has written

@@ -9,7 +9,6 @@ import os
 import tempfile
 import time
 from contextlib import closing, suppress
-from fcntl import LOCK_EX, flock
 from hashlib import file_digest, sha256
 from pathlib import Path
 from shutil import disk_usage
@@ -18,6 +17,7 @@ from typing import NamedTuple
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.bundles.files import Check
 from ranklet.runtime.errors import BundleError, InputError
+from ranklet.runtime.objects.cache_folder import locks
 from ranklet.runtime.objects.s3_ranges import S3Ranges
 from ranklet.runtime.objects.transport import AbsentError, Part, ReplacedError
 from ranklet.runtime.ranking import BUNDLE_VARIABLE, COLLECTION_VARIABLE, load
@@ -80,7 +80,8 @@ def fetch(address: str, digest: str | None = None, folder: Path | None = None) -
     folder = _private_folder() if folder is None else folder
     name = sha256(address.removeprefix(SCHEME).encode()).hexdigest()[:16]
     with closing(s3), (folder / f"{name}.lock").open("w") as lock:
-        flock(lock, LOCK_EX)  # one process downloads; the others wait and find the file
+        fcntl = locks()
+        fcntl.flock(lock, fcntl.LOCK_EX)  # one process downloads; the others wait and find the file
         for _ in range(TRIES):
             part = s3.last(1)
             expected = digest or _published(s3, part)

@@ -6,7 +6,6 @@ compares it with its digest. So a block that was written only in part is never u
 processes may use and fill one file. They write the same bytes.
 """
 
-import fcntl
 import hashlib
 import mmap
 import os
@@ -21,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.runtime.errors import BundleError
-from ranklet.runtime.objects.cache_folder import FOLDER_VARIABLE, SUFFIX
+from ranklet.runtime.objects.cache_folder import FOLDER_VARIABLE, SUFFIX, locks
 
 BLOCK = 1 << 15  # bytes of a block
 DIGEST = 16  # bytes of a digest; a block without one, which is all zeros, is not there
@@ -68,6 +67,7 @@ class BlockFile:
 
     def _open(self, header: bytes) -> int:
         """Open the file, or make it; a file of another form is replaced."""
+        fcntl = locks()
         for _ in range(10):  # another process may remove it just then
             descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
             # Held for as long as the file is mapped, because the mapping has a descriptor, too.

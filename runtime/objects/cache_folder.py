@@ -1,11 +1,11 @@
 """The folder of the block cache: where it is, and how much it may hold."""
 
-import fcntl
 import os
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from types import ModuleType
 
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.writing.private_folder import private_folder
@@ -26,12 +26,30 @@ def cache_folder(folder: str | os.PathLike[str] | None = None) -> Path:
 
     Raises:
         BundleError: it cannot be made, or other users can write to it.
+        InputError: this system cannot share a cache among processes.
     """
+    locks()
     chosen = folder or os.environ.get(FOLDER_VARIABLE) or None
     path = (_default() if chosen is None else Path(chosen)).absolute()
     instead = f"set {FOLDER_VARIABLE} to a folder for the cache that only this user can write to"
     private_folder(path, instead)
     return private_folder(path / "blocks", instead)
+
+
+def locks() -> ModuleType:
+    """Return the module that locks files of the cache.
+
+    Raises:
+        InputError: this system has none.
+    """
+    try:
+        import fcntl
+    except ModuleNotFoundError:  # Windows
+        raise InputError(
+            "this system cannot read a bundle at an address, because it has no shared locks of "
+            "files; download the .zip and give its path"
+        ) from None
+    return fcntl
 
 
 def _default() -> Path:
@@ -86,6 +104,7 @@ def _unused(path: Path) -> Iterator[None]:
     """Hold a file that no process has open; raise OSError for another."""
     descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC)
     try:
+        fcntl = locks()
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         yield
     finally:

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.runtime.errors import BundleError, InputError
+from ranklet.runtime.extras import hinted
 from ranklet.runtime.onnx.self_contained import check_onnx
 
 MB_PER_CPU = 1769  # AWS Lambda grants one processor per this much memory, but shows more
@@ -258,6 +259,7 @@ def quiet_telemetry() -> None:
 
 def _onnxruntime() -> Any:
     quiet_telemetry()
-    import onnxruntime
+    with hinted():
+        import onnxruntime
 
     return onnxruntime

@@ -16,6 +16,7 @@ from ranklet.runtime.call.candidates import Candidates
 from ranklet.runtime.call.mask import Mask
 from ranklet.runtime.call.protocol import EncodesTexts, Retrieved, Retriever, Role, Scores
 from ranklet.runtime.call.query import QueryContext
+from ranklet.runtime.dense import graph
 from ranklet.runtime.dense.binary import WORD, BinaryIndex
 from ranklet.runtime.dense.hnsw import HNSWIndex
 from ranklet.runtime.dense.pooling import ADDITIVE, token_shares
@@ -42,7 +43,8 @@ OUTPUT = "sentence_embedding"
 # the graph or a table with one vector per token.
 VECTORS = "vectors.npy"  # of all documents, (documents, dimension) of the type that `stored` names
 SCALES = "vectors.scales.npy"  # > 0, if `stored` is int8, the factor of each vector, (documents,)
-GRAPH = "hnsw.bin"  # hnswlib's index, if `search` is hnsw
+HNSW = "hnsw.bin"  # hnswlib's index, if `search` is hnsw
+GRAPH = "graph.usearch"  # usearch's, if `search` is graph; there are codes, too
 CODES = "codes.npy"  # of all documents, (words, documents) uint64, if `search` is binary
 TABLE = "table.npy"  # (vocabulary, dimension) float32, float16 or int8
 TABLE_SCALES = "table_scales.npy"  # of a table of int8, the factor of each row, (vocabulary,)
@@ -51,7 +53,7 @@ ENCODERS = ("network", "table")
 POOLINGS = ("mean", "cls", "max", "last", "weighted_mean", "mean_sqrt")
 SIMILARITIES = ("dot", "cosine")
 EXHAUSTIVE = "exhaustive"  # exact search at any size; indexing replaces "exact" if there are many
-SEARCHES = ("exact", "binary", "hnsw")
+SEARCHES = ("exact", "binary", "graph", "hnsw")
 MOST_PROMPT = 4096  # characters
 EXACT = 1e-6  # rounding; a larger difference of a score from its explanation is shown
 
@@ -78,12 +80,15 @@ class DenseSettings(Settings):
     document_prompt: str = text("", "text before every document")
     stored: str = one_of(WHOLE, tuple(FORMS), "how the vectors of documents are stored")
     search: str = one_of(
-        "exact", SEARCHES, "how to search; by default exact, and binary from 50,000 documents on",
+        "exact",
+        SEARCHES,
+        "how to search; by default exact, binary from 50,000 documents on, and graph from some "
+        "200,000 on if usearch is installed",
         untyped=EXHAUSTIVE,
-    )  # fmt: skip
-    m: int = integer(16, "HNSW: links per vector on each layer", 2, 1024)
-    ef_construction: int = integer(200, "HNSW: candidates while building", 1, 1 << 16)
-    ef: int = integer(128, "HNSW: candidates while searching", 1, 1 << 16)
+    )
+    m: int = integer(16, "graph, hnsw: links per vector on each layer", 2, 1024)
+    ef_construction: int = integer(200, "graph, hnsw: candidates while building", 1, 1 << 16)
+    ef: int = integer(128, "graph, hnsw: candidates while searching", 1, 1 << 16)
 
     def __post_init__(self) -> None:
         """Check every value."""
@@ -249,16 +254,26 @@ class Dense(Retriever, EncodesTexts):
         return open_vectors(self._bundle, self._name, self.settings)
 
     @cached_property
-    def index(self) -> ExactIndex | BinaryIndex | HNSWIndex:
-        """The index of the documents' vectors."""
-        if self.settings.search == "binary":
-            shape = (-(-self.settings.dimension // WORD), len(self.vectors))
-            codes = self._bundle.array(self._folder + CODES, np.uint64, shape)
-            return BinaryIndex(codes, self.vectors)
-        if self.settings.search != "hnsw":
-            return ExactIndex(self.vectors)
-        graph = self._bundle.file(self._folder + GRAPH)
-        return HNSWIndex(graph, self.vectors, ef=self.settings.ef)
+    def index(self) -> ExactIndex | BinaryIndex | graph.Graph:
+        """The index of the documents' vectors.
+
+        A graph without its package is searched by codes, and so is one on object storage, because
+        every step of a search would wait for the network.
+        """
+        search, ef = self.settings.search, self.settings.ef
+        if search == "hnsw":
+            return HNSWIndex(self._bundle.file(self._folder + HNSW), self.vectors, ef=ef)
+        if search == "graph" and graph.is_installed() and not self._bundle.is_remote:
+            return graph.GraphIndex(self._bundle.file(self._folder + GRAPH), self.vectors, ef=ef)
+        return self.coded or ExactIndex(self.vectors)
+
+    @cached_property
+    def coded(self) -> BinaryIndex | None:
+        """The index by codes, None if there are none."""
+        if self.settings.search not in ("binary", "graph"):
+            return None
+        shape = (-(-self.settings.dimension // WORD), len(self.vectors))
+        return BinaryIndex(self._bundle.array(self._folder + CODES, np.uint64, shape), self.vectors)
 
     def retrieve(self, query: QueryContext, k: int, allowed: Mask | None = None) -> Retrieved:
         """Return the k documents with the largest inner product, of all or of those allowed."""
@@ -320,8 +335,8 @@ class Dense(Retriever, EncodesTexts):
             self.encoder.encoder.verify(self._name)
         self.vectors.verify(self._name)
         self.index.search(self.vectors.floats(slice(1))[0], 1)
-        if isinstance(self.index, BinaryIndex):
-            self.index.verify(self._name)
+        if self.coded:
+            self.coded.verify(self._name)
 
 
 RANKER = Dense

@@ -5,11 +5,13 @@ panic, either when it is read or at some text. A panic arrives as a BaseExceptio
 Exception, so that nothing that guards a server or a command would catch it.
 """
 
+import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, cast
 
-from ranklet.runtime.errors import BundleError
+from ranklet.runtime.errors import BundleError, MissingPackageError
+from ranklet.runtime.extras import install
 
 if TYPE_CHECKING:
     from tokenizers import Encoding, Tokenizer
@@ -34,16 +36,37 @@ def open_tokenizer(content: bytes, name: str) -> "Tokenizer":
         content: the content of the file.
         name: the name of the file, for messages.
 
+    Returns:
+        A tokenizer of the package tokenizers. Without the package, BERT's word pieces are split by
+        `WordPieces`, which has those of its methods that are called.
+
     Raises:
         BundleError: it cannot be read.
+        MissingPackageError: only the package can read it, and is not installed.
     """
-    from tokenizers import Tokenizer
-
+    try:
+        from tokenizers import Tokenizer
+    except ModuleNotFoundError:
+        return _without_package(content, name)
     with _guarded(f"{name} cannot be read"):
         tokenizer = Tokenizer.from_buffer(content)
         tokenizer.no_truncation()
         tokenizer.no_padding()
     return tokenizer
+
+
+def _without_package(content: bytes, name: str) -> "Tokenizer":
+    from ranklet.runtime.text.word_pieces import Unsupported, WordPieces
+
+    with _guarded(f"{name} cannot be read"):
+        try:
+            return cast("Tokenizer", WordPieces(json.loads(content)))
+        except Unsupported as other:
+            raise MissingPackageError(
+                f"{name} is no tokenizer of BERT ({other}), so it needs the package 'tokenizers', "
+                f"which is not installed; run: {install('onnx')}",
+                name="tokenizers",
+            ) from None
 
 
 def encode(
@@ -79,7 +102,7 @@ def encode_batch(
 def _guarded(failed: str) -> Iterator[None]:
     try:
         yield
-    except (KeyboardInterrupt, SystemExit, GeneratorExit):
+    except (MissingPackageError, KeyboardInterrupt, SystemExit, GeneratorExit):
         raise
     except BaseException as error:
         raise BundleError(f"{failed}: {error}. It is damaged; use another one") from error

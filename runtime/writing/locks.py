@@ -58,13 +58,13 @@ def try_lock(file: IO[bytes]) -> bool | None:
         Whether that was possible; None if this file system knows no locks.
     """
     try:
-        if os.name == "nt":
+        try:
+            import fcntl
+        except ModuleNotFoundError:  # Windows
             import msvcrt
 
             msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined,unused-ignore]
         else:
-            import fcntl
-
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:
         return False if error.errno in _HELD_BY_ANOTHER else None

@@ -73,7 +73,7 @@ def test_a_bundle_needs_no_pytorch(tiny: TinyRankers, tmp_path: Path) -> None:
 
     checkpoint = tiny.checkpoint("bm25").save(tmp_path / "bm25")
     assert needs(Namespace(teacher=str(checkpoint))) == "train"
-    assert needs(Namespace(teacher=str(tiny.exported("bm25")))) == "lexical"
+    assert needs(Namespace(teacher=str(tiny.exported("bm25")))) == "onnx"
 
 
 def test_wrong_places_are_refused(tiny: TinyRankers, tmp_path: Path, capsys: Capture) -> None:

@@ -13,10 +13,19 @@ import pytest
 HIDE = {
     "macOS": "hidden = ('sched_getaffinity', 'renameat2', 'memfd_create')",
     "Windows": """
-hidden = ('sched_getaffinity', 'fork', 'forkpty', 'getuid', 'geteuid', 'getgid', 'sysconf', 'uname')
-# fcntl stays, because the locks of writers choose by os.name.
-for name in ('resource', 'pwd', 'grp', 'termios', 'posix_ipc'):
+hidden = (
+    'sched_getaffinity', 'fork', 'forkpty', 'getuid', 'geteuid', 'getgid', 'sysconf', 'uname',
+    'pread', 'pwrite', 'O_CLOEXEC', 'mkfifo', 'killpg', 'getpgid', 'setsid', 'sendfile',
+    'renameat2', 'memfd_create', 'posix_fadvise', 'fchmod', 'chown',
+)
+for name in ('fcntl', 'resource', 'pwd', 'grp', 'termios', 'posix_ipc', 'readline', 'syslog'):
     sys.modules[name] = None
+import types
+msvcrt = sys.modules['msvcrt'] = types.ModuleType('msvcrt')
+msvcrt.LK_NBLCK, msvcrt.locking = 2, lambda descriptor, mode, size: None
+import signal
+for name in ('SIGKILL', 'SIGHUP', 'SIGALRM', 'SIGUSR1', 'SIGCHLD', 'pthread_sigmask'):
+    delattr(signal, name)
 """,
 }
 SCRIPT = """
@@ -40,7 +49,18 @@ for path in ('pets.ranklet', 'pets.zip'):
     assert bundle.rank('sleeping cat', explain=True)[0].id == '7'
 assert main(['verify', 'pets.ranklet']) == 0
 assert main(['rank', 'pets.zip', 'dogs']) == 0
-import ranklet.handlers.http
+import importlib, pkgutil
+for package in ('runtime', 'handlers', 'commands'):
+    where = importlib.import_module(f'ranklet.{package}').__path__
+    for module in pkgutil.walk_packages(where, f'ranklet.{package}.'):
+        importlib.import_module(module.name)
+ranklet.update('pets.ranklet', delete=['8'])
+assert len(ranklet.load('pets.ranklet')) == 1
+if not sys.modules.get('fcntl', True):
+    try:
+        ranklet.load('https://127.0.0.1:9/pets.zip')
+    except ranklet.runtime.errors.InputError as error:
+        assert 'download the .zip' in str(error), error
 """
 
 

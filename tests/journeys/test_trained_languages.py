@@ -16,7 +16,7 @@ from ranklet.runtime.rankers.bm25 import BM25Settings
 from ranklet.runtime.verification import verify
 from ranklet.training.checkpoint import RANKLET, Checkpoint, read_checkpoint
 from ranklet.training.data.collection import Collection, Document, Query, write_collection
-from ranklet.training.indexing.language.options import ENGLISH_LEMMAS, TextOptions
+from ranklet.training.indexing.language.options import WORDS, TextOptions
 from ranklet.training.rankers.bm25.options import Options as BM25Options
 from ranklet.training.rankers.model1.options import Options as Model1Options
 
@@ -57,7 +57,7 @@ def test_a_german_training_makes_a_german_bundle(tmp_path: Path, capsys: Capture
     succeeds(capsys, "train", "bm25", german, "-o", tuned, "--language", "German")
     trained = read_checkpoint(tuned)
     assert (trained.languages, trained.normaliser) == (("de",), "lemma")
-    assert trained.words == TextOptions(language="de")
+    assert trained.words == TextOptions(language="de", normaliser="lemma")
     # All singulars are found, so nothing ranks better than the first setting of the grid.
     assert trained.training["best"] == 1.0
     english = tmp_path / "english"
@@ -171,7 +171,7 @@ def test_a_checkpoint_with_an_unknown_language_is_refused(
 
 
 def test_earlier_checkpoints_read_words_as_english(tmp_path: Path) -> None:
-    assert Checkpoint("bm25", BM25Settings()).words == ENGLISH_LEMMAS
+    assert Checkpoint("bm25", BM25Settings()).words == WORDS
     assert Checkpoint("bm25", BM25Settings("wordpieces")).words is None
     described = (Checkpoint("bm25", BM25Settings()).save(tmp_path / "bm25") / RANKLET).read_text()
     assert "languages" not in described

@@ -4,8 +4,12 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from math import prod
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from ranklet.runtime.bundles.files import POINTER
 from ranklet.runtime.errors import ModelFolderError
@@ -22,6 +26,10 @@ METADATA = "artifact.metadata"  # of colbert-ir's ColBERT
 ADAPTER = "adapter_config.json"  # of peft
 PAGES = (b"<!doctype html", b"<html", b"<?xml")
 INCOMPLETE = "*.incomplete"  # files that the hub's client was still fetching
+_DTYPES = {
+    "F64": "<f8", "F32": "<f4", "F16": "<f2", "BF16": "<u2", "I64": "<i8", "I32": "<i4",
+    "I16": "<i2", "I8": "i1", "U64": "<u8", "U32": "<u4", "U16": "<u2", "U8": "u1", "BOOL": "?",
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -200,17 +208,47 @@ def check_weights(folder: Path) -> None:
         for name in sorted(set(shards.values())) if isinstance(shards, dict) else ():
             if not (folder / str(name)).is_file():
                 raise _missing(folder, name)
-    from safetensors import SafetensorError, safe_open
-
     for path in paths:
         check_content(path)
-        try:
-            with safe_open(str(path), "numpy") as file:
-                file.keys()
-        except (OSError, SafetensorError) as error:
-            raise ModelFolderError(
-                f"{str(path)!r} is damaged or truncated ({error}); fetch it again"
-            ) from None
+        _stored(path)
+
+
+class _Stored(NamedTuple):
+    """An array in a .safetensors file."""
+
+    dtype: np.dtype[Any]
+    shape: tuple[int, ...]
+    begin: int  # in the file
+    halved: bool  # whether it has the upper halves of numbers in 32 bits (bfloat16)
+
+
+def _stored(path: Path) -> dict[str, _Stored]:
+    """Return the arrays of a .safetensors file, without reading them.
+
+    Raises:
+        ModelFolderError: it is damaged, or has numbers of an unknown type.
+    """
+    try:
+        with path.open("rb") as file:
+            size = int.from_bytes(file.read(8), "little")
+            if size > path.stat().st_size:
+                raise ValueError("the header is longer than the file")
+            described = json.loads(file.read(size))
+        described.pop("__metadata__", None)
+        found = {}
+        for name, entry in described.items():
+            begin, end = entry["data_offsets"]
+            dtype, shape = np.dtype(_DTYPES[entry["dtype"]]), tuple(map(int, entry["shape"]))
+            if end - begin != prod(shape) * dtype.itemsize or not 0 <= begin <= end:
+                raise ValueError(f"{name} has another size than its shape")
+            if 8 + size + end > path.stat().st_size:
+                raise ValueError(f"{name} is not complete")
+            found[name] = _Stored(dtype, shape, 8 + size + begin, entry["dtype"] == "BF16")
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise ModelFolderError(
+            f"{str(path)!r} is damaged or truncated ({error}); fetch it again"
+        ) from None
+    return found
 
 
 def _missing(folder: Path, name: str) -> ModelFolderError:
@@ -226,19 +264,28 @@ def _missing(folder: Path, name: str) -> ModelFolderError:
     return ModelFolderError(f"{str(folder)!r} has no {name}; {why}")
 
 
-def read_weights(folder: Path) -> "dict[str, Tensor]":
+def read_arrays(folder: Path) -> dict[str, NDArray[Any]]:
     """Return the weights of a module that has one file of them, float32 and int64.
 
     Raises:
         ModelFolderError: see `check_weights`.
     """
-    from safetensors.torch import load_file
-
     check_weights(folder)
-    if not (folder / WEIGHTS).is_file():
+    path = folder / WEIGHTS
+    if not path.is_file():
         raise _missing(folder, WEIGHTS)
-    weights = load_file(folder / WEIGHTS)
-    return {
-        name: values.float() if values.is_floating_point() else values.long()
-        for name, values in weights.items()
-    }
+    arrays = {}
+    for name, stored in _stored(path).items():
+        values = np.fromfile(path, stored.dtype, prod(stored.shape), offset=stored.begin)
+        if stored.halved:
+            values = (values.astype(np.uint32) << 16).view(np.float32)
+        kind = np.float32 if values.dtype.kind == "f" else np.int64
+        arrays[name] = values.reshape(stored.shape).astype(kind, copy=False)
+    return arrays
+
+
+def read_weights(folder: Path) -> "dict[str, Tensor]":
+    """Return what `read_arrays` does, as tensors."""
+    import torch
+
+    return {name: torch.from_numpy(values) for name, values in read_arrays(folder).items()}

@@ -7,6 +7,7 @@ folder's small files, without PyTorch or any other library.
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
+from importlib import import_module
 from typing import Any
 
 from ranklet.training.imported.folder import ModelFolder
@@ -34,6 +35,7 @@ class Form:
         settings: what the settings of its checkpoints have in common. Of a kind's forms that fit a
             checkpoint, it is the last.
         network: whether it has a network to export.
+        module: the module of the kind that imports it.
     """
 
     kind: str
@@ -44,3 +46,8 @@ class Form:
     choices: tuple[str, ...] = ()
     settings: Mapping[str, Any] = field(default_factory=dict)
     network: bool = True
+    module: str = "importing"
+
+    def importer(self) -> Any:
+        """Return the module with the functions `import_model` and `largest_difference`."""
+        return import_module(f"ranklet.training.rankers.{self.kind}.{self.module}")

@@ -78,22 +78,22 @@ def is_checkpoint(path: str | Path) -> bool:
 
 
 def needed_extra(paths: Iterable[str | Path]) -> str:
-    """Return the smallest extra that suffices to export checkpoints and models; "" for neither.
+    """Return the extra that exports checkpoints and models; "" if they need none.
 
     They are recognised by their small files, so that no package is needed for it.
     """
-    needed = {_needed(Path(path)) for path in paths}
-    return next((extra for extra in ("export", "train", "lexical") if extra in needed), "")
+    return "export" if any(_is_network(Path(path)) for path in paths) else ""
 
 
-def _needed(path: Path) -> str:
+def _is_network(path: Path) -> bool:
+    """Return whether a checkpoint or a model has a network; True if it cannot be read."""
     try:
         if is_checkpoint(path):
             kind = json.loads((path / RANKLET).read_text("utf-8"))["kind"]
-            return "lexical" if KINDS[kind].lexical else "export"
-        return "export" if recognise(ModelFolder(path)).network else "train"
+            return not KINDS[kind].lexical
+        return recognise(ModelFolder(path)).network
     except (RankletError, OSError, ValueError, KeyError, TypeError):
-        return "export"
+        return True
 
 
 def choices_of(path: str | Path, kind: str | None = None) -> tuple[str, ...]:
@@ -149,7 +149,7 @@ def read_model(
     for name in options:
         if name not in form.choices:
             raise InputError(f"{folder.name} is a {form.about}, which has no {name} to choose")
-    importing = import_module(f"ranklet.training.rankers.{form.kind}.importing")
+    importing = form.importer()
     with one_line(f"{str(folder.path)!r} cannot be loaded"):
         checkpoint: Checkpoint = importing.import_model(folder, **options)
     return checkpoint

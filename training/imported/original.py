@@ -1,7 +1,6 @@
 """Compare an imported model with the library that it was made for."""
 
 from collections.abc import Sequence
-from importlib import import_module
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
@@ -12,6 +11,7 @@ from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.faults import one_line
 from ranklet.training.imported.encoder import quiet
 from ranklet.training.imported.folder import ModelFolder
+from ranklet.training.imported.importing import form_of
 from ranklet.training.memory import release
 
 LIBRARY, PACKAGE = "sentence-transformers", "sentence_transformers"
@@ -74,7 +74,7 @@ def compare(folder: str | Path, checkpoint: Checkpoint, texts: Sequence[str]) ->
     """
     if find_spec(PACKAGE) is None:
         return None
-    importing = import_module(f"ranklet.training.rankers.{checkpoint.kind}.importing")
+    importing = form_of(checkpoint).importer()
     library = f"{LIBRARY} {version(LIBRARY)}"
     with one_line(f"{str(folder)!r} cannot be compared with {library}"), quiet():
         difference = importing.largest_difference(ModelFolder(folder), checkpoint, texts[:TEXTS])

@@ -17,7 +17,7 @@ from ranklet.runtime.text.ranked import RankedTexts
 from ranklet.runtime.text.tokenizing import encode_batch
 from ranklet.training.data.collection import Document
 from ranklet.training.indexing.collection_words import collection_words
-from ranklet.training.indexing.language.names import AUTO
+from ranklet.training.indexing.language.names import AUTO, LEMMA
 from ranklet.training.indexing.language.normaliser import normaliser
 from ranklet.training.indexing.language.options import TextOptions
 from ranklet.training.indexing.metadata import Field, MetadataCollector, of_whole_documents
@@ -66,7 +66,7 @@ class AnalysedCollection:
     titles: bool = True
     metadata: Mapping[str, Field] = field(default_factory=dict)
     languages: tuple[str, ...] = ENGLISH
-    normaliser: str = TextOptions.normaliser
+    normaliser: str = LEMMA
     before: Origins | None = None
     shares: Mapping[str, float] = field(default_factory=dict)
 
@@ -201,7 +201,7 @@ def analyse(
     ids, shown_titles, texts = Packer(), Packer(), Packer()
     options = options or TextOptions()
     if options.language != AUTO:
-        normaliser(options.language, options.normaliser)  # raises before the texts are read
+        normaliser(options.language, options.method)  # raises before the texts are read
     first, last = array("I"), None
     metadata = MetadataCollector()
     for document in progress(documents, ANALYSING):
@@ -234,7 +234,7 @@ def analyse(
     places = of_whole_documents(stored.first, len(stored))
     others = metadata.fields(places) if keep_metadata else {}
     return AnalysedCollection(
-        stored, analyzer, forwards, wanted, titles, others, tuple(shares), options.normaliser,
+        stored, analyzer, forwards, wanted, titles, others, tuple(shares), options.method,
         shares=shares if options.language == AUTO else {},
     )  # fmt: skip
 

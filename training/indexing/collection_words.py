@@ -1,14 +1,16 @@
 """Find the words of a collection in one language or in several."""
 
+import logging
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+from ranklet.runtime.extras import install
 from ranklet.runtime.storage.forward import Forward
 from ranklet.runtime.text.analysis import ENGLISH, Vocabulary, splitter
 from ranklet.runtime.text.known_words import COMPOUNDING, PART, KnownWords
 from ranklet.training.indexing.language.detection import languages_of, shares_of
-from ranklet.training.indexing.language.names import AUTO
+from ranklet.training.indexing.language.names import AUTO, LEMMA, STEM, has_lemmas
 from ranklet.training.indexing.language.options import TextOptions
 from ranklet.training.indexing.language.segmenters import EXTRAS, Counts, Segmenters
 from ranklet.training.indexing.language.spellings import Spellings
@@ -16,6 +18,8 @@ from ranklet.training.indexing.language.stop_lists import stop_list
 from ranklet.training.indexing.lemmas import vocabulary
 from ranklet.training.indexing.word_tokens import WordTokens
 from ranklet.training.progress import progress
+
+_log = logging.getLogger(__name__)
 
 
 class CollectionWords(NamedTuple):
@@ -40,9 +44,18 @@ def collection_words(
         known_words: further words for the vocabulary.
         known_texts: texts whose words are further ones.
     """
-    shares = shares_of(texts) if options.language == AUTO else {options.language: 1.0}
+    shares = _shares(texts, options)
     languages, language_of = tuple(shares), list(languages_of(texts, shares))
-    lists = {each: stop_list(each) for each in progress(languages, "reading dictionaries")}
+    method = options.method
+    if options.normaliser == AUTO and method != LEMMA:
+        _log.warning(
+            "words are compared %s, because the package simplemma is missing; by lemmas more of "
+            "their forms are found: %s",
+            "by their stems" if method == STEM else "as they are",
+            install("lexical"),
+        )
+    reading = progress(languages, "reading dictionaries")
+    lists = {each: stop_list(each, lemmas=has_lemmas(method)) for each in reading}
     counts, particles = _counts(texts, language_of, lists)
     every = frozenset[str]().union(*lists.values())
     known = None
@@ -61,8 +74,29 @@ def collection_words(
     found_words = {word for text in known_texts for word in split.words(text)}
     seen = {split.key(word) for word in (*tokens.words(), *known_words, *counts)} | found_words
     written = spellings.most_frequent(splitter(languages, stopped).words)
-    found = vocabulary(seen, languages, options.normaliser, written, stopped, counts, particles)
+    found = vocabulary(seen, languages, method, written, stopped, counts, particles)
     return CollectionWords(found, tokens.forward(found), shares)
+
+
+def _shares(texts: Sequence[str], options: TextOptions) -> dict[str, float]:
+    """Return the share of each language; all is English if nothing was chosen or can be found out.
+
+    Raises:
+        ModuleNotFoundError: the languages must be found out, and the package for it is missing.
+    """
+    if options.language != AUTO:
+        return {options.language: 1.0}
+    try:
+        return shares_of(texts)
+    except ModuleNotFoundError:
+        if options.normaliser != AUTO:
+            raise
+        _log.warning(
+            "the texts are read as English, because the package that finds out languages is "
+            "missing; name theirs by --language, or run: %s",
+            install("lexical"),
+        )
+        return {"en": 1.0}
 
 
 def _counts(

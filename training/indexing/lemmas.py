@@ -16,6 +16,7 @@ import numpy as np
 
 from ranklet.runtime.storage.strings import SortedStrings
 from ranklet.runtime.text.analysis import ENGLISH, STOPPED, Vocabulary, splitter
+from ranklet.training.indexing.language.names import has_lemmas
 from ranklet.training.indexing.language.normaliser import Class, Normaliser, normaliser
 from ranklet.training.indexing.language.spellings import Spelling
 from ranklet.training.indexing.language.stop_lists import stop_list
@@ -49,7 +50,8 @@ def vocabulary(
     written = spellings or {}
     normalisers = {language: normaliser(language, method) for language in languages}
     if stopped is None:
-        stopped = frozenset[str]().union(*map(stop_list, languages))
+        lists = (stop_list(each, lemmas=has_lemmas(method)) for each in languages)
+        stopped = frozenset[str]().union(*lists)
 
     def spelling(form: str) -> Spelling:
         return written.get(form) or Spelling(form, languages[0], 1)
@@ -64,8 +66,7 @@ def vocabulary(
             seen_classes[form] = word_class
             counts[word_class.key] += count
     split = splitter(languages, stopped).words
-    spelled = {spelling(form).word for form in seen}
-    known_classes = _known(normalisers.values(), counts, split, spelled)
+    known_classes = _known(normalisers.values(), counts, split)
     name_of = _names(known_classes.values(), seen_classes.values(), stopped)
     left_out = stopped if tuple(languages) == ENGLISH else particles
     every = {**known_classes, **seen_classes}.items()
@@ -92,10 +93,7 @@ def vocabulary(
 
 
 def _known(
-    normalisers: Iterable[Normaliser],
-    counts: Counter[str],
-    split: Callable[[str], list[str]],
-    words: AbstractSet[str],
+    normalisers: Iterable[Normaliser], counts: Counter[str], split: Callable[[str], list[str]]
 ) -> dict[str, Class]:
     """Return the forms in dictionaries that belong to the classes of a collection.
 
@@ -105,7 +103,7 @@ def _known(
     every: dict[str, Class] = {}
     for each in normalisers:
         known: dict[str, Class] = {}
-        for form, found in each.known(counts.keys(), split, words):
+        for form, found in each.known(counts.keys(), split):
             if form not in known or counts[found.key] > counts[known[form].key]:
                 known[form] = found
         every = {**known, **every}

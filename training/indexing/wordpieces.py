@@ -5,8 +5,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ranklet.runtime.errors import InputError
-from ranklet.training.faults import one_line
+from ranklet.runtime.errors import BundleError, InputError
+from ranklet.runtime.text.tokenizing import open_tokenizer
+from ranklet.training.faults import first_line, one_line
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -26,24 +27,24 @@ def read_tokenizer(path: str | Path) -> "Tokenizer":
     Raises:
         InputError: no tokenizer is there, or it cannot be read.
     """
-    from tokenizers import BertWordPieceTokenizer, Tokenizer
-
     path = Path(path)
     if path.is_dir():
         candidates = [path / name for name in ("tokenizer.json", "vocab.txt")]
         path = next((candidate for candidate in candidates if candidate.is_file()), path)
     if not path.is_file():
         raise InputError(f"no tokenizer.json or vocab.txt at {str(path)!r}")
-    with one_line(f"{str(path)!r} cannot be read as a tokenizer"):
-        if path.suffix == ".txt":
-            tokenizer = Tokenizer.from_str(
-                BertWordPieceTokenizer.from_file(str(path), lowercase=True).to_str()
-            )
+    failed = f"{str(path)!r} cannot be read as a tokenizer"
+    with one_line(failed):
+        if path.suffix != ".txt":
+            content = path.read_bytes()
         else:
-            tokenizer = Tokenizer.from_file(str(path))
-    tokenizer.no_truncation()
-    tokenizer.no_padding()
-    return tokenizer
+            from tokenizers import BertWordPieceTokenizer
+
+            content = BertWordPieceTokenizer.from_file(str(path), lowercase=True).to_str().encode()
+    try:
+        return open_tokenizer(content, str(path))
+    except BundleError as error:
+        raise InputError(f"{failed}: {first_line(error.__cause__ or error)}") from error
 
 
 def padding_token(tokenizer: "Tokenizer") -> int:

@@ -25,7 +25,7 @@ from ranklet.runtime.options import (
 )
 from ranklet.runtime.rankers.bm25 import BM25Settings
 from ranklet.runtime.text.analysis import FIELDS
-from ranklet.training.indexing.language.options import ENGLISH_LEMMAS, TextOptions
+from ranklet.training.indexing.language.options import WORDS, TextOptions
 
 NEGATIVES = ("bm25", "random")
 MARGIN, KL = "margin", "kl"
@@ -97,7 +97,7 @@ class FieldOptions(TunedOptions):
 
     field: str = one_of("words", FIELDS, "tokens that count")
     tokenizer: str | Path | None = place("tokenizer.json or vocab.txt, for wordpieces")
-    words: TextOptions = ENGLISH_LEMMAS
+    words: TextOptions = WORDS
 
     def need_tokenizer(self, *fields: str) -> None:
         """Raise InputError if one of some fields needs a tokenizer and there is none."""

@@ -30,8 +30,8 @@ from ranklet.export.proof.variants import Graph, export_proven, why_refused, wri
 from ranklet.export.writer import BundleWriter
 from ranklet.runtime.bundles.files import CUT
 from ranklet.runtime.bundles.manifest import RankerEntry
+from ranklet.runtime.dense import graph, hnsw
 from ranklet.runtime.dense.binary import BinaryIndex, binary_codes
-from ranklet.runtime.dense.hnsw import HNSWIndex, build
 from ranklet.runtime.dense.stored import (
     BLOCK,
     FORMS,
@@ -47,6 +47,7 @@ from ranklet.runtime.rankers.dense import (
     CODES,
     EXHAUSTIVE,
     GRAPH,
+    HNSW,
     OUTPUT,
     SCALES,
     TABLE,
@@ -60,8 +61,11 @@ from ranklet.training.data.probes import Probes
 from ranklet.training.indexing.packer import packed, release
 
 CODES_FROM = 50_000  # documents from which on codes replace exact search, unless it was chosen
+# Numbers of all vectors from which on a graph replaces both, if its package is installed. Codes of
+# so many take 5 ms (`dense_search`): 200,000 vectors of 384.
+GRAPH_FROM = 80_000_000
 RECALL_QUERIES, RECALL_AT = 200, 10
-INDEXED = (VECTORS, SCALES, CODES, GRAPH, CUT)  # what `index` writes
+INDEXED = (VECTORS, SCALES, CODES, GRAPH, HNSW, CUT)  # what `index` writes
 
 VARIANTS = ("int8", "fp16", "fp32")  # the fewest bits first
 
@@ -78,17 +82,17 @@ def export(job: ExportJob) -> RankerEntry:
     Raises:
         ExportError: there are no probes, or no variant is within its tolerance.
     """
-    from torch.nn import Module
-
-    from ranklet.training.rankers.dense import training as dense
-    from ranklet.training.rankers.dense.network import NetworkWithStates
-
     settings: DenseSettings = job.settings
     if job.options.settings.get("search") == "exact":
         settings = replace(settings, search=EXHAUSTIVE)
     if settings.encoder == "table":
         export_table(job)
         return job.entry(settings)
+    from torch.nn import Module
+
+    from ranklet.training.rankers.dense import training as dense
+    from ranklet.training.rankers.dense.network import NetworkWithStates
+
     probes, tokenizer = job.probes(), job.tokenizer()
     encoded: list[tuple[NDArray[np.float32], NDArray[np.float32]]] = []  # queries, documents
 
@@ -147,13 +151,20 @@ def index(job: IndexJob) -> RankerEntry:
     replaced: dict[str, str] = {}
     if settings.search == "exact" and len(vectors) >= CODES_FROM:
         replaced["search"] = settings.search
-        settings = replace(settings, search="binary")
+        large = len(vectors) * settings.dimension >= GRAPH_FROM and graph.is_installed()
+        settings = replace(settings, search="graph" if large else "binary")
     if settings.search == "hnsw":
         measured["recall"] = recall(_write_hnsw(vectors, settings, folder, writer), vectors)
-    elif settings.search == "binary":
+    elif settings.search in ("binary", "graph"):
         codes = binary_codes(vectors.values)
         writer.array(folder + CODES, codes)
-        measured["recall"] = recall(BinaryIndex(codes, vectors), vectors)
+        index: BinaryIndex | graph.Graph = BinaryIndex(codes, vectors)
+        if settings.search == "graph":
+            m, built = settings.m, settings.ef_construction
+            content = graph.build(vectors, m=m, ef_construction=built)
+            writer.data(folder + GRAPH, content)
+            index = graph.GraphIndex(memoryview(content), vectors, ef=settings.ef)
+        measured["recall"] = recall(index, vectors)
     digest = encoder_digest(encoder.digest)
     return RankerEntry(job.entry.kind, asdict(settings), measured, replaced, digest)
 
@@ -192,17 +203,17 @@ def _in_form(vectors: NDArray[np.float32], form: str) -> StoredVectors:
 
 def _write_hnsw(
     vectors: StoredVectors, settings: DenseSettings, folder: str, writer: BundleWriter
-) -> HNSWIndex:
+) -> hnsw.HNSWIndex:
     with tempfile.TemporaryDirectory() as scratch:
-        path = Path(scratch) / GRAPH
+        path = Path(scratch) / HNSW
         floats = vectors.floats(slice(None))
-        build(floats, path, m=settings.m, ef_construction=settings.ef_construction)
+        hnsw.build(floats, path, m=settings.m, ef_construction=settings.ef_construction)
         content = path.read_bytes()
-    writer.data(folder + GRAPH, content)
-    return HNSWIndex(memoryview(content), vectors, ef=settings.ef)
+    writer.data(folder + HNSW, content)
+    return hnsw.HNSWIndex(memoryview(content), vectors, ef=settings.ef)
 
 
-def recall(index: BinaryIndex | HNSWIndex, vectors: StoredVectors) -> float:
+def recall(index: BinaryIndex | graph.Graph, vectors: StoredVectors) -> float:
     """Return recall@10 of an index against exact search; documents are the queries."""
     exact = ExactIndex(vectors)
     queries = np.random.default_rng(0).permutation(len(vectors))[:RECALL_QUERIES]

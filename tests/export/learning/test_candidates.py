@@ -71,7 +71,7 @@ def test_a_language_without_stems_has_no_normaliser_by_stems(
     parts = SimpleNamespace(few=False)
 
     def tried(language: str) -> list[str]:
-        words = TextOptions(language=language)
+        words = TextOptions(language=language, normaliser="lemma")
         return candidates.other_normalisers(task(words=words, parts=parts, files=None))
 
     assert tried("en") == tried("auto") == ["stem", "lemma+stem"]

@@ -1,13 +1,11 @@
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
-from ranklet.runtime.dense import hnsw as hnsw_module
 from ranklet.runtime.dense.hnsw import HNSWIndex, build
 from ranklet.runtime.dense.stored import ExactIndex, StoredVectors
-from ranklet.runtime.errors import BundleError, InputError
+from ranklet.runtime.errors import BundleError
 
 RNG = np.random.default_rng(0)
 VECTORS = RNG.normal(size=(500, 16)).astype(np.float32)
@@ -42,75 +40,6 @@ def test_an_index_of_another_collection_is_refused(tmp_path: Path) -> None:
     build(VECTORS, tmp_path / "index")
     with pytest.raises(BundleError, match="500 vectors"):
         HNSWIndex(_read(tmp_path / "index"), StoredVectors(np.zeros((501, 16), np.float32)))
-
-
-@pytest.mark.parametrize("share", [0, 0.005, 0.05, 0.2, 0.5, 0.99, 1])
-@pytest.mark.parametrize("visited", [0, hnsw_module._VISITED, 10**9])
-def test_a_mask_leaves_the_ranking_of_the_allowed_documents(
-    share: float, visited: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """It does so by the graph alone, by whichever is cheaper, and by comparing all alone."""
-    monkeypatch.setattr(hnsw_module, "_VISITED", visited)
-    build(VECTORS, tmp_path / "index")
-    hnsw, exact = HNSWIndex(_read(tmp_path / "index"), STORED), ExactIndex(STORED)
-    shared = wanted_in_all = 0
-    for k in (0, 1, 10, 60, 500, 9999):
-        for query in RNG.normal(size=(5, 16)).astype(np.float32):
-            allowed = RNG.random(500) < share
-            wanted, _ = exact.search(query, k, allowed)
-            numbers, scores = hnsw.search(query, k, allowed)
-            assert len(numbers) == len(scores) == min(k, np.count_nonzero(allowed))
-            assert len(set(numbers.tolist())) == len(numbers)
-            assert allowed[numbers].all()
-            assert (np.diff(scores) <= 0).all()
-            np.testing.assert_allclose(scores, VECTORS[numbers] @ query, atol=1e-4)
-            shared += len({*wanted.tolist()} & {*numbers.tolist()})
-            wanted_in_all += len(wanted)
-    assert shared >= 0.98 * wanted_in_all
-
-
-def test_a_mask_of_the_farthest_documents_still_finds_all_that_are_wanted(tmp_path: Path) -> None:
-    build(VECTORS, tmp_path / "index")
-    hnsw, exact = HNSWIndex(_read(tmp_path / "index"), STORED, ef=8), ExactIndex(STORED)
-    query = VECTORS[3]
-    farthest = exact.search(query, 500)[0][200:]
-    allowed = np.zeros(500, bool)
-    allowed[farthest] = True
-    found, _ = hnsw.search(query, 7, allowed)
-    assert found.tolist() == farthest[:7].tolist()
-
-
-def test_a_mask_changes_no_later_search_without_one(tmp_path: Path) -> None:
-    build(VECTORS, tmp_path / "index")
-    hnsw = HNSWIndex(_read(tmp_path / "index"), STORED, ef=2)
-    queries = RNG.normal(size=(20, 16)).astype(np.float32)
-    before = [hnsw.search(query, 2) for query in queries]
-    for query in queries:
-        hnsw.search(query, 30, RNG.random(500) < 0.7)
-    for query, (numbers, scores) in zip(queries, before, strict=True):
-        again = hnsw.search(query, 2)
-        assert again[0].tolist() == numbers.tolist()
-        assert again[1].tolist() == scores.tolist()
-
-
-def test_vectors_that_the_graph_does_not_reach_are_found_under_a_mask(tmp_path: Path) -> None:
-    class Unreachable:
-        def knn_query(self, query: Any, k: int) -> Any:
-            raise RuntimeError("Cannot return the results in a contiguous 2D array")
-
-    build(VECTORS, tmp_path / "index")
-    hnsw = HNSWIndex(_read(tmp_path / "index"), STORED, ef=1)
-    hnsw._index = Unreachable()
-    allowed = np.arange(500) % 2 == 0
-    wanted = ExactIndex(STORED).search(VECTORS[0], 5, allowed)[0]
-    assert hnsw.search(VECTORS[0], 5, allowed)[0].tolist() == wanted.tolist()
-
-
-def test_a_mask_of_another_collection_is_refused(tmp_path: Path) -> None:
-    build(VECTORS, tmp_path / "index")
-    hnsw = HNSWIndex(_read(tmp_path / "index"), STORED)
-    with pytest.raises(InputError, match=r"shape \(3,\); pass .* of shape \(500,\)"):
-        hnsw.search(VECTORS[0], 1, np.ones(3, bool))
 
 
 @pytest.mark.parametrize("damage", ["empty", "cut", "link", "count"])

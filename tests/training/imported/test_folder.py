@@ -11,7 +11,13 @@ from safetensors.numpy import save_file
 
 from ranklet.export.imported import ranker_name
 from ranklet.runtime.errors import ModelFolderError
-from ranklet.training.imported.folder import ModelFolder, check_weights, model_name, read_json
+from ranklet.training.imported.folder import (
+    ModelFolder,
+    check_weights,
+    model_name,
+    read_arrays,
+    read_json,
+)
 from ranklet.training.imported.tokenizer import plain_tokenizer
 
 COMMIT = "0123abcd" * 5
@@ -89,3 +95,45 @@ def test_an_interrupted_download_is_named(tmp_path: Path) -> None:
     (blobs / "abc.incomplete").write_bytes(os.urandom(9))
     with pytest.raises(ModelFolderError, match=r"its download was interrupted .'abc\.incomplete"):
         check_weights(path)
+
+
+@pytest.mark.parametrize(
+    "kind", ["float64", "float32", "float16", "bfloat16", "int64", "int32", "int8", "uint8", "bool"]
+)
+def test_arrays_are_read_as_safetensors_reads_them(kind: str, tmp_path: Path) -> None:
+    import torch
+    from safetensors.torch import save_file
+
+    values = torch.tensor([[0.0, 1.0, 1.0], [0.0, 1.0, 0.0]]).to(getattr(torch, kind))
+    path = tmp_path / "model.safetensors"
+    save_file({"a": values, "empty": values[:0]}, path, metadata={"format": "pt"})
+    found = read_arrays(tmp_path)
+    wanted = values.float() if values.is_floating_point() else values.long()
+    np.testing.assert_array_equal(found["a"], wanted.numpy())
+    assert found["a"].dtype == wanted.numpy().dtype
+    assert found["empty"].shape == (0, 3)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"\xff" * 8,
+        (2).to_bytes(8, "little") + b"[]",
+        (2).to_bytes(8, "little") + b"{]",
+        *(
+            len(header).to_bytes(8, "little") + header + bytes(8)
+            for header in (
+                b'{"a": {"dtype": "F32", "shape": [3], "data_offsets": [0, 12]}}',
+                b'{"a": {"dtype": "F32", "shape": [2], "data_offsets": [-4, 4]}}',
+                b'{"a": {"dtype": "F32", "shape": [1], "data_offsets": [0, 8]}}',
+                b'{"a": {"dtype": "X9", "shape": [2], "data_offsets": [0, 8]}}',
+                b'{"a": {"dtype": "F32", "shape": [-2], "data_offsets": [8, 0]}}',
+                b'{"a": []}',
+            )
+        ),
+    ],
+)
+def test_damaged_weights_are_refused(content: bytes, tmp_path: Path) -> None:
+    (tmp_path / "model.safetensors").write_bytes(content)
+    with pytest.raises(ModelFolderError, match="is damaged or truncated"):
+        read_arrays(tmp_path)

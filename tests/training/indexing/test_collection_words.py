@@ -1,4 +1,7 @@
+import sys
+
 import numpy as np
+import pytest
 
 from ranklet.runtime.text.analysis import Analyzer
 from ranklet.training.indexing.collection_words import collection_words
@@ -94,3 +97,20 @@ def test_a_query_leaves_stop_words_out_only_if_another_word_remains() -> None:
     assert list(analysis.stopped("der Weg")) == []
     assert list(analysis.stopped("der Weg zum Haus")) == ["der", "Weg", "zum"]
     assert len(analysis.tokens("der Weg zum Haus", "words")) == 4
+
+
+def test_what_a_missing_package_changes_is_said(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    for package in ("simplemma", "py3langid"):
+        monkeypatch.setitem(sys.modules, package, None)
+    _, _, shares = collection_words(TEXTS[:1], TextOptions(language="auto"))
+    assert dict(shares) == {"en": 1.0}
+    assert "read as English" in caplog.messages[0]
+    assert "compared by their stems" in caplog.messages[1]
+    assert all("pip install 'ranklet[lexical]'" in each for each in caplog.messages)
+    caplog.clear()
+    collection_words(TEXTS[:1], TextOptions(language="fr", normaliser="stem"))
+    assert not caplog.messages
+    with pytest.raises(ModuleNotFoundError, match="py3langid"):  # an earlier choice needs it
+        collection_words(TEXTS[:1], TextOptions(language="auto", normaliser="stem"))

@@ -2,11 +2,17 @@
 
 from collections.abc import Mapping
 from functools import cache, lru_cache
+from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from simplemma import Lemmatizer
     from simplemma.strategies.dictionaries import DictionaryFactory
+
+
+def is_installed() -> bool:
+    """Return whether the package with the dictionaries is installed."""
+    return find_spec("simplemma") is not None
 
 
 @lru_cache(8)  # as many as simplemma keeps, whose own cache is too slow to ask for each word

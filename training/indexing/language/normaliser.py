@@ -1,6 +1,6 @@
 """Find what the forms of a word have in common: its lemma, or the lemma's stem."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from collections.abc import Set as AbstractSet
 from functools import cache
 from typing import NamedTuple
@@ -9,7 +9,7 @@ from ranklet.runtime.errors import InputError
 from ranklet.runtime.text import scripts, words
 from ranklet.training.indexing.language.dictionary import dictionary, lemmatised
 from ranklet.training.indexing.language.english import known_forms, lemma
-from ranklet.training.indexing.language.names import LANGUAGES
+from ranklet.training.indexing.language.names import LANGUAGES, has_lemmas
 
 
 class Class(NamedTuple):
@@ -45,35 +45,27 @@ class Normaliser:
         return self._class_of(self._lemma(word))
 
     def known(
-        self,
-        keys: AbstractSet[str],
-        split: Callable[[str], list[str]] = scripts.split,
-        words: Iterable[str] = (),
+        self, keys: AbstractSet[str], split: Callable[[str], list[str]] = scripts.split
     ) -> Iterator[tuple[str, Class]]:
         """Yield the forms of the dictionary whose class has one of the keys, and the class.
 
-        Forms that are no single word, such as phrases, are left out. Stems take long, so without
-        lemmas only those forms are stemmed that share their lemma with a word.
+        Forms that are no single word, such as phrases, are left out. Without lemmas there are none,
+        because no dictionary is read.
 
         Args:
             keys: what the forms of each wanted class have in common.
             split: returns the words of a text.
-            words: the words of the collection, as they are written.
         """
-        if self.method == "none":
+        if not has_lemmas(self.method):
             return
         if self.language == "en":
             for form, base in known_forms().items():
-                found = self._class_of(form if self.method == "stem" else base)
+                found = self._class_of(base)
                 if found.key in keys:
                     yield form, found
             return
-        lemmas = dictionary(self.language)
-        if self.method == "stem":
-            wanted = {lemmas.get(each, each) for word in words for each in (word, word.lower())}
-            lemmas = {form: base for form, base in lemmas.items() if base in wanted}
-        for form, base in lemmas.items():
-            found = self._class_of(form if self.method == "stem" else self._end(base))
+        for form, base in dictionary(self.language).items():
+            found = self._class_of(self._end(base))
             if found.key in keys and len(folded := split(form)) == 1:
                 yield folded[0], found
 

@@ -6,9 +6,16 @@ from typing import Self
 
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.options import check_options, one_of, text
-from ranklet.training.indexing.language.names import AUTO, language_code
-
-NORMALISERS = ("lemma", "lemma+stem", "stem", "none")
+from ranklet.training.indexing.language.dictionary import is_installed
+from ranklet.training.indexing.language.names import (
+    AUTO,
+    LEMMA,
+    NONE,
+    NORMALISERS,
+    STEM,
+    language_code,
+)
+from ranklet.training.indexing.language.normaliser import has_stemmer
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,16 +28,26 @@ class TextOptions:
         "en", "language of the texts, such as de or German; auto finds out that of each document"
     )
     normaliser: str = one_of(
-        "lemma",
-        NORMALISERS,
+        AUTO,
+        (AUTO, *NORMALISERS),
         "what the forms of a word have in common: lemma, stem (by Snowball), lemma+stem (the stem "
-        "of the lemma, where Snowball has the language) or none",
+        "of the lemma, where Snowball has the language), none, or auto for the lemma, and for the "
+        "stem without the extra lexical",
     )
 
     def __post_init__(self) -> None:
         """Check every value, and write the language as its code."""
         object.__setattr__(self, "language", language_code(self.language))
         check_options(self)
+
+    @property
+    def method(self) -> str:
+        """What the forms of a word have in common: the normaliser, or what auto stands for here."""
+        if self.normaliser != AUTO:
+            return self.normaliser
+        if is_installed():
+            return LEMMA
+        return STEM if self.language == AUTO or has_stemmer(self.language) else NONE
 
     @classmethod
     def of(cls, languages: Collection[str], normaliser: str) -> Self:
@@ -52,4 +69,4 @@ class TextOptions:
             )
 
 
-ENGLISH_LEMMAS = TextOptions()
+WORDS = TextOptions()

@@ -2,6 +2,7 @@
 
 import re
 from collections import defaultdict
+from collections.abc import Iterable
 from functools import cache
 
 from ranklet.runtime.text import scripts
@@ -16,11 +17,15 @@ _SYLLABLE = re.compile("[αεο]ι|[αεηο]υ|υι|[αεηιουω]")  # its v
 
 
 @cache
-def stop_list(language: str) -> frozenset[str]:
+def stop_list(language: str, *, lemmas: bool = True) -> frozenset[str]:
     """Return the stop words of a language as they are written, in lower case with their accents.
 
     There are none if there is no list. The ones of English are those of
     `ranklet.runtime.text.words`.
+
+    Args:
+        language: a code of `LANGUAGES`.
+        lemmas: whether a dictionary tells which words of a list are frequent nouns.
     """
     if language == "en":
         return stop_words()
@@ -29,18 +34,18 @@ def stop_list(language: str) -> frozenset[str]:
         return split(word.lower())
 
     split = scripts.splitter((language,), scripts.EVERY).words
-    words = {word: written(word) for word in _listed(language)}
+    known = dictionary(language) if lemmas else {}
+    words = {word: written(word) for word in _listed(language, known)}
     listed = {found[0] for found in words.values() if len(found) == 1}
-    known = dictionary(language)
-    lemmas = {word: known.get(word) or known.get(word.capitalize()) or word for word in words}
+    lemma_of = {word: known.get(word) or known.get(word.capitalize()) or word for word in words}
     forms: dict[str, set[str]] = defaultdict(set)
-    wanted = set(lemmas.values())
+    wanted = set(lemma_of.values())
     for form, lemma in known.items():
         if lemma in wanted:
             forms[lemma].update(written(form))
     kept = {
         form
-        for word, lemma in lemmas.items()
+        for word, lemma in lemma_of.items()
         if len(forms[lemma] - listed) >= _KEPT_FORMS
         and len(forms[lemma] & listed) <= _KEPT_SHARE * len(forms[lemma])
         for form in words[word]
@@ -48,8 +53,13 @@ def stop_list(language: str) -> frozenset[str]:
     return frozenset(listed - kept)
 
 
-def _listed(language: str) -> set[str]:
-    """Return the words that the package lists, in the spelling of today's texts."""
+def _listed(language: str, known: Iterable[str]) -> set[str]:
+    """Return the words that the package lists, in the spelling of today's texts.
+
+    Args:
+        language: a code of `LANGUAGES`.
+        known: the forms of the language's dictionary.
+    """
     from stop_words import StopWordError, get_stop_words
 
     try:
@@ -61,7 +71,7 @@ def _listed(language: str) -> set[str]:
     if language == "cs":  # the list has ted' for teď
         return {word.replace("d'", "ď").replace("t'", "ť") for word in listed}
     if language == "ro":  # the list has no accents
-        return listed | {each for each in dictionary(language) if scripts.fold(each) in listed}
+        return listed | {each for each in known if scripts.fold(each) in listed}
     if language == "el":  # the list is of ancient Greek
         return {each for word in listed for each in _monotonic(word)}
     return listed

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from ranklet.runtime.options import integer, one_of, text
 from ranklet.runtime.rankers.conformer_kernel.settings import ConformerKernelSettings, TermSettings
-from ranklet.training.indexing.language.options import ENGLISH_LEMMAS, TextOptions
+from ranklet.training.indexing.language.options import WORDS, TextOptions
 from ranklet.training.learning.options import CandidateOptions, TaughtOptions, TrainingOptions
 from ranklet.training.rankers.conformer_kernel.sizes import Network, TermSizes
 
@@ -23,7 +23,7 @@ class TermOptions(TaughtOptions, TrainingOptions, CandidateOptions):
 
     settings: TermSettings = SETTINGS
     network: TermSizes = NETWORK
-    words: TextOptions = ENGLISH_LEMMAS
+    words: TextOptions = WORDS
     query_log: str = text("", "split of logged queries to add to the documents they led to")
     batch: int = integer(16, "queries per batch, each with four documents", 1)
     depth: int = integer(100, "ranks of BM25 that a negative comes from", 1, flag=None)

@@ -30,5 +30,6 @@ STATIC = Form(
     choices=("dimension",),
     settings={"encoder": "table"},
     network=False,
+    module="static",
 )
 FORMS = (ENCODER, STATIC)

@@ -28,9 +28,7 @@ from ranklet.training.imported.sentence_settings import (
 from ranklet.training.imported.tokenizer import model_tokenizer, transformer_settings
 from ranklet.training.learning.weights import load_weights, weights_of
 from ranklet.training.pretrained.backbone import new_model
-from ranklet.training.rankers.dense.forms import is_static
 from ranklet.training.rankers.dense.network import LAYERS, DenseNetwork
-from ranklet.training.rankers.dense.static import import_table, largest_table_difference
 
 # sentence-transformers' names of poolings, in both of its formats, and ours.
 _POOLINGS = {
@@ -180,8 +178,6 @@ def import_model(
         ModelFolderError: the folder cannot be used.
         InputError: the vectors are shorter than the dimension.
     """
-    if is_static(folder):
-        return import_table(folder, dimension)
     described = describe(folder, chosen_prompts(folder, query_prompt, document_prompt))
     place = folder.modules[0].folder if folder.modules else folder.path
     encoder, config = load_network(place, "AutoModel", transformer_settings(place))
@@ -217,8 +213,6 @@ def largest_difference(folder: ModelFolder, checkpoint: Checkpoint, texts: Seque
     Texts are encoded as queries and as documents, each with its prompt.
     """
     settings: DenseSettings = checkpoint.settings
-    if is_static(folder):
-        return largest_table_difference(folder, checkpoint, texts)
     prompts = settings.query_prompt, settings.document_prompt
     theirs = load_original("SentenceTransformer", folder.path)
     encoded = encode_with_library(theirs, folder, texts, prompts)

@@ -10,7 +10,7 @@ from ranklet.runtime.errors import ModelFolderError
 from ranklet.runtime.onnx.token_table import TokenTable
 from ranklet.runtime.rankers.dense import DenseEncoder, DenseSettings
 from ranklet.training.checkpoint import Checkpoint
-from ranklet.training.imported.folder import ModelFolder, read_json, read_weights
+from ranklet.training.imported.folder import ModelFolder, read_arrays, read_json
 from ranklet.training.imported.original import load_original
 from ranklet.training.imported.sentence_settings import (
     dimension_of,
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tokenizers import Tokenizer
-    from torch import Tensor
 
 TABLE = "table"  # the checkpoint's array, (vocabulary, dimension) float32
 MOST_TOKENS = 512  # that model2vec reads
@@ -32,7 +31,7 @@ NO_LIMIT = 1 << 20  # of sentence-transformers; the most that the settings allow
 IGNORED = ("Dropout",)  # does nothing outside of training
 
 
-def import_table(folder: ModelFolder, dimension: int | None = None) -> Checkpoint:
+def import_model(folder: ModelFolder, *, dimension: int | None = None) -> Checkpoint:
     """Return static embeddings as a checkpoint.
 
     Args:
@@ -51,7 +50,7 @@ def import_table(folder: ModelFolder, dimension: int | None = None) -> Checkpoin
             "StaticEmbedding, or as StaticEmbedding and Normalize"
         )
     place = first.folder if first else folder.path
-    tokenizer, table = plain_tokenizer(place), token_vectors(place, read_weights(place))
+    tokenizer, table = plain_tokenizer(place), token_vectors(place, read_arrays(place))
     tokens = tokenizer.get_vocab_size()
     if tokens > len(table):
         raise ModelFolderError(
@@ -84,7 +83,7 @@ def import_table(folder: ModelFolder, dimension: int | None = None) -> Checkpoin
     )
 
 
-def token_vectors(place: "Path", weights: "Mapping[str, Tensor]") -> NDArray[np.float32]:
+def token_vectors(place: "Path", arrays: Mapping[str, NDArray[Any]]) -> NDArray[np.float32]:
     """Return one vector per token, (tokens, dimension) float32.
 
     model2vec may store fewer vectors, with the number of each token's vector (mapping), and a
@@ -93,24 +92,21 @@ def token_vectors(place: "Path", weights: "Mapping[str, Tensor]") -> NDArray[np.
     Raises:
         ModelFolderError: the arrays do not fit each other.
     """
-    table = weights.get("embedding.weight", weights.get("embeddings"))
+    table = arrays.get("embedding.weight", arrays.get("embeddings"))
     try:
         if table is None or table.ndim != 2:
             raise IndexError("there is no array embedding.weight or embeddings with two axes")
-        table = table.float()
-        if "mapping" in weights:
-            table = table[weights["mapping"]]
-        if "weights" in weights:
-            table = table * weights["weights"].float().reshape(len(table), 1)
-    except (IndexError, RuntimeError) as error:
+        vectors = table.astype(np.float32)
+        if "mapping" in arrays:
+            vectors = vectors[arrays["mapping"]]
+        if "weights" in arrays:
+            vectors = vectors * arrays["weights"].astype(np.float32).reshape(len(vectors), 1)
+    except (IndexError, ValueError) as error:
         raise ModelFolderError(f"the weights in {str(place)!r} do not fit: {error}") from None
-    vectors: NDArray[np.float32] = table.numpy().copy()
     return vectors
 
 
-def largest_table_difference(
-    folder: ModelFolder, checkpoint: Checkpoint, texts: Sequence[str]
-) -> float:
+def largest_difference(folder: ModelFolder, checkpoint: Checkpoint, texts: Sequence[str]) -> float:
     """Return the largest difference from sentence-transformers' own vectors, over all numbers."""
     settings: DenseSettings = checkpoint.settings
     theirs = load_original("SentenceTransformer", folder.path) if folder.modules else _plain(folder)

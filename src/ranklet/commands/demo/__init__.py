@@ -37,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def needs(options: argparse.Namespace) -> str:
     """Return the smallest extra that suffices."""
-    return "lexical" if options.lexical else "export"
+    return "" if options.lexical else "export"
 
 
 def run(options: argparse.Namespace) -> None:

@@ -47,7 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def needs(arguments: argparse.Namespace) -> str:
     """Return the smallest extra that suffices; a bundle runs without PyTorch."""
-    return "train" if (Path(arguments.teacher) / CHECKPOINT).is_file() else "lexical"
+    return "train" if (Path(arguments.teacher) / CHECKPOINT).is_file() else "onnx"
 
 
 def run(options: argparse.Namespace) -> None:

@@ -81,7 +81,7 @@ def _add_kind(parser: OptionParser, kind: str, options: Any) -> None:
 
 def needs(arguments: argparse.Namespace) -> str:
     """Return the smallest extra that suffices."""
-    return "lexical" if KINDS[arguments.kind].lexical else "train"
+    return "" if KINDS[arguments.kind].lexical else "train"
 
 
 def run(arguments: argparse.Namespace) -> int:

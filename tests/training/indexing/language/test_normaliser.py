@@ -1,6 +1,9 @@
+import sys
+
 import pytest
 
 from ranklet.runtime.errors import InputError
+from ranklet.training.indexing.language.dictionary import dictionary
 from ranklet.training.indexing.language.normaliser import Class, Normaliser
 
 
@@ -46,8 +49,10 @@ def test_numbers_and_words_with_digits_stay_as_they_are() -> None:
     assert key("2024", "fr", "stem") == "2024"
 
 
-def test_only_forms_of_the_collections_lemmas_are_stemmed() -> None:
-    stems = Normaliser("fr", "stem")
-    keys = {stems.of("journaux").key}
-    assert "journal" in dict(stems.known({"journal", *keys}, words=["journaux"]))
-    assert not dict(stems.known({"journal", *keys}, words=["pain"]))
+@pytest.mark.parametrize("language", ["en", "fr"])
+def test_stems_need_no_dictionary(language: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "simplemma", None)
+    dictionary.cache_clear()
+    stems = Normaliser(language, "stem")
+    assert stems.of("connections").key == stems.of("connection").key
+    assert not list(stems.known({"connect"}))

@@ -1,3 +1,5 @@
+import sys
+
 import pytest
 
 from ranklet.runtime.errors import InputError
@@ -14,3 +16,15 @@ def test_what_is_not_allowed_is_refused() -> None:
         TextOptions(language="klingon")
     with pytest.raises(InputError, match="lemma, lemma\\+stem, stem"):
         TextOptions(normaliser="stems")
+
+
+@pytest.mark.parametrize(
+    ("language", "method"), [("en", "stem"), ("auto", "stem"), ("de", "stem"), ("th", "none")]
+)
+def test_without_lemmas_words_are_compared_by_stems_or_as_they_are(
+    language: str, method: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert TextOptions(language=language).method == "lemma"
+    monkeypatch.setitem(sys.modules, "simplemma", None)
+    assert TextOptions(language=language).method == method
+    assert TextOptions(language=language, normaliser="lemma").method == "lemma"

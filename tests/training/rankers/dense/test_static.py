@@ -142,7 +142,7 @@ FAULTS: dict[str, tuple[dict[str, np.ndarray[Any, Any]], str]] = {
         {"embeddings": vectors(3), "mapping": np.full(7, 3)},
         "weights in .* do not fit: index 3 is out of bounds",
     ),
-    "too few factors": ({"weights": np.ones(3)}, "weights in .* do not fit: shape"),
+    "too few factors": ({"weights": np.ones(3)}, "weights in .* do not fit: cannot reshape"),
 }
 
 
