@@ -188,8 +188,9 @@ found = [each.embedding for each in (*reply.data, *asked.data)]
         """
 from huggingface_hub import InferenceClient
 client = InferenceClient(model=url + "/embed", token=key)
-found = [client.feature_extraction(text, normalize=True)[0].tolist() for text in texts]
-found += client.feature_extraction(query, prompt_name="query", truncate=True).tolist()
+found = [client.feature_extraction(text, normalize=False)[0].tolist() for text in texts]
+found += client.feature_extraction(query, prompt_name="query", truncate=True,
+                                   normalize=False).tolist()
 """,
     ),
 }
