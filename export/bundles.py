@@ -18,7 +18,7 @@ from ranklet.export.exporter import exporter
 from ranklet.export.indexing.writing import needs_of, write_indexed
 from ranklet.export.jobs import ExportJob
 from ranklet.export.options import ExportOptions
-from ranklet.export.vocabulary.cutting import set_aside
+from ranklet.export.vocabulary.cutting import lightened
 from ranklet.export.writer import BundleWriter, check_source
 from ranklet.runtime.bundles.files import TOKENIZER
 from ranklet.runtime.bundles.manifest import Manifest, RankerEntry, check_name
@@ -111,22 +111,13 @@ def _exported(
     try:
         with one_line(f"{name!r} cannot be exported") if imported else nullcontext():
             job = ExportJob(checkpoint, name, writer, options)
-            return exporter(checkpoint.kind).export(_lightened(job))
+            return exporter(checkpoint.kind).export(lightened(job))
     except BundleError as error:  # the graph was good for no other text than the traced one
         if not imported:
             raise
         raise ModelFolderError(
             f"{name!r} cannot be exported: its graph does not run ({first_line(error)})"
         ) from error
-
-
-def _lightened(job: ExportJob) -> ExportJob:
-    """Let a network of many tokens be proven with those of its probes; OpenVINO needs them all."""
-    if not exporter(job.checkpoint.kind).cuts or "openvino" in job.options.variants:
-        return job
-    probes = job.probes()
-    small, whole = set_aside(job.checkpoint, (*probes.queries, *probes.documents))
-    return replace(job, checkpoint=small, whole=whole)
 
 
 def index_bundle(

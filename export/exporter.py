@@ -7,6 +7,7 @@ from typing import Any
 
 from ranklet.export.errors import ExportError
 from ranklet.export.jobs import ExportJob, IndexJob
+from ranklet.export.proof.as_others import AsOthers
 from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.bundles.manifest import RankerEntry
 from ranklet.runtime.kinds import KINDS, ranker_module
@@ -26,6 +27,7 @@ class Exporter:
         settings: names of the kind's settings that an export may change.
         prunes: whether `ExportOptions.prune` has a meaning for the kind.
         cuts: whether a ranker that splits texts itself needs no more tokens than they have.
+        as_others: returns the network as other libraries run it; None if none does.
         parts: the settings under which part of a collection is indexed only so that a ranker's rows
             of documents can be used again when bundles are joined; None for kinds that do not use
             theirs again.
@@ -39,6 +41,7 @@ class Exporter:
     settings: tuple[str, ...] = ()
     prunes: bool = False
     cuts: bool = False
+    as_others: Callable[[ExportJob], AsOthers] | None = None
     parts: Mapping[str, Any] | None = None
 
 

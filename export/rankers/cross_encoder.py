@@ -1,16 +1,18 @@
 """Export cross-encoders: encoder, head and the combination of chunks in one proven graph."""
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ranklet.export.errors import ExportError
 from ranklet.export.exporter import Exporter
 from ranklet.export.jobs import ExportJob, IndexJob
 from ranklet.export.onnx.fp32_head import name_head
 from ranklet.export.onnx.graph import Transformer
+from ranklet.export.proof.as_others import LOGITS, AsOthers, Pooled
 from ranklet.export.proof.variants import Graph, export_proven, write_reports
 from ranklet.runtime.bundles.manifest import RankerEntry
 from ranklet.runtime.call.candidates import TextCandidates
@@ -58,12 +60,7 @@ def export(job: ExportJob) -> RankerEntry:
     probes, tokenizer = job.probes().nearest(*PROBES), job.tokenizer()
 
     def score(sessions: Sequence[Runs], texts: Probes) -> NDArray[np.float32]:
-        ranker = CrossEncoder(settings, sessions[0], tokenizer)
-        analysis = ranker.analyzer.begin()
-        candidates = TextCandidates(texts.documents, analysis)
-        queries = (QueryContext(text, analysis) for text in texts.queries)
-        rows = [ranker.score(query, candidates).values for query in queries]
-        return np.array(rows, np.float32)
+        return _scores(job, sessions[0], texts)
 
     network = load_any(job.checkpoint, attention="eager")  # the optimiser fuses no other
     imported, head = settings.head == IMPORTED, getattr(network, "head", None)
@@ -82,6 +79,51 @@ def export(job: ExportJob) -> RankerEntry:
     if not settings.field:
         job.write_tokenizer()
     return job.entry()
+
+
+def _scores(job: ExportJob, session: Runs, texts: Probes) -> NDArray[np.float32]:
+    """Return the scores of all pairs that a session makes, (queries, documents)."""
+    ranker = CrossEncoder(job.settings, session, job.tokenizer())
+    analysis = ranker.analyzer.begin()
+    candidates = TextCandidates(texts.documents, analysis)
+    queries = (QueryContext(text, analysis) for text in texts.queries)
+    return np.array([ranker.score(query, candidates).values for query in queries], np.float32)
+
+
+def as_others(job: ExportJob) -> AsOthers:
+    """Return an imported classifier with the logits of all labels as output.
+
+    Raises:
+        ExportError: there are no probes, or the head is ranklet's own.
+    """
+    from ranklet.training.rankers.cross_encoder.classifier import ClassifierAlone, PairClassifier
+    from ranklet.training.rankers.cross_encoder.training import load_any
+
+    network = load_any(job.checkpoint, attention="eager")
+    if not isinstance(network, PairClassifier):
+        raise ExportError(
+            f"{job.name!r} has the head {job.settings.head}, which no other library knows; export "
+            "it as a bundle"
+        )
+    pairs = example_pairs(Pairing(job.settings, job.tokenizer()).special)
+    graph = Graph(
+        module=ClassifierAlone(network),
+        inputs={name: pairs[name] for name in network.inputs},
+        output=LOGITS,
+        axes={**{name: {0: "batch", 1: "tokens"} for name in network.inputs}, LOGITS: {0: "batch"}},
+        transformer=Transformer.of(job.checkpoint.network),
+        edit=_name_classifier,
+    )
+    probes = job.probes().nearest(*PROBES)
+
+    def score(sessions: Sequence[Runs], texts: Probes) -> NDArray[np.float32]:
+        def pool(logits: "torch.Tensor", inputs: "Mapping[str, torch.Tensor]") -> "torch.Tensor":
+            return inputs[INPUTS[3]].float() @ network.scores(logits)
+
+        return _scores(job, Pooled(sessions[0], graph, OUTPUT, pool), texts)
+
+    runs = len(probes.queries) * len(probes.documents)
+    return AsOthers(graph, score, probes, "text-ranking", runs)
 
 
 def index(job: IndexJob) -> RankerEntry:
@@ -158,4 +200,4 @@ def example_pairs(special: Sequence[int]) -> "dict[str, torch.Tensor]":
     return dict(zip(INPUTS, (ids, mask, segments * mask, pairs), strict=True))
 
 
-EXPORTER = Exporter(export, index, cuts=True)
+EXPORTER = Exporter(export, index, cuts=True, as_others=as_others)

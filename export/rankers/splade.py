@@ -1,16 +1,26 @@
 """Export SPLADE: one encoder of queries and documents, and the weights of query terms."""
 
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
 import numpy as np
+from numpy.typing import NDArray
 
 from ranklet.export.exporter import Exporter
 from ranklet.export.jobs import ExportJob
 from ranklet.export.onnx.graph import TorchSession
+from ranklet.export.proof.as_others import LOGITS, AsOthers, Pooled
 from ranklet.export.sparse.exporting import export_sparse, sparse_graph
 from ranklet.export.sparse.indexing import INDEXED, index
 from ranklet.export.sparse.pruning import encoders_over, scores_of
 from ranklet.runtime.bundles.manifest import RankerEntry
+from ranklet.runtime.onnx.session import Runs
 from ranklet.runtime.rankers.sparse_encoders import PRIORITIES
 from ranklet.runtime.rankers.splade import ENCODER, QUERY_WEIGHTS, SPLADEEncoders, SPLADESettings
+from ranklet.training.data.probes import Probes
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 NO_PRIORITY = np.float32(1e-9)  # of a term that no query has
 
@@ -44,4 +54,43 @@ def export(job: ExportJob) -> RankerEntry:
     )  # fmt: skip
 
 
-EXPORTER = Exporter(export, index, indexed=INDEXED, settings=("impacts",), prunes=True, parts={})
+def as_others(job: ExportJob) -> AsOthers:
+    """Return the masked language model with its logits as output.
+
+    Raises:
+        ExportError: there are no probes.
+    """
+    from ranklet.training.rankers.splade import training as splade
+    from ranklet.training.rankers.splade.network import PredictionsAlone
+
+    settings: SPLADESettings = job.settings
+    network = splade.load(job.checkpoint, attention="eager")
+    module = PredictionsAlone(network)
+    axes = {name: {0: "batch", 1: "tokens"} for name in (*module.inputs, LOGITS)}
+    graph = sparse_graph(module, ENCODER._replace(output=LOGITS), job.checkpoint, axes)
+    per_term = {PRIORITIES: np.ones(settings.vocabulary, np.float32)}
+    if network.head is not None:
+        per_term[QUERY_WEIGHTS] = np.maximum(job.checkpoint.weights["head.weight"][:, 0], 0)
+
+    def score(sessions: Sequence[Runs], texts: Probes) -> NDArray[np.float32]:
+        def pool(logits: "Tensor", inputs: "Mapping[str, Tensor]") -> "Tensor":
+            return network.pooled(logits, inputs["attention_mask"])
+
+        own = Pooled(sessions[0], graph, ENCODER.output, pool)
+        encoders = encoders_over(SPLADEEncoders, settings, job.tokenizer(), per_term, [own])
+        queries, _ = encoders.encode_queries(texts.queries)
+        vectors = encoders.encode_whole(texts.documents).vectors
+        return scores_of(queries, np.arange(settings.vocabulary), vectors)
+
+    return AsOthers(graph, score, job.probes(), "fill-mask")
+
+
+EXPORTER = Exporter(
+    export,
+    index,
+    indexed=INDEXED,
+    settings=("impacts",),
+    prunes=True,
+    parts={},
+    as_others=as_others,
+)

@@ -7,13 +7,14 @@ have: of multilingual-e5-small's 470 MB, 384 MB are vectors of its 250,000 token
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.export.errors import ExportError
 from ranklet.export.exporter import exporter
+from ranklet.export.jobs import ExportJob
 from ranklet.export.onnx.whole import Whole
 from ranklet.export.vocabulary.tokens import check_same, cut_tokenizer, used_tokens
 from ranklet.runtime.errors import InputError
@@ -28,6 +29,7 @@ SIZE, TABLE = "vocab_size", "table"  # in config.json, and the array of static e
 
 _log = logging.getLogger(__name__)
 
+J = TypeVar("J", bound=ExportJob)
 Texts = Callable[[], Iterable[str]]
 
 
@@ -140,6 +142,15 @@ def set_aside(checkpoint: Checkpoint, texts: Iterable[str]) -> tuple[Checkpoint,
         return checkpoint, None
     table = checkpoint.weights[table_names(checkpoint)[0]]
     return small, Whole(checkpoint.need_tokenizer(), table, former)
+
+
+def lightened(job: J) -> J:
+    """Let a network of many tokens be proven with those of its probes; OpenVINO needs them all."""
+    if not exporter(job.checkpoint.kind).cuts or "openvino" in job.options.variants:
+        return job
+    probes = job.probes()
+    small, whole = set_aside(job.checkpoint, (*probes.queries, *probes.documents))
+    return replace(job, checkpoint=small, whole=whole)
 
 
 def table_names(checkpoint: Checkpoint) -> list[str]:

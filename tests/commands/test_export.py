@@ -12,7 +12,7 @@ import pytest
 from tests.classifiers import classifier_folder
 from tests.commands.running import Capture, fails, succeeds
 from tests.kinds import TinyRankers
-from tests.models import sentence_folder, sentence_transformers
+from tests.models import TEXTS, sentence_folder, sentence_transformers, transformer_folder
 
 from ranklet.commands import main
 from ranklet.export.exporter import exported_settings
@@ -183,3 +183,27 @@ def test_several_labels_without_a_choice_give_status_2(tmp_path: Path, capsys: C
     capsys.readouterr()
     assert main(["export", str(folder), "-o", str(tmp_path / "x")]) == 2
     assert "0 'LABEL_0', 1 'LABEL_1', 2 'LABEL_2'); pass --label" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_a_model_is_written_for_other_libraries_and_verified(
+    tmp_path: Path, capsys: Capture
+) -> None:
+    folder = transformer_folder(tmp_path / "model")
+    other = transformer_folder(tmp_path / "deeper", num_hidden_layers=3)
+    capsys.readouterr()  # bars of transformers
+    texts = tmp_path / "texts.txt"
+    texts.write_text("\n\n".join(TEXTS))
+    hub = tmp_path / "hub"
+    command = ("export", folder, "--layout", "hub", "-o", hub, "--texts", texts)
+    printed = succeeds(capsys, *command, "--variants", "fp32")
+    assert "fp32" in printed
+    assert (hub / "onnx" / "model.onnx").is_file()
+    assert "has no weights to compare its graphs with" in fails(capsys, "verify", hub)
+    verified = ("verify", hub, "--original", folder, "--texts", texts)
+    assert "fp32" in succeeds(capsys, *verified)
+    two = ("export", folder, f"b={folder}", "--layout", "hub", "-o", tmp_path / "two")
+    assert "--layout hub writes one model, not 2" in fails(capsys, *two)
+    assert main(["verify", str(hub), "--original", str(other), "--texts", str(texts)]) == 3
+    capsys.readouterr()
+    assert "--original and --texts are for" in fails(capsys, "verify", tmp_path, "--texts", texts)

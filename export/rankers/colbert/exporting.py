@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from ranklet.export.exporter import Exporter
 from ranklet.export.jobs import ExportJob
 from ranklet.export.onnx.graph import Transformer, example_inputs
+from ranklet.export.proof.as_others import TOKENS, AsOthers, Pooled
 from ranklet.export.proof.report import Report, compare_scores
 from ranklet.export.proof.variants import Graph, export_proven, write_reports
 from ranklet.export.rankers.colbert.indexing import INDEXED, index
@@ -99,6 +100,30 @@ def export(job: ExportJob) -> RankerEntry:
     return job.entry()
 
 
+def as_others(job: ExportJob) -> AsOthers:
+    """Return the encoder with the vectors of tokens as output.
+
+    Raises:
+        ExportError: there are no probes.
+    """
+    from ranklet.training.rankers.colbert import training as colbert
+
+    network = colbert.load(job.checkpoint, attention="eager")
+    graph = Graph(
+        module=network,
+        inputs=example_inputs(network.inputs),
+        output=TOKENS,
+        axes={each: {0: "batch", 1: "tokens"} for each in (*network.inputs, TOKENS)},
+        transformer=Transformer.of(job.checkpoint.network),
+    )
+    scores = MaxSimScores(job.settings, job.tokenizer())
+
+    def score(sessions: Sequence[Runs], texts: Probes) -> NDArray[np.float32]:
+        return scores([Pooled(sessions[0], graph, OUTPUT, lambda vectors, _: vectors)], texts)
+
+    return AsOthers(graph, score, job.probes(), "feature-extraction")
+
+
 def token_groups(
     settings: ColBERTSettings, tokenizer: "Tokenizer", probes: Probes, vectors: Vectors
 ) -> list[list[list[int]]]:
@@ -160,4 +185,6 @@ def bytes_of(store: TokenStore) -> int:
     return int(store.vectors.values.nbytes + store.vectors.scales.nbytes + store.offsets.nbytes)
 
 
-EXPORTER = Exporter(export, index, indexed=INDEXED, settings=("stored",), cuts=True, parts={})
+EXPORTER = Exporter(
+    export, index, indexed=INDEXED, settings=("stored",), cuts=True, parts={}, as_others=as_others
+)

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from time import perf_counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,7 @@ from ranklet.export.exporter import Exporter
 from ranklet.export.jobs import ExportJob, IndexJob
 from ranklet.export.onnx.graph import Transformer, example_inputs
 from ranklet.export.onnx.int8_embeddings import quantise_rows
+from ranklet.export.proof.as_others import STATES, AsOthers, Pooled
 from ranklet.export.proof.report import FAITHFUL, STORED, Report, compare_scores
 from ranklet.export.proof.variants import Graph, export_proven, why_refused, write_reports
 from ranklet.export.writer import BundleWriter
@@ -60,6 +61,9 @@ from ranklet.runtime.rankers.dense import (
 from ranklet.training.data.probes import Probes
 from ranklet.training.indexing.packer import packed, release
 
+if TYPE_CHECKING:
+    from torch import Tensor
+
 CODES_FROM = 50_000  # documents from which on codes replace exact search, unless it was chosen
 # Numbers of all vectors from which on a graph replaces both, if its package is installed. Codes of
 # so many take 5 ms (`dense_search`): 200,000 vectors of 384.
@@ -93,14 +97,11 @@ def export(job: ExportJob) -> RankerEntry:
     from ranklet.training.rankers.dense import training as dense
     from ranklet.training.rankers.dense.network import NetworkWithStates
 
-    probes, tokenizer = job.probes(), job.tokenizer()
+    probes = job.probes()
     encoded: list[tuple[NDArray[np.float32], NDArray[np.float32]]] = []  # queries, documents
 
     def score(sessions: Sequence[Runs], texts: Probes) -> NDArray[np.float32]:
-        session_encoder = Encoder(sessions[0], OUTPUT, tokenizer, settings.dimension)
-        encoder = DenseEncoder(settings, session_encoder)
-        queries = encoder.encode_queries(list(texts.queries)).vectors
-        documents = encoder.encode_documents(list(texts.documents)).vectors
+        queries, documents = _vectors(job, sessions[0], texts)
         if not encoded:  # PyTorch's
             encoded.append((queries, documents))
         return queries @ documents.T
@@ -123,6 +124,49 @@ def export(job: ExportJob) -> RankerEntry:
     write_reports(job, [*proof.reports, *stored], probes)
     job.write_tokenizer()
     return job.entry(settings)
+
+
+def _vectors(
+    job: ExportJob, session: Runs, texts: Probes
+) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """Return the vectors of queries and documents that a session makes."""
+    settings: DenseSettings = job.settings
+    whole = Encoder(session, OUTPUT, job.tokenizer(), settings.dimension)
+    encoder = DenseEncoder(settings, whole)
+    queries = encoder.encode_queries(list(texts.queries)).vectors
+    return queries, encoder.encode_documents(list(texts.documents)).vectors
+
+
+def as_others(job: ExportJob) -> AsOthers:
+    """Return the encoder with the states of its last layer as output.
+
+    Raises:
+        ExportError: there are no probes, or the encoder is a table.
+    """
+    from ranklet.training.rankers.dense import training as dense
+    from ranklet.training.rankers.dense.network import EncoderAlone
+
+    if job.settings.encoder == "table":
+        raise ExportError(
+            f"{job.name!r} has static embeddings, which need no graph; others read its own folder"
+        )
+    network = dense.load(job.checkpoint, attention="eager")  # the optimiser fuses no other
+    graph = Graph(
+        module=EncoderAlone(network),
+        inputs=example_inputs(network.inputs),
+        output=STATES,
+        axes={name: {0: "batch", 1: "tokens"} for name in (*network.inputs, STATES)},
+        transformer=Transformer.of(job.checkpoint.network),
+    )
+
+    def score(sessions: Sequence[Runs], texts: Probes) -> NDArray[np.float32]:
+        def pool(states: "Tensor", inputs: "Mapping[str, Tensor]") -> "Tensor":
+            return network.pooled(states, inputs["attention_mask"])
+
+        queries, documents = _vectors(job, Pooled(sessions[0], graph, OUTPUT, pool), texts)
+        return queries @ documents.T
+
+    return AsOthers(graph, score, job.probes(), "feature-extraction")
 
 
 def index(job: IndexJob) -> RankerEntry:
@@ -322,5 +366,6 @@ EXPORTER = Exporter(
     indexed=INDEXED,
     settings=("stored", "search", "m", "ef_construction", "ef"),
     cuts=True,
+    as_others=as_others,
     parts={"search": EXHAUSTIVE},  # whatever searches is made of all vectors
 )

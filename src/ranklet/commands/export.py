@@ -19,9 +19,11 @@ from ranklet.runtime.text.marking import STRATEGIES
 from ranklet.training.imported.importing import forms
 
 if TYPE_CHECKING:
+    from ranklet.export.options import ExportOptions
     from ranklet.training.checkpoint import Checkpoint
     from ranklet.training.data.probes import Probes
 
+LAYOUTS = ("bundle", "hub")
 REFUSED = 3  # exit status if a variant was refused and others were written
 
 
@@ -38,10 +40,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-o", "--output", required=True, help="bundle to write, a folder or .zip")
     parser.add_argument("--force", action="store_true", help="replace an existing bundle")
     parser.add_argument(
+        "--layout",
+        choices=LAYOUTS,
+        default=LAYOUTS[0],
+        help="hub writes one model as the folder that transformers.js, FastEmbed and others read",
+    )
+    parser.add_argument(
         "--variants",
-        default="fp32,int8",
         help="comma-separated variants to write, of fp32, fp16 (for GPUs), int8 and openvino (for "
-        "CPUs; openvino is faster and needs packages)",
+        "CPUs; openvino is faster and needs packages) (default: fp32,int8; of hub fp32,fp16,int8)",
     )
     parser.add_argument(
         "--probes",
@@ -142,8 +149,10 @@ def run(options: argparse.Namespace) -> int:
     from ranklet.export.proof.report import read_reports, report_table
 
     _check(options)
+    hub = options.layout == "hub"
+    variants = options.variants or ("fp32,fp16,int8" if hub else "fp32,int8")
     chosen = ExportOptions(
-        variants=tuple(options.variants.split(",")),
+        variants=tuple(variants.split(",")),
         probes=_probes(options.probes, options.split or "dev") if options.probes else None,
         max_ndcg_loss=options.max_ndcg_loss,
         max_mb=options.max_mb,
@@ -162,7 +171,11 @@ def run(options: argparse.Namespace) -> int:
     checkpoints = read_folders(folders, options.kind, choices)
     if options.prune and not any(exporter(each.kind).prunes for each in checkpoints.values()):
         raise InputError("--prune needs a ranker of sparse vectors, and no checkpoint is one")
+    if hub and len(checkpoints) != 1:
+        raise InputError(f"--layout hub writes one model, not {len(checkpoints)}")
     checkpoints = _verified(checkpoints, folders, chosen.probes, options)
+    if hub:
+        return _export_hub(checkpoints, folders, chosen, options)
     export_bundle(checkpoints, options.output, chosen, overwrite=options.force)
     reports = read_reports(options.output)
     for name, proofs in reports.items():
@@ -170,6 +183,27 @@ def run(options: argparse.Namespace) -> int:
     say(f"{', '.join(checkpoints)} → {options.output}")
     refused = any(proof.refused for proofs in reports.values() for proof in proofs)
     return REFUSED if refused else 0
+
+
+def _export_hub(
+    checkpoints: "Mapping[str, Checkpoint]",
+    folders: Mapping[str, Path],
+    chosen: "ExportOptions",
+    options: argparse.Namespace,
+) -> int:
+    """Write one model as the folder that others read; return the exit status."""
+    from ranklet.export.hub.writing import export_hub
+    from ranklet.export.proof.report import report_table
+    from ranklet.training.imported.importing import is_checkpoint
+
+    ((name, checkpoint),) = checkpoints.items()
+    original = None if is_checkpoint(folders[name]) else folders[name]
+    reports = export_hub(
+        checkpoint, original, options.output, chosen, name=name, overwrite=options.force
+    )
+    show(report_table(reports))
+    say(f"{name} → {options.output}")
+    return REFUSED if any(report.refused for report in reports) else 0
 
 
 def named_folders(arguments: list[str], *, download: bool = False) -> dict[str, Path]:
@@ -260,13 +294,13 @@ def _verified(
         return checkpoints
     for name in models:
         say(f"{name}: {described(checkpoints[name])}")
-    ready = with_probes(checkpoints, folders, probes or _unjudged(options.texts, options.queries))
+    ready = with_probes(checkpoints, folders, probes or unjudged(options.texts, options.queries))
     for name in models:
         say(f"{name}: {ready[name].training[ORIGINAL]}")
     return ready
 
 
-def _unjudged(texts: str | None, queries: str | None) -> "Probes":
+def unjudged(texts: str | None, queries: str | None) -> "Probes":
     """Return texts to verify on, of a source or of the documentation inside Python."""
     from ranklet.commands.demo.python_docs import collect
     from ranklet.training.data.collection import Document

@@ -6,6 +6,7 @@ from typing import Any
 from torch import Tensor, nn
 
 from ranklet.runtime.errors import InputError
+from ranklet.runtime.text.pairing import INPUTS
 from ranklet.training.imported.encoder import new_network
 
 # Keys in config.json: the number of the label that is the score, the function of its logit, and
@@ -44,10 +45,41 @@ class PairClassifier(nn.Module):
             token_type_ids: (pairs, tokens) int64, 0 up to the document, then 1.
             pairs: (pairs, pairs) int64, 1 if a row belongs to a pair.
         """
+        logits = self.logits(input_ids, attention_mask, token_type_ids)
+        return pairs.float() @ self.scores(logits)
+
+    def logits(
+        self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor | None = None
+    ) -> Tensor:
+        """Return the logits of all labels, (pairs, labels) float32; see `forward`."""
         types = {"token_type_ids": token_type_ids} if self._segments else {}
         output = self.encoder(input_ids=input_ids, attention_mask=attention_mask, **types)
-        scores: Tensor = self._activation(output.logits.float()[:, self._label])
-        return pairs.float() @ scores
+        found: Tensor = output.logits.float()
+        return found
+
+    def scores(self, logits: Tensor) -> Tensor:
+        """Return the scores of pairs by the logits of their labels, (pairs,) float32."""
+        found: Tensor = self._activation(logits[:, self._label])
+        return found
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """The names of the inputs that the classifier reads."""
+        return INPUTS[:3] if self._segments else INPUTS[:2]
+
+
+class ClassifierAlone(nn.Module):
+    """A classifier that returns the logits of all labels, for those who choose one themselves."""
+
+    def __init__(self, network: PairClassifier) -> None:
+        super().__init__()
+        self.network = network
+
+    def forward(
+        self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor | None = None
+    ) -> Tensor:
+        """Return the logits, (pairs, labels) float32."""
+        return self.network.logits(input_ids, attention_mask, token_type_ids)
 
 
 def new_classifier(config: Mapping[str, Any], attention: str = "sdpa") -> PairClassifier:

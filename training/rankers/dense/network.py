@@ -95,6 +95,20 @@ class NetworkWithStates(nn.Module):
         return self.network.pooled(states, attention_mask), self.network.layers(states)
 
 
+class EncoderAlone(nn.Module):
+    """A dense encoder that returns the states of its last layer, for those who pool themselves."""
+
+    def __init__(self, network: DenseNetwork) -> None:
+        super().__init__()
+        self.network = network
+
+    def forward(
+        self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor | None = None
+    ) -> Tensor:
+        """Return the states of the last layer, (batch, tokens, hidden) float32."""
+        return self.network.states(input_ids, attention_mask, token_type_ids)
+
+
 def pool(states: Tensor, mask: Tensor, pooling: str) -> Tensor:
     """Return one vector per text, (batch, hidden).
 

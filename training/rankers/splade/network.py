@@ -75,10 +75,20 @@ class SPLADE(nn.Module):
         self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor | None = None
     ) -> Tensor:
         """Return the term weights of documents, or of queries that run the network."""
+        return self.pooled(self.logits(input_ids, attention_mask, token_type_ids), attention_mask)
+
+    def logits(
+        self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor | None = None
+    ) -> Tensor:
+        """Return the logits of each term at each token, (texts, tokens, vocabulary) float32."""
         inputs = {"attention_mask": attention_mask}
         if token_type_ids is not None and len(self.inputs) == len(INPUTS):
             inputs["token_type_ids"] = token_type_ids
-        logits = self.encoder(input_ids, **inputs).logits.float()
+        found: Tensor = self.encoder(input_ids, **inputs).logits.float()
+        return found
+
+    def pooled(self, logits: Tensor, attention_mask: Tensor) -> Tensor:
+        """Return the term weights of texts by the logits at their tokens."""
         return term_weights(logits, attention_mask, **self._pooling)
 
     def queries(
@@ -90,6 +100,20 @@ class SPLADE(nn.Module):
         absent = torch.zeros((len(input_ids), self.head.num_embeddings), device=input_ids.device)
         # A term counts once. Padding has the id of [PAD], which has no weight.
         return absent.scatter(1, input_ids, 1.0) * torch.relu(self.head.weight.squeeze(1))
+
+
+class PredictionsAlone(nn.Module):
+    """A SPLADE that returns the logits at each token, for those who pool themselves."""
+
+    def __init__(self, network: SPLADE) -> None:
+        super().__init__()
+        self.network, self.inputs = network, network.inputs
+
+    def forward(
+        self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor | None = None
+    ) -> Tensor:
+        """Return the logits, (texts, tokens, vocabulary) float32."""
+        return self.network.logits(input_ids, attention_mask, token_type_ids)
 
 
 def check_pooling(pooling: str, activation: str) -> None:

@@ -1,0 +1,137 @@
+"""The small files of a model's folder: configs and tokenizer, copied or made."""
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+from ranklet.runtime.rankers.dense import DenseSettings
+from ranklet.runtime.writing.strangers import matching
+from ranklet.training.checkpoint import Checkpoint
+from ranklet.training.imported.folder import CONFIG, MODULES, SENTENCE, ModelFolder, read_json
+from ranklet.training.imported.tokenizer import TOKENIZER, TOKENIZER_CONFIG
+
+SPECIAL = "special_tokens_map.json"
+CARD = "README.md"
+# Everything else in a model's folder is weights, or an export of another library.
+_SMALL = matching("*.json", "*.txt", "*.model", "*.jinja", "LICENSE*", "NOTICE*")
+_INDEX = matching("*.index.json")  # of weights
+_OTHERS = ("onnx", "openvino", ".git", ".cache")
+# Tokens that a config of a tokenizer names, and their usual spellings.
+_NAMES = {
+    "unk_token": ("[UNK]", "<unk>"),
+    "sep_token": ("[SEP]", "</s>"),
+    "pad_token": ("[PAD]", "<pad>"),
+    "cls_token": ("[CLS]", "<s>"),
+    "mask_token": ("[MASK]", "<mask>"),
+}
+_OWN = "ranklet_"  # how our keys in config.json begin
+_POOLINGS = {
+    "mean": "mean_tokens", "cls": "cls_token", "max": "max_tokens", "last": "lasttoken",
+    "weighted_mean": "weightedmean_tokens", "mean_sqrt": "mean_sqrt_len_tokens",
+}  # fmt: skip
+
+
+def write_files(checkpoint: Checkpoint, original: Path | None, target: Path) -> str:
+    """Write all but graphs and card into a folder; return the front matter of an original card.
+
+    Configs and tokenizer lie at the top, where others look for them.
+
+    Args:
+        checkpoint: the model.
+        original: the folder that it was read from; None if ranklet has trained it.
+        target: the folder to write to.
+    """
+    front = ""
+    if original is not None:
+        for path in _small_files(original):
+            place = target / path.relative_to(original)
+            place.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(path, place)
+        model = ModelFolder(original)
+        if model.modules and model.modules[0].folder != original.resolve():
+            for path in _small_files(model.modules[0].folder):
+                shutil.copyfile(path, target / path.name)
+        front = _front_matter(original / CARD)
+    else:
+        _write_modules(checkpoint, target)
+    if not (target / CONFIG).is_file():
+        config = {k: v for k, v in checkpoint.network.items() if not k.startswith(_OWN)}
+        _write(target / CONFIG, config)
+    _write_tokenizer(checkpoint, target)
+    return front
+
+
+def _small_files(folder: Path) -> list[Path]:
+    root = folder.resolve()
+    return [
+        path
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+        and _SMALL(path.name)
+        and not _INDEX(path.name)
+        and not {*path.relative_to(folder).parts} & {*_OTHERS}
+        and (path.is_symlink() or path.resolve().is_relative_to(root))
+    ]
+
+
+def _write_tokenizer(checkpoint: Checkpoint, target: Path) -> None:
+    """Write the tokenizer as it is read, and what FastEmbed and transformers.js need beside it."""
+    tokenizer, settings = checkpoint.need_tokenizer(), checkpoint.settings
+    (target / TOKENIZER).write_text(tokenizer.to_str(), "utf-8")
+    path = target / TOKENIZER_CONFIG
+    described = read_json(path) if path.is_file() else {}
+    for key, value in described.items():
+        if key in _NAMES and isinstance(value, dict):  # older versions describe the token
+            described[key] = value.get("content")
+    for key, names in _NAMES.items():
+        known = [name for name in names if tokenizer.token_to_id(name) is not None]
+        if known and not described.get(key):
+            described[key] = known[0]
+    described.setdefault("tokenizer_class", "PreTrainedTokenizerFast")
+    longest = getattr(settings, "max_tokens", 0) or settings.max_document_tokens
+    described["model_max_length"] = longest
+    _write(path, described)
+    if not (target / SPECIAL).is_file():
+        _write(target / SPECIAL, {key: described[key] for key in _NAMES if described.get(key)})
+
+
+def _write_modules(checkpoint: Checkpoint, target: Path) -> None:
+    """Write what sentence-transformers reads of an encoder that ranklet has trained."""
+    settings = checkpoint.settings
+    if not isinstance(settings, DenseSettings):
+        return
+    parts = [("Transformer", ""), ("Pooling", "1_Pooling")]
+    parts += [("Normalize", "2_Normalize")] if settings.similarity == "cosine" else []
+    _write(
+        target / MODULES,
+        [
+            {
+                "idx": at,
+                "name": str(at),
+                "path": path,
+                "type": f"sentence_transformers.models.{name}",
+            }
+            for at, (name, path) in enumerate(parts)
+        ],
+    )
+    (target / "1_Pooling").mkdir()
+    pooling = {f"pooling_mode_{name}": key == settings.pooling for key, name in _POOLINGS.items()}
+    _write(
+        target / "1_Pooling" / CONFIG, {"word_embedding_dimension": settings.dimension, **pooling}
+    )
+    prompts = {"query": settings.query_prompt, "document": settings.document_prompt}
+    _write(target / SENTENCE, {"prompts": prompts, "similarity_fn_name": settings.similarity})
+    _write(target / "sentence_bert_config.json", {"max_seq_length": settings.max_document_tokens})
+
+
+def _front_matter(path: Path) -> str:
+    """Return what stands between the lines of three hyphens at the top of a card."""
+    if not path.is_file():
+        return ""
+    first, *rest = path.read_text("utf-8", "replace").split("\n---", 1)
+    return first.removeprefix("---").strip() if rest and first.startswith("---") else ""
+
+
+def _write(path: Path, content: Any) -> None:
+    path.write_text(json.dumps(content, ensure_ascii=False, indent=1) + "\n", "utf-8")

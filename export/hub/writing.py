@@ -1,0 +1,129 @@
+"""Write a model as the folder that transformers.js, FastEmbed and onnxruntime's users read."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import cast
+
+from ranklet.export.errors import ExportError
+from ranklet.export.exporter import exporter
+from ranklet.export.hub.card import card
+from ranklet.export.hub.files import write_files
+from ranklet.export.jobs import ExportJob
+from ranklet.export.options import ExportOptions
+from ranklet.export.proof.as_others import AsOthers
+from ranklet.export.proof.report import Report
+from ranklet.export.proof.variants import export_proven
+from ranklet.export.vocabulary.cutting import lightened
+from ranklet.export.writer import BundleWriter
+from ranklet.runtime.writing.atomic_folder import atomic_folder
+from ranklet.runtime.writing.strangers import files_in, strangers
+from ranklet.training.checkpoint import Checkpoint
+
+GRAPHS = "onnx/"
+PROOF = "ranklet_proof.json"  # the proofs, and the names of the folder's other files
+VARIANTS = ("fp32", "fp16", "int8")
+
+
+@dataclass(frozen=True)
+class HubJob(ExportJob):
+    """An export whose graphs are in the folder that others look into."""
+
+    @property
+    def folder(self) -> str:
+        """The folder of the graphs."""
+        return GRAPHS
+
+
+class _Folder:
+    """Writes files into a folder."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+
+    def data(self, name: str, content: bytes) -> None:
+        path = self._root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+
+
+def export_hub(
+    checkpoint: Checkpoint,
+    original: Path | None,
+    target: str | Path,
+    options: ExportOptions,
+    *,
+    name: str,
+    overwrite: bool = False,
+) -> list[Report]:
+    """Write a model's graphs, its small files and a model card, and return the proofs.
+
+    Args:
+        checkpoint: the model.
+        original: the folder that it was read from, whose small files are copied; None for a
+            checkpoint of ranklet, for which they are made.
+        target: the folder to write.
+        options: the variants to make, and their tolerances.
+        name: what the card calls the model.
+        overwrite: whether an earlier folder of this kind is replaced.
+
+    Raises:
+        ExportError: the target exists, other libraries cannot run the model, or no variant is
+            within its tolerance.
+    """
+
+    def check(path: Path) -> None:
+        _check_target(path, overwrite=overwrite)
+
+    with atomic_folder(Path(target).absolute(), check) as folder:
+        own = cast("BundleWriter", _Folder(folder))
+        job = lightened(HubJob(checkpoint, name, own, options))
+        model = as_others(job)
+        proof = export_proven(
+            job, [model.graph], model.score, model.probes, variants=VARIANTS, runs=model.runs
+        )
+        queries, documents = model.probes.own
+        reports = [
+            replace(each, own_queries=queries, own_documents=documents) for each in proof.reports
+        ]
+        front = write_files(checkpoint, original, folder)
+        text = card(name, checkpoint, model, reports, front)
+        (folder / "README.md").write_text(text, "utf-8")
+        described = {"files": files_in(folder), "reports": [each.to_json() for each in reports]}
+        (folder / PROOF).write_text(json.dumps(described, indent=1) + "\n", "utf-8")
+    return reports
+
+
+def as_others(job: ExportJob) -> AsOthers:
+    """Return a model as other libraries run it.
+
+    Raises:
+        ExportError: its kind is ranklet's own.
+    """
+    made = exporter(job.checkpoint.kind).as_others
+    if made is None:
+        raise ExportError(
+            f"{job.name!r} is a {job.checkpoint.kind}, which no other library runs; export it as a "
+            "bundle, without --layout hub"
+        )
+    return made(job)
+
+
+def _check_target(path: Path, *, overwrite: bool) -> None:
+    if not path.exists():
+        return
+    if not overwrite:
+        raise ExportError(f"{str(path)!r} exists; choose another name, or replace it with --force")
+    try:
+        known: Sequence[str] = json.loads((path / PROOF).read_text("utf-8"))["files"]
+    except (OSError, ValueError, KeyError, TypeError):
+        raise ExportError(
+            f"{str(path)!r} was not written by --layout hub (it holds no {PROOF}), so it is not "
+            "replaced; choose another name"
+        ) from None
+    if others := strangers(files_in(path), lambda name: name in {*known, PROOF}):
+        raise ExportError(
+            f"{str(path)!r} holds files that are not the export's, and would be lost: {others}; "
+            "move them away, or choose another name"
+        )
