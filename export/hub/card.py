@@ -58,7 +58,7 @@ def card(
         f"Exported by ranklet {__version__}. Each graph has the inputs {inputs} and the output "
         f"{output}, all with free numbers of texts and tokens.",
         _proof(reports),
-        _use(name, checkpoint, output),
+        _use(name, checkpoint, output, model.task),
     ]
     return "\n\n".join(part.strip() for part in parts if part) + "\n"
 
@@ -99,10 +99,10 @@ def _proof(reports: Sequence[Report]) -> str:
     )
 
 
-def _use(name: str, checkpoint: Checkpoint, output: str) -> str:
+def _use(name: str, checkpoint: Checkpoint, output: str, task: str) -> str:
     settings = checkpoint.settings
     if output == LOGITS:
-        if checkpoint.kind != "cross_encoder":
+        if task != "text-ranking":
             return ""
         classes = "AutoTokenizer, AutoModelForSequenceClassification"
         return "## Use\n" + _SCRIPT.format(classes=classes, use=_PAIRS)

@@ -5,7 +5,6 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from ranklet.runtime.rankers.dense import DenseSettings
 from ranklet.runtime.writing.strangers import matching
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.imported.folder import CONFIG, MODULES, SENTENCE, ModelFolder, read_json
@@ -99,7 +98,7 @@ def _write_tokenizer(checkpoint: Checkpoint, target: Path) -> None:
 def _write_modules(checkpoint: Checkpoint, target: Path) -> None:
     """Write what sentence-transformers reads of an encoder that ranklet has trained."""
     settings = checkpoint.settings
-    if not isinstance(settings, DenseSettings):
+    if not hasattr(settings, "pooling"):  # it has not one vector per text
         return
     parts = [("Transformer", ""), ("Pooling", "1_Pooling")]
     parts += [("Normalize", "2_Normalize")] if settings.similarity == "cosine" else []
