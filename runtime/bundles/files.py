@@ -17,7 +17,12 @@ from ranklet.runtime.storage.archive import Archive, open_archive
 from ranklet.runtime.storage.arrays import map_array
 from ranklet.runtime.storage.block_array import SMALL, AbsentFile, fetch_files, is_absent
 from ranklet.runtime.storage.forward import Forward
-from ranklet.runtime.storage.strings import SortedStrings, Strings
+from ranklet.runtime.storage.strings import (
+    MOST_DICTIONARY,
+    CompressedStrings,
+    SortedStrings,
+    Strings,
+)
 from ranklet.runtime.text.analysis import NONE, STOPPED, Analyzer, Vocabulary
 from ranklet.runtime.text.tokenizing import open_tokenizer
 
@@ -29,6 +34,7 @@ if TYPE_CHECKING:
 
 Check = Literal["fast", "full"]
 PASSAGES = "documents/passages.npy"  # if documents are split; see `Documents.first`
+DICTIONARY = ".dictionary.npy"  # of strings that are compressed
 POINTER = b"version https://git-lfs"  # how a file begins that git-lfs has not fetched
 CUT = "cut.npy"  # in a ranker's folder, the numbers of the documents that its model truncated
 TOKENIZER = "text/tokenizer.json"
@@ -295,12 +301,22 @@ class BundleFiles:
             self.strings("documents/ids", Strings, count),
             self.array("documents/by_id.npy", np.uint32, (count,)),
             self.strings("documents/titles", Strings, count),
-            self.strings("documents/texts", Strings, count),
+            self.texts("documents/texts", count),
             forwards,
             self.analyzer.vocabulary,
             titled=self.manifest.titles,
             first=self._first_passages(count),
         )
+
+    def texts(self, name: str, count: int) -> Strings:
+        """Return strings, which are compressed if there is a dictionary."""
+        strings = self.strings(name, Strings, count)
+        if not self.has(name + DICTIONARY):
+            return strings
+        dictionary = self.array(name + DICTIONARY, np.uint8, (None,), whole=True)
+        if len(dictionary) > MOST_DICTIONARY:
+            raise BundleError(f"{name + DICTIONARY} has more than {MOST_DICTIONARY:,} bytes")
+        return CompressedStrings(strings.data, strings.offsets, dictionary.tobytes())
 
     def _first_passages(self, count: int) -> NDArray[np.uint32] | None:
         if not self.has(PASSAGES):

@@ -17,7 +17,8 @@ from ranklet.runtime.kinds import KINDS, ranker_module
 from ranklet.runtime.pipeline import Pipeline, PipelineLike, Retrieve, own_pipeline
 from ranklet.runtime.text.analysis import ENGLISH, FIELDS
 
-FORMAT_VERSION = 4  # of bundles and checkpoints; it also says how texts are split into words
+FORMAT_VERSION = 5  # of bundles and checkpoints; it also says how texts are split into words
+READ_VERSIONS = (4, FORMAT_VERSION)  # texts of version 4 are not compressed
 MANIFEST = "manifest.json"
 MAX_MANIFEST_BYTES = 16 * (1 << 20)  # a manifest of 100,000 files is smaller
 MAX_DEPTH = 32  # nested objects and lists; a readable manifest can then also be written
@@ -329,18 +330,18 @@ def other_version(version: object, remedy: str) -> str:
     """Return why a format version cannot be read, and what to do; "" if it can.
 
     >>> other_version(3, "train it again")
-    'has format version 3 of an earlier ranklet, and this one reads only 4; train it again'
+    'has format version 3 of an earlier ranklet, and this one reads only 4 and 5; train it again'
 
     Args:
         version: the version that a bundle or a checkpoint has.
         remedy: what to do if it is an earlier one.
     """
-    if version == FORMAT_VERSION:
+    if isinstance(version, int) and version in READ_VERSIONS:
         return ""
     later = isinstance(version, int) and version > FORMAT_VERSION
     whose, remedy = ("a later", "upgrade ranklet") if later else ("an earlier", remedy)
     return f"has format version {version} of {whose} ranklet, and this one reads only " + (
-        f"{FORMAT_VERSION}; {remedy}"
+        f"{' and '.join(map(str, READ_VERSIONS))}; {remedy}"
     )
 
 

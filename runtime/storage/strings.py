@@ -1,5 +1,6 @@
 """Strings packed into two arrays, so that opening a million of them reads none."""
 
+import zlib
 from array import array
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
@@ -9,10 +10,13 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from ranklet.runtime.errors import BundleError
+from ranklet.runtime.errors import BundleError, damaged
 from ranklet.runtime.storage.block_array import is_absent
 
 _CACHE_SIZE = 1 << 16  # number of look-ups that are cached before the cache is emptied
+# Bytes of a dictionary, and to how many bytes a string inflates at most, so that a hostile one
+# cannot fill the memory: a fixed number, and so many for each stored byte.
+MOST_DICTIONARY, _MOST, _MOST_PER_BYTE = 1 << 15, 1 << 16, 64
 _CACHE_LENGTH = 64  # characters; longer strings are not cached, so that queries cannot fill memory
 
 
@@ -84,6 +88,43 @@ class Strings:
 
     def __iter__(self) -> Iterator[str]:
         return (self[index] for index in range(len(self)))
+
+
+class CompressedStrings(Strings):
+    """Strings that are compressed one by one, all with one dictionary.
+
+    Args:
+        data: raw DEFLATE streams (RFC 1951), end to end, (bytes,) uint8.
+        offsets: stream i is ``data[offsets[i]:offsets[i + 1]]``, (strings + 1,) int64.
+        dictionary: what every stream may refer to, as if it stood before it.
+    """
+
+    def __init__(
+        self, data: NDArray[np.uint8], offsets: NDArray[np.int64], dictionary: bytes
+    ) -> None:
+        super().__init__(data, offsets)
+        self._dictionary = dictionary
+
+    def raw(self, index: int) -> bytes:
+        """Return the UTF-8 bytes of string ``index``."""
+        stored = super().raw(index)
+        stream = zlib.decompressobj(-zlib.MAX_WBITS, zdict=self._dictionary)
+        try:
+            string = stream.decompress(stored, most_inflated(len(stored)))
+        except zlib.error as error:
+            raise damaged(f"string {index} cannot be inflated: {error}") from error
+        if not stream.eof or stream.unused_data:
+            raise damaged(f"string {index} is cut short, too long, or more follows it")
+        return string
+
+    def every_raw(self) -> list[bytes]:
+        """Return all strings as UTF-8 bytes."""
+        return list(map(self.raw, range(len(self))))
+
+
+def most_inflated(stored: int) -> int:
+    """Return to how many bytes a string of so many stored bytes inflates at most."""
+    return _MOST + _MOST_PER_BYTE * stored
 
 
 class SortedStrings(Strings):

@@ -8,6 +8,7 @@ where only `verify` could know, but never fails in another way than by BundleErr
 import contextlib
 import json
 import re
+import zlib
 from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
@@ -107,6 +108,11 @@ def words(damage: Callable[[list[bytes]], list[bytes]]) -> Damage:
         np.save(offsets_path, np.concatenate([[0], np.cumsum([len(each) for each in found])]))
 
     return change
+
+
+def deflated(text: bytes) -> bytes:
+    stream = zlib.compressobj(wbits=-15)
+    return stream.compress(text) + stream.flush()
 
 
 def not_utf8(found: list[bytes]) -> list[bytes]:
@@ -232,6 +238,20 @@ ONE_FILE: dict[tuple[str, str], Damage] = {
     ("documents/ids.npy", "not UTF-8"): words(not_utf8),
     ("documents/titles.npy", "not UTF-8"): words(not_utf8),
     ("documents/texts.npy", "not UTF-8"): words(not_utf8),
+    ("documents/texts.npy", "inflates to ten megabytes"): words(
+        lambda found: [deflated(b"x" * 10_000_000)] * len(found)
+    ),
+    ("documents/texts.npy", "two streams in one"): words(
+        lambda found: [deflated(b"one") + deflated(b"two")] * len(found)
+    ),
+    ("documents/texts.npy", "streams that do not end"): words(
+        lambda found: [each[:-1] for each in found]
+    ),
+    ("documents/texts.dictionary.npy", "gone"): gone,
+    ("documents/texts.dictionary.npy", "too long"): array(
+        lambda _: np.zeros((1 << 15) + 1, np.uint8)
+    ),
+    ("documents/texts.dictionary.npy", "another type"): array(lambda held: held.astype(np.int8)),
     ("documents/by_id.npy", "past the collection"): put((1 << 32) - 1, slice(None)),
     ("documents/by_id.npy", "all the same"): put(3, slice(None)),
     ("documents/by_id.npy", "not in order"): values(lambda held: held[::-1]),

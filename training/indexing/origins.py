@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.runtime.bundles.files import BundleFiles
-from ranklet.runtime.storage.strings import Strings
-from ranklet.training.indexing.packer import packed
+from ranklet.runtime.storage.strings import CompressedStrings, Strings
+from ranklet.training.indexing.packer import Packer, packed
 
 
 class Run(NamedTuple):
@@ -117,5 +117,16 @@ def joined_rows(origins: Origins, parts: Sequence[Rows]) -> Rows:
 
 def joined_strings(origins: Origins, parts: Sequence[Strings]) -> Strings:
     """Concatenate strings from the bundles and the new documents in their final order."""
-    rows = joined_rows(origins, [Rows(part.offsets, (part.data,)) for part in parts])
+    plain = map(_plain, parts)
+    rows = joined_rows(origins, [Rows(part.offsets, (part.data,)) for part in plain])
     return Strings(rows.columns[0], rows.offsets)
+
+
+def _plain(strings: Strings) -> Strings:
+    """Return strings that are not compressed, which may be in a temporary file."""
+    if not isinstance(strings, CompressedStrings):
+        return strings
+    packer = Packer()
+    for string in strings:
+        packer.add(string)
+    return packer.strings()

@@ -15,7 +15,7 @@ WRONG_NAMES: tuple[Any, ...] = (None, [], "x")
 WRONG_MEASURES: list[Any] = [None, [], {"x": "1"}, {"x": True}]
 RIGHT_ENTRY = {"kind": "bm25", "settings": {}, "measured": {}}
 RIGHT: dict[str, Any] = {
-    "format_version": 4,
+    "format_version": 5,
     "ranklet_version": "0.1.0",
     "created": "2026-01-01T00:00:00+00:00",
     "documents": 3,
@@ -38,7 +38,7 @@ RIGHT: dict[str, Any] = {
 }  # fmt: skip
 # A key and values that it must not have.
 WRONG: dict[str, list[Any]] = {
-    "format_version": [0, 3, 5, "4", 4.0, True, None],
+    "format_version": [0, 3, 6, "5", 5.0, True, None],
     "ranklet_version": [None, 1],
     "created": [None, 1],
     "documents": [-1, 1 << 31, "3", 3.0, True, None],
@@ -173,9 +173,13 @@ def test_what_is_no_manifest_is_refused(raw: str | bytes, message: str) -> None:
         Manifest.from_json(raw)
 
 
+def test_version_4_is_read_and_written_as_5() -> None:
+    assert Manifest.from_json(text(format_version=4)) == Manifest.from_json(text())
+
+
 @pytest.mark.parametrize(
     ("version", "remedy"),
-    [(5, "a later ranklet, .* 4; upgrade"), (3, "an earlier ranklet, .* 4; make it again")],
+    [(6, "a later ranklet, .* 4 and 5; upgrade"), (3, "an earlier ranklet, .* 5; make it again")],
 )
 def test_the_error_for_another_version_says_what_to_do(version: int, remedy: str) -> None:
     with pytest.raises(BundleError, match=f"version {version} of {remedy}"):

@@ -1,10 +1,12 @@
+import zlib
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from ranklet.runtime.errors import BundleError
-from ranklet.runtime.storage.strings import SortedStrings, Strings
+from ranklet.runtime.storage.strings import CompressedStrings, SortedStrings, Strings
 
 UTF8 = st.text(st.characters(exclude_categories=["Cs"]))
 
@@ -55,6 +57,47 @@ def test_offsets_need_not_be_aligned() -> None:
     raw = b"\0" + np.array([0, 1, 3], np.int64).tobytes()
     offsets = np.frombuffer(memoryview(raw)[1:], np.int64)
     assert list(Strings(np.frombuffer(b"abc", np.uint8), offsets)) == ["a", "bc"]
+
+
+def compressed(string: bytes, dictionary: bytes = b"") -> bytes:
+    stream = zlib.compressobj(wbits=-15, zdict=dictionary)
+    return stream.compress(string) + stream.flush()
+
+
+def of_streams(*streams: bytes, dictionary: bytes = b"") -> CompressedStrings:
+    offsets = np.cumsum([0, *map(len, streams)])
+    return CompressedStrings(np.frombuffer(b"".join(streams), np.uint8), offsets, dictionary)
+
+
+@given(st.lists(UTF8), st.binary(max_size=50))
+def test_compressed_strings_read_back(strings: list[str], dictionary: bytes) -> None:
+    streams = [compressed(each.encode(), dictionary) for each in strings]
+    found = of_streams(*streams, dictionary=dictionary)
+    assert list(found) == strings
+    assert found.every_raw() == [each.encode() for each in strings]
+
+
+HELLO = compressed(b"hello, hello, hello")
+
+
+@pytest.mark.parametrize(
+    ("stream", "message"),
+    [
+        (b"", "cut short"),
+        (HELLO[:-2], "cut short"),
+        (HELLO + b"x", "more follows"),
+        (HELLO + HELLO, "more follows"),
+        (b"\xff" * 9, "cannot be inflated"),
+        (compressed(b"hello", b"hello"), "cannot be inflated"),  # with another dictionary
+        (compressed(b"x" * 10_000_000), "too long"),
+    ],
+)
+def test_a_damaged_stream_is_damage(stream: bytes, message: str) -> None:
+    found = of_streams(HELLO, stream)
+    assert found[0] == "hello, hello, hello"
+    for read in (lambda: found[1], found.every_raw):
+        with pytest.raises(BundleError, match=f"string 1 .*{message}"):
+            read()
 
 
 def test_bytes_that_are_not_utf8_are_damage() -> None:
