@@ -20,6 +20,7 @@ BENCHMARKS = {
     "bundle_sizes": "footprint",
     "growth": "growth",
     "first_answer": "footprint",
+    "wheels": "footprint",
     "multilingual_encoder": "footprint",
     "encoding_speed": "speed",
     "cross_speed": "speed",

@@ -70,7 +70,9 @@ class Graph(ABC):
         if k <= 0:
             return np.empty(0, np.uint32), np.empty(0, np.float32)
         if mask is None:
-            return _best(*self.nearest(query, k), k)
+            numbers, scores = self.nearest(query, k)
+            # No link leads to some vectors, so that the graph may have fewer.
+            return _best(numbers, scores, k) if len(numbers) == k else self._exact.search(query, k)
         taken = max(self._ef, ceil(_SPARE * k * self._size / count))
         while taken * _VISITED < min(count, self._size / GATHERED):
             numbers, scores = self.nearest(query, taken)

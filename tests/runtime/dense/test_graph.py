@@ -94,6 +94,15 @@ def test_vectors_that_the_graph_does_not_reach_are_found_under_a_mask(
     assert graph.search(VECTORS[0], 5, allowed)[0].tolist() == wanted.tolist()
 
 
+def test_vectors_that_the_graph_does_not_reach_are_found_if_all_are_wanted(
+    opened: Opened, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    graph, nearest = opened(), opened().nearest
+    monkeypatch.setattr(graph, "nearest", lambda query, k: nearest(query, k // 2))
+    wanted = ExactIndex(STORED).search(VECTORS[0], 500)[0]
+    assert graph.search(VECTORS[0], 9999)[0].tolist() == wanted.tolist()
+
+
 def test_a_mask_of_another_collection_is_refused(opened: Opened) -> None:
     graph = opened()
     with pytest.raises(InputError, match=r"shape \(3,\); pass .* of shape \(500,\)"):
