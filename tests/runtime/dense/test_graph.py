@@ -20,6 +20,7 @@ RNG = np.random.default_rng(0)
 VECTORS = RNG.normal(size=(500, 16)).astype(np.float32)
 STORED = StoredVectors(VECTORS)
 HEAD = 8 + 500 * 16 * 2  # where what usearch says of the vectors begins
+NODES = HEAD + 64 + 40 + 2 * 500  # where the first node begins
 Opened = Callable[..., Graph]
 
 
@@ -147,10 +148,6 @@ def test_a_graph_of_another_collection_is_refused() -> None:
             check_graph(content, *other.shape)
 
 
-def place_of_links(content: bytes) -> int:
-    return HEAD + 64 + 40 + 2 * 500
-
-
 DAMAGES: dict[str, Callable[[bytearray], Any]] = {
     "another name": lambda c: pack_into("<7s", c, HEAD, b"usearcg"),
     "numbers of another type": lambda c: pack_into("<B", c, HEAD + 14, 0x0B),
@@ -161,10 +158,10 @@ DAMAGES: dict[str, Callable[[bytearray], Any]] = {
     "a level that none has": lambda c: pack_into("<Q", c, HEAD + 88, 40),
     "a begin outside": lambda c: pack_into("<Q", c, HEAD + 96, 500),
     "a level below 0": lambda c: pack_into("<h", c, HEAD + 104, -1),
-    "another key": lambda c: pack_into("<Q", c, place_of_links(c), 7),
-    "another level": lambda c: pack_into("<h", c, place_of_links(c) + 8, 9),
-    "more links than fit": lambda c: pack_into("<I", c, place_of_links(c) + 10, 33),
-    "a link outside": lambda c: pack_into("<I", c, place_of_links(c) + 14, 500),
+    "another key": lambda c: pack_into("<Q", c, NODES, 7),
+    "another level": lambda c: pack_into("<h", c, NODES + 8, 9),
+    "more links than fit": lambda c: pack_into("<I", c, NODES + 10, 33),
+    "a link outside": lambda c: pack_into("<I", c, NODES + 14, 500),
     "one byte more": lambda c: c.append(0),
     "one byte less": lambda c: c.pop(),
     "nothing": lambda c: c.clear(),
@@ -185,7 +182,7 @@ def test_a_link_to_a_vector_without_that_level_is_refused() -> None:
     levels = np.frombuffer(content, "<i2", 500, HEAD + 104).astype(np.int64)
     node = int(np.flatnonzero(levels == 1)[0])
     lengths = 10 + 4 * 33 + levels * 4 * 17
-    place = place_of_links(content) + int(lengths[:node].sum()) + 10 + 4 * 33 + 4
+    place = NODES + int(lengths[:node].sum()) + 10 + 4 * 33 + 4
     pack_into("<I", content, place, int(np.flatnonzero(levels == 0)[0]))
     with pytest.raises(BundleError, match="missing level"):
         GraphIndex(memoryview(bytes(content)), STORED)
