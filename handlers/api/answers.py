@@ -206,7 +206,7 @@ def embed(
 ) -> Answer:
     """Encode texts by a dense or a sparse encoder in the format of TEI; see `embeddings`."""
     fields = Request(Route.EMBED, body, limits).rest()
-    role = "query" if fields["prompt_name"] == "query" else "document"
+    role: Role = "query" if fields["prompt_name"] == "query" else "document"
     found = _encoded(bundle, fields, "inputs", role, budget_ms)
     if found.cut and not fields["truncate"]:
         raise RequestError(
@@ -233,7 +233,7 @@ def embed(
     room.take(vectors.size * 2)
     if fields["normalize"]:
         lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-        vectors = vectors / np.where(lengths, lengths, 1)
+        vectors = (vectors / np.where(lengths, lengths, 1)).astype(np.float32)
     return Answer(_numbers(vectors))
 
 
