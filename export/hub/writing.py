@@ -72,6 +72,10 @@ def export_hub(
         ExportError: the target exists, other libraries cannot run the model, or no variant is
             within its tolerance.
     """
+    if unknown := [each for each in options.variants if each not in VARIANTS]:
+        raise ExportError(
+            f"other libraries have no variant {unknown[0]}; allowed are {', '.join(VARIANTS)}"
+        )
 
     def check(path: Path) -> None:
         _check_target(path, overwrite=overwrite)

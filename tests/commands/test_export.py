@@ -202,6 +202,11 @@ def test_a_model_is_written_for_other_libraries_and_verified(
     assert "has no weights to compare its graphs with" in fails(capsys, "verify", hub)
     verified = ("verify", hub, "--original", folder, "--texts", texts)
     assert "fp32" in succeeds(capsys, *verified)
+    for more, said in (
+        (("--variants", "fp32,openvino"), "other libraries have no variant openvino"),
+        (("--stored", "int8"), "--stored is for bundles"),
+    ):
+        assert said in fails(capsys, *command, "--force", *more)
     two = ("export", folder, f"b={folder}", "--layout", "hub", "-o", tmp_path / "two")
     assert "--layout hub writes one model, not 2" in fails(capsys, *two)
     assert main(["verify", str(hub), "--original", str(other), "--texts", str(texts)]) == 3

@@ -173,6 +173,11 @@ def run(options: argparse.Namespace) -> int:
         raise InputError("--prune needs a ranker of sparse vectors, and no checkpoint is one")
     if hub and len(checkpoints) != 1:
         raise InputError(f"--layout hub writes one model, not {len(checkpoints)}")
+    if hub and (chosen.settings or options.prune):
+        given = min((*chosen.settings, *(["prune"] if options.prune else [])))
+        raise InputError(
+            f"--{given.replace('_', '-')} is for bundles; leave it or --layout hub out"
+        )
     checkpoints = _verified(checkpoints, folders, chosen.probes, options)
     if hub:
         return _export_hub(checkpoints, folders, chosen, options)
