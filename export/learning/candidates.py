@@ -19,11 +19,11 @@ from ranklet.runtime.kinds import KINDS
 from ranklet.runtime.onnx.session import processors
 from ranklet.runtime.options import typed
 from ranklet.runtime.rankers.bm25 import BM25Settings
+from ranklet.runtime.text.stems import has_stemmer
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.data.collection import Collection
 from ranklet.training.indexing.language.dictionary import is_installed
 from ranklet.training.indexing.language.names import AUTO, has_lemmas
-from ranklet.training.indexing.language.normaliser import has_stemmer
 from ranklet.training.indexing.language.options import TextOptions
 from ranklet.training.learning.options import EncoderOptions, TrainingOptions
 from ranklet.training.train import options_of_kind, train

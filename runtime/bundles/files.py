@@ -275,7 +275,9 @@ class BundleFiles:
             stopped = self.array(STOP_WORDS, np.int32, (None,), whole=True)
         if len(stopped) and not 0 <= stopped.min() <= stopped.max() < len(forms):
             raise BundleError(f"{STOP_WORDS} is damaged; an id lies past the vocabulary")
-        return Vocabulary(forms, lemma_of, self.manifest.languages, counts, stopped)
+        languages = self.manifest.languages
+        stems = languages if self.manifest.normaliser == "stem" else ()
+        return Vocabulary(forms, lemma_of, languages, counts, stopped, stems)
 
     def tokenizer(self, name: str = TOKENIZER) -> "Tokenizer":
         """Read the tokenizer of the field wordpieces, or a ranker's own.

@@ -7,6 +7,7 @@ serving needs no lemmatiser, and words and lemmas cannot drift apart. ``wordpiec
 
 from collections.abc import Callable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
+from contextlib import suppress
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
@@ -65,6 +66,7 @@ class Vocabulary:
         counts: how many texts have each form, where that divides other words, (forms,) uint32;
             None if none is divided.
         stopped: the ids of stop words that are indexed, ascending; queries leave them out.
+        stems: the languages of words that are compared by their stems, which are forms, too.
     """
 
     def __init__(
@@ -74,7 +76,9 @@ class Vocabulary:
         languages: Sequence[str] = ENGLISH,
         counts: NDArray[np.uint32] | None = None,
         stopped: NDArray[np.int32] = NONE,
+        stems: Sequence[str] = (),
     ) -> None:
+        self._stems = stems
         self.forms, self.lemma_of, self.counts, self.stopped = forms, lemma_of, counts, stopped
         english = tuple(languages) == ENGLISH
         ids = [] if english else [*np.flatnonzero(lemma_of == STOPPED).tolist(), *stopped.tolist()]
@@ -86,6 +90,24 @@ class Vocabulary:
         # A phrase in Chinese has the same pairs of letters wherever it stands, but not words.
         pairs = known is not None and known.pairs
         self.phrase_splitter = splitter(languages, words) if pairs else self.splitter
+
+    def find(self, word: str) -> int:
+        """Return the id of a form, or else that of its stem, where words are compared by stems.
+
+        It is −1 for an unknown word, and for any form that is unknown without Snowball.
+        """
+        found = self.forms.find(word)
+        if found >= 0 or not self._stems or not word.isalpha() or word != word.lower():
+            return found
+        return next((each for each in map(self.forms.find, self._stems_of(word)) if each >= 0), -1)
+
+    def _stems_of(self, word: str) -> Iterator[str]:
+        from ranklet.runtime.text.stems import has_stemmer, stem
+
+        with suppress(ModuleNotFoundError):
+            for language in self._stems:
+                if has_stemmer(language):
+                    yield stem(word, language)
 
     def _count(self, word: str) -> int | None:
         place = self.forms.first_with(word)
@@ -234,7 +256,7 @@ class Analysis:
         return self._lemmas(ids) if field == "lemmas" else ids
 
     def _word_ids(self, spellings: Sequence[str]) -> NDArray[np.int32]:
-        find, unknown = self._analyzer.vocabulary.forms.find, self._unknown
+        find, unknown = self._analyzer.vocabulary.find, self._unknown
         lemma_of, size = self._analyzer.vocabulary.lemma_of, len(self._analyzer.vocabulary)
         ids = []
         for word in spellings:

@@ -45,7 +45,7 @@ def unknown_words(
         if SHORTEST <= len(word) <= LONGEST
         and word.isalpha()
         and word not in known
-        and vocabulary.forms.find(word) < 0
+        and vocabulary.find(word) < 0
     ]
 
 

@@ -188,13 +188,13 @@ class _Collection:
 
     def forms_of(self, word: str) -> Words:
         """Return all forms of an excluded word; an unknown word has none."""
-        forms, lemma_of = self._vocabulary.forms, self._vocabulary.lemma_of
+        lemma_of = self._vocabulary.lemma_of
         whole = only_word(self._vocabulary.splitter.placed(word))
         if whole is None and self._vocabulary.splitter.words(word):
             raise InputError(
                 f'-{word:.40} is several words; write -"{word:.40}" to exclude a phrase'
             )
-        known = -1 if whole is None else forms.find(whole)
+        known = -1 if whole is None else self._vocabulary.find(whole)
         if whole is None or (known >= 0 and lemma_of[known] == STOPPED):
             raise InputError(f"-{word:.40} is a stop word, which no index has; leave it out")
         every = lemma_of == lemma_of[known] if known >= 0 else []

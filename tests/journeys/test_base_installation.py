@@ -59,7 +59,7 @@ def test_a_search_by_words(texts: Path) -> None:
     done = run(
         ["build", str(texts), "-o", bundle],
         ["update", bundle, "--add", str(texts.with_name("new.jsonl"))],
-        ["rank", bundle, "jump dog", "--where", '{"year": 2001}'],
+        ["rank", bundle, "jumped", "--where", '{"year": 2001}'],
         ["explain", bundle, "jumps", "-k", "2"],
         ["verify", bundle],
     )

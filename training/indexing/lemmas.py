@@ -16,7 +16,7 @@ import numpy as np
 
 from ranklet.runtime.storage.strings import SortedStrings
 from ranklet.runtime.text.analysis import ENGLISH, STOPPED, Vocabulary, splitter
-from ranklet.training.indexing.language.names import has_lemmas
+from ranklet.training.indexing.language.names import STEM, has_lemmas
 from ranklet.training.indexing.language.normaliser import Class, Normaliser, normaliser
 from ranklet.training.indexing.language.spellings import Spelling
 from ranklet.training.indexing.language.stop_lists import stop_list
@@ -80,6 +80,10 @@ def vocabulary(
     for name in name_of.values():
         if name not in stopped:
             lemma_of.setdefault(name, name)
+    stems = tuple(languages) if method == STEM else ()
+    for key in counts if stems else ():  # so that a query's unknown forms find their class
+        if key not in stopped:
+            lemma_of.setdefault(key, name_of[key])
     forms = sorted({*lemma_of, *stopped, *name_of.values()}, key=str.encode)
     number = {form: index for index, form in enumerate(forms)}
     table = [STOPPED if form in left_out else number[lemma_of.get(form, form)] for form in forms]
@@ -89,6 +93,7 @@ def vocabulary(
         tuple(languages),
         np.array([known.get(form, 0) for form in forms], np.uint32) if known else None,
         np.array(sorted(number[form] for form in indexed), np.int32),
+        stems,
     )
 
 

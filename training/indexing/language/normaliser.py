@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.text import scripts, words
+from ranklet.runtime.text.stems import has_stemmer, stem
 from ranklet.training.indexing.language.dictionary import dictionary, lemmatised
 from ranklet.training.indexing.language.english import known_forms, lemma
 from ranklet.training.indexing.language.names import LANGUAGES, has_lemmas
@@ -33,8 +34,11 @@ class Normaliser:
     def __init__(self, language: str, method: str) -> None:
         self.language, self.method = language, method
         self._fold = words.fold if language == "en" else scripts.fold
-        stems = method == "stem" or (method == "lemma+stem" and has_stemmer(language))
-        self._stem = _stemmer(language) if stems else _same
+        self._stems = method == "stem" or (method == "lemma+stem" and has_stemmer(language))
+        if self._stems and not has_stemmer(language):
+            raise InputError(
+                f"there are no stems of {LANGUAGES[language]}; pass --normaliser lemma or none"
+            )
         self._end = cache(self._last_lemma)
         self._class_of = cache(self._class_of_lemma)
 
@@ -87,9 +91,9 @@ class Normaliser:
 
     def _class_of_lemma(self, word: str) -> Class:
         name = self._fold(word)
-        if self._stem is _same or not word.isalpha():
+        if not self._stems or not word.isalpha():
             return Class(name, name)
-        return Class(self._fold(self._stem(word.lower())), name)
+        return Class(stem(word, self.language), name)
 
 
 @cache
@@ -100,25 +104,3 @@ def normaliser(language: str, method: str) -> Normaliser:
         InputError: as `Normaliser`.
     """
     return Normaliser(language, method)
-
-
-def has_stemmer(language: str) -> bool:
-    """Return whether Snowball has stems of a language."""
-    from snowballstemmer import algorithms
-
-    return LANGUAGES[language].lower() in algorithms()
-
-
-def _stemmer(language: str) -> Callable[[str], str]:
-    if not has_stemmer(language):
-        raise InputError(
-            f"there are no stems of {LANGUAGES[language]}; pass --normaliser lemma or none"
-        )
-    from snowballstemmer import stemmer
-
-    stem: Callable[[str], str] = stemmer(LANGUAGES[language].lower()).stemWord
-    return stem
-
-
-def _same(word: str) -> str:
-    return word

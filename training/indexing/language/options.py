@@ -6,6 +6,7 @@ from typing import Self
 
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.options import check_options, one_of, text
+from ranklet.runtime.text.stems import has_stemmer
 from ranklet.training.indexing.language.dictionary import is_installed
 from ranklet.training.indexing.language.names import (
     AUTO,
@@ -15,7 +16,6 @@ from ranklet.training.indexing.language.names import (
     STEM,
     language_code,
 )
-from ranklet.training.indexing.language.normaliser import has_stemmer
 
 
 @dataclass(frozen=True, kw_only=True)
