@@ -62,7 +62,9 @@ def write_files(checkpoint: Checkpoint, original: Path | None, target: Path) -> 
 
 
 def _small_files(folder: Path) -> list[Path]:
+    """Return the files to copy, none of which leads elsewhere, except into the hub's cache."""
     root = folder.resolve()
+    roots = [root, *([root.parent.parent / "blobs"] if root.parent.name == "snapshots" else [])]
     return [
         path
         for path in sorted(folder.rglob("*"))
@@ -70,7 +72,7 @@ def _small_files(folder: Path) -> list[Path]:
         and _SMALL(path.name)
         and not _INDEX(path.name)
         and not {*path.relative_to(folder).parts} & {*_OTHERS}
-        and (path.is_symlink() or path.resolve().is_relative_to(root))
+        and any(path.resolve().is_relative_to(each) for each in roots)
     ]
 
 

@@ -30,7 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     group = parser.add_argument_group("graphs in onnx/")
     group.add_argument(
-        "--original", metavar="FOLDER",
+        "--original", metavar="MODEL",
         help="model that they were made of, if its weights are not in the folder itself",
     )  # fmt: skip
     group.add_argument(
@@ -97,6 +97,7 @@ def _compare(options: argparse.Namespace) -> int:
     from ranklet.commands.export import unjudged
     from ranklet.export.hub.verifying import has_weights, verify_hub
     from ranklet.export.proof.report import report_table
+    from ranklet.training.imported.hub import model_folder
     from ranklet.training.imported.importing import read_model
 
     if options.original is None and not has_weights(options.bundle):
@@ -104,7 +105,7 @@ def _compare(options: argparse.Namespace) -> int:
             f"{options.bundle!r} has no weights to compare its graphs with; give the model that "
             "they were made of by --original FOLDER"
         )
-    checkpoint = read_model(options.original or options.bundle)
+    checkpoint = read_model(model_folder(options.original or options.bundle))
     probes = checkpoint.probes or unjudged(options.texts, None)
     reports = verify_hub(options.bundle, replace(checkpoint, probes=probes))
     show(report_table(reports))

@@ -104,6 +104,8 @@ def test_other_kinds_have_the_outputs_that_are_pooled(
 @pytest.mark.slow
 def test_the_folder_has_what_others_open_and_its_proof(tmp_path: Path) -> None:
     folder = sentence_folder(tmp_path / "model", prompts={"query": "", "document": "text: "})
+    (tmp_path / "secret.json").write_text("{}")
+    (folder / "link.json").symlink_to(tmp_path / "secret.json")
     (folder / "README.md").write_text("---\nlicense: mit\n---\n# Old\n")
     hub = written(folder, tmp_path, replace(FP32, variants=("fp32", "fp16", "int8")))
     names = {path.relative_to(hub).as_posix() for path in hub.rglob("*") if path.is_file()}
@@ -113,6 +115,7 @@ def test_the_folder_has_what_others_open_and_its_proof(tmp_path: Path) -> None:
         "1_Pooling/config.json", PROOF,
     }  # fmt: skip
     assert not any(name.endswith(".safetensors") for name in names)
+    assert "link.json" not in names
     card = (hub / "README.md").read_text()
     assert card.startswith("---\nlicense: mit\ntags: [onnx, transformers.js]\n")
     for words in (
