@@ -23,8 +23,10 @@ PLATFORMS = {
 }
 PYTHONS = ("3.11", "3.12", "3.13", "3.14")
 FOR_DEVELOPERS = {"dev", "docs", "clients", "bench"}
-SOURCE = {"hnsw"}  # extras whose package is published as source
-AT_ONCE = 4  # uv mostly waits for the index
+# Extras that some system or version lacks; the others are resolved together.
+ALONE = ("hnsw", "japanese", "lambda", "openvino", "pyterrier", "word2vec")
+AT_ONCE = 8  # uv mostly waits for the index
+REFUSED = "No solution found"
 UNREACHABLE = ("Failed to fetch", "dns error", "tcp connect error", "timed out", "Connection")
 
 
@@ -61,6 +63,7 @@ def refusal(chosen: Iterable[str], platform: str, python: str) -> str:
 
     Raises:
         MissingDataError: uv is missing, or no index can be reached.
+        RuntimeError: uv ends for another reason.
     """
     flags = [word for each in chosen if each for word in ("--extra", each)]
     done = subprocess.run(
@@ -76,39 +79,36 @@ def refusal(chosen: Iterable[str], platform: str, python: str) -> str:
         return ""
     if any(each in done.stderr for each in UNREACHABLE):
         raise MissingDataError(f"no index of packages can be reached: {done.stderr[-300:]}")
-    return " ".join(done.stderr.split())
+    if REFUSED not in done.stderr:
+        raise RuntimeError(done.stderr)
+    said = " ".join(done.stderr.partition("Because ")[2].split())
+    return said.partition(" and ")[0] or REFUSED
 
 
 def run(place: Place) -> str:  # noqa: ARG001
     """Resolve every extra for every system and version."""
-    names = [each for each in extras() if each not in SOURCE]
+    names = extras()
+    usual = [each for each in names if each not in ALONE]
     places = list(product(PLATFORMS, PYTHONS))
+    reasons: dict[tuple[str, str, str], str] = {}
     with ThreadPoolExecutor(AT_ONCE) as pool:
-        together = dict(zip(places, pool.map(lambda at: refusal(names, *at), places), strict=True))
-        alone = [(name, *at) for at, reason in together.items() if reason for name in names]
-        reasons = dict(
-            zip(alone, pool.map(lambda at: refusal([at[0]], *at[1:]), alone), strict=True)
-        )
-    rows = [
-        [
-            f"`{name}`" if name else "none",
-            *(_cell(name, platform, reasons) for platform in PLATFORMS),
+        together = list(pool.map(lambda at: refusal(usual, *at), places))
+        single = [(name, *at) for at in places for name in ALONE]
+        single += [
+            (name, *at) for at, why in zip(places, together, strict=True) if why for name in usual
         ]
+        found = pool.map(lambda at: refusal([at[0]], *at[1:]), single)
+        reasons.update(zip(single, found, strict=True))
+    rows = [
+        [f"`{name}`" if name else "none", *(_cell(name, system, reasons) for system in PLATFORMS)]
         for name in names
     ]
-    lacking = [
-        f"- `{name}`, {system}, Python {python}: {why}"
-        for (name, system, python), why in reasons.items()
-        if why
-    ]
+    why = sorted({f"- `{name}`: {said}" for (name, *_), said in reasons.items() if said})
     about = (
         f"A cell names the versions of Python, of {', '.join(PYTHONS)}, that need no source "
-        f"package. Not listed: {', '.join(f'`{each}`' for each in sorted(SOURCE))}, whose package "
-        "is published as source."
+        "package. uv says of the others:"
     )
-    return "\n\n".join(
-        [table(["extra", *PLATFORMS], rows), about, *filter(None, ["\n".join(lacking)])]
-    )
+    return f"{table(['extra', *PLATFORMS], rows)}\n\n{about}\n\n" + "\n".join(why)
 
 
 def _cell(name: str, platform: str, reasons: dict[tuple[str, str, str], str]) -> str:
