@@ -19,6 +19,7 @@ BENCHMARKS = {
     "build_memory": "footprint",
     "bundle_sizes": "footprint",
     "growth": "growth",
+    "long_lists": "growth",
     "first_answer": "footprint",
     "wheels": "footprint",
     "multilingual_encoder": "footprint",
