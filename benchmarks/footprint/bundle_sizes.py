@@ -25,8 +25,8 @@ def run(place: Place) -> str:
     """Build bundles by BM25, and with vectors, and add up their files."""
     lexical, errors = _lexical(place)
     return f"""
-`ranklet build` without a model, which splits long documents into passages. *Text*: UTF-8 of id, \
-title and text. *Words* are counted without stop words, *postings* are the different lemmas of a \
+`ranklet build` without a model, which splits long documents into passages. *Text*: UTF-8 of id \
+and title, and the text as it is compressed. *Words* are counted without stop words, *postings* are the different lemmas of a \
 passage, and *forms* the different spellings in the whole collection. The formula is text + \
 {PER_WORD} · words + {PER_POSTING} · postings + {PER_DOCUMENT} per passage, and spelling + \
 {PER_FORM} per form.
