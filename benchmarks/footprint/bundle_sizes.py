@@ -26,8 +26,9 @@ def run(place: Place) -> str:
     lexical, errors = _lexical(place)
     return f"""
 `ranklet build` without a model, which splits long documents into passages. *Text*: UTF-8 of id \
-and title, and the text as it is compressed. *Words* are counted without stop words, *postings* are the different lemmas of a \
-passage, and *forms* the different spellings in the whole collection. The formula is text + \
+and title, and the text as it is compressed. *Words* are counted without stop words, *postings* \
+are the different lemmas of a passage, and *forms* the different spellings in the whole \
+collection. The formula is text + \
 {PER_WORD} · words + {PER_POSTING} · postings + {PER_DOCUMENT} per passage, and spelling + \
 {PER_FORM} per form.
 

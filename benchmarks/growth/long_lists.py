@@ -107,7 +107,7 @@ each. With {BUILT[0]:,} and {BUILT[1]:,} passages from a text to the texts of th
 {LISTED:,} only the lists of the questions' words were made and searched \
 ({found[LISTED]["postings"]:,.0f} postings per question on average). *Before* is MaxScore alone, \
 to the depth of the pipeline (1,000; with {LISTED:,} to the hits); *now* adds long lists up range \
-by range, and reads a list as far as hits come back. Of {LISTED:,} all documents and scores are equal.
+by range, and reads a list as far as hits come back. All scores of the lists are equal to the bit.
 
 {table(head, rows)}
 
