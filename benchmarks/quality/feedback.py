@@ -20,7 +20,7 @@ from ranklet.training.data.splits import JudgedQuery, read_split
 from ranklet.training.evaluation.ranked import parse_ranked
 from ranklet.training.evaluation.significance import interval, paired_t_test
 from ranklet.training.indexing.analysed import AnalysedCollection, analyse
-from ranklet.training.indexing.language.options import ENGLISH_LEMMAS
+from ranklet.training.indexing.language.options import WORDS
 
 PACKAGES = ("scipy",)
 FIELD, TUNED_ON, REPORTED, DEPTH = "lemmas", 300, 1000, 1000
@@ -118,7 +118,7 @@ def _rows(
 ) -> list[list[str]]:
     collection = place.collection(name)
     analysed = analyse(
-        collection.documents(), [FIELD], titles=titles, options=ENGLISH_LEMMAS
+        collection.documents(), [FIELD], titles=titles, options=WORDS
     )  # fmt: skip
     index = Index.of(analysed, k1, b)
     tuned = _measured(analysed, index, read_split(collection, "train", limit=TUNED_ON))
