@@ -10,7 +10,6 @@ BENCHMARKS = {
     "learned": "learning",
     "demo_runs": "quality",
     "fidelity": "quality",
-    "feedback": "quality",
     "own_encoders": "dense",
     "retrieval_speed": "speed",
     "filter_speed": "speed",
