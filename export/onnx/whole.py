@@ -51,7 +51,8 @@ class Whole:
                 found += 1
         if not found:
             raise ExportError("the graph has no table of its tokens; please report this")
-        return read.SerializeToString()
+        restored: bytes = read.SerializeToString()
+        return restored
 
     def _rows_of(self, tensor: "TensorProto") -> NDArray[Any] | None:
         """Return all rows of a tensor that holds the vectors of some tokens, or factors of them."""

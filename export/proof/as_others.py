@@ -55,6 +55,7 @@ class Pooled:
 
     by_length = False
     workers = 1
+    outputs: tuple[str, ...]
 
     def __init__(self, session: Runs, graph: Graph, output: str, pool: Pool) -> None:
         self._session, self._pool, self._inputs = session, pool, tuple(graph.inputs)

@@ -42,7 +42,7 @@ def written(folder: Path, scratch: Path, options: ExportOptions = FP32) -> Path:
     return scratch / "hub"
 
 
-def outputs(folder: Path, *texts: str) -> tuple[Any, Any]:
+def outputs(folder: Path, *texts: Any) -> tuple[Any, Any]:
     """Return what plain onnxruntime makes of a text or a pair, and the names of the output."""
     read = Tokenizer.from_file(str(folder / "tokenizer.json"))
     session = onnxruntime.InferenceSession(str(folder / "onnx" / "model.onnx"))

@@ -40,8 +40,10 @@ def test_files_are_those_of_a_proof_with_all_tokens(
     files = [BundleFiles(path, device="cpu") for path in (before, after)]
     from ranklet.runtime.rankers.dense import DenseEncoder
 
-    one, other = (DenseEncoder.open(each, "e").encode_documents([*TEXTS]).vectors for each in files)
-    np.testing.assert_allclose(one, other, atol=1e-6)
+    first, second = (
+        DenseEncoder.open(each, "e").encode_documents([*TEXTS]).vectors for each in files
+    )
+    np.testing.assert_allclose(first, second, atol=1e-6)
 
 
 def test_a_network_with_few_tokens_or_special_ones_at_the_end_is_proven_whole(

@@ -23,7 +23,7 @@ from ranklet.training.imported.importing import read_model
 KEPT = (TEXTS[1], TEXTS[4], TEXTS[5])
 
 
-def vectors(checkpoint: Checkpoint, target: Path) -> np.ndarray:  # type: ignore[type-arg]
+def vectors(checkpoint: Checkpoint, target: Path) -> np.ndarray:
     own = replace(probes(), documents=KEPT, queries=KEPT, relevant=((),) * 3)
     path = export_bundle({"model": checkpoint}, target, replace(FP32, probes=own))
     return (

@@ -506,7 +506,7 @@ def test_vectors_are_the_runtimes_in_the_forms_of_openai_and_tei(tiny: TinyRanke
     body = {"input": "dough", "input_type": "query"}
     asked: Any = ANSWERS["/v1/embeddings"](bundle, body, LIMITS, None).body
     np.testing.assert_allclose(asked["data"][0]["embedding"], query, atol=1e-7)
-    plain = ANSWERS["/embed"](bundle, {"inputs": TEXTS, "normalize": False}, LIMITS, None).body
+    plain: Any = ANSWERS["/embed"](bundle, {"inputs": TEXTS, "normalize": False}, LIMITS, None).body
     np.testing.assert_allclose(plain, wanted, atol=1e-7)
     (unit,) = ANSWERS["/embed"](bundle, {"inputs": TEXTS[0]}, LIMITS, None).body
     assert np.linalg.norm(unit) == pytest.approx(1)

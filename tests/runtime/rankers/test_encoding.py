@@ -21,7 +21,7 @@ from ranklet.runtime.rankers import encoding
 from ranklet.training.imported.importing import read_model
 
 QUERIES = ["a quick dog", "rivers"]
-NEAR = {"atol": 1e-4}
+NEAR: Any = {"atol": 1e-4}
 
 
 def bundle_of(folder: Path, scratch: Path) -> Bundle:
