@@ -35,6 +35,7 @@ from ranklet.runtime.onnx.encoder import VARIANTS, variant_files
 from ranklet.runtime.onnx.openvino_session import OpenVINOSession
 from ranklet.runtime.onnx.session import Runs, Session
 from ranklet.training.data.probes import Probes, of_all_lengths
+from ranklet.training.memory import release
 
 if TYPE_CHECKING:
     import torch
@@ -156,6 +157,8 @@ def export_proven(
                 report = replace(report, form=form, ms=report.ms / (runs or texts), bytes=size)
                 report = replace(report, refused=why_refused(report, options))
                 attempts.append(_Attempt(report, proven))
+                del sessions
+                release()
             best = max(attempts, key=_Attempt.quality)
             reports.append(best.report)
             if not best.report.refused:
