@@ -4,9 +4,6 @@ import hashlib
 import json
 import shutil
 import zipfile
-import zlib
-from array import array
-from collections.abc import Iterator
 from contextlib import ExitStack, suppress
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -30,13 +27,14 @@ from ranklet.runtime.lexical.impact_index import (
     ImpactIndex,
 )
 from ranklet.runtime.storage.address import on_disk, writable
-from ranklet.runtime.storage.strings import MOST_DICTIONARY, Strings, most_inflated
+from ranklet.runtime.storage.strings import Strings
 from ranklet.runtime.writing.leftovers import Claim, clean_up, remove
 from ranklet.runtime.writing.locks import locked
 from ranklet.runtime.writing.private_folder import check_private
 from ranklet.runtime.writing.replacing import replace_target
 from ranklet.runtime.writing.strangers import files_in, matching, remove_own, strangers
-from ranklet.training.indexing.packer import packed, release
+from ranklet.training.indexing.compressing import compressed, dictionary_of
+from ranklet.training.indexing.packer import release
 from ranklet.version import __version__
 
 ALIGNMENT = 64  # bytes; files begin at multiples of it inside a zip, so mapped arrays are aligned
@@ -44,8 +42,6 @@ INDEX_FILES = (OFFSETS, DOCUMENTS, IMPACTS, LARGEST, SCALE)
 _KEPT = matching("*.npz", "*.zip", "*.partial")  # what an interrupted export leaves
 _CHUNK = 1 << 20  # bytes that are read at a time for a digest
 _WRITTEN = 16 << 20  # bytes of an array that are written at a time
-_LEVEL = 3  # zlib's; 4 takes a tenth more time and saves nothing, 6 saves 4 % in 1.8 times its time
-_SAMPLES, _SHARE = 128, 64  # strings in a dictionary, and at most what share of all bytes it has
 
 
 class BundleWriter:
@@ -117,23 +113,17 @@ class BundleWriter:
         self.array(f"{name}.npy", strings.data)
         self.array(f"{name}.offsets.npy", strings.offsets)
 
-    def compressed(self, name: str, strings: Strings) -> None:
-        """Write strings as `CompressedStrings` reads them, with a dictionary of some of them."""
-        most = min(MOST_DICTIONARY, len(strings.data) // _SHARE)
-        some = range(0, len(strings), max(1, len(strings) // _SAMPLES))[:_SAMPLES]
-        dictionary = b"".join(strings.raw(at)[: most // _SAMPLES] for at in some)
-        offsets = array("q", [0])
+    def compressed(self, name: str, strings: Strings, keys: Strings) -> None:
+        """Write strings as `CompressedStrings` reads them.
 
-        def streams() -> Iterator[NDArray[np.uint8]]:
-            for at in range(len(strings)):
-                stream = _deflated(strings.raw(at), start)
-                offsets.append(offsets[-1] + len(stream))
-                yield np.frombuffer(stream, np.uint8)
-
-        start = zlib.compressobj(_LEVEL, wbits=-zlib.MAX_WBITS, zdict=dictionary)
-        self.array(f"{name}.npy", packed(streams(), np.uint8))
-        self.array(f"{name}.offsets.npy", np.frombuffer(offsets, np.int64))
-        self.array(name + DICTIONARY, np.frombuffer(dictionary, np.uint8))
+        Args:
+            name: as in `strings`.
+            strings: the texts of documents.
+            keys: their ids.
+        """
+        stored = compressed(strings, dictionary_of(keys, strings))
+        self.strings(name, stored)
+        self.array(name + DICTIONARY, np.frombuffer(stored.dictionary, np.uint8))
 
     def data(self, name: str, content: bytes | memoryview) -> None:
         """Write any other file."""
@@ -245,21 +235,6 @@ def sha256(path: Path) -> str:
         while chunk := file.read(_CHUNK):
             digest.update(chunk)
     return digest.hexdigest()
-
-
-def _deflated(string: bytes, start: Any) -> bytes:
-    """Return the stream of a string.
-
-    Args:
-        string: any bytes.
-        start: a compressor that has read the dictionary, which it would take longer to read again.
-    """
-    compressor = start.copy()
-    stream: bytes = compressor.compress(string) + compressor.flush()
-    if len(string) <= most_inflated(len(stream)):
-        return stream
-    plain = zlib.compressobj(0, wbits=-zlib.MAX_WBITS)  # it would be taken for a hostile one
-    return plain.compress(string) + plain.flush()
 
 
 def write_zip(folder: Path, target: Path) -> None:

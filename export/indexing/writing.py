@@ -112,7 +112,7 @@ def _write_documents(analysed: AnalysedCollection, writer: BundleWriter) -> None
     if documents.first is not None:
         writer.array(PASSAGES, documents.first)
     writer.strings("documents/titles", documents.titles)
-    writer.compressed("documents/texts", documents.texts)
+    writer.compressed("documents/texts", documents.texts, documents.ids)
     for field, forward in analysed.forwards.items():
         writer.array(f"documents/{field}.offsets.npy", forward.offsets)
         writer.array(f"documents/{field}.npy", forward.tokens)

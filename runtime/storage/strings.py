@@ -103,12 +103,12 @@ class CompressedStrings(Strings):
         self, data: NDArray[np.uint8], offsets: NDArray[np.int64], dictionary: bytes
     ) -> None:
         super().__init__(data, offsets)
-        self._dictionary = dictionary
+        self.dictionary = dictionary
 
     def raw(self, index: int) -> bytes:
         """Return the UTF-8 bytes of string ``index``."""
         stored = super().raw(index)
-        stream = zlib.decompressobj(-zlib.MAX_WBITS, zdict=self._dictionary)
+        stream = zlib.decompressobj(-zlib.MAX_WBITS, zdict=self.dictionary)
         try:
             string = stream.decompress(stored, most_inflated(len(stored)))
         except zlib.error as error:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.storage.strings import CompressedStrings, Strings
+from ranklet.training.indexing.compressing import compressed
 from ranklet.training.indexing.packer import Packer, packed
 
 
@@ -116,9 +117,19 @@ def joined_rows(origins: Origins, parts: Sequence[Rows]) -> Rows:
 
 
 def joined_strings(origins: Origins, parts: Sequence[Strings]) -> Strings:
-    """Concatenate strings from the bundles and the new documents in their final order."""
-    plain = map(_plain, parts)
-    rows = joined_rows(origins, [Rows(part.offsets, (part.data,)) for part in plain])
+    """Concatenate strings from the bundles and the new documents in their final order.
+
+    If those of the bundles are compressed with one dictionary, so are all.
+    """
+    dictionaries = {each.dictionary for each in parts if isinstance(each, CompressedStrings)}
+    if len(dictionaries) == 1:
+        (dictionary,) = dictionaries
+        alike: list[Strings] = [compressed(part, dictionary) for part in parts]
+    else:
+        alike = list(map(_plain, parts))
+    rows = joined_rows(origins, [Rows(part.offsets, (part.data,)) for part in alike])
+    if len(dictionaries) == 1:
+        return CompressedStrings(rows.columns[0], rows.offsets, dictionary)
     return Strings(rows.columns[0], rows.offsets)
 
 
