@@ -41,21 +41,27 @@ class Whole:
         Raises:
             ExportError: the model has no such table.
         """
-        from onnx import ModelProto, numpy_helper
+        from onnx import ModelProto
 
         read = ModelProto.FromString(model)
         found = 0
         for each in read.graph.initializer:
-            if (rows := self._rows_of(each)) is not None:
-                each.CopyFrom(numpy_helper.from_array(rows, each.name))
+            if (some := self._known(each)) is not None:
+                rows = np.empty((len(self.table), some.shape[1]), some.dtype)
+                for at in range(0, len(rows), BLOCK):
+                    rows[at : at + BLOCK] = _as(some, self.table[at : at + BLOCK])
+                for values in ("float_data", "int32_data"):  # where other forms would have them
+                    each.ClearField(values)
+                each.dims[0] = len(rows)
+                each.raw_data = rows.tobytes()  # copies of a tensor would need several times that
                 found += 1
         if not found:
             raise ExportError("the graph has no table of its tokens; please report this")
         restored: bytes = read.SerializeToString()
         return restored
 
-    def _rows_of(self, tensor: "TensorProto") -> NDArray[Any] | None:
-        """Return all rows of a tensor that holds the vectors of some tokens, or factors of them."""
+    def _known(self, tensor: "TensorProto") -> NDArray[Any] | None:
+        """Return a tensor if it holds the vectors of some tokens, or factors of them."""
         from onnx import numpy_helper
 
         if len(tensor.dims) != 2 or tensor.dims[0] != len(self.former):
@@ -63,10 +69,7 @@ class Whole:
         some = numpy_helper.to_array(tensor)
         if some.shape[1] not in (1, self.table.shape[1]):
             return None
-        begins = range(0, len(self.table), BLOCK)
-        if not np.array_equal(_as(some, self.table[self.former]), some):
-            return None
-        return np.concatenate([_as(some, self.table[at : at + BLOCK]) for at in begins])
+        return some if np.array_equal(_as(some, self.table[self.former]), some) else None
 
 
 def _as(stored: NDArray[Any], vectors: NDArray[np.float32]) -> NDArray[Any]:
