@@ -342,8 +342,8 @@ CALLS: dict[str, Callable[[Bundle], Any]] = {
 # These describe the bundle's files and models, whichever collection is ranked. To learn a fusion on
 # a collection in Milvus is refused; see the test of the other calls.
 OF_FILES = {
-    "analysis", "close", "closed", "device", "features", "files", "manifest", "over", "path",
-    "strict",
+    "analysis", "close", "closed", "device", "encode_document", "encode_query", "features", "files",
+    "manifest", "over", "path", "similarity", "strict",
 }  # fmt: skip
 
 

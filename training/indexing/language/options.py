@@ -30,9 +30,8 @@ class TextOptions:
     normaliser: str = one_of(
         AUTO,
         (AUTO, *NORMALISERS),
-        "what the forms of a word have in common: lemma, stem (by Snowball), lemma+stem (the stem "
-        "of the lemma, where Snowball has the language), none, or auto for the lemma, and for the "
-        "stem without the extra lexical",
+        "what forms of a word share: lemma, stem (Snowball's), lemma+stem (the lemma's stem), "
+        "none, or auto: lemma, and stem without the extra lexical",
     )
 
     def __post_init__(self) -> None:

@@ -200,7 +200,7 @@ def test_word_pieces_that_no_model_knows_are_refused(cross_path: Path, tmp_path:
         ({"field": "lemmas"}, "must be wordpieces, or empty"),
         ({"head": "marker_max"}, "choose a marking"),
         ({"head": "imported", "chunks": 2}, "chunks must be 1"),
-        ({"head": "imported", "expansion": "mask"}, "expansion none"),
+        ({"head": "imported", "expansion": "mask", "max_query_tokens": 16}, "expansion none"),
     ],
 )
 def test_settings_are_checked(changes: dict[str, Any], message: str) -> None:
