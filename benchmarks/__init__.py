@@ -20,6 +20,7 @@ BENCHMARKS = {
     "growth": "growth",
     "long_lists": "growth",
     "first_answer": "footprint",
+    "installs": "footprint",
     "wheels": "footprint",
     "multilingual_encoder": "footprint",
     "encoding_speed": "speed",
