@@ -65,7 +65,8 @@ def run(place: Place) -> str:  # noqa: ARG001
     return f"""
 {table(["installed", "imported", "MB", "ms from the start of Python"], rows)}
 
-MB are 10⁶ bytes of all that is installed, without byte code. Medians of {ROUNDS} fresh processes.
+MB are 10⁶ bytes of all that is installed, without byte code. txtai and sentence-transformers get \
+PyTorch as PyPI has it for Linux, with CUDA. Medians of {ROUNDS} fresh processes.
 """
 
 
