@@ -18,7 +18,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[2]
 CONFIG, CODE = "zensical.toml", "src"
 BESIDE = (CONFIG, "docstrings.py")  # what lies beside the pages
-STYLE = "style.css"
+STYLE, IMAGES = "style.css", (".png", ".svg")
 OUTSIDE = {
     "README.md": "index.md",
     "CHANGELOG.md": "changelog.md",
@@ -43,15 +43,22 @@ def pages() -> dict[Path, str]:
     return inside | {ROOT / path: page for path, page in OUTSIDE.items()}
 
 
+def images() -> dict[Path, str]:
+    """Return the place of each image in the built documentation, by its file."""
+    docs = ROOT / "docs"
+    found = (path for path in sorted(docs.rglob("*")) if path.suffix in IMAGES)
+    return {path: path.relative_to(docs).as_posix() for path in found}
+
+
 def with_turned_links(source: Path, places: dict[Path, str]) -> str:
-    """Return a page whose links lead to pages of the documentation.
+    """Return a page whose links lead to pages and images of the documentation.
 
     A link to something else in the repository becomes plain text. What does not exist stays a link,
     which is then reported as broken.
 
     Args:
         source: the page's file.
-        places: see `pages`.
+        places: see `pages` and `images`.
     """
     here = posixpath.dirname(places[source]) or "."
 
@@ -86,10 +93,14 @@ def build(folder: Path) -> int:
     places = pages()
     check_navigation(places)
     shutil.rmtree(folder, ignore_errors=True)
-    for source, page in places.items():
+    linked = places | images()
+    for source, page in linked.items():
         target = folder / "pages" / page
         target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_text(with_turned_links(source, places), "utf-8")
+        if source in places:
+            target.write_text(with_turned_links(source, linked), "utf-8")
+        else:
+            shutil.copy(source, target)
     own = Path(__file__).parent
     shutil.copy(own / STYLE, folder / "pages" / STYLE)
     for name in BESIDE:

@@ -64,6 +64,13 @@ def test_each_page_is_in_the_navigation_once() -> None:
 
 
 @pytest.mark.slow
+def test_images_are_shown(site: Path) -> None:
+    shown = {load for path in site.rglob("*.html") for load in Page(path.read_text("utf-8")).loads}
+    for image in (*(ROOT / "docs").glob("*.png"), *(ROOT / "docs").glob("*.svg")):
+        assert any(load.endswith(image.name) for load in shown), image.name
+
+
+@pytest.mark.slow
 def test_no_link_of_the_built_pages_is_broken_and_nothing_comes_from_elsewhere(site: Path) -> None:
     pages = {path: Page(path.read_text("utf-8")) for path in site.rglob("*.html")}
     assert len(pages) > 25
