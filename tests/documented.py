@@ -35,6 +35,7 @@ class Reader:
         binaries.mkdir()
         for name, arguments in {
             "ranklet": "-m ranklet",
+            "export-onnx": "-m ranklet export",
             "python": "",
             "pip": f'-c "{PIP}"',
         }.items():

@@ -61,7 +61,7 @@ def test_the_examples_with_other_frameworks_run_as_written(newcomer: Newcomer) -
     leave_out_empty_texts(newcomer.folder / "texts.csv")
     reader = Reader(newcomer)
     reader.read((ROOT / INTEGRATIONS).read_text("utf-8"))
-    assert reader.installed == [".[lexical,langchain,llamaindex,haystack]"]
+    assert reader.installed == [".[langchain,llamaindex,haystack]"]
 
 
 def test_the_settings_for_assistants_start_a_command_that_there_is() -> None:
