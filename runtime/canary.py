@@ -102,7 +102,7 @@ def _answer(bundle: Bundle, query: str) -> list[tuple[str, float]]:
 
 
 def _facts(bundle: Bundle) -> dict[str, Any]:
-    facts: dict[str, Any] = {"processor": _processor(), "system": platform.platform()}
+    facts: dict[str, Any] = {"processor": processor(), "system": platform.platform()}
     for name in PACKAGES:
         try:
             facts[name] = version(name)
@@ -115,7 +115,7 @@ def _facts(bundle: Bundle) -> dict[str, Any]:
     return facts | {name: digest.hexdigest()[:12] for name, digest in parts.items()}
 
 
-def _processor() -> str:
+def processor() -> str:
     """Return the processor's name; Linux alone says it in a file."""
     with suppress(OSError):
         for line in Path("/proc/cpuinfo").read_text("utf-8", "replace").splitlines():

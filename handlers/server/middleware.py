@@ -92,7 +92,7 @@ class Middleware:
             status = 500
             raise
         finally:
-            self._count_and_log(scope, headers, record, status, perf_counter() - begin)
+            self._count_and_log(scope, route, headers, record, status, perf_counter() - begin)
 
     def _add_headers(self, headers: list[tuple[bytes, bytes]], record: Record) -> None:
         given = {name for name, _ in headers}
@@ -110,18 +110,22 @@ class Middleware:
             headers.append((b"connection", b"close"))
 
     def _count_and_log(
-        self, scope: Scope, headers: Headers, record: Record, status: int, seconds: float
+        self,
+        scope: Scope,
+        route: str,
+        headers: Headers,
+        record: Record,
+        status: int,
+        seconds: float,
     ) -> None:
         """Count and log a request. The query is not logged because it may be personal."""
-        path = scope["path"]
-        route = path if path in self._routes else "other"
         self._metrics.count(route, status, seconds, record.stages)
         if route in _NOT_LOGGED and status != 500:
             return
         fields: dict[str, Any] = {
             "request_id": record.id,
             "method": scope["method"],
-            "path": path[:200],
+            "path": scope["path"][:200],
             "status": status,
             "ms": round(seconds * 1e3, 3),
         }

@@ -228,12 +228,13 @@ def named_folders(arguments: list[str], *, download: bool = False) -> dict[str, 
     for argument in arguments:
         on_disk(argument)  # an address may contain "=", too
         name, _, path = argument.partition("=")
-        if not path or Path(argument).exists():  # no name, or a path that contains "="
-            path = str(model_folder(argument, download=download))
-            name = Path(path).resolve().name if is_checkpoint(path) else ranker_name(path)
+        unnamed = not path or Path(argument).exists()  # no name, or a path that contains "="
+        folder = model_folder(argument if unnamed else path, download=download)
+        if unnamed:
+            name = folder.resolve().name if is_checkpoint(folder) else ranker_name(folder)
         if name in folders:
             raise InputError(f"two rankers are named {name!r}; rename one by NAME=FOLDER")
-        folders[name] = on_disk(model_folder(path, download=download))
+        folders[name] = on_disk(folder)
     return folders
 
 

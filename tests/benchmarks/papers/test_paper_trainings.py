@@ -9,7 +9,7 @@ import pytest
 from tests.kinds import SHORT_TEXTS
 
 from ranklet.runtime.rankers.cross_encoder.ranker import CrossEncoderSettings
-from ranklet.training.pretrained.backbone import WHEEL, wheel_folder
+from ranklet.training.pretrained.backbone import WHEEL_PACKAGE
 from ranklet.training.teaching.score_file import read_scores
 
 if TYPE_CHECKING:
@@ -78,8 +78,7 @@ def test_a_training_that_is_kept_is_not_repeated(
 
 def short_pairs(options: dict[str, Any]) -> dict[str, Any]:
     """Return options of a last stage that a tiny encoder can read."""
-    if wheel_folder() is None:
-        pytest.skip(f"{WHEEL} is not installed")
+    pytest.importorskip(WHEEL_PACKAGE)
     return {**options, "settings": CrossEncoderSettings(max_tokens=64)}
 
 
