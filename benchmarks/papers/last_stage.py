@@ -7,6 +7,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from benchmarks.papers.plans import HYBRID
 from benchmarks.papers.searched import Asked, Lists, Trained, again, asked_of, encoded
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.imported.folder import ModelFolder
@@ -20,7 +21,7 @@ from ranklet.training.teaching.options import ScoreOptions
 from ranklet.training.teaching.scoring import score
 from ranklet.training.teaching.teacher import checkpoint_teacher
 
-HYBRID, ALONE = "the hybrid", "the cross-encoder alone"
+ALONE = "the cross-encoder alone"
 BATCHES: dict[str, Any] = {
     "margin": {"loss": "margin", "batch": 16, "negatives_each": 1},
     "softmax": {"loss": "softmax", "batch": 4, "negatives_each": 7},

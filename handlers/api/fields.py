@@ -8,7 +8,10 @@ The bodies of the rerank routes come from clients of Cohere, Jina and TEI. A fie
 cannot change the ranking is accepted. One that would change it is refused with the reason.
 """
 
+from collections.abc import Mapping
 from enum import Flag, auto
+from functools import cache
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from ranklet.handlers.api.limits import Limits
@@ -217,6 +220,7 @@ FIELDS = (
 )  # fmt: skip
 
 
-def fields_of(route: Route) -> dict[str, Field]:
+@cache
+def fields_of(route: Route) -> Mapping[str, Field]:
     """Return the fields that a route knows, by name, in the order of the table."""
-    return {each.name: each for each in FIELDS if route in each.routes}
+    return MappingProxyType({each.name: each for each in FIELDS if route in each.routes})

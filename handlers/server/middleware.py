@@ -6,6 +6,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
+from math import inf
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -35,11 +36,13 @@ class Record:
         id: the caller's X-Request-Id, or a new one.
         stages: (stage, milliseconds), in order.
         error: a fault of the server, for the log only.
+        work_ms: milliseconds of the work, infinite until it is done.
     """
 
     id: str
     stages: list[tuple[str, float]] = field(default_factory=list)
     error: BaseException | None = None
+    work_ms: float = inf
 
 
 class Middleware:

@@ -36,11 +36,13 @@ from ranklet.handlers.server.keys import ApiKeys, part_of
 from ranklet.handlers.server.live_bundle import LiveBundle
 from ranklet.handlers.server.metrics import MEDIA, Metrics
 from ranklet.handlers.server.middleware import CLIENT_GONE, Middleware, Record, resident_bytes
+from ranklet.handlers.server.quick import Quick
 from ranklet.handlers.server.request_body import read
 from ranklet.handlers.server.settings import ServerSettings
 from ranklet.handlers.server.worker_pool import ClientGone, WorkerPool
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.errors import RemoteError
+from ranklet.runtime.storage.address import is_address
 from ranklet.runtime.tracing import tracer
 from ranklet.version import __version__
 
@@ -87,6 +89,7 @@ class Service:
         self._keys = ApiKeys(settings.api_keys, settings.key_filters)
         self._metrics = Metrics()
         self._pool = WorkerPool(settings.threads, settings.queue)
+        self._quick = Quick(here=not (is_address(settings.bundle) or settings.collection))
         self._live = LiveBundle(
             settings.bundle,
             settings.full_check,
@@ -209,7 +212,7 @@ class Service:
     async def _in_pool(
         self, request: Request, sent: Callable[[], Awaitable[bytes]], work: Work
     ) -> Response:
-        """Answer a request for the bundle, in a thread of the pool.
+        """Answer a request for the bundle, in a thread of the pool unless that takes no time.
 
         Args:
             request: the request.
@@ -230,14 +233,23 @@ class Service:
                 wait_ms = (perf_counter() - queued) * 1e3
                 record.stages.append(("wait", wait_ms))
                 budget_ms = max(0.0, RANKING_SHARE * limits.seconds * 1e3 - wait_ms)
-                with panics_as_errors():
-                    body = work(part_of(bundle, where), data, budget_ms)
-                return Room(limits.answer_bytes).check(encoded(body))
+                try:
+                    with panics_as_errors():
+                        body = work(part_of(bundle, where), data, budget_ms)
+                    return Room(limits.answer_bytes).check(encoded(body))
+                finally:
+                    record.work_ms = (perf_counter() - queued) * 1e3 - wait_ms
 
             queued = perf_counter()
-            # A span of the work belongs to the request's, which is the context here.
-            traced = partial(copy_context().run, answer) if tracer() else answer
-            body = await self._pool.run(traced, limits.seconds, partial(_gone, request))
+            try:
+                if self._quick.expected(data):
+                    body = answer()
+                else:
+                    # A span of the work belongs to the request's, which is the context here.
+                    traced = partial(copy_context().run, answer) if tracer() else answer
+                    body = await self._pool.run(traced, limits.seconds, partial(_gone, request))
+            finally:
+                self._quick.took(record.work_ms)
         except (ClientDisconnect, ClientGone):
             return Response(status_code=CLIENT_GONE)  # for the log; nobody reads it
         except Exception as error:

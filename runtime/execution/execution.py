@@ -137,7 +137,8 @@ class Execution:
     @property
     def documents(self) -> int:
         """The number of documents among the candidates; passages of one count once."""
-        return len(self._best_of_each(len(self.candidates)))
+        owners = self.candidates.owners
+        return len(self.candidates) if owners is None else len(np.unique(owners))
 
     def top(self, k: int) -> tuple[NDArray[np.intp], NDArray[np.float32]]:
         """Return the positions of the k best candidates and their scores, best first.

@@ -1,15 +1,21 @@
 """What the server answers: every route, every error, over real HTTP."""
 
+import asyncio
 import json
+import threading
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.handlers.gate import Gate
 
+from ranklet.handlers.api.answers import ANSWERS
+from ranklet.handlers.server import quick, service
+from ranklet.handlers.server.settings import ServerSettings
 from ranklet.runtime.bundle import Bundle
 
 if TYPE_CHECKING:
+    from tests.conftest import Built
     from tests.handlers.conftest import Server, Start
 
 TEXTS = ["Knead the dough well.", "Wash the windows.", "Let the dough rise, then knead the dough."]
@@ -241,3 +247,44 @@ def test_a_url_ranks_as_a_body_does(server: "Server") -> None:
         reply = server.ask("GET", path)
         assert reply.status == status, path
         assert message in reply.json()["error"]
+
+
+def test_quick_answers_need_no_thread(built: "Built", monkeypatch: pytest.MonkeyPatch) -> None:
+    names: list[str] = []
+
+    def noted(*arguments: Any) -> Any:
+        names.append(threading.current_thread().name)
+        return answer(*arguments)
+
+    answer = ANSWERS["/rank"]
+    monkeypatch.setitem(ANSWERS, "/rank", noted)
+    monkeypatch.setattr(quick, "AT_MOST_MS", 1e9)
+    monkeypatch.setattr(quick, "IN_A_ROW", 3)
+    server = service.Service(ServerSettings(bundle=str(built.fused)))
+
+    async def ask(body: bytes) -> int:
+        sent: list[Any] = []
+
+        async def receive() -> Any:
+            return {"type": "http.request", "body": body, "more_body": False}
+
+        async def send(message: Any) -> None:
+            sent.append(message)
+
+        headers = [(b"host", b"127.0.0.1"), (b"content-type", b"application/json")]
+        scope = {"type": "http", "method": "POST", "path": "/rank", "headers": headers}
+        await server.app({**scope, "query_string": b""}, receive, send)
+        return int(sent[0]["status"])
+
+    async def several() -> list[int]:
+        lifespan = server._lifespan(server._starlette)
+        async with lifespan:
+            plain, explained = b'{"query": "dough"}', b'{"query": "dough", "explain": true}'
+            first = [await ask(plain) for _ in range(4)]
+            more = [await ask(explained)]
+            monkeypatch.setattr(quick, "AT_MOST_MS", -1.0)  # as if every answer were slow
+            return [*first, *more, await ask(plain), await ask(plain)]
+
+    assert asyncio.run(several()) == [200] * 7
+    in_loop = [name == threading.main_thread().name for name in names]
+    assert in_loop == [False, False, False, True, False, True, False]

@@ -1,0 +1,170 @@
+"""The section of `paper_trainings`: systems next to others, with the seeds in the error."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.harness.report import table
+from benchmarks.papers.plans import Training, Values
+from ranklet.training.evaluation.measures import parse_measure
+from ranklet.training.evaluation.significance import Interval, holm, t_probability, t_quantile
+
+MARGIN = 0.01  # differences within it are none; stated before anything was measured
+POWER = 2.80  # standard errors that a two-sided test at .05 sees in 80 of 100 cases
+Measured = Sequence[tuple[Training, Mapping[str, Any]]]
+All = dict[tuple[str, int, str], Values]  # by ranker, seed and collection
+
+
+class Pair(NamedTuple):
+    """A ranker next to another on a collection, by one measure.
+
+    Attributes:
+        alike: a key of trainings whose seeds differ alike, which learn and rank the same.
+        values: of the ranker and of the other, (2, seeds, queries) float64.
+    """
+
+    name: str
+    other: str
+    collection: str
+    measure: str
+    alike: tuple[object, ...]
+    values: NDArray[np.float64]
+
+    @property
+    def key(self) -> tuple[str, str, str, str]:
+        """What names the row."""
+        return self.name, self.other, self.collection, self.measure
+
+    @property
+    def by_seed(self) -> NDArray[np.float64]:
+        """The mean difference of each seed, (seeds,)."""
+        return np.asarray((self.values[0] - self.values[1]).mean(1))
+
+    @property
+    def by_query(self) -> NDArray[np.float64]:
+        """The mean difference of each query, (queries,)."""
+        return np.asarray((self.values[0] - self.values[1]).mean(0))
+
+
+def section(found: Measured) -> str:
+    """Return what was trained, and how it compares on the queries that both systems ranked."""
+    rows = {}
+    families = _alike(pairs := _pairs(found))
+    for family in families.values():
+        noise = seed_noise(family)
+        tested = [_row(pair, *noise) for pair in family]
+        corrected = holm([p for _, p in tested])
+        for pair, (row, _), p in zip(family, tested, corrected, strict=True):
+            rows[pair.key] = [*row, f"{p:.2g}"]
+    head = ["ranker", "learned from", "seeds", "minutes", "steps", "planned"]
+    tests = ["ranker", "next to", "collection", "measure", "seeds", "queries", "its value",
+             "the other's", "difference", "by seed", "seen with 80 %", "p"]  # fmt: skip
+    return f"""
+{table(head, _trained(found))}
+
+*Queries* are those that both systems ranked. A difference is the mean over queries and seeds. Its \
+standard error has two parts: the queries, and the seeds, whose standard deviation is that of all \
+trainings of a kind that learn and rank the same. Where all of them have one seed, only queries \
+count. \
+*Seen with 80 %* is the smallest difference that the test finds in 80 of 100 cases ({POWER:g} \
+standard errors). Two-sided tests, with Holm's correction over all of such trainings by one \
+measure; intervals of 95 %. \
+"equal" says that the interval is within ± {MARGIN:g}.
+
+{table(tests, [rows[pair.key] for pair in pairs])}
+"""
+
+
+def seed_noise(pairs: Sequence[Pair]) -> tuple[float, int]:
+    """Return the standard deviation of a difference between seeds, and its degrees of freedom."""
+    several = [pair.by_seed for pair in pairs if len(pair.by_seed) > 1]
+    freedom = sum(len(each) - 1 for each in several)
+    squares = sum(float(((each - each.mean()) ** 2).sum()) for each in several)
+    return float(np.sqrt(squares / freedom)) if freedom else 0.0, freedom
+
+
+def _alike(pairs: Sequence[Pair]) -> dict[tuple[object, ...], list[Pair]]:
+    found: dict[tuple[object, ...], list[Pair]] = {}
+    for pair in pairs:
+        found.setdefault(pair.alike, []).append(pair)
+    return found
+
+
+def _row(pair: Pair, noise: float, freedom: int) -> tuple[list[object], float]:
+    """Return a row without its p-value, and the p-value before its correction."""
+    seeds, queries = pair.values.shape[1:]
+    mean = float(pair.by_seed.mean())
+    of_queries = float(pair.by_query.var(ddof=1)) / queries
+    error = float(np.sqrt(of_queries + noise**2 / seeds))
+    # Satterthwaite's degrees of freedom of a sum of two variances.
+    parts = of_queries**2 / (queries - 1) + (noise**2 / seeds) ** 2 / max(1, freedom)
+    free = max(1, int(error**4 / parts)) if parts else queries - 1
+    margin = t_quantile(0.05, free) * error
+    ends = Interval(mean, mean - margin, mean + margin)
+    equal = " equal" if ends.low >= -MARGIN and ends.high <= MARGIN else ""
+    first, second = pair.values.mean((1, 2))
+    row: list[object] = [
+        pair.name, pair.other, pair.collection, pair.measure, seeds, f"{queries:,}",
+        f"{first:.4f}", f"{second:.4f}", f"{ends}{equal}",
+        " ".join(f"{each:+.3f}" for each in pair.by_seed), f"{POWER * error:.3f}",
+    ]  # fmt: skip
+    return row, t_probability(mean / error, free) if error else 1.0
+
+
+def _pairs(found: Measured) -> list[Pair]:
+    """Return all planned comparisons; a reranker changes no recall, so such pairs are left out."""
+    values: All = {
+        (plan.name, plan.seed, name): of_systems
+        for plan, each in found
+        for name, of_systems in each["values"].items()
+    }
+    plans = {plan.name: plan for plan, _ in found}
+    measures = {m for of in values.values() for by in of.values() for m in by}
+    pairs = [
+        _pair(values, plan, other, name, measure)
+        for plan in plans.values()
+        for name in plan.ranks
+        for other in plan.against
+        for measure in sorted(measures, key=lambda name: str(parse_measure(name)))
+    ]
+    return [pair for pair in pairs if pair and (pair.values[0] != pair.values[1]).any()]
+
+
+def _pair(values: All, plan: Training, other: str, collection: str, measure: str) -> Pair | None:
+    both = []
+    for (trained, seed, where), own in values.items():
+        if (trained, where) == (plan.name, collection):
+            theirs = own.get(other) or values.get((other, seed, where), {"": {}})[""]
+            both.append((own[""].get(measure, {}), theirs.get(measure, {})))
+    both = [pair for pair in both if all(pair)]
+    if not both:
+        return None
+    queries = [name for name in both[0][0] if all(name in of for pair in both for of in pair)]
+    if len(queries) < 2:
+        return None
+    numbers = [[[of[name] for name in queries] for of in pair] for pair in both]
+    alike = plan.kind, plan.learns, plan.ranks, measure
+    return Pair(plan.name, other, collection, measure, alike, np.array(numbers).swapaxes(0, 1))
+
+
+def _trained(found: Measured) -> list[list[object]]:
+    rows: dict[str, list[tuple[Training, Mapping[str, Any]]]] = {}
+    for plan, each in found:
+        rows.setdefault(plan.name, []).append((plan, each))
+    return [
+        [name, own[0][0].learns, len(own), _range(f"{each['minutes']:.1f}" for _, each in own),
+         _range(f"{each['steps']:,}" for _, each in own), f"{own[0][0].steps:,}"]
+        for name, own in rows.items()
+    ]  # fmt: skip
+
+
+def _range(texts: Any) -> str:
+    """Return the first and the last of some numbers, or one that is the same.
+
+    >>> _range(["1.0", "2.0", "1.0"]), _range(["3", "3"])
+    ('1.0 to 2.0', '3')
+    """
+    ordered = sorted(set(texts), key=lambda text: float(text.replace(",", "")))
+    return ordered[0] if len(ordered) == 1 else f"{ordered[0]} to {ordered[-1]}"

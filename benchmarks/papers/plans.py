@@ -1,0 +1,90 @@
+"""The trainings of the papers' rankers that need a GPU, as data."""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+BM25, HYBRID = "BM25", "the hybrid"
+SEEDS = (0, 1, 2)
+STUDENTS = {"ColBERT": "colbert", "EPIC": "epic", "SPLADE": "splade"}
+MEDICAL = "md-"  # documents of qa-mix that medquad has, too
+Values = dict[str, dict[str, dict[str, float]]]  # by system, by measure, by query
+
+
+class Training(NamedTuple):
+    """A ranker to train, what it is measured on, and what it is compared with there.
+
+    Attributes:
+        without: what the ids of documents begin with whose queries are left out of learning.
+    """
+
+    name: str
+    kind: str
+    options: Mapping[str, Any]
+    learns: str
+    ranks: tuple[str, ...]
+    steps: int
+    against: tuple[str, ...] = (BM25,)
+    seed: int = 0
+    without: str = ""
+
+
+def planned() -> list[Training]:
+    """Return all trainings, those of the first seed first."""
+    medquad, qa_mix = ("medquad", ("medquad",), 20_000), ("qa-mix", ("qa-mix",), 8_000)
+    unseen = ("qa-mix", ("medquad", "scifact", "debian-packages"), 1_200)
+    same, apart, unmarked = "margin, same segments", "margin, distinct segments", "no marks"
+    margin, softmax = ({"loss": loss, "segments": "same"} for loss in ("margin", "softmax"))
+    plans = [
+        Training("NDRM1", "terms", {"architecture": "ndrm1"}, *medquad, (BM25, "NDRM3", "TK")),
+        Training("NDRM3", "terms", {"architecture": "ndrm3"}, *medquad),
+        Training("TK", "terms", {"architecture": "tk"}, *medquad),
+        Training(
+            "NDRM1, authors' form", "terms", {"architecture": "ndrm1", "form": "authors"},
+            *medquad, (BM25, "NDRM1"),
+        ),
+        Training(same, "dense", margin, *qa_mix),
+        Training(apart, "dense", margin | {"segments": "distinct"}, *qa_mix, (BM25, same)),
+        Training("softmax", "dense", softmax, *qa_mix, (BM25, same)),
+    ]  # fmt: skip
+    plans += [
+        Training(name, "cross_encoder", {"marking": marking}, *unseen,
+                 (BM25, unmarked) if name != unmarked else (BM25,), without=MEDICAL)
+        for name, marking in
+        ((unmarked, "none"), ("Sim-Pair", "sim_pair"), ("Pre-Pair", "pre_pair"))
+    ]  # fmt: skip
+    own, vanilla = ("qa-mix", ("qa-mix", "medquad"), 1_200), "head vanilla"
+    plans += [
+        Training(f"head {head}", "cross_encoder", {"head": head}, *own,
+                 (BM25, vanilla) if head != "vanilla" else (BM25,))
+        for head in ("vanilla", "model1", "cedr_knrm")
+    ]  # fmt: skip
+    plans += [
+        Training(f"NDRM3 of {name}", "terms", {"architecture": "ndrm3"}, name, (name,), 3_000)
+        for name in ("qa-mix", "debian-packages")
+    ]
+    for name in ("qa-mix", "debian-packages"):
+        tables = {f"Model 1 of {name}, {how}": how == "network" for how in ("EM", "network")}
+        plans += [
+            Training(each, "translation", {"network": network}, name, (name,), 4_000,
+                     (BM25, next(iter(tables))) if network else (BM25,))
+            for each, network in tables.items()
+        ]  # fmt: skip
+    last = ("qa-mix", ("qa-mix", "medquad", "scifact", "debian-packages"), 1_500)
+    hybrid = (HYBRID, BM25)
+    plans += [
+        Training("last, softmax", "last_stage", {"loss": "softmax"}, *last, hybrid),
+        Training("last, margin", "last_stage", {"loss": "margin"}, *last,
+                 (*hybrid, "last, softmax")),
+    ]  # fmt: skip
+    for name, kind in STUDENTS.items():
+        learns, alone = ("qa-mix", ("qa-mix",), 1_000), f"{name}, judgements"
+        several = f"{alone}, seven negatives"
+        plans += [
+            Training(alone, "student", {"kind": kind}, *learns),
+            Training(several, "student", {"kind": kind, "negatives_each": 7}, *learns,
+                     (BM25, alone)),
+            Training(f"{name}, teachers", "student",
+                     {"kind": kind, "negatives_each": 7, "teachers": "softmax"}, *learns,
+                     (BM25, alone, several)),
+        ]  # fmt: skip
+    return [plan._replace(seed=seed) for seed in SEEDS for plan in plans]
