@@ -22,6 +22,7 @@ BENCHMARKS = {
     "first_answer": "footprint",
     "installs": "footprint",
     "wheels": "footprint",
+    "price": "footprint",
     "multilingual_encoder": "footprint",
     "encoding_speed": "speed",
     "cross_speed": "speed",

@@ -27,6 +27,7 @@ from ranklet.runtime.lexical.impact_index import (
     ImpactIndex,
 )
 from ranklet.runtime.storage.address import on_disk, writable
+from ranklet.runtime.storage.arrays import id_type
 from ranklet.runtime.storage.strings import Strings
 from ranklet.runtime.writing.leftovers import Claim, clean_up, remove
 from ranklet.runtime.writing.locks import locked
@@ -132,7 +133,7 @@ class BundleWriter:
     def index(self, folder: str, index: ImpactIndex) -> None:
         """Write `INDEX_FILES` of an impact index; the folder's name ends with a slash."""
         self.array(folder + OFFSETS, index.offsets)
-        self.array(folder + DOCUMENTS, index.documents)
+        self.array(folder + DOCUMENTS, index.documents.astype(id_type(index.size), copy=False))
         self.array(folder + IMPACTS, index.impacts)
         self.array(folder + LARGEST, index.largest)
         if index.impacts.dtype == np.uint8:

@@ -17,7 +17,7 @@ ENCODED = 500  # documents of the first collection, for the bytes of vectors
 MOST = 0.05  # what the formula may be off, as a share
 
 PER_DOCUMENT = 36  # four offsets of 8 bytes, and a place in the order of ids
-PER_WORD, PER_POSTING, PER_FORM = 4, 8, 24
+PER_FORM, PER_IMPACT = 24, 4
 LINKS, PER_VECTOR = 8, 16  # bytes per link of HNSW's M, and per vector besides
 
 
@@ -28,9 +28,8 @@ def run(place: Place) -> str:
 `ranklet build` without a model, which splits long documents into passages. *Text*: UTF-8 of id \
 and title, and the text as it is compressed. *Words* are counted without stop words, *postings* \
 are the different lemmas of a passage, and *forms* the different spellings in the whole \
-collection. The formula is text + \
-{PER_WORD} · words + {PER_POSTING} · postings + {PER_DOCUMENT} per passage, and spelling + \
-{PER_FORM} per form.
+collection. The formula is text + 4 · words (2 with fewer than 65,536 forms) + 8 · postings (6 \
+with at most 65,536 passages) + {PER_DOCUMENT} per passage, and spelling + {PER_FORM} per form.
 
 {lexical}
 
@@ -57,9 +56,10 @@ def _lexical(place: Place) -> tuple[str, list[float]]:
         postings = len(_array(bundle, "rankers/bm25/documents"))
         forms = len(_array(bundle, "text/lemma_of"))
         spelled = _array(bundle, "text/forms").nbytes
+        per_word, per_number = (2 if count <= 1 << 16 else 4 for count in (forms + 1, documents))
         foretold = (
-            text + PER_WORD * words + PER_POSTING * postings + PER_DOCUMENT * documents
-            + spelled + PER_FORM * forms
+            text + per_word * words + (per_number + PER_IMPACT) * postings
+            + PER_DOCUMENT * documents + spelled + PER_FORM * forms
         )  # fmt: skip
         size = _size(bundle)
         errors.append(abs(foretold / size - 1))

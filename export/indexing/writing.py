@@ -5,6 +5,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
 
+import numpy as np
+
 from ranklet.export.default_fusion import FusionOptions, fusion_of
 from ranklet.export.exporter import exporter
 from ranklet.export.jobs import IndexJob
@@ -12,6 +14,7 @@ from ranklet.export.writer import BundleWriter
 from ranklet.runtime.bundles.files import COUNTS, PASSAGES, STOP_WORDS, TOKENIZER, BundleFiles
 from ranklet.runtime.bundles.manifest import Splitting
 from ranklet.runtime.metadata.columns import DISTINCT, folder_of
+from ranklet.runtime.storage.arrays import id_type
 from ranklet.training.indexing.analysed import AnalysedCollection
 from ranklet.training.indexing.metadata import Field
 from ranklet.training.progress import progress
@@ -113,9 +116,11 @@ def _write_documents(analysed: AnalysedCollection, writer: BundleWriter) -> None
         writer.array(PASSAGES, documents.first)
     writer.strings("documents/titles", documents.titles)
     writer.compressed("documents/texts", documents.texts, documents.ids)
+    few = id_type(len(analysed.analyzer.vocabulary) + 1) == np.uint16
     for field, forward in analysed.forwards.items():
+        narrow = forward.tokens.astype(np.uint16) if few and field == "words" else forward.tokens
         writer.array(f"documents/{field}.offsets.npy", forward.offsets)
-        writer.array(f"documents/{field}.npy", forward.tokens)
+        writer.array(f"documents/{field}.npy", narrow)
 
 
 def _write_metadata(fields: Mapping[str, Field], writer: BundleWriter) -> None:

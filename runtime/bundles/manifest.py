@@ -17,8 +17,9 @@ from ranklet.runtime.kinds import KINDS, ranker_module
 from ranklet.runtime.pipeline import Pipeline, PipelineLike, Retrieve, own_pipeline
 from ranklet.runtime.text.analysis import ENGLISH, FIELDS
 
-FORMAT_VERSION = 5  # of bundles and checkpoints; it also says how texts are split into words
-READ_VERSIONS = (4, FORMAT_VERSION)  # texts of version 4 are not compressed
+FORMAT_VERSION = 6  # of bundles and checkpoints; it also says how texts are split into words
+# Texts of version 4 are not compressed. Until 5, numbers of few words and documents take 4 bytes.
+READ_VERSIONS = (4, 5, FORMAT_VERSION)
 MANIFEST = "manifest.json"
 MAX_MANIFEST_BYTES = 16 * (1 << 20)  # a manifest of 100,000 files is smaller
 MAX_DEPTH = 32  # nested objects and lists; a readable manifest can then also be written
@@ -330,7 +331,7 @@ def other_version(version: object, remedy: str) -> str:
     """Return why a format version cannot be read, and what to do; "" if it can.
 
     >>> other_version(3, "train it again")
-    'has format version 3 of an earlier ranklet, and this one reads only 4 and 5; train it again'
+    'has format version 3 of an earlier ranklet, and this one reads only 4 to 6; train it again'
 
     Args:
         version: the version that a bundle or a checkpoint has.
@@ -341,7 +342,7 @@ def other_version(version: object, remedy: str) -> str:
     later = isinstance(version, int) and version > FORMAT_VERSION
     whose, remedy = ("a later", "upgrade ranklet") if later else ("an earlier", remedy)
     return f"has format version {version} of {whose} ranklet, and this one reads only " + (
-        f"{' and '.join(map(str, READ_VERSIONS))}; {remedy}"
+        f"{READ_VERSIONS[0]} to {READ_VERSIONS[-1]}; {remedy}"
     )
 
 

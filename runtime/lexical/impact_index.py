@@ -7,7 +7,7 @@ impacts. A query is a sparse vector over terms. A document's score is the dot pr
 import threading
 from collections.abc import Iterator, Sequence
 from itertools import accumulate, pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -16,7 +16,7 @@ from ranklet.runtime.call.mask import Mask, checked_mask
 from ranklet.runtime.call.query import SparseQuery
 from ranklet.runtime.call.topk import Scored, top_k
 from ranklet.runtime.errors import BundleError, InputError, damaged
-from ranklet.runtime.storage.arrays import rows_ascend
+from ranklet.runtime.storage.arrays import id_type, rows_ascend
 from ranklet.runtime.storage.block_array import fetch_rows, is_absent
 
 if TYPE_CHECKING:
@@ -24,15 +24,16 @@ if TYPE_CHECKING:
 
 # The files of an index, in a folder of a bundle.
 OFFSETS = "offsets.npy"  # positions of each term's postings, (terms + 1,) int64
-DOCUMENTS = "documents.npy"  # (postings,) uint32
+DOCUMENTS = "documents.npy"  # (postings,) of their `id_type`
 IMPACTS = "impacts.npy"  # > 0, (postings,) of one of `IMPACT_TYPES`
 LARGEST = "largest.npy"  # the largest impact of each term, (terms,) float32
 SCALE = "scale.npy"  # factor of uint8 impacts, > 0, (1,) float32; exists with uint8 only
 
-# Storage types of impacts. A posting takes 8, 6 or 5 bytes.
+# Storage types of impacts. A posting takes 8, 6 or 5 bytes, and two less in a small collection.
 IMPACT_TYPES = {"float32": np.float32, "float16": np.float16, "uint8": np.uint8}
 
 Impacts = NDArray[np.float32] | NDArray[np.float16] | NDArray[np.uint8]
+Numbers = NDArray[np.unsignedinteger[Any]]  # of documents, uint16 or uint32
 
 _NOTHING = 1e-20  # a smaller weight counts as 0, because its products would vanish in float32
 # In the time of one bisection of a list, about 16 postings are looked up in a mask. In the time of
@@ -51,7 +52,8 @@ class ImpactIndex:
 
     Args:
         offsets: postings of term t are at ``offsets[t]:offsets[t + 1]``, (terms + 1,) int64.
-        documents: document numbers, ascending within a term, (postings,) uint32.
+        documents: document numbers, ascending within a term, (postings,) uint32, or uint16 if
+            there are at most 65,536 documents.
         impacts: the term's contributions to document scores, divided by `scale`, > 0, (postings,)
             float32, float16 or uint8.
         largest: the largest impact of each term, multiplied by `scale`, (terms,) float32.
@@ -62,7 +64,7 @@ class ImpactIndex:
     def __init__(
         self,
         offsets: NDArray[np.int64],
-        documents: NDArray[np.uint32],
+        documents: Numbers,
         impacts: Impacts,
         largest: NDArray[np.float32],
         size: int,
@@ -93,7 +95,7 @@ class ImpactIndex:
                 finite and positive.
         """
         offsets = bundle.offsets(folder + OFFSETS, terms)
-        postings = int(offsets[-1])
+        postings, size = int(offsets[-1]), bundle.manifest.documents
         types = [IMPACT_TYPES[dtype] for dtype in dtypes]
         impacts = bundle.array(folder + IMPACTS, types[0], (postings,), *types[1:])
         scale = 1.0
@@ -103,14 +105,14 @@ class ImpactIndex:
                 raise BundleError(f"{folder + SCALE} is {scale}; it must be finite and positive")
         return cls(
             offsets,
-            bundle.array(folder + DOCUMENTS, np.uint32, (postings,)),
+            bundle.array(folder + DOCUMENTS, np.uint32, (postings,), id_type(size)),
             impacts,
             bundle.array(folder + LARGEST, np.float32, (terms,)),
-            bundle.manifest.documents,
+            size,
             scale,
         )
 
-    def postings(self, term: int) -> tuple[NDArray[np.uint32], Impacts]:
+    def postings(self, term: int) -> tuple[Numbers, Impacts]:
         """Return the documents of a term and their stored impacts, without the factor `scale`.
 
         A term past the index has no documents.
@@ -162,7 +164,7 @@ class ImpactIndex:
         count = self.size if mask is None else int(np.count_nonzero(mask))
         read = _read_by_max_score(lists, k) * count / self.size
         accumulator = self._accumulator()
-        touched: list[NDArray[np.uint32]] = []
+        touched: list[Numbers] = []
         try:
             if read * read > _MANY * _MANY * self.size:
                 documents, scores = _scan(lists, accumulator, k, mask)
@@ -178,7 +180,7 @@ class ImpactIndex:
         best = top_k(scores, k, ties=documents)
         if not np.isfinite(scores[best]).all():
             raise damaged("an impact is not finite")
-        return documents[best], scores[best]
+        return documents[best].astype(np.uint32, copy=False), scores[best]
 
     def matrix(
         self, terms: NDArray[np.int32], documents: NDArray[np.uint32]
@@ -282,9 +284,7 @@ class _List:
 
     __slots__ = ("bound", "documents", "impacts", "weight")
 
-    def __init__(
-        self, documents: NDArray[np.uint32], impacts: Impacts, weight: float, bound: float
-    ) -> None:
+    def __init__(self, documents: Numbers, impacts: Impacts, weight: float, bound: float) -> None:
         self.documents, self.impacts = documents, impacts
         self.weight, self.bound = np.float32(weight), bound
 
@@ -302,12 +302,12 @@ class _Allowed:
         self._mask = mask
         self._most = count * _PROBED  # a longer list is bisected for each allowed document
         saved = sum(max(0, len(each.documents) - self._most) for each in lists)
-        self._numbers: NDArray[np.uint32] | None = None
+        self._numbers: Numbers | None = None
         if saved > len(mask) / _LISTED:
             # The type of the postings, because bisection would copy all of these to another one.
-            self._numbers = np.flatnonzero(mask).astype(np.uint32)
+            self._numbers = np.flatnonzero(mask).astype(lists[0].documents.dtype)
 
-    def postings(self, whole: _List) -> tuple[NDArray[np.uint32], Impacts]:
+    def postings(self, whole: _List) -> tuple[Numbers, Impacts]:
         """Return the documents of a list that are allowed, ascending, and their impacts.
 
         Few allowed documents are looked up in the list, which reads little of it. Otherwise each
@@ -357,14 +357,14 @@ def _scan(
     """
     size, read = len(accumulator), sum(len(each.documents) for each in lists)
     ranges = min(-(-size // _RANGE), max(1, read // (_SLICE * len(lists))))
-    begins = np.arange(0, size, -(-size // ranges), dtype=np.uint32)
+    begins = np.arange(0, size, -(-size // ranges), dtype=lists[0].documents.dtype)
     cuts = [
         [*np.searchsorted(each.documents, begins).tolist(), len(each.documents)] for each in lists
     ]
     found, values = np.empty(0, np.uint32), np.empty(0, np.float32)
     least = np.float32(_NOTHING)  # a score that is not among the k best is lower
-    for at, begin in enumerate(begins):
-        sums = accumulator[: min(begins[1] if len(begins) > 1 else size, size - begin)]
+    for at, begin in enumerate(starts := begins.tolist()):
+        sums = accumulator[: min(starts[1] if len(starts) > 1 else size, size - begin)]
         for current, cut in zip(lists, cuts, strict=True):
             part = slice(cut[at], cut[at + 1])
             added = np.multiply(current.impacts[part], current.weight, dtype=np.float32)
@@ -386,7 +386,7 @@ def _scan(
 def _max_score(
     lists: list[_List],
     accumulator: NDArray[np.float32],
-    touched: list[NDArray[np.uint32]],
+    touched: list[Numbers],
     k: int,
     allowed: _Allowed | None,
 ) -> Scored:
@@ -431,7 +431,7 @@ def _max_score(
 
 def _probe_rest(
     lists: list[_List],
-    documents: NDArray[np.uint32],
+    documents: Numbers,
     scores: NDArray[np.float32],
     threshold: float,
     remaining: float,
@@ -468,7 +468,7 @@ def _sums_from_each(values: Sequence[float]) -> list[float]:
     return list(accumulate(reversed(values)))[::-1]
 
 
-def _add(current: _List, documents: NDArray[np.uint32], scores: NDArray[np.float32]) -> None:
+def _add(current: _List, documents: Numbers, scores: NDArray[np.float32]) -> None:
     """Add the impacts of a list to the scores of some documents, which ascend."""
     at = np.searchsorted(documents, current.documents)
     at[at == len(documents)] = 0
@@ -478,15 +478,13 @@ def _add(current: _List, documents: NDArray[np.uint32], scores: NDArray[np.float
 
 
 def _probe(
-    postings: NDArray[np.uint32],
-    impacts: Impacts,
-    documents: NDArray[np.uint32],
-    out: NDArray[np.float32],
+    postings: Numbers, impacts: Impacts, documents: Numbers, out: NDArray[np.float32]
 ) -> None:
     """Write the impact of each document to `out` and leave absent documents unchanged."""
     if not len(postings):
         return
-    positions = np.searchsorted(postings, documents)
+    # Of the type of the postings, because bisection would copy all of these to another one.
+    positions = np.searchsorted(postings, documents.astype(postings.dtype, copy=False))
     positions[positions == len(postings)] = 0
     present = postings[positions] == documents
     out[present] = impacts[positions[present]]

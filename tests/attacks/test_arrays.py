@@ -196,7 +196,10 @@ ANY_OFFSETS: dict[str, Damage] = {
 PIECES = "text/tokenizer.json"
 ONE_FILE: dict[tuple[str, str], Damage] = {
     ("rankers/bm25/documents.npy", "one past the collection"): put(42),
-    ("rankers/bm25/documents.npy", "all far past the collection"): put((1 << 32) - 1, slice(None)),
+    ("rankers/bm25/documents.npy", "all far past the collection"): put((1 << 16) - 1, slice(None)),
+    ("rankers/bm25/documents.npy", "far past it in 4 bytes"): array(
+        lambda held: np.full(len(held), (1 << 32) - 1, np.uint32)
+    ),
     ("rankers/bm25/documents.npy", "not in order"): values(lambda held: held[::-1]),
     ("rankers/bm25/documents.npy", "all the same"): put(3, slice(None)),
     ("rankers/bm25/impacts.npy", "NaN"): put(np.nan, slice(None)),
@@ -255,9 +258,11 @@ ONE_FILE: dict[tuple[str, str], Damage] = {
     ("documents/by_id.npy", "past the collection"): put((1 << 32) - 1, slice(None)),
     ("documents/by_id.npy", "all the same"): put(3, slice(None)),
     ("documents/by_id.npy", "not in order"): values(lambda held: held[::-1]),
-    ("documents/words.npy", "past the vocabulary"): put((1 << 31) - 1, slice(None)),
-    ("documents/words.npy", "below zero"): put(-1, slice(None)),
-    ("documents/words.npy", "far below zero"): put(-(1 << 31), slice(None)),
+    ("documents/words.npy", "past the vocabulary"): put((1 << 16) - 1, slice(None)),
+    ("documents/words.npy", "below zero"): array(lambda held: np.full(len(held), -1, np.int32)),
+    ("documents/words.npy", "far below zero"): array(
+        lambda held: np.full(len(held), -(1 << 31), np.int32)
+    ),
     ("documents/wordpieces.npy", "past the vocabulary"): put((1 << 16) - 1, slice(None)),
     ("documents/wordpieces.npy", "gone"): gone,
     ("documents/words.npy", "gone"): gone,

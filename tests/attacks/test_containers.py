@@ -54,7 +54,7 @@ def listing(path: str) -> Callable[[Raw], object]:
 
 
 MANIFESTS: dict[str, Callable[[Raw], object]] = {
-    "another version": lambda raw: raw.update(format_version=6),
+    "another version": lambda raw: raw.update(format_version=7),
     "an unknown kind": lambda raw: raw["rankers"]["bm25"].update(kind="bm26"),
     "a kind that is a path": lambda raw: raw["rankers"]["bm25"].update(kind="../evil"),
     "a kind that is a module": lambda raw: raw["rankers"]["bm25"].update(kind="os"),

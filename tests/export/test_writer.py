@@ -18,6 +18,7 @@ from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.bundles.manifest import Manifest, RankerEntry
 from ranklet.runtime.errors import BundleError, InputError
+from ranklet.runtime.lexical.impact_index import ImpactIndex
 from ranklet.runtime.storage.strings import Strings
 from ranklet.training.indexing.packer import packed
 
@@ -426,3 +427,15 @@ def test_a_folder_and_its_zip_give_the_same_answers(built: "Built") -> None:
                 options: dict[str, Any] = {"pipeline": pipeline, "explain": True, "k": 50}
                 wanted = list(folder.rank(query, documents, **options))
                 assert list(packed.rank(query, documents, **options)) == wanted
+
+
+@pytest.mark.parametrize(("size", "kind"), [(1 << 16, np.uint16), ((1 << 16) + 1, np.uint32)])
+def test_numbers_of_few_documents_take_two_bytes(tmp_path: Path, size: int, kind: type) -> None:
+    index = ImpactIndex(
+        np.array([0, 1]), np.array([5], np.uint32), np.ones(1, np.float32), np.ones(1, np.float32),
+        size,
+    )  # fmt: skip
+    with BundleWriter(tmp_path / "it.ranklet") as writer:
+        writer.index("index/", index)
+        (stored,) = tmp_path.rglob("documents.npy")
+        assert np.load(stored).dtype == kind

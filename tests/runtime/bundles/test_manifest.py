@@ -15,7 +15,7 @@ WRONG_NAMES: tuple[Any, ...] = (None, [], "x")
 WRONG_MEASURES: list[Any] = [None, [], {"x": "1"}, {"x": True}]
 RIGHT_ENTRY = {"kind": "bm25", "settings": {}, "measured": {}}
 RIGHT: dict[str, Any] = {
-    "format_version": 5,
+    "format_version": 6,
     "ranklet_version": "0.1.0",
     "created": "2026-01-01T00:00:00+00:00",
     "documents": 3,
@@ -38,7 +38,7 @@ RIGHT: dict[str, Any] = {
 }  # fmt: skip
 # A key and values that it must not have.
 WRONG: dict[str, list[Any]] = {
-    "format_version": [0, 3, 6, "5", 5.0, True, None],
+    "format_version": [0, 3, 7, "6", 6.0, True, None],
     "ranklet_version": [None, 1],
     "created": [None, 1],
     "documents": [-1, 1 << 31, "3", 3.0, True, None],
@@ -173,13 +173,14 @@ def test_what_is_no_manifest_is_refused(raw: str | bytes, message: str) -> None:
         Manifest.from_json(raw)
 
 
-def test_version_4_is_read_and_written_as_5() -> None:
-    assert Manifest.from_json(text(format_version=4)) == Manifest.from_json(text())
+def test_earlier_versions_are_read_and_written_as_6() -> None:
+    for version in (4, 5):
+        assert Manifest.from_json(text(format_version=version)) == Manifest.from_json(text())
 
 
 @pytest.mark.parametrize(
     ("version", "remedy"),
-    [(6, "a later ranklet, .* 4 and 5; upgrade"), (3, "an earlier ranklet, .* 5; make it again")],
+    [(7, "a later ranklet, .* 4 to 6; upgrade"), (3, "an earlier ranklet, .* 6; make it again")],
 )
 def test_the_error_for_another_version_says_what_to_do(version: int, remedy: str) -> None:
     with pytest.raises(BundleError, match=f"version {version} of {remedy}"):

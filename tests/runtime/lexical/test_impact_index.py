@@ -391,3 +391,28 @@ def test_a_mask_of_another_collection_is_refused_before_anything_is_read() -> No
     for terms in ([], [0]):
         with pytest.raises(InputError, match=r"shape \(3,\); pass .* of shape \(2,\)"):
             retrieve_allowed(index, terms, [1.0] * len(terms), 5, np.ones(3, bool))
+
+
+@pytest.mark.parametrize("allowed", [None, 0.002, 0.5])
+def test_numbers_of_two_bytes_change_nothing(allowed: float | None, used: list[int]) -> None:
+    rng, size = np.random.default_rng(3), 1 << 16
+    lists = {
+        term: {int(number): float(rng.random()) + 0.1 for number in (size - 1, *found.tolist())}
+        for term, count in enumerate((20, 3_000, 30_000))
+        for found in [rng.permutation(size)[:count]]
+    }
+    wide, mask = build(lists, 3, size), np.ones(size, np.bool_)
+    narrow = ImpactIndex(
+        wide.offsets, wide.documents.astype(np.uint16), wide.impacts, wide.largest, size
+    )
+    if allowed is not None:
+        mask = rng.random(size) < allowed
+    for terms in ([0], [2, 1], [0, 1, 2]):
+        found, wanted = (
+            retrieve_allowed(index, terms, [1.0] * len(terms), 10, mask) for index in (narrow, wide)
+        )
+        assert_same(found, wanted)
+        assert found[0].dtype == np.uint32
+    some = np.array([3, 9, size - 1], np.uint32)
+    both = [index.matrix(np.array([2, 0], np.int32), some) for index in (narrow, wide)]
+    np.testing.assert_array_equal(*both)
