@@ -34,7 +34,7 @@ class Limits:
     characters: int = 2_000_000
     k: int = 1_000
     explained: int = 100
-    seconds: int = 30
+    seconds: float = 30
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "explained", min(self.explained, self.k))

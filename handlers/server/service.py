@@ -9,6 +9,7 @@ import contextlib
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextvars import copy_context
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from time import perf_counter
@@ -177,10 +178,11 @@ class Service:
         """
         status = 200
 
-        def work(bundle: Bundle, data: bytes, budget_ms: float) -> Any:  # noqa: ARG001
+        def work(bundle: Bundle, data: bytes, budget_ms: float) -> Any:
             nonlocal status
+            limits = replace(self.settings.limits, seconds=budget_ms / 1e3 / RANKING_SHARE)
             try:
-                answer = Protocol(bundle, self.settings.limits).answer(read_message(data))
+                answer = Protocol(bundle, limits).answer(read_message(data))
             except FaultError as fault:
                 answer = refusal(fault)
             status = 202 if answer is None else 400 if "error" in answer else 200

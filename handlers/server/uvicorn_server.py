@@ -10,6 +10,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
+from math import ceil
 from multiprocessing.connection import wait
 from multiprocessing.process import BaseProcess
 from multiprocessing.resource_tracker import ensure_running
@@ -77,7 +78,7 @@ def run(settings: ServerSettings, listening: socket.socket) -> None:
         proxy_headers=False,
         limit_concurrency=settings.connections,
         timeout_keep_alive=KEEP_ALIVE_SECONDS,
-        timeout_graceful_shutdown=settings.limits.seconds + 5,
+        timeout_graceful_shutdown=ceil(settings.limits.seconds) + 5,
     )
     _Server(config, service).run([listening])
 

@@ -55,13 +55,9 @@ def cached_model(name: str) -> Path | None:
     for owner in OWNERS if "/" not in name else OWNERS[:1]:
         model = _cache() / f"models--{(owner + name).replace('/', '--')}"
         main, snapshots = model / "refs" / "main", model / "snapshots"
-        revisions = (
-            [main.read_text("utf-8").strip()]
-            if main.is_file()
-            else [each.name for each in snapshots.iterdir()]
-            if snapshots.is_dir()
-            else []
-        )
+        revisions = [each.name for each in snapshots.iterdir()] if snapshots.is_dir() else []
+        if main.is_file():
+            revisions = [main.read_text("utf-8").strip()]
         if len(revisions) == 1 and (snapshots / revisions[0]).is_dir():
             return snapshots / revisions[0]
     return None

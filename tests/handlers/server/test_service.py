@@ -10,6 +10,7 @@ import pytest
 from tests.handlers.gate import Gate
 
 from ranklet.handlers.api.answers import ANSWERS
+from ranklet.handlers.mcp.protocol import Protocol
 from ranklet.handlers.server import quick, service
 from ranklet.handlers.server.settings import ServerSettings
 from ranklet.runtime.bundle import Bundle
@@ -249,6 +250,22 @@ def test_a_url_ranks_as_a_body_does(server: "Server") -> None:
         assert message in reply.json()["error"]
 
 
+async def asked(server: service.Service, path: str, body: bytes) -> int:
+    """Return the status of the answer of a server that runs here."""
+    sent: list[Any] = []
+
+    async def receive() -> Any:
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    headers = [(b"host", b"127.0.0.1"), (b"content-type", b"application/json")]
+    scope = {"type": "http", "method": "POST", "path": path, "headers": headers}
+    await server.app({**scope, "query_string": b""}, receive, send)
+    return int(sent[0]["status"])
+
+
 def test_quick_answers_need_no_thread(built: "Built", monkeypatch: pytest.MonkeyPatch) -> None:
     names: list[str] = []
 
@@ -262,29 +279,40 @@ def test_quick_answers_need_no_thread(built: "Built", monkeypatch: pytest.Monkey
     monkeypatch.setattr(quick, "IN_A_ROW", 3)
     server = service.Service(ServerSettings(bundle=str(built.fused)))
 
-    async def ask(body: bytes) -> int:
-        sent: list[Any] = []
-
-        async def receive() -> Any:
-            return {"type": "http.request", "body": body, "more_body": False}
-
-        async def send(message: Any) -> None:
-            sent.append(message)
-
-        headers = [(b"host", b"127.0.0.1"), (b"content-type", b"application/json")]
-        scope = {"type": "http", "method": "POST", "path": "/rank", "headers": headers}
-        await server.app({**scope, "query_string": b""}, receive, send)
-        return int(sent[0]["status"])
-
     async def several() -> list[int]:
         lifespan = server._lifespan(server._starlette)
         async with lifespan:
             plain, explained = b'{"query": "dough"}', b'{"query": "dough", "explain": true}'
-            first = [await ask(plain) for _ in range(4)]
-            more = [await ask(explained)]
+            first = [await asked(server, "/rank", plain) for _ in range(4)]
+            more = [await asked(server, "/rank", explained)]
             monkeypatch.setattr(quick, "AT_MOST_MS", -1.0)  # as if every answer were slow
-            return [*first, *more, await ask(plain), await ask(plain)]
+            return [
+                *first,
+                *more,
+                await asked(server, "/rank", plain),
+                await asked(server, "/rank", plain),
+            ]
 
     assert asyncio.run(several()) == [200] * 7
     in_loop = [name == threading.main_thread().name for name in names]
     assert in_loop == [False, False, False, True, False, True, False]
+
+
+def test_an_assistants_time_begins_when_it_has_asked(
+    built: "Built", monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seconds: list[float] = []
+
+    def noted(bundle: Bundle, limits: Any) -> Any:
+        seconds.append(limits.seconds)
+        return Protocol(bundle, limits)
+
+    monkeypatch.setattr(service, "Protocol", noted)
+    server = service.Service(ServerSettings(bundle=str(built.fused)))
+
+    async def ping() -> int:
+        async with server._lifespan(server._starlette):
+            return await asked(server, "/mcp", b'{"jsonrpc":"2.0","id":1,"method":"ping"}')
+
+    assert asyncio.run(ping()) == 200
+    assert 0 < seconds[0] < server.settings.limits.seconds  # it has waited for a thread

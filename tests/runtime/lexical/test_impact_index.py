@@ -408,11 +408,11 @@ def test_numbers_of_two_bytes_change_nothing(allowed: float | None, used: list[i
     if allowed is not None:
         mask = rng.random(size) < allowed
     for terms in ([0], [2, 1], [0, 1, 2]):
-        found, wanted = (
+        best, same = (
             retrieve_allowed(index, terms, [1.0] * len(terms), 10, mask) for index in (narrow, wide)
         )
-        assert_same(found, wanted)
-        assert found[0].dtype == np.uint32
+        assert_same(best, same)
+        assert best[0].dtype == np.uint32
     some = np.array([3, 9, size - 1], np.uint32)
-    both = [index.matrix(np.array([2, 0], np.int32), some) for index in (narrow, wide)]
-    np.testing.assert_array_equal(*both)
+    found, wanted = (index.matrix(np.array([2, 0], np.int32), some) for index in (narrow, wide))
+    np.testing.assert_array_equal(found, wanted)
