@@ -22,11 +22,6 @@ from ranklet.training.imported.folder import SHARDS, WEIGHTS
 from ranklet.training.imported.tokenizer import TOKENIZER
 
 
-def is_hub_folder(path: str | Path) -> bool:
-    """Return whether a path is a folder with graphs where other libraries look for them."""
-    return Path(path).is_dir() and any(Path(path).glob(f"{GRAPHS}*.onnx"))
-
-
 def has_weights(path: str | Path) -> bool:
     """Return whether a folder also has the weights that its graphs were made of."""
     return any((Path(path) / name).is_file() for name in (WEIGHTS, SHARDS))

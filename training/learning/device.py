@@ -53,18 +53,3 @@ def seeded(seed: int) -> Iterator[None]:
     with torch.random.fork_rng(devices=range(torch.cuda.device_count())):
         torch.manual_seed(seed)
         yield
-
-
-@contextmanager
-def one_thread() -> Iterator[None]:
-    """Compute with one thread during a ``with``.
-
-    The bits of a result then do not depend on the number of processors. On a busy machine one
-    thread is also faster than several, which would wait for one another.
-    """
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
