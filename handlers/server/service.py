@@ -37,7 +37,7 @@ from ranklet.handlers.server.keys import ApiKeys, part_of
 from ranklet.handlers.server.live_bundle import LiveBundle
 from ranklet.handlers.server.metrics import MEDIA, Metrics
 from ranklet.handlers.server.middleware import CLIENT_GONE, Middleware, Record, resident_bytes
-from ranklet.handlers.server.quick import Quick
+from ranklet.handlers.server.quick import Quick, is_plain
 from ranklet.handlers.server.request_body import read
 from ranklet.handlers.server.settings import ServerSettings
 from ranklet.handlers.server.worker_pool import ClientGone, WorkerPool
@@ -242,16 +242,17 @@ class Service:
                 finally:
                     record.work_ms = (perf_counter() - queued) * 1e3 - wait_ms
 
-            queued = perf_counter()
+            queued, plain = perf_counter(), is_plain(data)
             try:
-                if self._quick.expected(data):
+                if plain and self._quick.expected:
                     body = answer()
                 else:
                     # A span of the work belongs to the request's, which is the context here.
                     traced = partial(copy_context().run, answer) if tracer() else answer
                     body = await self._pool.run(traced, limits.seconds, partial(_gone, request))
             finally:
-                self._quick.took(record.work_ms)
+                if plain:
+                    self._quick.took(record.work_ms)
         except (ClientDisconnect, ClientGone):
             return Response(status_code=CLIENT_GONE)  # for the log; nobody reads it
         except Exception as error:
