@@ -36,13 +36,13 @@ class Record:
         id: the caller's X-Request-Id, or a new one.
         stages: (stage, milliseconds), in order.
         error: a fault of the server, for the log only.
-        work_ms: milliseconds of the work, infinite until it is done.
+        took: seconds of the work, and of a processor's time for it, infinite until it is done.
     """
 
     id: str
     stages: list[tuple[str, float]] = field(default_factory=list)
     error: BaseException | None = None
-    work_ms: float = inf
+    took: tuple[float, float] = (inf, inf)
 
 
 class Middleware:

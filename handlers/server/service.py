@@ -12,7 +12,7 @@ from contextvars import copy_context
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from time import perf_counter
+from time import perf_counter, thread_time
 from typing import Any
 
 from starlette.applications import Starlette
@@ -235,12 +235,13 @@ class Service:
                 wait_ms = (perf_counter() - queued) * 1e3
                 record.stages.append(("wait", wait_ms))
                 budget_ms = max(0.0, RANKING_SHARE * limits.seconds * 1e3 - wait_ms)
+                began, worked = perf_counter(), thread_time()
                 try:
                     with panics_as_errors():
                         body = work(part_of(bundle, where), data, budget_ms)
                     return Room(limits.answer_bytes).check(encoded(body))
                 finally:
-                    record.work_ms = (perf_counter() - queued) * 1e3 - wait_ms
+                    record.took = perf_counter() - began, thread_time() - worked
 
             queued, plain = perf_counter(), is_plain(data)
             try:
@@ -252,7 +253,7 @@ class Service:
                     body = await self._pool.run(traced, limits.seconds, partial(_gone, request))
             finally:
                 if plain:
-                    self._quick.took(record.work_ms)
+                    self._quick.took(*record.took)
         except (ClientDisconnect, ClientGone):
             return Response(status_code=CLIENT_GONE)  # for the log; nobody reads it
         except Exception as error:

@@ -275,7 +275,8 @@ def test_quick_answers_need_no_thread(built: "Built", monkeypatch: pytest.Monkey
 
     answer = ANSWERS["/rank"]
     monkeypatch.setitem(ANSWERS, "/rank", noted)
-    monkeypatch.setattr(quick, "AT_MOST_MS", 1e9)
+    monkeypatch.setattr(quick, "AT_MOST", 1e9)
+    monkeypatch.setattr(quick, "PATIENCE", 1e9)
     monkeypatch.setattr(quick, "IN_A_ROW", 3)
     server = service.Service(ServerSettings(bundle=str(built.fused)))
 
@@ -285,7 +286,7 @@ def test_quick_answers_need_no_thread(built: "Built", monkeypatch: pytest.Monkey
             plain, explained = b'{"query": "dough"}', b'{"query": "dough", "explain": true}'
             first = [await asked(server, "/rank", plain) for _ in range(4)]
             more = [await asked(server, "/rank", explained)]
-            monkeypatch.setattr(quick, "AT_MOST_MS", -1.0)  # as if every answer were slow
+            monkeypatch.setattr(quick, "AT_MOST", -1.0)  # as if every answer were slow
             return [
                 *first,
                 *more,
