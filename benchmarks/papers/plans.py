@@ -69,6 +69,12 @@ def planned() -> list[Training]:
                      (BM25, next(iter(tables))) if network else (BM25,))
             for each, network in tables.items()
         ]  # fmt: skip
+    five, twenty = (f"Model 1 of medquad, {rounds} rounds of EM" for rounds in (5, 20))
+    plans += [
+        Training(five, "translation", {"network": False}, *medquad),
+        Training(twenty, "translation", {"network": False, "iterations": 20}, *medquad,
+                 (BM25, five)),
+    ]  # fmt: skip
     last = ("qa-mix", ("qa-mix", "medquad", "scifact", "debian-packages"), 1_500)
     hybrid = (HYBRID, BM25)
     plans += [

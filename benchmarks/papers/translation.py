@@ -29,10 +29,13 @@ def train(data: Any, options: dict[str, Any]) -> Trained:
     """Learn T(q|d) by EM over lemmas, or by a network over word pieces."""
     collection, _, held_out = data
     by_network, bm25, titles = options.pop("network"), options["bm25"], options["titles"]
+    rounds = options.pop("iterations", EMOptions().iterations)
     if by_network:
         checkpoint = neural.train(*data, NeuralOptions(**options))
     else:
-        checkpoint = em.train(*data, EMOptions(bm25=bm25, titles=titles, words=WORDS))
+        checkpoint = em.train(
+            *data, EMOptions(iterations=rounds, bm25=bm25, titles=titles, words=WORDS)
+        )
     field = checkpoint.settings.field
     analysed = analyse(
         collection.documents(), [field, bm25.field],

@@ -19,6 +19,8 @@ from ranklet.export.learning.table import table
 from ranklet.runtime import load
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.errors import InputError
+from ranklet.runtime.pipeline import Rescore
+from ranklet.runtime.rankers.cross_encoder.ranker import CrossEncoderSettings
 from ranklet.training.data.collection import Query, write_collection
 
 WORDS, SHARED = 40, 8
@@ -130,6 +132,32 @@ def test_every_kind_is_learned_and_takes_part(
     assert set(seen) == {"bm25", *(each.name for each in tried if not each.pairs)}
     assert "--max-ms" in found.skipped["a cross-encoder that reads the best documents"]
     assert found.target is not None
+
+
+@pytest.mark.slow
+def test_a_cross_encoder_reads_last_where_there_is_time(
+    bundle: Path, judged: Path, tiny_bert: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(candidates, "MOST_STEPS", 2)
+    monkeypatch.setattr(candidates, "LEAST_STEPS", 2)
+    (cross,) = (each for each in candidates.CANDIDATES if each.pairs)
+    short = {"settings": CrossEncoderSettings(max_tokens=48)}  # as many as the tiny BERT reads
+    tried = cross._replace(least=1, options=lambda *given: {**cross.options(*given), **short})
+    monkeypatch.setattr(module, "CANDIDATES", (tried,))
+    read: list[float] = []
+
+    def far_better(*arguments: Any, **options: Any) -> Any:
+        step, base = choosing.reranked(*arguments, **options)
+        read.append(float(np.mean(step.values)))
+        gained = 0.5 + 0.01 * (np.arange(len(base)) % 2)  # whatever two steps have taught it
+        return step._replace(values=base + gained), base
+
+    monkeypatch.setattr(module, "reranked", far_better)
+    found = learn(bundle, judged, tmp_path / "b", model=tiny_bert, max_ms=1e6)
+    assert read
+    assert found.target is not None
+    assert Rescore("cross") in load(found.target).manifest.pipelines["learned"].stages
+    assert len(load(found.target).rank("topic1 name2", k=5)) == 5
 
 
 @pytest.mark.slow
