@@ -50,7 +50,9 @@ def padded(
     """
     gathered, lengths = Forward(offsets, values).gather(rows)
     width = rounded(max(1, int(lengths.max(initial=0))), multiple)
-    matrix = np.full((len(rows), width), fill, values.dtype)
+    # Ids of two bytes have no −1, which fills rows of words.
+    kind = np.promote_types(values.dtype, np.min_scalar_type(fill))
+    matrix = np.full((len(rows), width), fill, kind)
     matrix[np.arange(width) < lengths[:, None]] = gathered
     return matrix
 

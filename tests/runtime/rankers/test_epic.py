@@ -235,7 +235,7 @@ DAMAGE: dict[str, tuple[str, Change]] = {
     "an impact of nothing": ("index/impacts", put(0)),
     "an infinite impact": ("index/impacts", put(np.inf)),
     "a bound too low": ("index/largest", lambda values: values * np.float32(0.5)),
-    "a posting past the collection": ("index/documents", put(1 << 20, 7)),
+    "a posting past the collection": ("index/documents", put((1 << 16) - 1, 7)),
     "postings of another term": ("index/offsets", shift_a_boundary),
 }
 
