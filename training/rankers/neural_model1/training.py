@@ -142,8 +142,10 @@ def _begin(options: Options) -> "tuple[Tokenizer, NDArray[np.float32] | None]":
     """Return the tokenizer, and the first word vectors; None for random ones."""
     if options.embeddings == "backbone" or (options.backbone and not options.tokenizer):
         backbone = load_backbone(options.backbone)
-        vectors = backbone.word_vectors() if options.embeddings == "backbone" else None
-        return backbone.tokenizer, vectors
+        if options.embeddings != "backbone":
+            return backbone.tokenizer, None
+        # Many models have some more rows than word pieces, such as a multiple of 64.
+        return backbone.tokenizer, backbone.word_vectors()[: backbone.tokenizer.get_vocab_size()]
     return read_tokenizer(options.tokenizer or wheel_folder()), None
 
 

@@ -1,4 +1,5 @@
 import math
+import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -259,6 +260,30 @@ def test_a_checkpoint_holds_the_model_that_was_tuned(learned: Checkpoint, tmp_pa
         neural_model1.load(replace(learned, network={**learned.network, "vector": 9}))
     with pytest.raises(InputError, match="lacks 'vocabulary'"):
         neural_model1.load(replace(learned, network={}))
+
+
+def test_a_backbone_may_have_more_rows_than_word_pieces(
+    tiny_collection: Collection, tiny_bert: Path, tmp_path: Path
+) -> None:
+    transformers = pytest.importorskip("transformers")
+    model = transformers.AutoModel.from_pretrained(tiny_bert)
+    pieces = model.config.vocab_size
+    model.resize_token_embeddings(pieces + 7, mean_resizing=False)
+    model.save_pretrained(tmp_path / "padded")
+    for each in tiny_bert.glob("tokenizer*"):
+        shutil.copy(each, tmp_path / "padded")
+    queries, dev = read_split(tiny_collection, "train"), read_split(tiny_collection, "dev")
+    begun = {
+        folder: neural_model1.train(
+            tiny_collection,
+            queries,
+            dev,
+            replace(OPTIONS, epochs=1, embeddings="backbone", backbone=folder),
+        )
+        for folder in (tiny_bert, tmp_path / "padded")
+    }
+    for name, weights in begun[tiny_bert].weights.items():
+        np.testing.assert_array_equal(begun[tmp_path / "padded"].weights[name], weights)
 
 
 def test_the_cosine_variant_trains_too(tiny_collection: Collection, tiny_bert: Path) -> None:
