@@ -290,7 +290,9 @@ def _static(place: Place) -> Path:
         path.mkdir()
         backbone.tokenizer.save(str(path / "tokenizer.json"))
         save_file({"embeddings": backbone.word_vectors()}, path / "model.safetensors")
-        of_model2vec = {"model_type": "model2vec", "normalize": True}
+        of_model2vec = {
+            "model_type": "model2vec", "architectures": ["StaticModel"], "normalize": True,
+        }  # fmt: skip
         (path / "config.json").write_text(json.dumps(of_model2vec))
 
     def make(path: Path) -> None:
