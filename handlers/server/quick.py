@@ -2,9 +2,10 @@
 
 import re
 
-# Of a processor. Handing a request to a thread and its answer back takes a tenth of it.
-AT_MOST = 0.001
-PATIENCE = 0.01  # seconds that it may take on a busy machine, which is no sign of a long query
+# Seconds of a processor. Handing a request to a thread and its answer back takes a tenth of it, and
+# threads that wait for each other take twice as long for the same.
+AT_MOST = 0.002
+PATIENCE = 0.05  # seconds that it may take beside others, which is no sign of a long query
 IN_A_ROW = 32  # so at most one in so many answers takes longer in the event loop
 LONGEST = 1024  # bytes
 # A query and at most 99 documents.
@@ -31,7 +32,7 @@ class Quick:
     ...     quick.took(0.002, 0.0005)
     >>> quick.expected
     True
-    >>> quick.took(0.03, 0.0005)  # it waited for a disk
+    >>> quick.took(0.08, 0.0005)  # it waited for a disk
     >>> quick.expected
     False
     """
