@@ -4,25 +4,22 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from benchmarks.papers.searched import Asked, Lists, Trained, again
-from ranklet.runtime.call.candidates import Candidates, StoredCandidates
+from ranklet.runtime.call.candidates import StoredCandidates
 from ranklet.runtime.call.query import QueryContext
 from ranklet.training.indexing.analysed import AnalysedCollection, analyse
 from ranklet.training.indexing.language.options import WORDS
 from ranklet.training.indexing.translation_tables import Translations, as_table, background
 from ranklet.training.learning.device import choose_device
 from ranklet.training.rankers.model1 import training as em
-from ranklet.training.rankers.model1.constants import CANDIDATES, Likelihoods
+from ranklet.training.rankers.model1.constants import CANDIDATES, Likelihoods, features_of
 from ranklet.training.rankers.model1.options import Options as EMOptions
 from ranklet.training.rankers.neural_model1 import training as neural
 from ranklet.training.rankers.neural_model1.options import Options as NeuralOptions
 from ranklet.training.rankers.neural_model1.sparsify import tables
 from ranklet.training.tuning.coordinate_ascent import coordinate_ascent
 from ranklet.training.tuning.judged_candidates import judge
-
-PIECES = "wordpieces"
 
 
 def train(data: Any, options: dict[str, Any]) -> Trained:
@@ -43,12 +40,7 @@ def train(data: Any, options: dict[str, Any]) -> Trained:
         options=WORDS,
     )  # fmt: skip
     retriever = analysed.bm25(bm25)
-    likelihoods = _likelihoods(checkpoint, analysed)
-
-    def features(query: QueryContext, candidates: Candidates) -> NDArray[np.float32]:
-        base = retriever.score(query, candidates).values * retriever.scale(query)
-        return np.column_stack([base, *likelihoods.by_setting(query, candidates)])
-
+    features = features_of(retriever, _likelihoods(checkpoint, analysed))
     judged = judge(analysed, held_out, retriever, CANDIDATES, features, "choosing a weight")
     weights = np.array(coordinate_ascent(judged, "MRR@10", restarts=2).weights)
 

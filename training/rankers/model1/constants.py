@@ -68,7 +68,7 @@ def tune_constants(
         likelihoods: scores of the table at all points of the grid.
         measure: the measure to maximise, such as MRR@10.
     """
-    features = _features(retriever, likelihoods)
+    features = features_of(retriever, likelihoods)
     judged = judge(analysed, queries, retriever, CANDIDATES, features, "scoring candidates")
     values: dict[tuple[float, float], tuple[float, float]] = {}  # value and weight of Model 1
     grid = likelihoods.grid
@@ -99,7 +99,7 @@ def fused_values(
 
     This is fast enough for a dozen evaluations during a training.
     """
-    features = _features(retriever, likelihoods)
+    features = features_of(retriever, likelihoods)
     judged = judge(analysed, queries, retriever, DEV_CANDIDATES, features, EVALUATING)
     both = only(judged, [0, 1])
     weights = np.array(coordinate_ascent(both, measure, restarts=2).weights)
@@ -123,7 +123,7 @@ def _alone(judged: Judged, measure: str) -> float:
     return mean(judged, judged.features[:, :, 0], parse_measure(measure))
 
 
-def _features(retriever: Retriever, likelihoods: "Likelihoods") -> Features:
+def features_of(retriever: Retriever, likelihoods: "Likelihoods") -> Features:
     """Return a function that computes BM25's scaled score and Model 1's at each grid point."""
 
     def features(query: QueryContext, candidates: Candidates) -> NDArray[np.float32]:
