@@ -82,7 +82,12 @@ def panels(
         ),
         (
             "time of a query, one thread", "passages", "ms",
-            {"p99": line("p99"), "p50": line("p50")},
+            {
+                "p99": line("p99"),
+                "p50": line("p50"),
+                "tantivy, p99": line("tantivy", "p99"),
+                "tantivy, p50": line("tantivy", "p50"),
+            },
         ),
         (
             "first answer of a fresh process", "passages", "ms beyond numpy",

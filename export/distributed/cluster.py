@@ -7,12 +7,11 @@ logging of a process. So it gets another one than the command's (ranklet.export.
 import os
 import socket
 import subprocess
-import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict
 from importlib.util import find_spec
-from multiprocessing.connection import Connection, Pipe
+from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -22,6 +21,7 @@ from ranklet.export.distributed.options import EngineOptions
 from ranklet.export.errors import ClusterError
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.extras import hinted
+from ranklet.training.processes import started
 
 ADDRESS = "RAY_ADDRESS"  # the variable that Ray reads, too
 SECONDS = 20.0  # that a head node may take to answer
@@ -147,34 +147,14 @@ def connected(options: EngineOptions) -> Iterator[Cluster | None]:
     address = options.address or os.environ.get(ADDRESS, "")
     if address not in ("", "auto", "local"):
         _check_answers(address)
-    cluster = _started()
+    # Ray prints a lot, and reports how it is used unless a variable says otherwise at its start.
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    cluster = Cluster(*started(driver.__name__, {"RAY_USAGE_STATS_ENABLED": "0"}, **quiet))
     try:
         cluster.begin(address, options)
         yield cluster
     finally:
         cluster.close()
-
-
-def _started() -> Cluster:
-    """Start the process that will be connected to a cluster."""
-    ours, other = Pipe()
-    with other:
-        process = subprocess.Popen(  # noqa: S603  # this Python, with a module of ours
-            [sys.executable, "-m", driver.__name__, str(other.fileno())],
-            pass_fds=[other.fileno()],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,  # Ray prints a lot
-            stderr=subprocess.DEVNULL,
-            # What this process can import, that one can as well, and Ray's actors can.
-            env={
-                # Ray reports how it is used unless this says otherwise when a cluster is started.
-                "RAY_USAGE_STATS_ENABLED": "0",
-                **os.environ,
-                "PYTHONPATH": os.pathsep.join(each or str(Path.cwd()) for each in sys.path),
-            },
-            start_new_session=True,  # Ctrl-C is for this process, which ends that one
-        )
-    return Cluster(process, ours)
 
 
 def _check_answers(address: str) -> None:

@@ -19,6 +19,7 @@ from ranklet.runtime.errors import InputError
 from ranklet.runtime.rankers.bm25 import BM25
 from ranklet.runtime.rankers.opening import ranker_of
 from ranklet.runtime.verification import verify
+from ranklet.training import processes
 from ranklet.training.indexing import analysed, impacts, ordering, packer, postings, word_tokens
 from ranklet.training.indexing import reuse as analysis
 
@@ -28,7 +29,8 @@ WORDS = [
 QUERIES = ["bab dod kif", "leg muk", "bab bab mut the kin"]
 # What is read, inverted, joined, converted or written at a time.
 AT_A_TIME: list[tuple[Any, str, int]] = [
-    (word_tokens, "_TEXTS", 3),
+    (processes, "BLOCK", 99),
+    (analysis, "_TEXTS", 3),
     (word_tokens, "_TOKENS", 11),
     (postings, "BLOCK", 7),
     (postings, "_TOKENS", 50),

@@ -140,8 +140,10 @@ class AnalysedCollection:
         stopped = {vocabulary.forms[each] for each in ids}
         split = vocabulary.splitter.words
         titles = self.documents.titles
-        counts = (sum(w not in stopped for w in split(title)) for title in titles)
-        return np.fromiter(counts, np.int64, len(titles))
+        counts = np.zeros(len(titles), np.int64)
+        for number in np.flatnonzero(np.diff(titles.offsets)).tolist():
+            counts[number] = sum(word not in stopped for word in split(titles[number]))
+        return counts
 
     def frequencies(self, field: str) -> NDArray[np.int64]:
         """Return how often each token occurs in the collection, (size of the field,) int64."""
@@ -216,7 +218,8 @@ def analyse(
         raise CollectionError("the collection has no document")
     packed_ids, packed_titles, packed_texts = ids.strings(), shown_titles.strings(), texts.strings()
     ranked = RankedTexts(packed_titles, packed_texts, titles)
-    vocab, tokens, shares = collection_words(ranked, options, known_words, known_texts)
+    size = packed_titles.data.nbytes + packed_texts.data.nbytes
+    vocab, tokens, shares = collection_words(ranked, options, known_words, known_texts, size)
     forwards = {"words": tokens}
     stored = Documents(
         packed_ids,

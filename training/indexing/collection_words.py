@@ -1,9 +1,12 @@
 """Find the words of a collection in one language or in several."""
 
 import logging
+import os
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from ranklet.runtime.extras import install
 from ranklet.runtime.storage.forward import Forward
@@ -16,7 +19,8 @@ from ranklet.training.indexing.language.segmenters import EXTRAS, Counts, Segmen
 from ranklet.training.indexing.language.spellings import Spellings
 from ranklet.training.indexing.language.stop_lists import stop_list
 from ranklet.training.indexing.lemmas import vocabulary
-from ranklet.training.indexing.word_tokens import WordTokens
+from ranklet.training.indexing.word_tokens import WordReader, Words, WordTokens
+from ranklet.training.processes import Work, blocks_of, each
 from ranklet.training.progress import progress
 
 _log = logging.getLogger(__name__)
@@ -35,6 +39,7 @@ def collection_words(
     options: TextOptions,
     known_words: Iterable[str] = (),
     known_texts: Iterable[str] = (),
+    size: int = 0,
 ) -> CollectionWords:
     """Return the words of all texts, in the language that is given or in those that they have.
 
@@ -43,6 +48,10 @@ def collection_words(
         options: the language, or that it is found out.
         known_words: further words for the vocabulary.
         known_texts: texts whose words are further ones.
+        size: bytes of the texts, so that many are read by several processes.
+
+    Raises:
+        CollectionError: a process has ended.
     """
     shares = _shares(texts, options)
     languages, language_of = tuple(shares), list(languages_of(texts, shares))
@@ -55,20 +64,29 @@ def collection_words(
             install("lexical"),
         )
     reading = progress(languages, "reading dictionaries")
-    lists = {each: stop_list(each, lemmas=has_lemmas(method)) for each in reading}
+    lists = {code: stop_list(code, lemmas=has_lemmas(method)) for code in reading}
     counts, particles = _counts(texts, language_of, lists)
     every = frozenset[str]().union(*lists.values())
-    known = None
-    if counts:
-        known = KnownWords(frozenset(languages), lambda word: counts.get(word, 0), counts.total)
     spellings = Spellings(lists)
-    left_out = sorted(every) if languages == ENGLISH else []
-    tokens = WordTokens(left_out, splitter(languages, every, known))
-    shown = progress(texts, "finding words", len(texts))
-    for text, language in zip(shown, language_of, strict=True):
-        tokens.add(text)
-        if languages != ENGLISH:
-            spellings.add(text, language)
+    settings = {
+        "languages": languages,
+        "stopped": sorted(every),
+        "left_out": sorted(every) if languages == ENGLISH else [],
+        "counts": dict(counts),
+    }
+
+    def read() -> Iterator[bytes]:
+        shown = progress(texts, "finding words", len(texts))
+        for text, language in zip(shown, language_of, strict=True):
+            if languages != ENGLISH:
+                spellings.add(text, language)
+            yield text.encode()
+
+    tokens = WordTokens()
+    for process, tokens_of, lengths, *new in each(open_reader, settings, blocks_of(read()), size):
+        spelled, numbers = [word.decode() for word in new], np.frombuffer(tokens_of, np.int32)
+        tokens.add(Words(spelled, numbers, np.frombuffer(lengths, np.int64)), process)
+    known = _known(languages, counts)
     stopped = spellings.stop_words()
     split = splitter(languages, stopped, known)
     found_words = {word for text in known_texts for word in split.words(text)}
@@ -76,6 +94,34 @@ def collection_words(
     written = spellings.most_frequent(splitter(languages, stopped).words)
     found = vocabulary(seen, languages, method, written, stopped, counts, particles)
     return CollectionWords(found, tokens.forward(found), shares)
+
+
+def open_reader(settings: Mapping[str, Any]) -> Work:
+    """Return what finds the words of texts: its process, tokens, lengths and new words.
+
+    Args:
+        settings: the languages, their stop words, those of them that no text has, and how many
+            texts have each word that divides others.
+    """
+    languages, stopped = tuple(settings["languages"]), frozenset(settings["stopped"])
+    split = splitter(languages, stopped, _known(languages, settings["counts"]))
+    reader = WordReader(settings["left_out"], split)
+
+    def read(texts: Sequence[bytes]) -> list[bytes]:
+        words = reader.read(text.decode() for text in texts)
+        numbers = [words.tokens.tobytes(), words.lengths.tobytes()]
+        return [str(os.getpid()).encode(), *numbers, *map(str.encode, words.new)]
+
+    return read
+
+
+def _known(languages: Sequence[str], counts: Mapping[str, int]) -> KnownWords | None:
+    """Return the words that divide others, by how many texts have them; None if there are none."""
+    if not counts:
+        return None
+    return KnownWords(
+        frozenset(languages), lambda word: counts.get(word, 0), lambda: sum(counts.values())
+    )
 
 
 def _shares(texts: Sequence[str], options: TextOptions) -> dict[str, float]:

@@ -101,7 +101,7 @@ class MetadataCollector:
         self._warn()
         names = sorted(self._seen)
         columns = {name: _COLUMNS[type_of(self._seen[name])]() for name in names}
-        for number, text in enumerate(self._rows.strings()):
+        for number, text in enumerate(self._rows.strings() if names else ()):
             for name, value in json.loads(text or "{}").items():
                 columns[name].add(number, value)
         count = len(self._rows)

@@ -27,11 +27,12 @@ from ranklet.training.indexing.ordering import order_of
 from ranklet.training.indexing.origins import Origins, Rows, joined_offsets, joined_rows
 from ranklet.training.indexing.packer import packed, release
 from ranklet.training.indexing.vocabulary import Changed, Words, changed_vocabulary
-from ranklet.training.indexing.word_tokens import WordTokens
+from ranklet.training.indexing.word_tokens import WordReader, WordTokens
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
+_TEXTS = 256  # texts whose words are numbered at a time
 _TOKENS = 1 << 22  # tokens that are renumbered at a time
 
 
@@ -72,14 +73,14 @@ def analyse_again(
     """
     wanted = wanted_fields(fields, tokenizer)
     new = origins.new.tolist()
-    unread = WordTokens(sorted(stop_list("en")))
     any_words = origins.bundles[0].analyzer.vocabulary  # nothing looks it up
     bare = Documents(
         contents.ids, order_of(contents.ids), contents.titles, contents.texts, {}, any_words,
         titled=titles, first=if_split(contents.first),
     )  # fmt: skip
-    for number in new:
-        unread.add(*bare.ranked_texts([number]))
+    reader, unread = WordReader(sorted(stop_list("en"))), WordTokens()
+    for begin in range(0, max(1, len(new)), _TEXTS):  # also without any, for the stop words
+        unread.add(reader.read(bare.ranked_texts(new[begin : begin + _TEXTS])))
     stored = [bundle.need_documents().forward("words") for bundle in origins.bundles]
     used = [_words(bundle, origins, at) for at, bundle in enumerate(origins.bundles)]
     changed = changed_vocabulary(used, unread.words() | set(known_words))

@@ -1,7 +1,9 @@
 """Collect the words of many texts as numbers in a file, without keeping any text."""
 
 from array import array
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +15,6 @@ from ranklet.runtime.text.words import SPLITTER
 from ranklet.training.indexing.packer import NumberPacker, packed, release, spans
 from ranklet.training.indexing.vocabulary import places
 
-_TEXTS = 256  # texts whose words are numbered at a time
 _TOKENS = 1 << 20  # tokens that are renumbered at a time
 _CACHED = 1 << 18  # words of chunks that are cached before the cache is emptied
 
@@ -47,8 +48,16 @@ class _Chunks(dict[str, int]):
         return number
 
 
-class WordTokens:
-    """The words of texts, without stop words.
+class Words(NamedTuple):
+    """The words of some texts, without stop words, as a `WordReader` numbers them."""
+
+    new: Sequence[str]  # words that it had not read before, in the order of their numbers
+    tokens: NDArray[np.int32]  # of all texts, (tokens,)
+    lengths: NDArray[np.int64]  # number of tokens of each text, (texts,)
+
+
+class WordReader:
+    """Finds the words of texts and numbers them, after the stop words, as they first occur.
 
     Args:
         stopped: words that are stop words in every text.
@@ -61,17 +70,47 @@ class WordTokens:
         for word in stopped:
             self._numbers[word]
         self._stopped = len(self._numbers)  # smaller numbers are stop words
-        self._tokens, self._ends = NumberPacker(np.int32), array("q", [0])
+        self._told = 0  # words that were returned
         self._chunks = _Chunks(splitter, self._numbers)
-        self._waiting, self._lengths = array("i"), list[int]()  # chunks of the waiting texts
 
-    def add(self, text: str) -> None:
-        """Add the words of the next text."""
-        chunks = self._splitter.chunks(text)
-        self._waiting.extend(map(self._chunks.__getitem__, chunks))
-        self._lengths.append(len(chunks))
-        if len(self._lengths) == _TEXTS:
-            self._number()
+    def read(self, texts: Iterable[str]) -> Words:
+        """Return the words of the next texts; the first words of all are the stop words."""
+        waiting, lengths = array("i"), list[int]()
+        for text in texts:
+            chunks = self._splitter.chunks(text)
+            waiting.extend(map(self._chunks.__getitem__, chunks))
+            lengths.append(len(chunks))
+        chunks_of = np.frombuffer(waiting, np.int32)
+        words = np.frombuffer(self._chunks.words, np.int32)
+        ends = np.frombuffer(self._chunks.ends, np.int64)
+        counts = ends[chunks_of + 1] - ends[chunks_of]
+        before = np.cumsum(counts) - counts
+        places = np.repeat(ends[chunks_of] - before, counts) + np.arange(counts.sum())
+        owners = np.arange(len(lengths)).repeat(lengths).repeat(counts)
+        kept = words[places] >= self._stopped
+        new = list(islice(self._numbers, self._told, None))
+        self._told = len(self._numbers)
+        if len(ends) + len(words) > _CACHED:
+            self._chunks = _Chunks(self._splitter, self._numbers)
+        of_texts = np.bincount(owners[kept], minlength=len(lengths))
+        return Words(new, words[places[kept]], of_texts)
+
+
+class WordTokens:
+    """The words of texts, without stop words, of one or more readers with the same stop words."""
+
+    def __init__(self) -> None:
+        self._numbers = _Numbers()
+        self._tables: dict[object, NDArray[np.int32]] = {}  # the number of each reader's words
+        self._tokens, self._ends = NumberPacker(np.int32), array("q", [0])
+
+    def add(self, words: Words, reader: object = None) -> None:
+        """Add the words of the next texts, and say which reader has numbered them."""
+        table = self._tables.get(reader, np.empty(0, np.int32))
+        new = np.array([self._numbers[word] for word in words.new], np.int32)
+        table = self._tables[reader] = np.append(table, new)
+        self._tokens.add(table[words.tokens])
+        self._ends.extend((self._ends[-1] + np.cumsum(words.lengths)).tolist())
 
     def words(self) -> set[str]:
         """Return all words so far, and the stop words."""
@@ -82,7 +121,6 @@ class WordTokens:
 
         Stop words of the vocabulary are left out. The object cannot be used afterwards.
         """
-        self._number()
         # Which words keep their accents depends on the stop words, which are known only now.
         words = list(map(vocabulary.splitter.key, self._numbers))
         number_of = places(vocabulary.forms, set(words))
@@ -104,20 +142,3 @@ class WordTokens:
 
         kept_tokens = packed(renumbered(), np.int32)  # also completes `ends`
         return Forward(ends, kept_tokens)
-
-    def _number(self) -> None:
-        """Store the words of the waiting texts."""
-        chunks = np.frombuffer(self._waiting, np.int32)
-        words = np.frombuffer(self._chunks.words, np.int32)
-        ends = np.frombuffer(self._chunks.ends, np.int64)
-        counts = ends[chunks + 1] - ends[chunks]
-        before = np.cumsum(counts) - counts
-        places = np.repeat(ends[chunks] - before, counts) + np.arange(counts.sum())
-        texts = np.arange(len(self._lengths)).repeat(self._lengths).repeat(counts)
-        kept = words[places] >= self._stopped
-        self._tokens.add(words[places[kept]])
-        lengths = np.bincount(texts[kept], minlength=len(self._lengths))
-        self._ends.extend((self._ends[-1] + np.cumsum(lengths)).tolist())
-        self._waiting, self._lengths = array("i"), []
-        if len(ends) + len(words) > _CACHED:
-            self._chunks = _Chunks(self._splitter, self._numbers)

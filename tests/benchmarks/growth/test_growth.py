@@ -9,6 +9,7 @@ from benchmarks.growth.growth import report
 from benchmarks.growth.picture import draw, panels
 from benchmarks.growth.processes import size
 from benchmarks.growth.synthetic import learned
+from benchmarks.harness.place import Place
 
 from ranklet.export.bundles import export_bundle
 from ranklet.runtime.rankers.bm25 import BM25Settings
@@ -66,6 +67,7 @@ def test_growth_is_measured_tabled_and_drawn(
     assert sum(first["parts"].values()) == pytest.approx(first["bundle"], abs=20_000)
     assert first["build"]["resident"] >= first["build"]["private"] > 10
     assert first["tantivy"]["bytes"] > 0
+    assert first["tantivy"]["p99"] >= first["tantivy"]["p50"] > 0
     assert first["bm25s"]["bytes"] > first["bm25s"]["index"] > 0
     assert "bm25s" not in found[1]
 
@@ -74,7 +76,10 @@ def test_growth_is_measured_tabled_and_drawn(
     )
     by_depth = json.loads((tmp_path / "d.json").read_text())
     assert list(by_depth["candidates"]) == ["10", "100"]
-    page = report(found, by_depth)
+    write_collection(tmp_path / "real", [Document("d", "a title", "some text")], {})
+    sizes.measure_real(Place(tmp_path, tmp_path), "real", tmp_path / "real.json")
+    page = report(found, by_depth, json.loads((tmp_path / "real.json").read_text()))
+    assert "build of google-wiki, of tantivy's time" in page
     assert "| 200 |" in page
     assert "| 64 words of a document |" in page
     assert len(panels(found, by_depth)) == 6

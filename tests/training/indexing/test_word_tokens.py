@@ -4,7 +4,7 @@ import pytest
 from ranklet.runtime.storage.strings import SortedStrings
 from ranklet.runtime.text.analysis import Vocabulary
 from ranklet.training.indexing import word_tokens as module
-from ranklet.training.indexing.word_tokens import WordTokens
+from ranklet.training.indexing.word_tokens import WordReader, WordTokens
 
 TEXTS = ["The cat and the dog", "", "dog's café", "the", "cat cat"]
 
@@ -13,11 +13,10 @@ TEXTS = ["The cat and the dog", "", "dog's café", "the", "cat cat"]
 def test_tokens_are_numbers_of_the_vocabulary_without_stop_words(
     monkeypatch: pytest.MonkeyPatch, together: int
 ) -> None:
-    monkeypatch.setattr(module, "_TEXTS", together)
     monkeypatch.setattr(module, "_TOKENS", 2)
-    tokens = WordTokens(["and", "the"])
-    for text in TEXTS:
-        tokens.add(text)
+    tokens, reader = WordTokens(), WordReader(["and", "the"])
+    for begin in range(0, len(TEXTS), together):
+        tokens.add(reader.read(TEXTS[begin : begin + together]))
     forms = sorted(tokens.words())
     assert forms == ["and", "cafe", "cat", "dog", "the"]
     vocabulary = Vocabulary(SortedStrings.pack(forms), np.zeros(5, np.int32))
@@ -28,9 +27,10 @@ def test_tokens_are_numbers_of_the_vocabulary_without_stop_words(
 
 
 def test_no_texts_have_no_tokens() -> None:
-    forward = WordTokens(["the"]).forward(
-        Vocabulary(SortedStrings.pack(["the"]), np.zeros(1, np.int32))
-    )
+    tokens = WordTokens()
+    tokens.add(WordReader(["the"]).read([]))
+    assert tokens.words() == {"the"}
+    forward = tokens.forward(Vocabulary(SortedStrings.pack(["the"]), np.zeros(1, np.int32)))
     assert (forward.tokens.tolist(), forward.offsets.tolist()) == ([], [0])
 
 
@@ -39,9 +39,9 @@ def test_stop_words_that_only_the_vocabulary_knows_are_left_out(
     monkeypatch: pytest.MonkeyPatch, together: int
 ) -> None:
     monkeypatch.setattr(module, "_TOKENS", together)
-    tokens = WordTokens([])
-    for text in TEXTS:
-        tokens.add(text)
+    tokens, readers = WordTokens(), [WordReader([]), WordReader([])]
+    for at, text in enumerate(TEXTS):
+        tokens.add(readers[at % 2].read([text]), at % 2)
     forms = sorted(tokens.words())
     lemma_of = np.array([-1 if form in ("and", "the") else 0 for form in forms], np.int32)
     forward = tokens.forward(Vocabulary(SortedStrings.pack(forms), lemma_of))

@@ -1,0 +1,171 @@
+"""Do the same to many blocks of strings, in processes if they are many.
+
+Python's threads share one processor. A process runs this module, because `multiprocessing` would
+copy the locks of other threads (fork) or run the caller's script again (spawn).
+"""
+
+import json
+import os
+import subprocess
+import sys
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack
+from importlib import import_module
+from multiprocessing.connection import Connection, Pipe
+from pathlib import Path
+from queue import SimpleQueue
+from typing import Any, Self
+
+import numpy as np
+
+from ranklet.runtime.errors import CollectionError
+from ranklet.runtime.onnx.session import threads
+
+Block = list[bytes]
+Work = Callable[[Block], Block]  # what is done with each block
+Open = Callable[[Mapping[str, Any]], Work]  # a function of a module, which gets settings
+
+MANY = 32 << 20  # bytes from which on processes take less time than they need to start
+BLOCK = 1 << 20  # bytes of a block, unless one string has more
+MOST = 8  # processes, because this one must give them work and take what they return
+_WAITING = 3  # blocks per process that are given or returned at a time
+
+
+def each(
+    open_work: Open, settings: Mapping[str, Any], blocks: Iterable[Block], size: int
+) -> Iterator[Block]:
+    """Yield what becomes of each block, in order.
+
+    One process gets every block that it does in order, and may keep what it knows of earlier ones.
+
+    Args:
+        open_work: returns what is done with each block.
+        settings: what it gets, as JSON has them.
+        blocks: strings, read a few blocks ahead.
+        size: bytes of all of them, which says whether this process does everything.
+
+    Raises:
+        CollectionError: a process has ended.
+    """
+    able = os.name == "posix" and bool(sys.executable)  # Windows passes on no descriptors
+    count = min(threads(), MOST) if able and size >= MANY else 1
+    if count == 1:
+        yield from map(open_work(settings), blocks)
+        return
+    with ExitStack() as stack:
+        idle = SimpleQueue[_Process]()
+        for _ in range(count):
+            idle.put(stack.enter_context(_Process(open_work, settings)))
+        pool = stack.enter_context(ThreadPoolExecutor(count))
+
+        def done(block: Block) -> Block:
+            process = idle.get()
+            try:
+                return process.done(block)
+            finally:
+                idle.put(process)
+
+        waiting = deque[Future[Block]]()
+        for block in blocks:
+            waiting.append(pool.submit(done, block))
+            if len(waiting) == _WAITING * count:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+
+
+def blocks_of(strings: Iterable[bytes]) -> Iterator[Block]:
+    """Yield successive strings in blocks of some size, the last of which may be empty."""
+    block, size = Block(), 0
+    for string in strings:
+        block.append(string)
+        size += len(string)
+        if size >= BLOCK:
+            yield block
+            block, size = [], 0
+    yield block
+
+
+class _Process:
+    """A process that does the work, until the context ends."""
+
+    def __init__(self, open_work: Open, settings: Mapping[str, Any]) -> None:
+        name = f"{open_work.__module__}:{open_work.__qualname__}"
+        self._order = [name.encode(), json.dumps(settings).encode()]
+        self._process, self._connection = started(__name__)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._connection.close()  # which ends it
+        self._process.kill()
+        self._process.wait()
+
+    def done(self, block: Block) -> Block:
+        try:
+            if self._order:
+                _send(self._connection, self._order)
+                self._order = []
+            _send(self._connection, block)
+            return _received(self._connection)
+        except (EOFError, OSError) as error:
+            raise CollectionError(
+                f"a process that reads texts has ended (status {self._process.wait()}), perhaps "
+                "for lack of memory; set RANKLET_THREADS=1, so that only one reads them"
+            ) from error
+
+
+def started(
+    module: str, environment: Mapping[str, str] | None = None, **options: Any
+) -> tuple["subprocess.Popen[bytes]", Connection]:
+    """Start a process that runs a module, whose argument is the number of its connection.
+
+    It can import whatever this one can. Ctrl-C is for this process, which ends that one.
+
+    Args:
+        module: its name.
+        environment: variables that this process need not have.
+        options: of `subprocess.Popen`.
+    """
+    ours, other = Pipe()
+    paths = os.pathsep.join(each or str(Path.cwd()) for each in sys.path)
+    with other:
+        process = subprocess.Popen(  # noqa: S603  # this Python, with a module of ours
+            [sys.executable, "-m", module, str(other.fileno())],
+            pass_fds=[other.fileno()],
+            stdin=subprocess.DEVNULL,
+            env={**(environment or {}), **os.environ, "PYTHONPATH": paths},
+            start_new_session=True,
+            **options,
+        )
+    return process, ours
+
+
+def _send(connection: Connection, block: Block) -> None:
+    connection.send_bytes(np.array(list(map(len, block)), np.int64).tobytes())
+    connection.send_bytes(b"".join(block))
+
+
+def _received(connection: Connection) -> Block:
+    lengths = np.frombuffer(connection.recv_bytes(), np.int64)
+    ends, content = np.cumsum(lengths).tolist(), connection.recv_bytes()
+    return [content[end - size : end] for end, size in zip(ends, lengths.tolist(), strict=True)]
+
+
+def _serve(connection: Connection) -> None:
+    """Do the work of each block that a connection brings, until it ends."""
+    try:
+        name, settings = (each.decode() for each in _received(connection))
+        module, _, function = name.partition(":")
+        work: Work = getattr(import_module(module), function)(json.loads(settings))
+        while True:
+            _send(connection, work(_received(connection)))
+    except (EOFError, ConnectionError):
+        pass
+
+
+if __name__ == "__main__":
+    _serve(Connection(int(sys.argv[1])))
