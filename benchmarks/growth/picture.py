@@ -83,8 +83,8 @@ def panels(
         (
             "time of a query, one thread", "passages", "ms",
             {
-                "p99": line("p99"),
-                "p50": line("p50"),
+                "ranklet, p99": line("p99"),
+                "ranklet, p50": line("p50"),
                 "tantivy, p99": line("tantivy", "p99"),
                 "tantivy, p50": line("tantivy", "p50"),
             },

@@ -73,11 +73,13 @@ def fresh(
         private and the mapped part of it at the end, all in bytes; and what the snippet put into
         ``answer``.
     """
+    inherited = dict(os.environ)
+    inherited.pop("PYTHONDONTWRITEBYTECODE", None)  # every start would compile what users keep
     given = "".join(f"{name} = {value!r}\n" for name, value in values.items())
     done = subprocess.run(
         [python, "-c", _PRELUDE + given + snippet + _POSTLUDE, repr(perf_counter())],
         cwd=ROOT / "benchmarks",  # not the root: its folders would be importable next to ranklet's
-        env={**os.environ, **environment},
+        env=inherited | dict(environment),
         capture_output=True,
         text=True,
         check=False,

@@ -2,6 +2,7 @@
 
 import logging
 import os
+from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -54,7 +55,8 @@ def collection_words(
         CollectionError: a process has ended.
     """
     shares = _shares(texts, options)
-    languages, language_of = tuple(shares), list(languages_of(texts, shares))
+    languages = tuple(shares)
+    codes = array("B", map(languages.index, languages_of(texts, shares)))  # a list would be large
     method = options.method
     if options.normaliser == AUTO and method != LEMMA:
         _log.warning(
@@ -65,7 +67,7 @@ def collection_words(
         )
     reading = progress(languages, "reading dictionaries")
     lists = {code: stop_list(code, lemmas=has_lemmas(method)) for code in reading}
-    counts, particles = _counts(texts, language_of, lists)
+    counts, particles = _counts(texts, map(languages.__getitem__, codes), lists)
     every = frozenset[str]().union(*lists.values())
     spellings = Spellings(lists)
     settings = {
@@ -77,9 +79,9 @@ def collection_words(
 
     def read() -> Iterator[bytes]:
         shown = progress(texts, "finding words", len(texts))
-        for text, language in zip(shown, language_of, strict=True):
+        for text, code in zip(shown, codes, strict=True):
             if languages != ENGLISH:
-                spellings.add(text, language)
+                spellings.add(text, languages[code])
             yield text.encode()
 
     tokens = WordTokens()
@@ -146,7 +148,7 @@ def _shares(texts: Sequence[str], options: TextOptions) -> dict[str, float]:
 
 
 def _counts(
-    texts: Sequence[str], language_of: Sequence[str], lists: dict[str, frozenset[str]]
+    texts: Sequence[str], language_of: Iterable[str], lists: dict[str, frozenset[str]]
 ) -> tuple[Counter[str], frozenset[str]]:
     """Return how many texts have each word by which others are divided, and the particles.
 

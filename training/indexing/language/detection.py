@@ -8,6 +8,7 @@ collection waits for no classifier.
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
+from itertools import repeat
 from typing import Final
 
 import numpy as np
@@ -71,7 +72,7 @@ def languages_of(texts: Sequence[str], shares: Mapping[str, float]) -> Iterator[
     """Yield the language of every text, one of those that have a share."""
     languages = list(shares)
     if len(languages) == 1:
-        yield from languages * len(texts)
+        yield from repeat(languages[0], len(texts))
         return
     places = [_CODES.index(each) for each in languages]
     prior = np.array(list(shares.values()))
