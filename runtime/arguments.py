@@ -14,14 +14,16 @@ MAX_BUDGET_MS = 86_400_000  # a day; a larger budget is probably a mistake in th
 
 
 def listed(values: Iterable[Any], name: str, hint: str) -> list[Any]:
-    """Return the values of any iterable except a string or an object as a list.
+    """Return the values of any iterable except a string, an object or a table as a list.
 
     Raises:
         InputError: `values` is not such an iterable; the message contains `name` and `hint`.
     """
-    if isinstance(values, str | bytes | Mapping) or not isinstance(values, Iterable):
-        raise InputError(f"{name} must be a list, not {type(values).__name__}; {hint}")
-    return list(values)
+    if hasattr(values, "columns"):  # a table, of which pandas would give the names of the columns
+        hint = "give one of its columns, or its rows, such as table.to_dict('records') of pandas"
+    elif not isinstance(values, str | bytes | Mapping) and isinstance(values, Iterable):
+        return list(values)
+    raise InputError(f"{name} must be a list, not {type(values).__name__}; {hint}")
 
 
 def check_query(query: object, name: str = "query") -> None:

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import date
 from typing import Any, NamedTuple, overload
 
@@ -116,7 +116,7 @@ class Ranking(Sequence[Hit]):
             truncated because they were longer than its model reads; empty if there were none.
         budget_spent: whether the call's `budget_ms` ended before the answer was ready.
         left_out: the stages that were skipped or did not score all candidates for lack of time.
-        marks: returns the characters of a hit that match the query, for the table.
+        marks: returns the characters of a hit that match the query, for the table; None in a copy.
         corrections: the word that was searched instead of each unknown word of the query.
         ignored: words of the query, as typed, that its rankers over words leave out, because no
             index has stop words; empty if no ranker of the pipeline reads words. If nothing was
@@ -209,6 +209,11 @@ class Ranking(Sequence[Hit]):
         marks = self.marks or (lambda _: ())
         rows = [Row(hit.name, hit.score, hit.title, hit.text, marks(hit)) for hit in self.hits]
         return table(self.query, rows)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # `marks` would open the bundle where the ranking is read, and show the address that it has.
+        values = {each.name: getattr(self, each.name) for each in fields(self)} | {"marks": None}
+        return Ranking, tuple(values.values())
 
     def __len__(self) -> int:
         return len(self.hits)

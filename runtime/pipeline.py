@@ -4,6 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar
 
+import numpy as np
+
 from ranklet.runtime.errors import BundleError, InputError
 
 MAX_STAGES = 32  # far above any real pipeline, a bound for hostile manifests
@@ -233,7 +235,7 @@ def _stage(raw: object, where: str) -> Stage:
             f"{where} must be a stage ({kinds}), or an object whose 'stage' is one of "
             f"{', '.join(_STAGES)}, not {raw!r:.80}"
         )
-    options = {key: value for key, value in raw.items() if key != "stage"}
+    options = {key: _unboxed(value) for key, value in raw.items() if key != "stage"}
     kind = _STAGES[name]
     allowed = [each.name for each in fields(kind)]
     for key, value in options.items():
@@ -248,6 +250,13 @@ def _stage(raw: object, where: str) -> Stage:
     except TypeError as error:
         raise BundleError(f"{where}: {error}") from error
     return _check_fuse(stage, where) if isinstance(stage, Fuse) else stage
+
+
+def _unboxed(value: Any) -> Any:
+    """Return numbers of numpy as those of Python."""
+    if isinstance(value, np.generic | np.ndarray):
+        return value.tolist()
+    return [_unboxed(each) for each in value] if isinstance(value, list | tuple) else value
 
 
 def _check_option(key: str, value: Any, where: str) -> None:

@@ -1,12 +1,21 @@
 """The limits of one request and its answer, which bound what a caller can cost."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
+from difflib import get_close_matches
 
 from ranklet.handlers.api.errors import RequestError
 from ranklet.runtime.errors import InputError
 
 PREFIX = "RANKLET_"  # of the names of all variables that are ranklet's own
+# The rest of these names, but for those of limits, on all platforms.
+SETTINGS = (
+    "API_KEY", "API_KEY_FILTERS", "BUNDLE", "BUNDLE_SHA256", "CACHE", "CACHE_GB", "CHECK",
+    "COLLECTION", "DEVICE", "DRAIN_SECONDS", "HEADER_SECONDS", "HOSTS", "MARGIN_MS",
+    "MAX_CONNECTIONS", "MILVUS_TOKEN", "POOL", "QUEUE", "RESULTS", "THREADS", "TRACES", "WORKERS",
+)  # fmt: skip
+_BARE = {"HOST": "HOST", "PORT": "PORT"}  # variables without the prefix, which platforms set
+_NEAR = 0.72  # how similar a name must be to one of these to be meant for it
 
 
 @dataclass(frozen=True)
@@ -44,9 +53,9 @@ class Limits:
         """Read the limits that environment variables set; the others keep their defaults.
 
         Raises:
-            InputError: a variable is not a whole number above 0, or any of ranklet's is blank.
+            InputError: a variable is not a whole number above 0; or see `check_variables`.
         """
-        check_none_blank(variables)
+        check_variables(variables)
         limits = {
             name: whole_number(variables, f"RANKLET_MAX_{name.upper()}", default, 1, (1 << 31) - 1)
             for name, default in asdict(cls()).items()
@@ -101,18 +110,25 @@ class Room:
         return encoded
 
 
-def check_none_blank(variables: Mapping[str, str]) -> None:
-    """Check that no variable of ranklet is set to nothing, as an empty secret would do.
+def check_variables(variables: Mapping[str, str]) -> None:
+    """Check that no variable of ranklet is set to nothing, or has a name that is only nearly right.
 
-    If that counted as not set, an API key or a digest that is expected would silently protect
-    nothing.
+    If it counted as not set, a key, an address or a limit would silently protect nothing.
 
     Raises:
         InputError: one is.
     """
-    for name, value in variables.items():
-        if name.startswith(PREFIX) and not value.strip():
+    limits = (f"MAX_{each.name.upper()}" for each in fields(Limits))
+    known = {each: PREFIX + each for each in (*SETTINGS, *limits)} | _BARE
+    for name in variables:
+        short = name.removeprefix(PREFIX)
+        if short == name:
+            continue
+        if not variables[name].strip():
             raise InputError(f"{name} is set, but blank; give it a value, or do not set it")
+        meant = ["API_KEY"] if "KEY" in short else get_close_matches(short, known, 1, _NEAR)
+        if meant and known.get(short) != name:
+            raise InputError(f"{name} is no setting; did you mean {known[meant[0]]}?")
 
 
 def whole_number(

@@ -21,7 +21,7 @@ from ranklet.runtime.objects.cache_folder import locks
 from ranklet.runtime.objects.s3_ranges import S3Ranges
 from ranklet.runtime.objects.transport import AbsentError, Part, ReplacedError
 from ranklet.runtime.ranking import BUNDLE_VARIABLE, COLLECTION_VARIABLE, load
-from ranklet.runtime.storage.address import Address
+from ranklet.runtime.storage.address import Address, shown
 from ranklet.runtime.writing.private_folder import private_folder
 
 SHA256_VARIABLE = "RANKLET_BUNDLE_SHA256"
@@ -58,9 +58,15 @@ def open_bundle(where: str | None = None, digest: str | None = None) -> Bundle:
     if not where:
         raise InputError(f"no bundle: set {BUNDLE_VARIABLE} to a path or to s3://bucket/key")
     collection = os.environ.get(COLLECTION_VARIABLE) or None
+    digest = digest or os.environ.get(SHA256_VARIABLE) or None
     if not where.startswith(SCHEME):
+        if digest is not None:
+            raise InputError(
+                f"{SHA256_VARIABLE} is compared only with what {SCHEME}bucket/key has, and the "
+                f"bundle is {shown(where)!r}; do not set it"
+            )
         return load(where, collection=collection)
-    source = fetch(where, digest or os.environ.get(SHA256_VARIABLE) or None)
+    source = fetch(where, digest)
     # Without a published sha256 the bundle's own digests show whether the download is complete.
     check: Check = "fast" if source.proven else "full"
     return load(source.path, check=check, collection=collection)

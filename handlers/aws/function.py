@@ -27,11 +27,13 @@ from ranklet.handlers.aws.events import (
 )
 from ranklet.handlers.aws.request_log import Outcome, log_request
 from ranklet.runtime.bundle import Bundle
-from ranklet.runtime.errors import RankletError
+from ranklet.runtime.errors import InputError, RankletError
 
 MARGIN_VARIABLE = "RANKLET_MARGIN_MS"
 MARGIN_MS = 200  # of an invocation's time, kept for writing the answer and the log
 RETRY_SECONDS = 5  # between two attempts to load a bundle
+# Variables of the server that would silently protect nothing here.
+UNREAD = ("RANKLET_API_KEY", "RANKLET_API_KEY_FILTERS", "RANKLET_HOSTS", "RANKLET_CHECK")
 ALIVE, READY = HEALTH = ("/healthz", "/readyz")
 
 
@@ -58,6 +60,11 @@ class Function:
 
     def __init__(self, variables: Mapping[str, str]) -> None:
         limits = Limits.from_variables(variables)
+        if unread := [each for each in UNREAD if each in variables]:
+            raise InputError(
+                f"{unread[0]} is set, but only a server reads it; who may call a function is "
+                "decided in AWS, and RANKLET_BUNDLE_SHA256 proves what s3://… has"
+            )
         self._limits = replace(limits, answer_bytes=min(limits.answer_bytes, MOST_BYTES))
         self._results = Results(variables.get(RESULTS_VARIABLE, ""))
         self._name = variables.get("AWS_LAMBDA_FUNCTION_NAME", "ranklet")

@@ -89,7 +89,8 @@ async function search() {
 }
 
 function draw(hits, others) {
-  const values = hits.flatMap(({ highlights }) => [...highlights.title, ...highlights.text]);
+  // Long texts are not all highlighted.
+  const values = hits.flatMap(({ highlights: spans }) => (spans ? [...spans.title, ...spans.text] : []));
   const largest = Math.max(0, ...values.map((span) => span.value));
   const drawn = (hit, place) => card(hit, place, largest, query().marks[hit.id], mark);
   $("results").replaceChildren(...hits.map((hit, at) => drawn(hit, at + 1)));

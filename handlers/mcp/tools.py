@@ -113,6 +113,8 @@ def call(bundle: Bundle, name: str, arguments: Mapping[str, Any], limits: Limits
     """
     if name not in _CALLS:
         raise RequestError(404, f"unknown tool {name[:40]!r}; the tools are {', '.join(_CALLS)}")
+    if not bundle.has_collection:
+        raise RequestError(422, "this bundle has no collection, so no document to find or explain")
     return _CALLS[name](bundle, arguments, limits)
 
 

@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ranklet.handlers.api.errors import RequestError
-from ranklet.handlers.api.limits import PREFIX
 from ranklet.handlers.api.reading import loads
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.errors import BundleError, InputError
@@ -71,19 +70,9 @@ def read_keys(variables: Mapping[str, str]) -> tuple[str, ...]:
     """Return the keys of a variable, separated by commas; without the variable there are no keys.
 
     Raises:
-        InputError: the variable is set without a key, a key cannot be one, or a variable with a
-            name that is nearly right is set. No message shows a key.
+        InputError: the variable is set without a key, or a key cannot be one. No message shows a
+            key.
     """
-    for name in variables:
-        if (
-            name.startswith(PREFIX)
-            and "KEY" in name
-            and name not in (KEYS_VARIABLE, FILTERS_VARIABLE)
-        ):
-            raise InputError(
-                f"{name} is no setting; API keys are read from {KEYS_VARIABLE} and "
-                f"{FILTERS_VARIABLE}"
-            )
     if KEYS_VARIABLE not in variables:
         return ()
     keys = tuple(key.strip() for key in variables[KEYS_VARIABLE].split(",") if key.strip())

@@ -77,6 +77,11 @@ class ServerSettings:
         limits = Limits.from_variables(variables)
         if BUNDLE_VARIABLE not in variables:
             raise InputError(f"no bundle: set {BUNDLE_VARIABLE} to its path")
+        if "RANKLET_BUNDLE_SHA256" in variables:
+            raise InputError(
+                "RANKLET_BUNDLE_SHA256 is set, but only a function on AWS Lambda compares it; set "
+                "RANKLET_CHECK=full, which compares the sha256 of every file"
+            )
         host = variables.get("HOST", cls.host)
         if not host.strip():
             raise InputError("HOST is set, but blank; set it to an address such as 127.0.0.1")

@@ -85,17 +85,28 @@ def similarity(queries: Vectors, documents: Vectors) -> NDArray[np.float32]:
     """Return the score of each query and document, (queries, documents) float32.
 
     It is the inner product, which is the cosine if the ranker compares by that, because its vectors
-    have the length 1. Of vectors of tokens it is the sum of the best matches (MaxSim).
+    have the length 1. Of vectors of tokens it is the sum of the best matches (MaxSim). What one
+    text was encoded to counts as a list of it, but for vectors of tokens on both sides.
 
     Raises:
-        InputError: the vectors are of different kinds.
+        InputError: the vectors are of different rankers.
     """
-    if isinstance(queries, np.ndarray) and isinstance(documents, np.ndarray):
-        return np.asarray(queries @ documents.T, np.float32)
-    if isinstance(queries, np.ndarray) or isinstance(documents, np.ndarray):
-        raise InputError("queries and documents must be encoded by the same ranker")
-    rows = [[_score(query, document) for document in documents] for query in queries]
-    return np.array(rows, np.float32).reshape(len(queries), len(documents))
+    several, others = _several(queries, documents), _several(documents, queries)
+    try:
+        if isinstance(several, np.ndarray) and isinstance(others, np.ndarray):
+            return np.asarray(several @ others.T, np.float32)
+        rows = [[_score(query, document) for document in others] for query in several]
+    except ValueError as error:  # of other dimensions
+        raise InputError("queries and documents must be encoded by the same ranker") from error
+    return np.array(rows, np.float32).reshape(len(several), len(others))
+
+
+def _several(vectors: Any, others: Any) -> Any:
+    """Return the vectors of several texts, which may be those of a single one."""
+    if isinstance(vectors, np.ndarray) and vectors.ndim == 1:
+        return vectors[np.newaxis]
+    of_tokens = isinstance(vectors, np.ndarray) and isinstance(others, list)
+    return [vectors] if isinstance(vectors, SparseQuery) or of_tokens else vectors
 
 
 def _score(query: Any, document: Any) -> float:
@@ -105,7 +116,7 @@ def _score(query: Any, document: Any) -> float:
         )
         return float(query.weights[shared[1]] @ document.weights[shared[2]])
     if isinstance(query, SparseQuery) or isinstance(document, SparseQuery):
-        raise InputError("queries and documents must be encoded by the same ranker")
+        raise ValueError
     return float((query @ document.T).max(1).sum()) if len(query) and len(document) else 0.0
 
 

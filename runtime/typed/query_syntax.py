@@ -4,6 +4,7 @@ import re
 from dataclasses import dataclass
 from typing import Self
 
+from ranklet.runtime.arguments import listed
 from ranklet.runtime.errors import InputError
 
 # An optional minus, then a quoted phrase or anything up to a space; quotes may be typographic.
@@ -42,6 +43,11 @@ class Query:
             raise InputError(f"a query's text must be a string, not {type(self.text).__name__}")
         if not self.text.strip():
             raise InputError("the query has no word to rank by; add one that is not excluded")
+        for name in _PARTS:
+            parts = tuple(listed(getattr(self, name), name, "put the one in a list"))
+            if not all(isinstance(each, str) for each in parts):
+                raise InputError(f"{name} must be texts, not {parts!r:.80}")
+            object.__setattr__(self, name, parts)
         if type(self.typos) is not bool:
             raise InputError(f"typos is {self.typos!r}; it must be True or False")
 

@@ -108,6 +108,7 @@ def test_hits_are_filtered_and_grouped(described: "Described", capsys: Capture) 
     )
     assert found["hits"] == wanted.to_dict()["hits"]
     for wrong, message in (("{", "--where is not JSON"), ("[1]", "--where must be a JSON object"),
+                           ('{"year": 1, "year": 2}', "'year' stands twice"),
                            ('{"yaer": 1}', "unknown field 'yaer'")):  # fmt: skip
         assert message in fails(capsys, "rank", described.path, query, "--where", wrong)
 

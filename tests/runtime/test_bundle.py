@@ -377,6 +377,14 @@ def test_documents_that_are_no_list_are_refused(bundle: Bundle, documents: Any) 
             ask("dough", documents)
 
 
+def test_a_table_is_no_list_of_texts(bundle: Bundle) -> None:
+    table = pytest.importorskip("pandas").DataFrame({"text": ["dough", "bread"]})
+    for ask in (lambda: bundle.rank("dough", table), lambda: bundle.rank_batch(table)):  # type: ignore[arg-type]
+        with pytest.raises(InputError, match="not DataFrame; give one of its columns"):
+            ask()
+    assert len(bundle.rank("dough", table["text"])) == 2  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize(
     "wrong",
     [

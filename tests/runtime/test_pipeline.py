@@ -1,10 +1,11 @@
 import json
 from typing import Any
 
+import numpy as np
 import pytest
 
 from ranklet.runtime.errors import BundleError
-from ranklet.runtime.pipeline import Fuse, Keep, Pipeline, Rescore, Retrieve
+from ranklet.runtime.pipeline import Fuse, Keep, Pipeline, Rescore, Retrieve, own_pipeline
 
 A = {"stage": "retrieve", "ranker": "a", "k": 5}
 B = {"stage": "retrieve", "ranker": "b"}
@@ -101,6 +102,13 @@ def test_a_recipe_reads_back_what_was_written(raw: list[dict[str, Any]]) -> None
 def test_a_wrong_recipe_is_refused(raw: Any, message: str) -> None:
     with pytest.raises(BundleError, match=f"^here.*{message}"):
         Pipeline.from_json(raw, "here")
+
+
+def test_numbers_of_numpy_are_numbers() -> None:
+    stages = (Retrieve("a", np.int64(5)), Retrieve("b"), Fuse("linear", ("a", "b"), np.ones(2)))  # type: ignore[arg-type]
+    written = own_pipeline(stages).to_json()
+    assert (written[0]["k"], written[2]["weights"]) == (5, [1.0, 1.0])
+    assert json.dumps(written)
 
 
 def test_the_rankers_are_named_once_in_order_of_use() -> None:

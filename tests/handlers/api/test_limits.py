@@ -1,6 +1,10 @@
+import re
+from pathlib import Path
+
 import pytest
 
-from ranklet.handlers.api.limits import Limits
+import ranklet.runtime
+from ranklet.handlers.api.limits import SETTINGS, Limits
 from ranklet.runtime.errors import InputError
 
 
@@ -10,3 +14,23 @@ def test_limits_are_read_from_variables() -> None:
     for wrong in ("0", "-1", "5.0", "many", "9" * 5000, "٣"):
         with pytest.raises(InputError, match="RANKLET_MAX_K is"):
             Limits.from_variables({"RANKLET_MAX_K": wrong})
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [("MAX_BODY", "RANKLET_MAX_BODY_BYTES"), ("HOST", "HOST"), ("KEYS", "RANKLET_API_KEY")],
+)
+def test_a_name_that_is_nearly_right_is_refused(name: str, meant: str) -> None:
+    with pytest.raises(InputError, match=rf"RANKLET_{name} is no setting; did you mean {meant}\?"):
+        Limits.from_variables({f"RANKLET_{name}": "1"})
+
+
+def test_other_programs_may_have_variables() -> None:
+    Limits.from_variables({"RANKLET_PY": "python", "RANKLET_TRACES": "1"})
+
+
+def test_the_settings_are_those_of_the_code() -> None:
+    runtime = Path(ranklet.runtime.__file__).parent
+    files = [*runtime.rglob("*.py"), *(runtime.parent / "handlers").rglob("*.py")]
+    texts = "".join(path.read_text() for path in files)
+    assert set(re.findall(r'"RANKLET_([A-Z0-9_]+)"', texts)) == set(SETTINGS)

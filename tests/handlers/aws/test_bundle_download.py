@@ -113,6 +113,15 @@ def test_a_malformed_digest_is_reported(bucket: Any, monkeypatch: pytest.MonkeyP
         fetch(ADDRESS, "xyz")
 
 
+def test_a_digest_of_what_is_no_object_is_refused(
+    built: Built, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RANKLET_BUNDLE_SHA256", "0" * 64)
+    for where in (str(built.zipped), "https://example.org/a.zip"):
+        with pytest.raises(InputError, match="compared only with what s3://bucket/key has"):
+            open_bundle(where)
+
+
 @pytest.mark.slow
 def test_without_a_published_digest_the_bundles_own_are_checked(bucket: Any, built: Built) -> None:
     data = bytearray(built.zipped.read_bytes())

@@ -149,6 +149,12 @@ def test_a_wrong_direct_event_raises_what_its_caller_can_read(
     assert caught.value.__cause__ is None
 
 
+@pytest.mark.parametrize("name", function_module.UNREAD)
+def test_what_would_protect_only_a_server_is_refused(name: str) -> None:
+    with pytest.raises(InputError, match=f"{name} is set, but only a server reads it"):
+        Function({name: "full"})
+
+
 @pytest.mark.parametrize("context", [None, object()])
 def test_a_local_runner_may_give_no_context(function: Function, context: Any) -> None:
     assert function(ASKED, context)["hits"]

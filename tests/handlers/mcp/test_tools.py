@@ -15,7 +15,7 @@ from ranklet.runtime import Bundle, Query, RankletError, UnknownDocumentError, U
 from ranklet.training.data.sources.options import SourceOptions
 
 if TYPE_CHECKING:
-    from tests.conftest import Described
+    from tests.conftest import Built, Described
 
 QUERY = "knead the dough, feed the starter, patch the tyre"
 LIMITS = Limits()
@@ -52,6 +52,12 @@ def test_no_document_is_read_as_an_instruction(tmp_path: Path) -> None:
         assert "\n" not in result.text
     metadata = call(bundle, "search", {"query": "bread"}, LIMITS).values["hits"][0]["metadata"]
     assert [len(metadata[name]) for name in sorted(metadata)] == [101, 1001]
+
+
+def test_a_bundle_without_a_collection_has_nothing_to_find(built: "Built") -> None:
+    for name, asked in (("search", {"query": "a"}), ("fetch", {"id": "a"})):
+        with pytest.raises(RequestError, match="no collection"):
+            call(load(built.exported), name, asked, LIMITS)
 
 
 def test_an_answer_has_a_largest_size(bundle: Bundle, monkeypatch: pytest.MonkeyPatch) -> None:

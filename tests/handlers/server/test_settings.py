@@ -56,6 +56,11 @@ def test_settings_come_from_the_environment_and_hide_the_keys() -> None:
         ("RANKLET_API_KEY_FILTERS", '{"c d": {"tenant": "x"}}'),
         ("RANKLET_API_KEYS", "c"),
         ("RANKLET_APIKEY", "c"),
+        ("RANKLET_HOST", "127.0.0.1"),
+        ("RANKLET_PORT", "80"),
+        ("RANKLET_MAX_DOCS", "5"),
+        ("RANKLET_WORKER", "2"),
+        ("RANKLET_BUNDLE_SHA256", "0" * 64),
         *[
             ("RANKLET_HOSTS", text)
             for text in ("http://a", "a:80", "a b", "a,,b", "a/b", "*.a", "ä", "::1", "-", "a@b")

@@ -86,6 +86,15 @@ def test_vectors_of_tokens(tmp_path: Path) -> None:
     )
 
 
+def test_the_vectors_of_one_text_are_compared_as_those_of_a_list(tiny: TinyRankers) -> None:
+    for kind in ("dense", "epic", "colbert"):
+        bundle = load(tiny.exported(kind), device="cpu")
+        query, documents = "a river", bundle.encode_document(["old river", "water"])
+        wanted = bundle.similarity(bundle.encode_query([query]), documents)
+        found = bundle.similarity(bundle.encode_query(query), documents)
+        np.testing.assert_array_equal(found, wanted)
+
+
 def test_many_texts_are_encoded_as_each_alone(
     tiny: TinyRankers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -119,6 +128,11 @@ def test_what_cannot_be_encoded_or_compared_is_said(tiny: TinyRankers, bundle: B
     with pytest.raises(InputError, match=r"texts\[1\] is a int"):
         own.encode_query(["water", 1])  # type: ignore[list-item]
     sparse = load(tiny.exported("epic"), device="cpu").encode_query(["water"])
-    for pair in ((own.encode_query(["water"]), sparse), (sparse, [np.ones((1, 4), np.float32)])):
+    other = np.ones((1, 3), np.float32)  # of another dimension
+    for pair in (
+        (own.encode_query(["water"]), sparse),
+        (sparse, [np.ones((1, 4), np.float32)]),
+        (own.encode_query(["water"]), other),
+    ):
         with pytest.raises(InputError, match="by the same ranker"):
             own.similarity(*pair)

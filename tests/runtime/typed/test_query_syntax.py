@@ -1,3 +1,5 @@
+from typing import Any
+
 import pytest
 
 from ranklet.runtime.errors import InputError
@@ -49,6 +51,14 @@ def test_a_query_is_a_text(given: str) -> None:
         Query.parse(given)
     with pytest.raises(InputError, match="must be a string"):
         Query(given)
+
+
+@pytest.mark.parametrize("given", [None, "knead it", ["a", 1], 3])
+def test_parts_are_lists_of_texts(given: Any) -> None:
+    for name in ("phrases", "prefixes", "excluded", "excluded_phrases", "excluded_prefixes"):
+        with pytest.raises(InputError, match=f"{name} must be"):
+            Query("dough", **{name: given})
+    assert Query("dough", excluded=["milk"]) == Query("dough", excluded=("milk",))  # type: ignore[arg-type]
 
 
 def test_typos_are_on_or_off() -> None:

@@ -1,7 +1,6 @@
 """Rank a bundle's collection for a query."""
 
 import argparse
-import json
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -68,10 +67,11 @@ def run(options: argparse.Namespace) -> None:
 
 def read_filter(text: str) -> dict[str, Any]:
     """Return the filter that a JSON text is; its fields and operators are checked by the bundle."""
+    from ranklet.handlers.api.reading import loads  # a key that stands twice is an error
     from ranklet.runtime import InputError
 
     try:
-        where = json.loads(text)
+        where = loads(text)
     except (ValueError, RecursionError) as error:
         raise InputError(
             f'--where is not JSON ({error}); give an object such as \'{{"year": {{">=": 2020}}}}\''
@@ -84,5 +84,5 @@ def read_filter(text: str) -> dict[str, Any]:
 def lines_of(source: BinaryIO) -> Iterator[str]:
     """Yield the lines that are not blank, with bytes replaced that are not UTF-8."""
     for line in source:
-        if query := line.decode("utf-8", "replace").strip():
+        if query := line.decode("utf-8", "replace").removeprefix("\ufeff").strip():
             yield query
