@@ -14,7 +14,6 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
 from importlib import import_module
 from multiprocessing.connection import Connection, Pipe
-from pathlib import Path
 from queue import SimpleQueue
 from typing import Any, Self
 
@@ -30,6 +29,7 @@ Open = Callable[[Mapping[str, Any]], Work]  # a function of a module, which gets
 MANY = 32 << 20  # bytes from which on processes take less time than they need to start
 BLOCK = 1 << 20  # bytes of a block, unless one string has more
 MOST = 8  # processes, because this one must give them work and take what they return
+_ALONE = "set RANKLET_THREADS=1, so that only one reads them"
 _WAITING = 3  # blocks per process that are given or returned at a time
 
 
@@ -47,9 +47,10 @@ def each(
         size: bytes of all of them, which says whether this process does everything.
 
     Raises:
-        CollectionError: a process has ended.
+        CollectionError: a process cannot be started, or has ended.
     """
-    able = os.name == "posix" and bool(sys.executable)  # Windows passes on no descriptors
+    # Windows passes on no descriptors, and the executable of a frozen program is the program.
+    able = os.name == "posix" and bool(sys.executable) and not hasattr(sys, "frozen")
     count = min(threads(), MOST) if able and size >= MANY else 1
     if count == 1:
         yield from map(open_work(settings), blocks)
@@ -94,7 +95,12 @@ class _Process:
     def __init__(self, open_work: Open, settings: Mapping[str, Any]) -> None:
         name = f"{open_work.__module__}:{open_work.__qualname__}"
         self._order = [name.encode(), json.dumps(settings).encode()]
-        self._process, self._connection = started(__name__)
+        try:
+            self._process, self._connection = started(__name__)
+        except OSError as error:  # such as a limit of processes, or a Python that has moved
+            raise CollectionError(
+                f"no process can be started to read texts ({error}); {_ALONE}"
+            ) from error
 
     def __enter__(self) -> Self:
         return self
@@ -114,7 +120,7 @@ class _Process:
         except (EOFError, OSError) as error:
             raise CollectionError(
                 f"a process that reads texts has ended (status {self._process.wait()}), perhaps "
-                "for lack of memory; set RANKLET_THREADS=1, so that only one reads them"
+                f"for lack of memory; {_ALONE}"
             ) from error
 
 
@@ -131,10 +137,11 @@ def started(
         options: of `subprocess.Popen`.
     """
     ours, other = Pipe()
-    paths = os.pathsep.join(each or str(Path.cwd()) for each in sys.path)
+    paths = os.pathsep.join(str(each) for each in sys.path if each)
+    safe = [] if "" in sys.path else ["-P"]  # else the current folder's modules come first
     with other:
         process = subprocess.Popen(  # noqa: S603  # this Python, with a module of ours
-            [sys.executable, "-m", module, str(other.fileno())],
+            [sys.executable, *safe, "-m", module, str(other.fileno())],
             pass_fds=[other.fileno()],
             stdin=subprocess.DEVNULL,
             env={**(environment or {}), **os.environ, "PYTHONPATH": paths},

@@ -30,6 +30,7 @@ from ranklet.handlers.api.fields import (
 )
 from ranklet.handlers.api.limits import Limits
 from ranklet.runtime.arguments import own_documents
+from ranklet.runtime.strict_json import unique
 from ranklet.runtime.typed.query_syntax import Query, typed_query
 
 _SHOWN = 40  # characters of a name or value in a message
@@ -68,12 +69,10 @@ def _refuse_constant(name: str) -> NoReturn:
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    content = dict(pairs)
-    if len(content) != len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in content if names.count(name) > 1)
-        raise RequestError(400, f"the key {twice[:40]!r} stands twice in an object; give it once")
-    return content
+    try:
+        return unique(pairs)
+    except ValueError as error:
+        raise RequestError(400, str(error)) from None
 
 
 def check_characters(value: Any) -> None:

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple, TypeVar
 from ranklet.runtime.errors import BundleError, UnknownRankerError
 from ranklet.runtime.kinds import KINDS, ranker_module
 from ranklet.runtime.pipeline import Pipeline, PipelineLike, Retrieve, own_pipeline
+from ranklet.runtime.strict_json import unique
 from ranklet.runtime.text.analysis import ENGLISH, FIELDS
 
 FORMAT_VERSION = 6  # of bundles and checkpoints; it also says how texts are split into words
@@ -148,7 +149,7 @@ class Manifest:
         """
         try:
             raw = json.loads(
-                text, object_pairs_hook=_unique, parse_constant=_reject, parse_float=_finite
+                text, object_pairs_hook=unique, parse_constant=_reject, parse_float=_finite
             )
             _check_depth(raw, MAX_DEPTH)
         except (ValueError, RecursionError) as error:
@@ -377,13 +378,6 @@ def check_name(name: str) -> str:
             "'_' and '-'"
         )
     return name
-
-
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    content = dict(pairs)
-    if len(content) != len(pairs):
-        raise ValueError("a key occurs twice in one object")
-    return content
 
 
 def _reject(constant: str) -> float:

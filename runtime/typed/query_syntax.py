@@ -7,9 +7,9 @@ from typing import Self
 from ranklet.runtime.arguments import listed
 from ranklet.runtime.errors import InputError
 
-# An optional minus, then a quoted phrase or anything up to a space; quotes may be typographic.
-_QUOTES = '"“”„'
-_PART = re.compile(rf"(-?)(?:[{_QUOTES}]([^{_QUOTES}]*)[{_QUOTES}]|(\S+))")
+# An optional minus, then a quoted phrase or anything up to a space; both may be typographic.
+_QUOTES = '"“”„‟«»＂'
+_PART = re.compile(rf"([-‐‑–−﹣－]?)(?:[{_QUOTES}]([^{_QUOTES}]*)[{_QUOTES}]|(\S+))")
 
 
 @dataclass(frozen=True)

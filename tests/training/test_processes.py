@@ -3,6 +3,7 @@
 import hashlib
 import os
 import signal
+import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -91,6 +92,24 @@ def test_a_process_that_ends_is_an_error(end: str, monkeypatch: pytest.MonkeyPat
 def open_fatal(settings: Mapping[str, Any]) -> Work:
     """Return `open_counter`'s work, whose settings name a string that ends the process."""
     return open_counter({name: value.encode() for name, value in settings.items()})
+
+
+@pytest.mark.usefixtures("several")
+def test_modules_of_the_current_folder_are_not_imported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tmp_path.joinpath("queue.py").write_text("raise SystemExit(4)")
+    monkeypatch.chdir(tmp_path)
+    assert len(list(each(open_counter, {}, [[b"a"]], 1))) == 1
+
+
+@pytest.mark.usefixtures("several")
+def test_a_process_that_cannot_be_started_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "executable", "/none/python")
+    with pytest.raises(CollectionError, match=r"no process can be started .*RANKLET_THREADS=1"):
+        list(each(open_counter, {}, [[b"a"]], 1))
+    monkeypatch.setattr(sys, "frozen", True, raising=False)  # the executable is another program
+    assert list(each(open_counter, {}, [[b"a"]], 1)) == [[str(os.getpid()).encode(), b"a1"]]
 
 
 @pytest.mark.usefixtures("several")

@@ -75,7 +75,12 @@ def plain(value: Any) -> Any:
         return None if value != value else float(value)
     for name in _CONVERTERS:
         if callable(convert := getattr(value, name, None)):
-            return plain(convert())
+            try:
+                return plain(convert())
+            except UnicodeDecodeError as error:
+                return error.object
+            except (ValueError, OverflowError):  # a date of a year that Python does not have
+                return value
     if isinstance(value, time):
         return value.isoformat()
     if isinstance(value, UUID):

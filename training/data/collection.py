@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 
 from ranklet.runtime.bundles.manifest import UNSPLIT, Splitting
 from ranklet.runtime.errors import CollectionError
+from ranklet.runtime.strict_json import DECODER
 from ranklet.runtime.writing.atomic_folder import atomic_folder
 from ranklet.runtime.writing.strangers import files_in, matching, strangers
 from ranklet.training.data.seen_ids import SeenIds
@@ -245,7 +246,7 @@ def _records(path: Path, what: str) -> Iterator[tuple[str, str, dict[str, Any]]]
             continue
         where = f"{path}:{number}"
         try:
-            record = json.loads(line)
+            record = DECODER.decode(line)
         except (ValueError, RecursionError) as error:
             raise CollectionError(f"{where}: not JSON ({error}); expected an object") from None
         if not isinstance(record, dict):

@@ -4,6 +4,7 @@ import gzip
 import io
 import sys
 import zlib
+from codecs import lookup
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -31,7 +32,7 @@ _SIGNATURES = (
 # Byte order marks, the longer before their beginnings.
 _MARKS = (
     (b"\xff\xfe\0\0", "utf-32"), (b"\0\0\xfe\xff", "utf-32"),
-    (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"),
+    (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"), (b"\xef\xbb\xbf", "utf-8-sig"),
 )  # fmt: skip
 
 
@@ -92,13 +93,10 @@ def open_text(path: Path, encoding: str, position: Position | None = None) -> It
         CollectionError: the file cannot be opened, is no text, or its compressed data are damaged.
         InputError: the package for .zst is missing.
     """
-    # A byte order mark is no part of the text. Only utf-8-sig skips it.
-    is_utf8 = encoding.lower().replace("_", "-") in ("utf-8", "utf8")
     try:
         stored = io.BufferedReader(_Counted(path, position or Position(0)), 1 << 16)
         with stored, _unpacked(path, stored) as file:
-            _check_text(path, file.peek(16), is_utf8)
-            name = "utf-8-sig" if is_utf8 else encoding
+            name = _without_mark(path, file.peek(16), encoding)
             with io.TextIOWrapper(file, name, errors="surrogateescape", newline="") as text:
                 yield text
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
@@ -149,15 +147,23 @@ def content(path: Path, file: IO[str], longest: int | None = None) -> str:
     return text
 
 
-def _check_text(path: Path, begin: bytes, is_utf8: bool) -> None:
+def _without_mark(path: Path, begin: bytes, encoding: str) -> str:
+    """Return the name of an encoding in which a byte order mark is no part of the text.
+
+    Raises:
+        CollectionError: the first bytes are those of another encoding, or of no text.
+    """
     for signature, what in _SIGNATURES:
         if begin.startswith(signature):
             raise CollectionError(f"{path} {what}")
     mark = next((name for mark, name in _MARKS if begin.startswith(mark)), "")
-    if mark and is_utf8:
-        raise CollectionError(
-            f"{path} begins with the byte order mark of {mark}; pass --encoding {mark}"
-        )
+    if not mark or mark == "utf-8-sig":
+        return mark or encoding
+    if lookup(encoding).name.startswith(mark):  # utf-16-le would keep the mark
+        return mark
+    raise CollectionError(
+        f"{path} begins with the byte order mark of {mark}; pass --encoding {mark}"
+    )
 
 
 def _unpacked(path: Path, file: Any) -> Any:

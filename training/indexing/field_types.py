@@ -54,7 +54,7 @@ def typed(value: Any) -> Typed | None:
     if isinstance(value, datetime):
         try:
             return BITS[DATETIME], in_utc(value).isoformat()
-        except OverflowError:
+        except (ValueError, OverflowError):  # pandas has years after 9999
             raise Unusable("a date out of range") from None
     if isinstance(value, date):
         return BITS[DATE] | BITS[DATETIME], value.isoformat()

@@ -19,6 +19,9 @@ from ranklet.runtime.typed.query_syntax import Query, typed_query
         ("a -kne*", Query("a", excluded_prefixes=("kne",))),
         ('"a" "a"', Query("a a", phrases=("a",))),
         ("a -b -b", Query("a", excluded=("b",))),
+        ("« a b » ＂c d＂", Query("a b c d", phrases=("a b", "c d"))),
+        ("a −b –“c d”", Query("a", excluded=("b",), excluded_phrases=("c d",))),
+        ("a – b", Query("a – b")),
     ],
 )
 def test_a_typed_query_has_parts(typed: str, query: Query) -> None:

@@ -62,6 +62,23 @@ def test_other_encodings_are_read(tmp_path: Path) -> None:
         assert read(write(tmp_path / "a.csv", TABLE, encoding), encoding=encoding) == [CATS]
 
 
+@pytest.mark.parametrize(
+    ("written", "given"),
+    [
+        ("utf-8", "U8"), ("utf-8", "cp1252"), ("utf-16-le", "utf-16-le"), ("utf-16-be", "UTF_16BE"),
+        ("utf-32-be", "utf-32-be"),
+    ],
+)  # fmt: skip
+def test_a_byte_order_mark_is_no_part_of_the_text(written: str, given: str, tmp_path: Path) -> None:
+    path = write(tmp_path / "a.csv", f"\ufeff{TABLE}", written)
+    assert read(path, encoding=given) == [CATS]
+
+
+def test_a_byte_order_mark_of_another_encoding_is_refused(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.txt", TABLE, "utf-16")
+    assert "pass --encoding utf-16" in refused(path, encoding="cp1252")
+
+
 def test_half_of_a_character_in_utf_16_is_refused(tmp_path: Path) -> None:
     path = write(tmp_path / "a.csv", TABLE.encode("utf-16") + b"x")
     assert "is not utf-16 (" in refused(path, encoding="utf-16")

@@ -1,6 +1,7 @@
 """Read Parquet files and datasets that the package datasets has saved."""
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -28,6 +29,7 @@ def read_parquet(path: Path, position: Position) -> Records:
 
     try:
         with ParquetFile(path) as file:
+            check_names(file.schema_arrow.names, path)
             size, rows = path.stat().st_size, file.metadata.num_rows
             before, done = position.done, 0
             for part in _parts(file.iter_batches(BATCH)):
@@ -112,8 +114,31 @@ def _rows(path: Path, part: Any, before: int) -> Records:
     if part.num_rows == 1 and _size(part) > LONGEST:
         yield Bad(f"{path}, row {before + 1}", "broken", f"it has more than {LONGEST:,} bytes")
         return
-    for number, row in enumerate(part.to_pylist(), start=before + 1):
+    for number, row in enumerate(rows_in(part), start=before + 1):
         yield as_record(f"{path}, row {number}", row)
+
+
+def rows_in(batch: Any) -> list[dict[str, Any]]:
+    """Return the rows of a batch as objects.
+
+    Where Python lacks a value, such as a year after 9999, or a string is no UTF-8, the fields are
+    scalars of Arrow; see `plain`.
+    """
+    try:
+        rows: list[dict[str, Any]] = batch.to_pylist()
+    except (ValueError, OverflowError):
+        names = batch.schema.names
+        return [dict(zip(names, row, strict=True)) for row in zip(*batch.columns, strict=True)]
+    return rows
+
+
+def check_names(names: Iterable[object], where: object) -> None:
+    """Raise InputError if two columns have one name, because a row would lose one of them."""
+    twice = [name for name, count in Counter(map(str, names)).items() if count > 1]
+    if twice:
+        raise InputError(
+            f"{where} has two columns {twice[0]!r}; rename one, because each name is a field"
+        )
 
 
 def _pyarrow(path: Path) -> Any:

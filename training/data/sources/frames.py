@@ -1,11 +1,11 @@
 """Rows of tables in memory: of pandas, polars, pyarrow, and of all that give a stream of Arrow."""
 
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any, Protocol
 
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.extras import install
+from ranklet.training.data.sources.arrow import check_names, rows_in
 
 ROWS = 1024  # that become objects of Python at once
 _STREAM = "__arrow_c_stream__"
@@ -33,8 +33,9 @@ def rows_of(table: Any) -> Iterator[Mapping[Any, Any]]:
     """Yield the rows of a table as objects; the index of pandas is none of its columns.
 
     Raises:
-        InputError: two columns have one name, or the rows are computed later, or pyarrow, which an
-            unknown table needs, is not installed.
+        InputError: two columns have one name, the rows are computed later, Python has no such
+            value, as with a year after 9999, or pyarrow, which an unknown table needs, is not
+            installed.
     """
     if hasattr(type(table), "collect"):
         raise InputError(
@@ -42,13 +43,20 @@ def rows_of(table: Any) -> Iterator[Mapping[Any, Any]]:
             "collect() or toPandas() returns"
         )
     if hasattr(table, "iter_rows"):  # polars, whose names differ
-        yield from table.iter_rows(named=True)
+        rows = table.iter_rows(named=True)
     elif hasattr(table, "iloc"):
-        _check_names(list(table.columns))
-        for begin in range(0, len(table), ROWS):
-            yield from table.iloc[begin : begin + ROWS].to_dict("records")
+        check_names(table.columns, "the table")
+        parts = (table.iloc[begin : begin + ROWS] for begin in range(0, len(table), ROWS))
+        rows = (row for part in parts for row in part.to_dict("records"))
     else:
         yield from _arrow_rows(table)
+        return
+    try:
+        yield from rows
+    except (ValueError, OverflowError) as error:
+        raise InputError(
+            f"the table has a value that cannot be read ({error}); leave its column out"
+        ) from None
 
 
 def _arrow_rows(table: Any) -> Iterator[Mapping[str, Any]]:
@@ -67,15 +75,7 @@ def _arrow_rows(table: Any) -> Iterator[Mapping[str, Any]]:
             ) from None
         table = pa.RecordBatchReader.from_stream(table)
     batches = table if not hasattr(table, "to_batches") else table.to_batches(max_chunksize=ROWS)
-    _check_names(table.schema.names)
+    check_names(table.schema.names, "the table")
     for batch in batches:
         for begin in range(0, batch.num_rows, ROWS):
-            yield from batch.slice(begin, ROWS).to_pylist()
-
-
-def _check_names(names: list[Any]) -> None:
-    """Raise InputError if two columns have one name, because a row would lose one of them."""
-    if twice := [name for name, count in Counter(names).items() if count > 1]:
-        raise InputError(
-            f"the documents have two columns {twice[0]!r}; rename one, because each name is a field"
-        )
+            yield from rows_in(batch.slice(begin, ROWS))

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from ranklet.runtime.errors import CollectionError
+from ranklet.runtime.strict_json import DECODER
 from ranklet.training.data.cells import Bad, Record, Records, is_decoded, not_decoded, plain
 from ranklet.training.data.opening import LONGEST, Position, content, lines, open_text
 from ranklet.training.data.sources.columns import TEXTS, is_known
@@ -46,7 +47,7 @@ def _of_line(place: str, line: str) -> Record | Bad:
     if not is_decoded(line):
         return not_decoded(place, line)
     try:
-        return as_record(place, json.loads(line))
+        return as_record(place, DECODER.decode(line))
     except (ValueError, RecursionError) as error:
         return Bad(place, "broken", f"not JSON: {error}")
 
@@ -81,7 +82,7 @@ def _object(path: Path, text: str, encoding: str) -> Any:
         raise CollectionError(f"{path} is empty; it must be a list of documents in JSON")
     _check_decoded(path, text, encoding)
     try:
-        return json.loads(text)
+        return DECODER.decode(text)
     except (ValueError, RecursionError) as error:
         raise _no_json(path, str(error)) from None
 
@@ -128,7 +129,7 @@ class _Items:
     def __init__(self, path: Path, file: IO[str], encoding: str) -> None:
         self._path, self._file, self._encoding = path, file, encoding
         self._text, self._at, self._lines = "", 0, 0  # read, its done part, and lines before it
-        self._decode = json.JSONDecoder().raw_decode
+        self._decode = DECODER.raw_decode
 
     def __iter__(self) -> Iterator[Any]:
         end = self._next()

@@ -56,6 +56,19 @@ def test_columns_of_other_types_are_read(tmp_path: Path) -> None:
     assert (document.id, document.text) == ("1", "Café")
 
 
+def test_a_string_that_is_no_utf_8_is_reported(tmp_path: Path) -> None:
+    texts = pa.array([b"caf\xe9", b"good"]).cast(pa.string(), safe=False)
+    pq.write_table(pa.table({"id": ["a", "b"], "text": texts}), tmp_path / "a.parquet")
+    assert "a.parquet, row 1 (text: byte 0xe9 after 'caf')" in refused(tmp_path / "a.parquet")
+    assert [each.id for each in read(tmp_path / "a.parquet", skip_bad=True)] == ["b"]
+
+
+def test_two_columns_of_one_name_are_refused(tmp_path: Path) -> None:
+    table = pa.table([pa.array(["a b"]), pa.array(["c d"])], names=["text", "text"])
+    pq.write_table(table, tmp_path / "a.parquet")
+    assert "a.parquet has two columns 'text'" in refused(tmp_path / "a.parquet")
+
+
 @pytest.mark.parametrize("content", [b"", b"PAR1", b"id,text\n1,a\n"])
 def test_a_file_that_is_no_parquet_is_refused(content: bytes, tmp_path: Path) -> None:
     path = write(tmp_path / "a.parquet", content)

@@ -4,6 +4,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
@@ -13,6 +14,7 @@ from ranklet.export.build import build
 from ranklet.runtime import load
 from ranklet.runtime.errors import InputError
 from ranklet.training.data.sources.source import Source
+from ranklet.training.indexing.metadata import MetadataCollector
 
 ROWS = [{"id": f"d{at}", "text": f"note {at}", "year": at} for at in range(2500)]
 TABLES: dict[str, Any] = {
@@ -51,13 +53,28 @@ def test_a_table_becomes_a_bundle_and_hits_become_tables(library: Any, tmp_path:
 @pytest.mark.parametrize(
     "table",
     [
-        pd.DataFrame([["a", "b c"]], columns=["text", "text"]),
-        pa.table([pa.array(["a"]), pa.array(["b c"])], names=["text", "text"]),
+        pd.DataFrame([["a", "b c"]], columns=["1", "1"]),
+        pd.DataFrame([["a", "b c"]], columns=[1, "1"]),
+        pa.table([pa.array(["a"]), pa.array(["b c"])], names=["1", "1"]),
     ],
 )
 def test_two_columns_of_one_name_are_refused(table: Any) -> None:
-    with pytest.raises(InputError, match="two columns 'text'; rename one"):
+    with pytest.raises(InputError, match="two columns '1'; rename one"):
         list(Source(table).documents())
+
+
+def test_a_value_that_python_lacks_is_no_traceback(caplog: pytest.LogCaptureFixture) -> None:
+    """Python's years end at 9999."""
+    late = pa.array([5_000_000], pa.int32()).cast(pa.date32())
+    table = pa.table({"text": ["a b c"], "day": late})
+    (document,) = Source(table).documents()
+    metadata = MetadataCollector()
+    metadata.add(document.metadata)
+    metadata.fields(np.arange(1))
+    assert "values of 'day' are not kept" in caplog.text
+    for frame in (pl.from_arrow(table), table.to_pandas(types_mapper=pd.ArrowDtype)):
+        with pytest.raises(InputError, match="a value that cannot be read"):
+            list(Source(frame).documents())
 
 
 def test_rows_that_are_computed_later_are_refused() -> None:

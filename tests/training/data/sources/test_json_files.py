@@ -53,6 +53,15 @@ def test_json_may_be_one_document(tmp_path: Path) -> None:
     assert [each.text for each in read(tmp_path / "1.json")] == [DOGS.text]
 
 
+def test_a_key_that_stands_twice_is_reported(tmp_path: Path) -> None:
+    doubled = '{"text": "a", "text": "b"}'
+    path = write(tmp_path / "a.jsonl", f"{LINES}\n{doubled}\n")
+    assert f"{path}:3 (not JSON: the key 'text' stands twice" in refused(path)
+    assert read(path, skip_bad=True) == [CATS, DOGS]
+    for content in (f"[{doubled}]", '{"a": {"text": "b"}, "a": {"text": "c"}}'):
+        assert "stands twice in an object" in refused(write(tmp_path / "a.json", content))
+
+
 def test_broken_lines_are_reported_with_their_numbers(tmp_path: Path) -> None:
     path = write(tmp_path / "a.jsonl", '{"text": "cut\n' + LINES + "\n[1]\nnull\n3\n")
     message = refused(path)
