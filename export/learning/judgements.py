@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ranklet.runtime.bundles.documents import Documents
+from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.errors import CollectionError, InputError
 from ranklet.training.data.bundle_documents import whole_documents
 from ranklet.training.data.collection import SPLIT_NAME, Collection
@@ -66,9 +67,9 @@ def read_judgements(path: Path, documents: Documents) -> Given:
     return _known(splits, documents, str(path))
 
 
-def made_judgements(documents: Documents) -> Given:
+def made_judgements(bundle: BundleFiles) -> Given:
     """Make queries of the bundle's own texts: titles, or sentences if most have no title."""
-    whole = list(whole_documents(documents))
+    whole = list(whole_documents(bundle))
     titled = sum(bool(each.title.strip()) for each in whole)
     pairs = make_pairs(
         whole, TITLES if 2 * titled > len(whole) else SENTENCES, most=WEAK_QUERIES, name="bundle"

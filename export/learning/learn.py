@@ -125,9 +125,7 @@ def learn(
         raise ExportError(f"{str(target)!r} exists; name another target, or replace it by --force")
     files = BundleFiles(source, check="full")
     documents = files.need_documents()
-    given = (
-        made_judgements(documents) if judged is None else read_judgements(Path(judged), documents)
-    )
+    given = made_judgements(files) if judged is None else read_judgements(Path(judged), documents)
     parts = cut(given.splits)
     if parts.few and len(files.manifest.rankers) == 1:
         raise InputError(
@@ -376,7 +374,7 @@ def _by_hand(task: Task, members: Sequence[str]) -> list[str]:
 def _written(work: Work, files: BundleFiles, parts: Parts) -> Collection:
     """Return the documents, whole, with the queries that are learned from and tuned on."""
     splits = {"train": parts.learn, "dev": parts.tune}
-    return work.collection(lambda: whole_documents(files.need_documents()), splits)
+    return work.collection(lambda: whole_documents(files), splits)
 
 
 def _digest(files: BundleFiles, parts: Parts, *more: object) -> str:

@@ -3,19 +3,21 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from ranklet.runtime.bundles.documents import Documents
 from ranklet.runtime.bundles.files import BundleFiles
+from ranklet.runtime.bundles.manifest import Splitting
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.metadata.columns import Metadata
 from ranklet.training.data.collection import Document
+from ranklet.training.data.passages import sentences
 
 
-def whole_documents(documents: Documents) -> Iterator[Document]:
+def whole_documents(bundle: BundleFiles) -> Iterator[Document]:
     """Yield every document of a bundle; passages of one are joined.
 
     Raises:
         InputError: an id has white space, which separates the columns of judgements.
     """
+    documents, splitting = bundle.need_documents(), bundle.manifest.splitting
     number = 0
     while number < len(documents):
         name, title, text = documents.record(number)
@@ -26,8 +28,10 @@ def whole_documents(documents: Documents) -> Iterator[Document]:
                 "documents, or with ids without white space"
             )
         count = len(documents.passages(number))
-        for passage in range(number + 1, number + count):
-            text = joined(text, documents.texts[passage])
+        before = text
+        for at in range(number + 1, number + count):
+            passage = documents.texts[at]
+            text, before = text + added(before, passage, splitting), passage
         yield Document(name, title, text)
         number += count
 
@@ -39,14 +43,15 @@ def metadata_of(bundle: BundleFiles, numbers: Iterable[int]) -> Iterator[Mapping
         yield metadata.of(number)
 
 
-def joined(text: str, passage: str) -> str:
-    """Return a text with the passage that follows it, without the words that both have.
+def added(before: str, passage: str, splitting: Splitting) -> str:
+    """Return what a passage adds to the one before it, whose last sentences it may repeat.
 
-    >>> joined("One two. Three four.", "Three four. Five six.")
-    'One two. Three four. Five six.'
-    >>> joined("One two.", "Three four.")
-    'One two. Three four.'
+    >>> added("One two. Three four.", "Three four. Five six.", Splitting(4, 2))
+    ' Five six.'
+    >>> added("One two.", "Three four.", Splitting(4, 2))
+    ' Three four.'
     """
-    shared = next((n for n in range(len(passage), 0, -1) if text.endswith(passage[:n])), 0)
-    between = "" if shared else " "
-    return f"{text}{between}{passage[shared:]}"
+    for part in sentences(before, splitting.words) if splitting.overlap else ():
+        if passage.startswith(before[part.begin :]):
+            return passage[len(before) - part.begin :]
+    return f" {passage}"

@@ -66,7 +66,7 @@ def run(options: argparse.Namespace) -> None:
     if not pipelines:
         raise InputError("the bundle has no pipeline; export a ranker that can retrieve, too")
     with listen(ServerSettings(options.bundle, HOST, options.port)) as listening:
-        marks = Marks(Path(options.output), whole_documents(documents), texts, options.split)
+        marks = Marks(Path(options.output), whole_documents(bundle.files), texts, options.split)
         service = JudgeService(bundle, documents, marks, options.pipeline)
         address = f"http://{HOST}:{listening.getsockname()[1]}"
         say(f"judge {len(marks.queries):,} queries at {address} (end with Ctrl-C)")

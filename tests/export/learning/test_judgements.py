@@ -14,7 +14,7 @@ from ranklet.training.data.collection import Query, write_collection
 
 
 @pytest.fixture(scope="module")
-def documents(tmp_path_factory: pytest.TempPathFactory) -> Documents:
+def bundle(tmp_path_factory: pytest.TempPathFactory) -> BundleFiles:
     rows = [
         {
             "id": f"d{n}",
@@ -24,7 +24,12 @@ def documents(tmp_path_factory: pytest.TempPathFactory) -> Documents:
         for n in range(60)
     ]
     target = build(rows, tmp_path_factory.mktemp("judgements") / "b.ranklet")
-    return BundleFiles(target).need_documents()
+    return BundleFiles(target)
+
+
+@pytest.fixture(scope="module")
+def documents(bundle: BundleFiles) -> Documents:
+    return bundle.need_documents()
 
 
 def written(tmp_path: Path, text: str, name: str = "clicks.csv") -> Path:
@@ -84,7 +89,7 @@ def test_a_folder_without_judged_queries_is_refused(documents: Documents, tmp_pa
         read_judgements(tmp_path / "c", documents)
 
 
-def test_titles_are_queries_for_their_texts(documents: Documents) -> None:
-    (made,) = made_judgements(documents).splits.values()
+def test_titles_are_queries_for_their_texts(bundle: BundleFiles) -> None:
+    (made,) = made_judgements(bundle).splits.values()
     assert made[0].text.startswith("Title of text")
     assert len(made) == 60

@@ -1,14 +1,17 @@
 """The documents of a bundle, whole again after they were split into passages."""
 
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
 from ranklet.export.build import build
 from ranklet.runtime.bundles.files import BundleFiles
+from ranklet.runtime.bundles.manifest import Splitting
 from ranklet.runtime.errors import InputError
-from ranklet.training.data.bundle_documents import joined, whole_documents
+from ranklet.training.data.bundle_documents import added, whole_documents
 from ranklet.training.data.collection import Document
+from ranklet.training.data.passages import passages
 from ranklet.training.data.sources.options import SourceOptions
 
 LONG = " ".join(f"Sentence {n} tells how bread {n} rises." for n in range(60))
@@ -20,21 +23,25 @@ def test_passages_become_documents_again(tmp_path: Path) -> None:
         {"id": "long", "title": "Bread", "text": LONG},
         {"id": "short", "title": "", "text": "Dough rises."},
     ]
-    documents = BundleFiles(build(texts, tmp_path / "b", options=SPLIT)).need_documents()
+    bundle = BundleFiles(build(texts, tmp_path / "b", options=SPLIT))
+    documents = bundle.need_documents()
     assert len(documents) > documents.whole == 2
-    assert list(whole_documents(documents)) == [
+    assert list(whole_documents(bundle)) == [
         Document("long", "Bread", LONG), Document("short", "", "Dough rises."),
     ]  # fmt: skip
 
 
 def test_an_id_that_judgements_cannot_name_is_refused(tmp_path: Path) -> None:
     texts = [{"id": "my notes.txt", "text": "Dough rises."}]
-    documents = BundleFiles(build(texts, tmp_path / "b")).need_documents()
+    bundle = BundleFiles(build(texts, tmp_path / "b"))
     with pytest.raises(InputError, match=r"'my notes\.txt'.* --id-column -"):
-        list(whole_documents(documents))
+        list(whole_documents(bundle))
 
 
-def test_only_what_both_have_is_left_out() -> None:
-    assert joined("a b", "b c") == "a b c"
-    assert joined("a a", "a a b") == "a a b"
-    assert joined("", "a") == " a"
+@pytest.mark.parametrize("overlap", [0, 3])
+def test_words_without_a_full_stop_are_joined_as_they_were(overlap: int) -> None:
+    """Letters that end one passage and begin the next one are no overlap."""
+    text = " ".join(["tall cat", "tea art", "star rat", "late eat"] * 9)
+    parts = passages(text, 7, overlap)
+    new = (added(a, b, Splitting(7, overlap)) for a, b in pairwise(parts))
+    assert parts[0] + "".join(new) == text

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from ranklet.runtime.bundles.manifest import MANIFEST
 from ranklet.runtime.errors import CollectionError
 from ranklet.training.data.cells import Bad, Records
 from ranklet.training.data.collection import CORPUS
@@ -119,6 +120,8 @@ def files_of(path: Path, options: SourceOptions) -> Files:
 
 
 def _of_folder(folder: Path, options: SourceOptions) -> Files:
+    if _is_bundle(folder):
+        raise CollectionError(f"{folder} is a bundle; give the documents that it was made of")
     corpus = next((folder / name for name in CORPUS if (folder / name).is_file()), None)
     if corpus is not None:
         return Files("jsonl", [corpus], folder, options)
@@ -152,8 +155,17 @@ def _of_folder(folder: Path, options: SourceOptions) -> Files:
     return Files(kind, paths, folder, options, unreadable)
 
 
+def _is_bundle(folder: Path) -> bool:
+    """Return whether a folder is a bundle, which may be damaged or of any version."""
+    try:
+        with (folder / MANIFEST).open("rb") as file:
+            return b'"ranklet_version"' in file.read(1 << 10)
+    except OSError:
+        return False
+
+
 def _files(folder: Path, unreadable: list[Bad]) -> Iterator[Path]:
-    """Yield the files in a folder and below it, without hidden ones.
+    """Yield the files in a folder and below it, without hidden ones and those of bundles.
 
     Links to folders are not followed, because they may lead in a circle.
     """
@@ -166,7 +178,8 @@ def _files(folder: Path, unreadable: list[Bad]) -> Iterator[Path]:
                     if entry.name.startswith("."):
                         continue
                     if entry.is_dir(follow_symlinks=False):
-                        folders.append(entry.path)
+                        if not _is_bundle(Path(entry.path)):  # that an earlier build has written
+                            folders.append(entry.path)
                     elif Path(entry.path).is_file():  # no error at a broken link
                         yield Path(entry.path)
         except OSError as error:

@@ -6,6 +6,8 @@ from typing import Any
 import pytest
 from tests.training.data.sources.reading import CATS, DOGS, read, refused, write
 
+from ranklet.export.build import build
+
 
 def test_the_format_follows_the_name_unless_it_is_named(tmp_path: Path) -> None:
     line = json.dumps(CATS._asdict())
@@ -80,6 +82,13 @@ def test_a_folder_without_usable_files_is_refused(tmp_path: Path) -> None:
     assert "has no file that can be read by their ending; the endings are .csv" in refused(tmp_path)
     write(tmp_path / "a.txt", "x")
     assert "has no file that can be read by --format csv" in refused(tmp_path, format="csv")
+
+
+def test_bundles_are_no_documents(tmp_path: Path) -> None:
+    write(tmp_path / "a.json", '{"id": "1", "title": "Cats", "text": "They sleep."}')
+    bundle = build(tmp_path, tmp_path / "deep" / "search.ranklet", normaliser="none", language="en")
+    assert read(tmp_path) == [CATS]
+    assert "is a bundle; give the documents" in refused(bundle)
 
 
 def test_links_that_lead_in_a_circle_are_not_followed(tmp_path: Path) -> None:
