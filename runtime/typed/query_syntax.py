@@ -6,6 +6,7 @@ from typing import Self
 
 from ranklet.runtime.arguments import listed
 from ranklet.runtime.errors import InputError
+from ranklet.runtime.text.spellings import joined_acronyms
 
 # An optional minus, then a quoted phrase or anything up to a space; both may be typographic.
 _QUOTES = '"“”„‟«»＂'
@@ -72,7 +73,7 @@ class Query:
             raise InputError(f"query must be a string, not {type(query).__name__}")
         words: list[str] = []
         found: dict[str, list[str]] = {name: [] for name in _PARTS}
-        for minus, quoted, word in _PART.findall(query):
+        for minus, quoted, word in _PART.findall(joined_acronyms(query)):
             kind, part = _part(quoted, word, query)
             if minus:
                 found[f"excluded_{kind}" if kind else "excluded"].append(part)

@@ -22,6 +22,7 @@ from ranklet.runtime.typed.query_syntax import Query, typed_query
         ("« a b » ＂c d＂", Query("a b c d", phrases=("a b", "c d"))),
         ("a −b –“c d”", Query("a", excluded=("b",), excluded_phrases=("c d",))),
         ("a – b", Query("a – b")),
+        ('"שלום" צה"ל', Query("שלום צה\u2060ל", phrases=("שלום",))),
     ],
 )
 def test_a_typed_query_has_parts(typed: str, query: Query) -> None:
