@@ -412,7 +412,7 @@ class Bundle:
         return self._encoded(texts, "document", ranker)
 
     def _encoded(self, texts: str | Sequence[str], role: Role, ranker: str | None) -> Any:
-        given = [texts] if isinstance(texts, str) else list(texts)
+        given = [texts] if isinstance(texts, str) else listed(texts, "texts", "or a single string")
         vectors = encode(self.files, given, role, ranker).vectors
         return vectors[0] if isinstance(texts, str) else vectors
 

@@ -24,7 +24,7 @@ def tracer() -> Any:
     Raises:
         MissingPackageError: traces are wanted, and the package is not installed.
     """
-    if os.environ.get(VARIABLE, "").lower() in ("", "0", "false", "no"):
+    if os.environ.get(VARIABLE, "").lower() in ("", "0", "false", "no", "off"):
         return None
     with hinted():
         from opentelemetry import trace

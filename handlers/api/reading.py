@@ -33,6 +33,7 @@ from ranklet.runtime.arguments import own_documents
 from ranklet.runtime.strict_json import unique
 from ranklet.runtime.typed.query_syntax import Query, typed_query
 
+IN_BODY = "a POST has its fields in its body, not in its URL"
 _SHOWN = 40  # characters of a name or value in a message
 
 
@@ -44,7 +45,7 @@ def parse(data: bytes) -> dict[str, Any]:
             a key twice.
     """
     try:
-        body = loads(data.decode("utf-8"))
+        body = loads(data.decode("utf-8-sig"))  # some programs on Windows begin with a BOM
     except UnicodeDecodeError as error:
         raise RequestError(400, "the body is not UTF-8") from error
     except (ValueError, RecursionError) as error:  # RecursionError: [[[[…

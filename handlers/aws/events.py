@@ -39,6 +39,7 @@ class HTTPRequest(NamedTuple):
     method: str
     path: str
     body: bytes
+    in_url: bool  # whether its URL has fields
 
 
 def shape_of(event: Any) -> Shape:
@@ -60,7 +61,9 @@ def shape_of(event: Any) -> Shape:
     records = event.get("Records")
     if isinstance(records, list):
         sources = {
-            str(each.get("eventSource"))[:40] for each in records if isinstance(each, Mapping)
+            str(each.get("eventSource", each.get("EventSource")))[:40]  # SNS has the latter
+            for each in records
+            if isinstance(each, Mapping)
         }
         if sources == {"aws:sqs"}:
             return "sqs"
@@ -88,7 +91,9 @@ def http_request(event: Mapping[str, Any], shape: Shape) -> HTTPRequest:
             raise RequestError(400, "the body is not base64, though the event says so") from error
     else:
         body = text.encode("utf-8", "surrogatepass")  # `parse` refuses lone surrogates
-    return HTTPRequest(str(method or "").upper(), str(path or "/"), body)
+    fields = ("rawQueryString", "queryStringParameters", "multiValueQueryStringParameters")
+    in_url = any(event.get(name) for name in fields)
+    return HTTPRequest(str(method or "").upper(), str(path or "/"), body, in_url)
 
 
 def http_reply(

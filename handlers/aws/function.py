@@ -11,7 +11,7 @@ from ranklet.handlers import logs
 from ranklet.handlers.api.answers import ANSWERS
 from ranklet.handlers.api.errors import RequestError, panics_as_errors
 from ranklet.handlers.api.limits import Limits, whole_number
-from ranklet.handlers.api.reading import parse
+from ranklet.handlers.api.reading import IN_BODY, parse
 from ranklet.handlers.api.trial import try_out
 from ranklet.handlers.aws.bundle_download import open_bundle
 from ranklet.handlers.aws.events import (
@@ -148,6 +148,8 @@ class Function:
             allow = "GET" if path in HEALTH else "POST"
             if request.method != allow:
                 raise RequestError(405, f"{path} takes {allow}, not {request.method[:20]!r}")
+            if request.in_url and path not in HEALTH:
+                raise RequestError(422, IN_BODY)
             if (size := len(request.body)) > (most := self._limits.body_bytes):
                 raise RequestError(413, f"the body has {size:,} bytes; at most {most:,}")
             if path in HEALTH:
@@ -237,7 +239,8 @@ def served_path(path: str) -> str:
 
 def _action(body: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
     """Return the path that the `action` of an event or message stands for, and the other fields."""
-    path = f"/{body.get('action') or 'rank'}"
+    action = body.get("action")
+    path = "/rank" if action is None else f"/{action}"
     if path not in ANSWERS:
         allowed = ", ".join(each.removeprefix("/") for each in ANSWERS)
         raise RequestError(422, f"'action' must be one of {allowed}")

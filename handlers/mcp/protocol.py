@@ -85,7 +85,7 @@ def _check_form(message: Any) -> None:
         known.get("jsonrpc") != "2.0"
         or not ("method" in known or "result" in known or "error" in known)
         or not isinstance(known.get("method", ""), str)
-        or not isinstance(known.get("params", {}), dict)
+        or not isinstance(known.get("params"), dict | None)
         or ("id" in known and _repeatable(known["id"]) is None)
     ):
         raise FaultError(NO_REQUEST, "this is no message of JSON-RPC 2.0")
@@ -144,7 +144,7 @@ class Protocol:
         if "method" not in message or "id" not in message:
             return None  # a notification, or the answer to a request, of which this server has none
         try:
-            result = self._result(message["method"], message.get("params", {}))
+            result = self._result(message["method"], message.get("params") or {})
         except FaultError as fault:
             fault.identity = message["id"]
             return refusal(fault)
@@ -203,7 +203,8 @@ class Protocol:
         return {"tools": self._tools}
 
     def _call(self, params: Message) -> Message:
-        name, given = params.get("name"), params.get("arguments", {})
+        name, given = params.get("name"), params.get("arguments")
+        given = {} if given is None else given
         if not isinstance(name, str) or not isinstance(given, dict):
             raise FaultError(WRONG_PARAMS, "'name' must be a string, and 'arguments' an object")
         try:

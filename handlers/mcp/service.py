@@ -87,7 +87,7 @@ class Lines:
                     self._write(refusal(fault))
                     continue
                 if message.get("method") == CANCELLED:
-                    self._cancel(message.get("params", {}).get("requestId"))
+                    self._cancel((message.get("params") or {}).get("requestId"))
                 self._write(self._protocol.answer(message))
 
     def _lines(self, lines: BinaryIO) -> Iterator[bytes]:

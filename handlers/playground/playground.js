@@ -125,6 +125,9 @@ async function prepare() {
       option.title = recipe;
       $("pipeline").append(option);
     }
+    const most = info.limits.explained; // hits that the server explains
+    for (const size of [...$("k").options]) if (Number(size.value) > most) size.remove();
+    if (!$("k").options.length) $("k").append(new Option(most, most));
     const fields = Object.entries(info.metadata).map(([name, type]) => `${name} (${type})`);
     $("fields").textContent = fields.join(", ");
     $("where-row").hidden = !fields.length || $("own").checked;

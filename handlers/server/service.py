@@ -29,7 +29,7 @@ from ranklet.handlers.api.errors import RequestError, error_body, failure, panic
 from ranklet.handlers.api.limits import Room
 from ranklet.handlers.api.openapi import describe
 from ranklet.handlers.api.query_string import request_of
-from ranklet.handlers.api.reading import parse
+from ranklet.handlers.api.reading import IN_BODY, parse
 from ranklet.handlers.mcp.protocol import FaultError, Protocol, refusal
 from ranklet.handlers.mcp.protocol import read as read_message
 from ranklet.handlers.server.hosts import Hosts
@@ -162,7 +162,14 @@ class Service:
 
         async def sent() -> bytes:
             query_string: bytes = request.scope["query_string"]
-            return query_string if in_url else await read(request, limits)
+            headers = request.headers
+            if not in_url:
+                if query_string:
+                    raise RequestError(422, IN_BODY)
+                return await read(request, limits)
+            if headers.get("content-length", "0") != "0" or "transfer-encoding" in headers:
+                raise RequestError(422, "a GET has its fields in its URL; POST what its body has")
+            return query_string
 
         def work(bundle: Bundle, data: bytes, budget_ms: float) -> Any:
             answer = ANSWERS[path](bundle, asked(data), limits, budget_ms)

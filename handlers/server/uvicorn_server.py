@@ -28,6 +28,7 @@ from ranklet.handlers.server.service import Service
 from ranklet.handlers.server.settings import ServerSettings
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.onnx.session import THREADS_VARIABLE, processors
+from ranklet.runtime.tracing import tracer
 
 KEEP_ALIVE_SECONDS = 75  # longer than load balancers keep a connection, so that they hang up first
 SWITCH_SECONDS = 0.0005  # how long a thread may keep the interpreter while others want it
@@ -40,7 +41,9 @@ def serve(settings: ServerSettings) -> None:
 
     Raises:
         InputError: the server cannot listen on the address.
+        MissingPackageError: RANKLET_TRACES wants a package that is not installed.
     """
+    tracer()  # raises here what each request would
     with listen(settings) as listening:
         address = _address(listening)
         logs.write("NOTICE", f"listening on http://{address}", workers=settings.workers)

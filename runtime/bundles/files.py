@@ -25,6 +25,7 @@ from ranklet.runtime.storage.strings import (
 )
 from ranklet.runtime.text.analysis import NONE, STOPPED, Analyzer, Vocabulary
 from ranklet.runtime.text.tokenizing import open_tokenizer
+from ranklet.runtime.writing.strangers import strangers
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -122,10 +123,12 @@ class BundleFiles:
         return getattr(self._archive, "store", None)
 
     def _read_manifest(self) -> bytes:
-        if MANIFEST not in self._archive.names():
+        if not self._archive.has(MANIFEST):
+            hint = "`ranklet index` and `ranklet export` write one"
+            if inside := self._archive.inside(MANIFEST):
+                hint = f"it has {inside!r}: give that folder, or zip what is in it, not the folder"
             raise BundleError(
-                f"{str(self.path)!r} has no {MANIFEST}, so it is not a bundle; `ranklet index` and "
-                "`ranklet export` write one"
+                f"{str(self.path)!r} has no {MANIFEST}, so it is not a bundle; {hint}"
             )
         text = self._archive.read(MANIFEST)
         if len(text) > MAX_MANIFEST_BYTES:
@@ -136,8 +139,8 @@ class BundleFiles:
         listed, present = set(self.manifest.files), self._archive.names() - {MANIFEST}
         if missing := sorted(listed - present):
             raise BundleError(f"{missing[0]!r} is listed in {MANIFEST} and missing from the bundle")
-        if extra := sorted(present - listed):
-            raise BundleError(f"{extra[0]!r} is in the bundle and not listed in {MANIFEST}")
+        if extra := strangers(sorted(present), listed.__contains__):
+            raise BundleError(f"the bundle has {extra}, not listed in {MANIFEST}; move it away")
         contents = {name: self._archive.read(name) for name in self.manifest.files}
         if check == "full":
             fetch_files([each for each in contents.values() if isinstance(each, AbsentFile)])

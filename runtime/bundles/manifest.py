@@ -195,7 +195,7 @@ class Manifest:
         a collection.
 
         Raises:
-            UnknownRankerError: the bundle has no pipeline of that name.
+            UnknownRankerError: the bundle has no pipeline of that name, or no ranker that it uses.
             InputError: it is not a pipeline.
         """
         if wanted is None:
@@ -203,12 +203,21 @@ class Manifest:
                 return Pipeline((Retrieve(next(iter(self.rankers)), 1),))
             wanted = self.default_pipeline
         if not isinstance(wanted, str):
-            return own_pipeline(wanted)
+            own = own_pipeline(wanted)
+            for name in own.rankers():
+                self.check_ranker(name)
+            return own
         if wanted not in self.pipelines:
             raise UnknownRankerError(
                 f"unknown pipeline {wanted!r}; the bundle has {', '.join(self.pipelines) or 'none'}"
             )
         return self.pipelines[wanted]
+
+    def check_ranker(self, name: str) -> None:
+        """Raise UnknownRankerError unless the bundle has a ranker of that name."""
+        if name not in self.rankers:
+            known = ", ".join(self.rankers) or "none"
+            raise UnknownRankerError(f"unknown ranker {name!r}; the bundle has {known}")
 
     def _check_references(self) -> None:
         if self.pipelines and self.default_pipeline not in self.pipelines:

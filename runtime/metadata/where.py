@@ -123,8 +123,7 @@ class _Reader:
         if not isinstance(name, str) or name not in self._types:
             raise InputError(f"where: {_unknown(name, tuple(self._types))}")
         if not isinstance(value, Mapping):
-            listed = isinstance(value, Sequence) and not isinstance(value, str | bytes)
-            return self._test(name, IN if listed else EQUAL, value)
+            return self._test(name, EQUAL if _several(value) is None else IN, value)
         parts = tuple(self._test(name, operator, each) for operator, each in value.items())
         return parts[0] if len(parts) == 1 else Both(parts)
 
@@ -166,16 +165,24 @@ class _Reader:
         return Test(name, str(operator), operands)
 
     def _operands(self, name: str, operator: str, value: object) -> tuple[Operand, ...]:
-        if isinstance(value, np.ndarray | set | frozenset):
-            value = list(value)
-        if not isinstance(value, Sequence) or isinstance(value, str | bytes):
+        values = _several(value)
+        if values is None:
             raise InputError(
                 f"where: {name[:80]!r}: {operator!r} takes a list, not {_described(value)}"
             )
-        self._values += len(value)
+        self._values += len(values)
         if self._values > MAX_VALUES:
             raise InputError(f"where has more than {MAX_VALUES:,} values in its lists")
-        return tuple(read_operand(each, name, self._types[name]) for each in value)
+        return tuple(read_operand(each, name, self._types[name]) for each in values)
+
+
+def _several(value: object) -> Sequence[object] | None:
+    """Return a list, a set, or an array or column of another library as a list, else None."""
+    if isinstance(value, set | frozenset):
+        return list(value)
+    if hasattr(value, "tolist") and not isinstance(value, np.generic):
+        value = value.tolist()
+    return value if isinstance(value, Sequence) and not isinstance(value, str | bytes) else None
 
 
 def read_operand(value: object, name: str, type_: str) -> Operand:

@@ -43,7 +43,10 @@ class HTTPRanges(Transport):
         except ValueError:
             fits = False
         if not fits or not address.isascii() or not address.isprintable() or " " in address:
-            raise InputError(f"{str(self.address)[:200]!r} is no address; give https://host/path")
+            raise InputError(
+                f"{str(self.address)[:200]!r} is no address; give https://host/path, with spaces "
+                "and letters beyond ASCII as %20 or %C3%BC"
+            )
         if "@" in parts.netloc:
             raise InputError(
                 "an address may not contain a user name or a password, which messages would show; "

@@ -2,7 +2,6 @@
 
 from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.call.protocol import Ranker
-from ranklet.runtime.errors import UnknownRankerError
 from ranklet.runtime.explanation import RANKER_FIELD
 from ranklet.runtime.kinds import ranker_module
 from ranklet.runtime.text.analysis import FIELDS, Analysis
@@ -14,9 +13,7 @@ def ranker_of(files: BundleFiles, name: str) -> Ranker:
     Raises:
         UnknownRankerError: the bundle has no ranker of that name.
     """
-    if name not in files.manifest.rankers:
-        known = ", ".join(files.manifest.rankers) or "none"
-        raise UnknownRankerError(f"unknown ranker {name!r}; the bundle has {known}")
+    files.manifest.check_ranker(name)
 
     def opened() -> Ranker:
         ranker: Ranker = ranker_module(files.manifest.rankers[name].kind).RANKER.open(files, name)

@@ -65,6 +65,13 @@ class _Folder:
     def __init__(self, root: Path) -> None:
         self._root = root.resolve()
 
+    def has(self, name: str) -> bool:
+        return (self._root / name).is_file()
+
+    def inside(self, name: str) -> str:
+        found = next(self._root.glob(f"*/{name}"), None)
+        return found.relative_to(self._root).as_posix() if found else ""
+
     def names(self) -> set[str]:
         return {
             path.relative_to(self._root).as_posix()
@@ -138,6 +145,14 @@ class ZipArchive(ABC):
         """Return the content of a member, which lies at `begin`."""
         return self.part(begin, begin + size)
 
+    def has(self, name: str) -> bool:
+        """Return whether there is a member of that name."""
+        return name in self._members
+
+    def inside(self, name: str) -> str:
+        """Return a member of that name in a folder of the zip, "" if there is none."""
+        return next((each for each in self._members if each.endswith(f"/{name}")), "")
+
     def names(self) -> set[str]:
         """Return the names of all members."""
         return set(self._members)
@@ -154,7 +169,8 @@ class ZipArchive(ABC):
         if member.compress_type or member.flag_bits & 1:
             raise BundleError(
                 f"{name!r} is compressed or encrypted in the zip, so it cannot be mapped; write "
-                "the zip by `ranklet index -o NAME.zip` or `zip -0 -r`"
+                "the zip by `ranklet index -o NAME.zip`, or in the bundle's folder by `zip -0 -r "
+                "../NAME.zip .`"
             )
         header = member.header_offset
         if header < 0 or header + _LOCAL_HEADER > self.length:

@@ -77,6 +77,7 @@ def test_explained_hits_can_be_filtered_but_ids_cannot(
     shown = succeeds(capsys, "explain", described.path, "bread", "-k", 1, *where)
     (hit,) = described.bundle.rank("bread", k=1, where={"year": {"missing": False}})
     assert shown.startswith(hit.id)
-    assert "ids name the documents" in fails(
-        capsys, "explain", described.path, "bread", "d1", *where
-    )
+    for option in (where, ("-k", 1)):
+        assert "ids name the documents" in fails(
+            capsys, "explain", described.path, "bread", "d1", *option
+        )

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.metadata_rows import DUE, YEAR
+from tests.metadata_rows import DUE, KEYS, YEAR
 
 from ranklet.integrations.search import (
     check,
@@ -62,6 +62,8 @@ def test_wrong_pipelines_and_bundles_are_refused_before_any_query(
 ) -> None:
     with pytest.raises(UnknownRankerError, match="unknown pipeline 'none'; the bundle has"):
         check(bundle, {"k": 3, "pipeline": "none"}, retrieves=True)
+    with pytest.raises(UnknownRankerError, match="unknown ranker 'none'; the bundle has"):
+        check(bundle, {"k": 3, "pipeline": [Retrieve("none")]}, retrieves=True)
     with pytest.raises(BundleError):
         check(tmp_path / "none.ranklet", {"k": 3}, retrieves=True)
     with pytest.raises(InputError, match="no collection to retrieve from"):
@@ -75,6 +77,8 @@ def test_filters_belong_to_retrievers(described: "Described") -> None:
     hits = rank(described.path, "bread dough", options)
     assert hits.hits == described.bundle.rank("bread dough", **options).hits
     assert len({hit.metadata[YEAR] for hit in hits}) == len(hits) > 1
+    with pytest.raises(InputError, match="holds lists of strings"):
+        check(described.path, {"k": 5, "group_by": KEYS}, retrieves=True)
     for name in ("where", "group_by"):
         with pytest.raises(InputError, match="give them to the retriever"):
             check(described.path, {name: options[name]}, retrieves=False)

@@ -59,7 +59,7 @@ def test_a_request_is_below_its_caller_and_above_its_ranking(built: "Built", spa
     assert ranking.parent.span_id == request.context.span_id
 
 
-@pytest.mark.parametrize("value", ["", "0", "false"])
+@pytest.mark.parametrize("value", ["", "0", "false", "off"])
 def test_nothing_is_recorded_unless_it_is_asked_for(
     value: str, built: "Built", spans: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -29,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="*",
         help="ids of the documents to explain, ranked high or not (default: the best -k)",
     )
-    parser.add_argument("-k", type=int, default=5, help="number of hits to explain")
+    parser.add_argument("-k", type=int, help="number of hits to explain, not with ids (default: 5)")
     where = fields_of(Route.COMMAND)["where"].help
     parser.add_argument("--where", metavar="JSON", help=f"{where}; not with ids")
     parser.add_argument("--pipeline", help="pipeline to use (default: the bundle's default)")
@@ -46,8 +46,9 @@ def run(options: argparse.Namespace) -> None:
 
     if options.html:
         check_target(options.html)
-    if options.where is not None and options.document:
-        raise InputError("--where filters a search; leave it out, because ids name the documents")
+    for name, value in (("--where", options.where), ("-k", options.k)):
+        if value is not None and options.document:
+            raise InputError(f"{name} is of a search; leave it out, because ids name the documents")
     where = None if options.where is None else read_filter(options.where)
     bundle = load(options.bundle, collection=options.collection)
     query, pipeline = options.query, options.pipeline
@@ -56,7 +57,8 @@ def run(options: argparse.Namespace) -> None:
     if options.document:
         hits = [bundle.explained(query, name, pipeline=pipeline) for name in options.document]
     else:
-        ranking = bundle.rank(query, k=options.k, where=where, pipeline=pipeline, explain=True)
+        k = 5 if options.k is None else options.k
+        ranking = bundle.rank(query, k=k, where=where, pipeline=pipeline, explain=True)
         hits, ignored = list(ranking), ignored_words(ranking)
     if options.html:
         from ranklet.handlers.page.page import page

@@ -11,9 +11,8 @@ from typing import Any
 from ranklet.runtime import Bundle, Hit, InputError, Ranking, load
 from ranklet.runtime.arguments import check_budget
 from ranklet.runtime.hits import plain
-from ranklet.runtime.metadata.where import unknown_field
 from ranklet.runtime.pipeline import own_pipeline
-from ranklet.runtime.search.selection import Selection
+from ranklet.runtime.search.selection import Selection, check_group_by
 from ranklet.runtime.storage.address import located, raw_text
 
 BundleLike = Bundle | str | Path
@@ -48,8 +47,8 @@ def check(bundle: BundleLike, options: Mapping[str, Any], *, retrieves: bool) ->
         )
     if where is not None:
         found.only(where)
-    if group_by is not None and group_by not in found.metadata:
-        raise InputError(unknown_field(group_by, found.metadata))
+    if group_by is not None:
+        check_group_by(group_by, found.metadata)
     if retrieves and not len(found):
         raise InputError(
             f"{found.path} has no collection to retrieve from; add one with `ranklet index`, or "

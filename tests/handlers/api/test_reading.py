@@ -31,6 +31,10 @@ def test_a_body_that_is_not_json_is_malformed(data: bytes) -> None:
     assert (status, body["error_type"]) == (400, "malformed")
 
 
+def test_a_byte_order_mark_is_passed_over() -> None:
+    assert parse(b'\xef\xbb\xbf{"query": "dough"}') == {"query": "dough"}
+
+
 def refused(body: dict[str, object]) -> str:
     with pytest.raises(RequestError) as caught:
         Request(Route.RANK, body, Limits())

@@ -73,7 +73,7 @@ def test_records_of_another_service_are_refused() -> None:
 def test_a_request_is_the_same_in_every_shape(name: str) -> None:
     event = recorded(name)
     shape = shape_of(event)
-    method, path, body = http_request(event, shape)
+    method, path, body, _ = http_request(event, shape)
     assert (method, path.rpartition("/")[2]) == ("POST", "rank")
     assert json.loads(body) == ASKED
     reply = http_reply(event, shape, 404, "{}", allow="GET")

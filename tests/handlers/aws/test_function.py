@@ -123,6 +123,22 @@ def test_a_client_error_is_answered_in_json_and_not_raised(
 
 
 @pytest.mark.parametrize(
+    ("name", "field", "sent"),
+    [
+        ("http", "rawQueryString", "k=1"),
+        ("rest", "queryStringParameters", {"k": "1"}),
+        ("alb", "multiValueQueryStringParameters", {"k": ["1"]}),
+    ],
+)
+def test_fields_in_the_url_are_refused(
+    function: Function, name: str, field: str, sent: Any
+) -> None:
+    reply = function({**with_body(name, ASKED), field: sent}, Context())
+    assert "in its body, not in its URL" in answered(reply, 422)["error"]
+    answered(function({**with_body(name, None, "/healthz", "GET"), field: sent}, Context()))
+
+
+@pytest.mark.parametrize(
     ("event", "kind", "message"),
     [
         ("text", RequestError, "the event must be a JSON object, not str"),
@@ -133,12 +149,14 @@ def test_a_client_error_is_answered_in_json_and_not_raised(
         ({"query": "x", "filtr": {}}, RequestError, "unknown field .filtr.; the fields are"),
         ({"query": "x", "action": "drop"}, RequestError, "'action' must be one of rank, explain"),
         ({"query": "x", "action": ["rank"]}, RequestError, "'action' must be one of"),
+        ({"query": "x", "action": ""}, RequestError, "'action' must be one of"),
         ({"query": "x", "pipeline": "none"}, UnknownRankerError, "unknown pipeline 'none'"),
         ({"query": "x \ud83d"}, RequestError, "half a character"),
         ({"query": "x", "where": {"\udcff": 1}}, RequestError, "half a character"),
         ({"query": "x", "\ud800": 1}, RequestError, "unknown field '.ud800'"),
         ({"Records": []}, RequestError, "are not served"),
         ({"Records": [1]}, RequestError, "are not served"),
+        ({"Records": [{"EventSource": "aws:sns"}]}, RequestError, "records of .'aws:sns'. are not"),
     ],
 )
 def test_a_wrong_direct_event_raises_what_its_caller_can_read(

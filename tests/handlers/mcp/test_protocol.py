@@ -62,6 +62,16 @@ def test_a_line_that_is_no_message_has_an_answer(line: bytes, identity: Any, rea
     assert json.loads(written(answer)) == answer
 
 
+def test_null_counts_as_absent(bundle: Bundle) -> None:
+    protocol = Protocol(bundle, Limits())
+    listed = protocol.answer(read(request(method="tools/list", params=None)))
+    assert listed is not None
+    assert len(listed["result"]["tools"]) == 3
+    called = protocol.answer(read(request(params={"name": "search", "arguments": None})))
+    assert called is not None
+    assert "'query' is missing" in called["result"]["content"][0]["text"]
+
+
 @pytest.mark.parametrize(
     "message",
     [

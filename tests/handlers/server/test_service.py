@@ -250,6 +250,14 @@ def test_a_url_ranks_as_a_body_does(server: "Server") -> None:
         assert message in reply.json()["error"]
 
 
+def test_fields_in_the_wrong_place_are_refused(server: "Server") -> None:
+    """One that is not read could be the filter of a tenant."""
+    reply = server.post("/rank?k=1", {"query": "dough"})
+    assert (reply.status, "in its body, not in its URL" in reply.json()["error"]) == (422, True)
+    reply = server.ask("GET", "/rank?query=dough", b'{"k": 1}')
+    assert (reply.status, "POST what its body has" in reply.json()["error"]) == (422, True)
+
+
 async def asked(server: service.Service, path: str, body: bytes) -> int:
     """Return the status of the answer of a server that runs here."""
     sent: list[Any] = []

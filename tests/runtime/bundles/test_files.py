@@ -1,6 +1,7 @@
 """A bundle's files are compared with its manifest."""
 
 import json
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,7 @@ from ranklet.export.build import build
 from ranklet.export.writer import sha256
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.bundles.files import DICTIONARY, BundleFiles
+from ranklet.runtime.bundles.manifest import MANIFEST
 from ranklet.runtime.errors import BundleError
 from ranklet.runtime.verification import verify
 
@@ -50,3 +52,23 @@ def test_a_file_that_git_lfs_has_not_fetched_says_so(tmp_path: Path) -> None:
     file.write_text("short")
     with pytest.raises(BundleError, match=f"{name} has 5 bytes"):
         BundleFiles(bundle)
+
+
+def test_what_file_managers_leave_is_passed_over(tmp_path: Path) -> None:
+    path = build([{"id": "1", "text": "knead the dough"}], tmp_path / "b.ranklet")
+    (path / "text" / ".DS_Store").write_bytes(b"x")
+    assert len(Bundle(path, "full").rank("dough")) == 1
+    assert list(verify(path))
+    (path / "text" / "more.npy").touch()
+    with pytest.raises(BundleError, match=r"the bundle has 'text/more\.npy', not listed"):
+        Bundle(path)
+
+
+def test_a_bundle_one_folder_down_is_named(tmp_path: Path) -> None:
+    path = build([{"id": "1", "text": "knead the dough"}], tmp_path / "b.ranklet")
+    packed = tmp_path / "packed.zip"
+    with zipfile.ZipFile(packed, "w") as file:
+        file.write(path / MANIFEST, f"b.ranklet/{MANIFEST}")
+    for outer in (tmp_path, packed):
+        with pytest.raises(BundleError, match=f"it has 'b.ranklet/{MANIFEST}': give that folder"):
+            Bundle(outer)

@@ -35,6 +35,10 @@ def nested(depth: int) -> dict[str, Any]:
         ({"year": 2020}, Test("year", "==", (2020,))),
         ({"year": np.int64(2020)}, Test("year", "==", (2020,))),
         ({"year": [1, 2.5]}, Test("year", "in", (1, 2.5))),
+        *[
+            ({"year": values}, Test("year", "in", (1, 2)))
+            for values in (np.array([1, 2]), {1, 2}, range(1, 3))
+        ],
         ({"year": {"!=": 1}}, Not(Test("year", "==", (1,)))),
         ({"name": {"not in": ("a", "b")}}, Not(Test("name", "in", ("a", "b")))),
         ({"ok": {"missing": False}}, Not(Test("ok", "missing", ()))),

@@ -127,6 +127,9 @@ def test_what_cannot_be_encoded_or_compared_is_said(tiny: TinyRankers, bundle: B
     own = load(tiny.exported("dense"), device="cpu")
     with pytest.raises(InputError, match=r"texts\[1\] is a int"):
         own.encode_query(["water", 1])  # type: ignore[list-item]
+    for wrong in (None, 1, b"water", {"water": 1}):
+        with pytest.raises(InputError, match="texts must be a list"):
+            own.encode_document(wrong)  # type: ignore[arg-type]
     sparse = load(tiny.exported("epic"), device="cpu").encode_query(["water"])
     other = np.ones((1, 3), np.float32)  # of another dimension
     for pair in (
