@@ -1,6 +1,5 @@
 """Read what a search can learn from: judged queries, marks, a log of clicks, or its own texts."""
 
-import csv
 import math
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
@@ -11,7 +10,9 @@ from ranklet.runtime.bundles.documents import Documents
 from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.errors import CollectionError, InputError
 from ranklet.training.data.bundle_documents import whole_documents
+from ranklet.training.data.cells import Bad, is_decoded
 from ranklet.training.data.collection import SPLIT_NAME, Collection
+from ranklet.training.data.sources.tables import read_table
 from ranklet.training.data.splits import JudgedQuery, read_split
 from ranklet.training.data.weak import SENTENCES, TITLES, make_pairs
 from ranklet.training.progress import warn
@@ -93,28 +94,25 @@ def read_clicks(path: Path) -> Iterator[JudgedQuery]:
     Raises:
         CollectionError: the file cannot be read, lacks a column, or a number is wrong.
     """
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            table = csv.DictReader(file, delimiter="\t" if path.suffix == ".tsv" else ",")
-            names = {(each or "").strip().lower(): each for each in table.fieldnames or ()}
-            if not {"query", "id", "clicks"} <= names.keys():
-                raise CollectionError(
-                    f"{str(path)!r} has the columns {', '.join(names) or 'none'}; a log of clicks "
-                    f"needs {CLICKS}, and may have position"
-                )
-            weights: dict[str, dict[str, float]] = defaultdict(lambda: defaultdict(float))
-            counts: dict[str, float] = defaultdict(float)
-            for line, row in enumerate(table, 2):
-                query, name = ((row[names[key]] or "").strip() for key in ("query", "id"))
-                clicks = _number(row[names["clicks"]], path, line, least=0)
-                place = _number(row[names["position"]], path, line, 1) if "position" in names else 1
-                if query and name:
-                    weights[query][name] += clicks * math.log2(1 + place)
-                    counts[query] += clicks
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise CollectionError(
-            f"{str(path)!r} cannot be read as a log of clicks: {error}"
-        ) from error
+    weights: dict[str, dict[str, float]] = defaultdict(lambda: defaultdict(float))
+    counts: dict[str, float] = defaultdict(float)
+    for record in read_table(path, "utf-8", header=True):
+        if isinstance(record, Bad):
+            raise CollectionError(f"{record.place}: {record.found}")
+        row = {name.strip().lower(): str(cell).strip() for name, cell in record.fields.items()}
+        if not {"query", "id", "clicks"} <= row.keys():
+            raise CollectionError(
+                f"{str(path)!r} has the columns {', '.join(row)}; a log of clicks needs {CLICKS}, "
+                "and may have position"
+            )
+        query, name = row["query"], row["id"]
+        if not is_decoded(query + name):
+            raise CollectionError(f"{record.place} is not UTF-8; convert the file to UTF-8")
+        clicks = _number(row["clicks"], record.place, least=0)
+        place = _number(row["position"], record.place, least=1) if "position" in row else 1
+        if query and name:
+            weights[query][name] += clicks * math.log2(1 + place)
+            counts[query] += clicks
     for number, (query, of_query) in enumerate(weights.items(), 1):
         total = sum(of_query.values())
         if counts[query] >= LEAST_CLICKS:
@@ -122,15 +120,13 @@ def read_clicks(path: Path) -> Iterator[JudgedQuery]:
             yield JudgedQuery(f"c{number}", query, dict.fromkeys(relevant, 1))
 
 
-def _number(text: str | None, path: Path, line: int, least: int) -> float:
+def _number(text: str, place: str, least: int) -> float:
     try:
-        value = float(text or "")
+        value = float(text)
     except ValueError:
         value = math.nan
     if not least <= value < math.inf:
-        raise CollectionError(
-            f"{str(path)!r}, line {line:,}: {text!r:.60} must be a number from {least}"
-        )
+        raise CollectionError(f"{place}: {text!r:.60} must be a number from {least}")
     return value
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ranklet.runtime.errors import ModelFolderError
 from ranklet.training.faults import one_line
-from ranklet.training.imported.folder import ADAPTER, CONFIG, check_weights, read_json
+from ranklet.training.imported.folder import CONFIG, check_no_adapter, check_weights, read_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -43,6 +43,7 @@ def load_network(
     """
     import torch
 
+    check_no_adapter(folder)
     config = read_json(folder / CONFIG)
     check_weights(folder)
     check_known(folder, config, loader)
@@ -123,14 +124,8 @@ def check_known(folder: Path, config: Mapping[str, Any], loader: str) -> None:
     """Check that a network can be used at all.
 
     Raises:
-        ModelFolderError: its code is in the folder and not in transformers, or it is only an
-            adapter.
+        ModelFolderError: its code is in the folder and not in transformers.
     """
-    if (folder / ADAPTER).is_file():
-        raise ModelFolderError(
-            f"{str(folder)!r} is an adapter of another model ({ADAPTER}); merge the two by "
-            "merge_and_unload of peft, and save the result"
-        )
     if not isinstance(config.get("auto_map"), dict):
         return
     import transformers

@@ -56,6 +56,7 @@ class ModelFolder:
         self.name = model_name(self.path)
         if not self.path.is_dir():
             raise ModelFolderError(f"no folder {str(path)!r}; give the folder of a model")
+        check_no_adapter(self.path)
         if not any((self.path / name).is_file() for name in (CONFIG, MODULES)):
             raise ModelFolderError(
                 f"{str(path)!r} has no {CONFIG} and no {MODULES}, so it is no model; give a folder "
@@ -144,6 +145,15 @@ def model_name(path: str | Path) -> str:
     if whole.parent.name == "snapshots" and cached[0] == "models" and len(cached) > 1:
         return cached[-1]
     return whole.name
+
+
+def check_no_adapter(folder: Path) -> None:
+    """Raise ModelFolderError if a folder has only an adapter of another model."""
+    if (folder / ADAPTER).is_file():
+        raise ModelFolderError(
+            f"{str(folder)!r} is an adapter of another model ({ADAPTER}); merge the two by "
+            "merge_and_unload of peft, and save the result"
+        )
 
 
 def check_content(path: Path) -> None:
@@ -235,6 +245,12 @@ def _stored(path: Path) -> dict[str, _Stored]:
                 raise ValueError("the header is longer than the file")
             described = json.loads(file.read(size))
         described.pop("__metadata__", None)
+        types = {entry["dtype"] for entry in described.values()}
+        if unknown := sorted(types - _DTYPES.keys()):
+            raise ModelFolderError(
+                f"{str(path)!r} has weights of the type {unknown[0]}, which is not supported; save "
+                "the model in 16 or 32 bits"
+            )
         found = {}
         for name, entry in described.items():
             begin, end = entry["data_offsets"]

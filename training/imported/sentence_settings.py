@@ -54,14 +54,25 @@ def prompt_names(folder: ModelFolder) -> tuple[str, str]:
 def chosen_prompts(folder: ModelFolder, query: str | None, document: str | None) -> Prompts:
     """Return the prompts of a folder, or those that are given in their place.
 
-    A warning says that a model of a family that needs prompts has none.
+    A warning says that a model has only prompts of other names, or that one of a family that needs
+    prompts has none.
     """
     own = prompts_of(folder)
     prompts = Prompts(
         own.query if query is None else query, own.document if document is None else document
     )
+    if any(prompts) or query is not None or document is not None:
+        return prompts
+    others = [name for name, text in (folder.sentence.get("prompts") or {}).items() if text]
     family = _FAMILY.search(folder.name.lower())
-    if family and not any(prompts) and query is None and document is None:
+    if others:
+        _log.warning(
+            "%s has prompts (%s), but none of a name that is used for queries or documents, so "
+            "that it gets none; give --query-prompt and --document-prompt",
+            folder.name,
+            ", ".join(others),
+        )
+    elif family:
         usual = _USUAL[family[1]]
         _log.warning(
             "%s looks like %s, whose texts begin with prompts, but its folder names none; give "
@@ -121,7 +132,8 @@ def dimension_of(folder: ModelFolder, wanted: int | None, whole: int) -> int:
     Raises:
         InputError: the vectors are shorter.
     """
-    chosen = wanted if wanted is not None else folder.sentence.get("truncate_dim") or whole
+    own = folder.sentence.get("truncate_dim") or whole
+    chosen = wanted if wanted is not None else min(int(own), whole)
     if type(chosen) is not int or not 1 <= chosen <= whole:
         raise InputError(f"dimension is {chosen}; this model allows 1 to {whole}")
     return chosen

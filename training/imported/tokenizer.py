@@ -52,10 +52,25 @@ class ModelTokenizer(NamedTuple):
 
 
 def transformer_settings(folder: Path) -> Mapping[str, Any]:
-    """Return what sentence-transformers says of a Transformer module; empty for a plain model."""
+    """Return what sentence-transformers says of a Transformer module; empty for a plain model.
+
+    Raises:
+        ModelFolderError: its tokenizer is called with arguments of its own.
+    """
     path = next((folder / name for name in SETTINGS if (folder / name).is_file()), None)
     settings: Mapping[str, Any] = read_json(path) if path else {}
+    calls = settings.get("processing_kwargs") or {}
+    if own := {key: calls[key] for key in ("common", "text") if calls.get(key)}:
+        raise ModelFolderError(
+            f"{str(path)!r} calls its tokenizer with arguments of its own (processing_kwargs "
+            f"{own!r:.80}), which is not supported"
+        )
     return settings
+
+
+def text_limits(settings: Mapping[str, Any]) -> tuple[int, int]:
+    """Return the tokens of a query and of a document that a Transformer module reads; 0 for all."""
+    return settings.get("query_length") or 0, settings.get("document_length") or 0
 
 
 def model_tokenizer(folder: Path) -> ModelTokenizer:

@@ -50,12 +50,28 @@ def test_a_click_at_a_low_position_says_more(tmp_path: Path) -> None:
     assert np.log2(16) / (20 + np.log2(16)) > 0.1 > 1 / 21
 
 
+def test_a_log_is_read_as_every_other_table(tmp_path: Path) -> None:
+    tabs = 'query\tid\tclicks\n"hot oven\td1\t5\ncold oven\td2\t6\n8" pan\td3\t7\n'
+    for text, name in ((tabs, "clicks.tsv"), (tabs.replace("\t", ";"), "clicks.csv")):
+        text = text.replace('"hot oven', "hot oven") if name.endswith(".csv") else text
+        found = [
+            (each.text.strip('"'), *each.relevant)
+            for each in read_clicks(written(tmp_path, text, name))
+        ]
+        assert found == [("hot oven", "d1"), ("cold oven", "d2"), ('8" pan', "d3")]
+    latin = tmp_path / "latin.csv"
+    latin.write_bytes("query,id,clicks\nüber,d1,5\n".encode("latin-1"))
+    with pytest.raises(CollectionError, match=r"latin\.csv:2 is not UTF-8"):
+        list(read_clicks(latin))
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
         ("a,b\n1,2\n", "has the columns a, b; a log of clicks needs query, id, clicks"),
-        ("", "has the columns none"),
-        ("query,id,clicks\nx,d1,many\n", "line 2: 'many' must be a number from 0"),
+        ("", "is empty; its first line must name the columns"),
+        ("query,id,clicks\nx,d1\n", "clicks.csv:2: 2 fields in a table of 3 columns"),
+        ("query,id,clicks\nx,d1,many\n", "clicks.csv:2: 'many' must be a number from 0"),
         ("query,id,clicks\nx,d1,nan\n", "must be a number from 0"),
         ("query,id,clicks,position\nx,d1,3,0\n", "'0' must be a number from 1"),
     ],

@@ -126,7 +126,6 @@ def test_arrays_are_read_as_safetensors_reads_them(kind: str, tmp_path: Path) ->
                 b'{"a": {"dtype": "F32", "shape": [3], "data_offsets": [0, 12]}}',
                 b'{"a": {"dtype": "F32", "shape": [2], "data_offsets": [-4, 4]}}',
                 b'{"a": {"dtype": "F32", "shape": [1], "data_offsets": [0, 8]}}',
-                b'{"a": {"dtype": "X9", "shape": [2], "data_offsets": [0, 8]}}',
                 b'{"a": {"dtype": "F32", "shape": [-2], "data_offsets": [8, 0]}}',
                 b'{"a": []}',
             )
@@ -137,3 +136,22 @@ def test_damaged_weights_are_refused(content: bytes, tmp_path: Path) -> None:
     (tmp_path / "model.safetensors").write_bytes(content)
     with pytest.raises(ModelFolderError, match="is damaged or truncated"):
         read_arrays(tmp_path)
+
+
+def test_weights_of_a_type_that_is_not_read_are_not_called_damaged(tmp_path: Path) -> None:
+    import torch
+    from safetensors.torch import save_file
+
+    values = torch.zeros(2).to(torch.float8_e4m3fn)
+    save_file({"a": values}, tmp_path / "model.safetensors")
+    with pytest.raises(ModelFolderError, match="weights of the type F8_E4M3, which is not suppo"):
+        check_weights(tmp_path)
+
+
+def test_an_adapter_is_named_whether_or_not_there_is_a_config(tmp_path: Path) -> None:
+    (tmp_path / "adapter_config.json").write_text("{}")
+    with pytest.raises(ModelFolderError, match="is an adapter of another model"):
+        ModelFolder(tmp_path)
+    (tmp_path / "config.json").write_text("{}")
+    with pytest.raises(ModelFolderError, match="is an adapter of another model"):
+        ModelFolder(tmp_path)

@@ -9,7 +9,7 @@ from tests.models import LONGEST, tokenizer, transformer_folder
 
 from ranklet.runtime.errors import ModelFolderError
 from ranklet.training.imported.encoder import load_network
-from ranklet.training.imported.tokenizer import model_tokenizer
+from ranklet.training.imported.tokenizer import model_tokenizer, transformer_settings
 
 POSITIONS = 80  # of the saved networks
 
@@ -82,3 +82,12 @@ def test_long_texts_are_cut_as_the_library_does(
     network, _ = load_network(folder, "AutoModel", {})
     assert model_tokenizer(folder).longest_text(network) == expected
     assert LONGEST < POSITIONS
+
+
+def test_other_arguments_of_the_tokenizer_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "sentence_bert_config.json"
+    path.write_text(json.dumps({"processing_kwargs": {"text": {"max_length": 9}}}))
+    with pytest.raises(ModelFolderError, match=r"processing_kwargs .'text': .'max_length': 9"):
+        transformer_settings(tmp_path)
+    path.write_text(json.dumps({"processing_kwargs": {"text": {}, "chat_template": {"a": 1}}}))
+    assert transformer_settings(tmp_path)

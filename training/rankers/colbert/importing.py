@@ -20,7 +20,7 @@ from ranklet.training.imported.folder import CONFIG, METADATA, ModelFolder, Modu
 from ranklet.training.imported.layers import linear_layer, load_layer
 from ranklet.training.imported.original import load_original
 from ranklet.training.imported.sentence_settings import encode_with_library, prompts_of
-from ranklet.training.imported.tokenizer import model_tokenizer, transformer_settings
+from ranklet.training.imported.tokenizer import model_tokenizer, text_limits, transformer_settings
 from ranklet.training.learning.weights import weights_of
 from ranklet.training.rankers.colbert.network import LAYERS, ColBERTNetwork
 from ranklet.training.rankers.colbert.training import load
@@ -133,12 +133,12 @@ def _of_modules(
         raise ModelFolderError(
             f"{str(place)!r} expands queries by {expansion.get('strategy')!r}; supported is fixed"
         )
-    query = expansion.get("length") or settings.get("query_length") or 0
+    query, document = text_limits(settings)
     return LateInteraction(
         layers,
         weights,
         cosine=NORMALIZE in [module.name for module in folder.modules],
-        limits=(query, settings.get("document_length") or 0),
+        limits=(expansion.get("length") or query, document),
         expansion=_expansion(bool(expansion), expansion.get("attend")),
         expansion_token=expansion.get("token"),
         skipped=words,

@@ -25,7 +25,7 @@ from ranklet.training.imported.sentence_settings import (
     prompts_of,
     similarity_of,
 )
-from ranklet.training.imported.tokenizer import model_tokenizer, transformer_settings
+from ranklet.training.imported.tokenizer import model_tokenizer, text_limits, transformer_settings
 from ranklet.training.learning.weights import load_weights, weights_of
 from ranklet.training.pretrained.backbone import new_model
 from ranklet.training.rankers.dense.network import LAYERS, DenseNetwork
@@ -57,8 +57,8 @@ class SentenceEncoder:
         similarity: dot or cosine.
         layers: descriptions of the layers after pooling, for `make_layer`.
         modules: the modules of these layers, in the same order.
-        dimension: the dimension of the vectors, if layers or a truncation change it; 0 for the
-            transformer's.
+        dimension: the dimension of the vectors, if layers change it; 0 for the transformer's.
+        truncated: how many of their numbers are kept; 0 for all.
         query_prompt: the text before every query.
         document_prompt: the text before every document.
         document_segment: token_type_ids of documents.
@@ -71,6 +71,7 @@ class SentenceEncoder:
     layers: tuple[Mapping[str, Any], ...] = ()
     modules: tuple[Module, ...] = ()
     dimension: int = 0
+    truncated: int = 0
     query_prompt: str = ""
     document_prompt: str = ""
     document_segment: int = 0
@@ -130,8 +131,10 @@ def describe(folder: ModelFolder, prompts: Prompts | None = None) -> SentenceEnc
         "cosine" if normalised else similarity_of(folder),
         tuple(layers),
         tuple(modules),
-        int(folder.sentence.get("truncate_dim") or dimension),
+        dimension,
+        int(folder.sentence.get("truncate_dim") or 0),
         *prompts,
+        limits=text_limits(transformer_settings(first.folder)),
     )
 
 
@@ -222,15 +225,12 @@ def largest_difference(folder: ModelFolder, checkpoint: Checkpoint, texts: Seque
     )
     load_weights(network.eval(), checkpoint.weights)
     differences = []
-    for prompt, expected in zip(prompts, encoded, strict=True):
+    limits = settings.max_query_tokens, settings.max_document_tokens
+    for prompt, limit, expected in zip(prompts, limits, encoded, strict=True):
         expected = np.asarray(expected)[:, : settings.dimension]
         if settings.similarity == "cosine":
             expected = expected / np.linalg.norm(expected, axis=1, keepdims=True)
-        ids, _ = token_ids(
-            checkpoint.need_tokenizer(),
-            [prompt + text for text in texts],
-            settings.max_document_tokens,
-        )
+        ids, _ = token_ids(checkpoint.need_tokenizer(), [prompt + text for text in texts], limit)
         with torch.inference_mode():
             ours = [
                 network(*(torch.from_numpy(values) for values in feeds([row], 0).values()))

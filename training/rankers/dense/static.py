@@ -130,7 +130,12 @@ def _plain(folder: ModelFolder) -> Any:
     from sentence_transformers import SentenceTransformer
     from sentence_transformers.sentence_transformer.modules import StaticEmbedding
 
-    table = StaticEmbedding.load(str(folder.path))
+    place = folder.path
+    try:
+        table = StaticEmbedding.load(str(place))
+    except RuntimeError:  # it takes no table in 8 bits, which model2vec averages as it is
+        vectors = token_vectors(place, read_arrays(place))
+        table = StaticEmbedding(plain_tokenizer(place), embedding_weights=vectors)
     return SentenceTransformer(modules=[table], device="cpu").float()
 
 

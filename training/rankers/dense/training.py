@@ -66,9 +66,10 @@ def train(
     """
     backbone = load_backbone(options.backbone, segments=options.segments == "distinct")
     begin = describe_backbone(backbone.folder)
+    whole = begin.dimension or backbone.config.hidden_size
     settings = DenseSettings(
         *options.limits,
-        begin.dimension or backbone.config.hidden_size,
+        min(whole, begin.truncated or whole),
         pooling=begin.pooling,
         similarity=begin.similarity if options.similarity == KEEP else options.similarity,
         document_segment=(

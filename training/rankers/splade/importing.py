@@ -1,6 +1,7 @@
 """Import SPLADE models of sentence-transformers and transformers, and inference-free ones."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -16,6 +17,7 @@ from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.imported.encoder import load_network
 from ranklet.training.imported.folder import (
     CONFIG,
+    SENTENCE,
     WEIGHTS,
     ModelFolder,
     Module,
@@ -28,7 +30,7 @@ from ranklet.training.imported.sentence_settings import (
     prompt_names,
     prompts_of,
 )
-from ranklet.training.imported.tokenizer import model_tokenizer, transformer_settings
+from ranklet.training.imported.tokenizer import model_tokenizer, text_limits, transformer_settings
 from ranklet.training.learning.weights import weights_of
 from ranklet.training.rankers.splade.forms import IDF
 from ranklet.training.rankers.splade.network import POOLING, SPLADE, SPLADE_V2, check_pooling
@@ -69,6 +71,17 @@ def describe(folder: ModelFolder) -> SparseModel:
         raise ModelFolderError(
             f"{str(folder.path)!r} puts texts before queries or documents (the prompts {named}), "
             "which is not supported for a sparse encoder"
+        )
+    similarity = folder.sentence.get("similarity_fn_name") or "dot"
+    if similarity not in ("dot", "dot_product"):
+        raise ModelFolderError(
+            f"{str(folder.path)!r} compares vectors by {similarity!r}; supported for a sparse "
+            "encoder is dot"
+        )
+    if most := folder.sentence.get("max_active_dims"):
+        raise ModelFolderError(
+            f"{str(folder.path)!r} keeps {most} terms of each text (max_active_dims), which is not "
+            f"supported; remove that from {SENTENCE}, and give --prune for documents"
         )
     if not folder.modules:
         plain = SparseModel(folder.path, dict(SPLADE_V2))
@@ -143,10 +156,13 @@ def import_model(folder: ModelFolder) -> Checkpoint:
     own = model_tokenizer(place)
     tokenizer, longest = own.tokenizer, min(own.longest_text(encoder), MOST_TOKENS)
     vocabulary = int(config["vocab_size"])
-    settings = SPLADESettings(longest, longest, vocabulary, field="")
+    query, document = (
+        min(limit or longest, longest) for limit in text_limits(transformer_settings(place))
+    )
+    settings = SPLADESettings(query, document, vocabulary, field="")
     if described.queries is not None:
         way = "idf" if described.queries.config.get("frozen") else "learned"
-        settings = SPLADESettings(longest, longest, vocabulary, field="", queries=way)
+        settings = replace(settings, max_query_tokens=longest, queries=way)
     setattr(encoder.config, POOLING, described.pooling)
     network = SPLADE(encoder, settings)
     if network.head is not None and described.queries is not None:

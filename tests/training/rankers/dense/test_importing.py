@@ -204,6 +204,31 @@ def test_a_model_that_usually_has_prompts_and_names_none_is_warned_of(
     assert not caplog.text
 
 
+def test_a_model_with_prompts_of_other_names_only_is_warned_of(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    described = {"prompts": {"search_query": "q: ", "search_document": "d: ", "none": ""}}
+    folder = transformer_folder(tmp_path / "model")
+    change(folder / "config_sentence_transformers.json", **described)
+    assert read_model(folder).settings.query_prompt == ""
+    assert "has prompts (search_query, search_document), but none of a name" in caplog.text
+    caplog.clear()
+    assert read_model(folder, query_prompt="q: ").settings.query_prompt == "q: "
+    assert not caplog.text
+
+
+@pytest.mark.slow
+def test_queries_and_documents_have_limits_of_their_own(tmp_path: Path) -> None:
+    folder = sentence_folder(tmp_path / "model")
+    change(folder / "sentence_bert_config.json", query_length=6, document_length=9)
+    checkpoint = read_model(folder)
+    assert checkpoint.settings.max_query_tokens == 6
+    assert checkpoint.settings.max_document_tokens == 9
+    original = compare(folder, checkpoint, TEXTS)
+    assert original is not None
+    assert original.difference < LARGEST
+
+
 @pytest.mark.parametrize(
     ("prompts", "default", "expected"),
     [
@@ -252,8 +277,11 @@ def test_a_matryoshka_vector_is_cut(chosen: int | None, tmp_path: Path) -> None:
     checkpoint = read_model(folder, dimension=chosen)
     assert checkpoint.settings.dimension == (chosen or 9)
     check_equal(folder, checkpoint, tmp_path)
-    with pytest.raises(InputError, match="dimension is 33; this model allows 1 to"):
+    assert read_model(folder, dimension=32).settings.dimension == 32
+    with pytest.raises(InputError, match="dimension is 33; this model allows 1 to 32"):
         read_model(folder, dimension=33)
+    change(folder / "config_sentence_transformers.json", truncate_dim=33)
+    assert read_model(folder).settings.dimension == 32
 
 
 @pytest.mark.slow

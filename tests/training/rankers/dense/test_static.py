@@ -106,6 +106,20 @@ def test_model2vec_is_read_as_it_ranks(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("kind", ["int8", "float16"])
+def test_a_table_of_model2vec_in_fewer_bits_is_read(kind: str, tmp_path: Path) -> None:
+    sentence_transformers()
+    table = (40 * vectors(len(tokenizer()))).clip(-127, 127).astype(kind)
+    folder = model2vec_folder(tmp_path / "model", embeddings=table)
+    checkpoint = read_model(folder)
+    original = compare(folder, checkpoint, TEXTS)
+    assert original is not None
+    assert original.difference < LARGEST
+    cls = checkpoint.need_tokenizer().token_to_id("[CLS]")
+    np.testing.assert_array_equal(checkpoint.arrays["table"][cls], table[cls])
+
+
+@pytest.mark.slow
 def test_model2vecs_factors_and_shared_vectors_are_applied(tmp_path: Path) -> None:
     sentence_transformers()
     rows = len(tokenizer())

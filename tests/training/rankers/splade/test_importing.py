@@ -357,6 +357,35 @@ def test_other_sparse_encoders_are_refused_in_one_line(name: str, tmp_path: Path
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("said", "message"),
+    [
+        ({"similarity_fn_name": "cosine"}, "vectors by 'cosine'; supported for a sparse"),
+        ({"max_active_dims": 64}, "keeps 64 terms of each text .max_active_dims"),
+    ],
+)
+def test_vectors_that_are_changed_or_compared_otherwise_are_refused(
+    said: dict[str, object], message: str, tmp_path: Path
+) -> None:
+    (tmp_path / "config.json").write_text("{}")
+    described = {"model_type": "SparseEncoder", **said}
+    (tmp_path / "config_sentence_transformers.json").write_text(json.dumps(described))
+    with pytest.raises(ModelFolderError, match=message):
+        read_model(tmp_path)
+
+
+@pytest.mark.slow
+def test_queries_of_a_sparse_encoder_have_a_limit_of_their_own(tmp_path: Path) -> None:
+    folder = sparse_folder(tmp_path / "model")
+    path = folder / "sentence_bert_config.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), "query_length": 6}))
+    checkpoint = read_model(folder)
+    assert checkpoint.settings.max_query_tokens == 6
+    original = compare(folder, checkpoint, TEXTS)
+    assert original is not None
+    assert original.difference < LARGEST
+
+
 @pytest.mark.slow
 def test_prompts_are_refused(tmp_path: Path) -> None:
     folder = sparse_folder(tmp_path / "model")
