@@ -1,17 +1,23 @@
 """HTTP/1.1 connections that bound a request's head in size and slow callers in time."""
 
 import asyncio
+import json
 from typing import Any
 
 import httptools
 from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+from ranklet.handlers.api.errors import error_body
+
 HEAD_BYTES = 16 << 10  # the most that request line, headers and the blank line may have together
 # The parser gets no more bytes at once. It cannot stop after a request, so it takes all requests
 # that these bytes hold, and each needs a hundred times its bytes of memory until it is answered.
 PIECE_BYTES = 1 << 10
-REFUSAL = "Invalid HTTP request received."
+REFUSAL = (
+    b"HTTP/1.1 400 Bad Request\r\ncontent-type: application/json\r\ncontent-length: %d\r\n"
+    b"connection: close\r\n\r\n"
+)
 
 
 class BoundedProtocol(HttpToolsProtocol):
@@ -26,10 +32,14 @@ class BoundedProtocol(HttpToolsProtocol):
     Attributes:
         header_seconds: the time for a head to arrive.
         answer_seconds: the time for a caller who has stopped reading to read on.
+        most: how many connections may be open.
+        busy: the application that answers on those that are too many.
     """
 
     header_seconds: float = 10
     answer_seconds: float = 30
+    most: int = 0
+    busy: Any = None
     flow: "_Flow"
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
@@ -38,12 +48,14 @@ class BoundedProtocol(HttpToolsProtocol):
         self._unparsed = bytearray()
         self._unproductive = 0  # bytes that were parsed since the last head was complete
         self._in_body = False
-        self._refused = False
+        self._refused = ""  # why the last request is not answered
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Start the clock for the first head."""
         super().connection_made(transport)
         self.flow = _Flow(transport)
+        if self.busy is not None and len(self.connections) > self.most:  # this one is among them
+            self.app = self.busy
         self._start("head", self.header_seconds)
 
     def data_received(self, data: bytes) -> None:
@@ -91,7 +103,7 @@ class BoundedProtocol(HttpToolsProtocol):
         if self.transport.is_closing():
             return
         if last and self._refused:
-            self.send_400_response(REFUSAL)
+            self.send_400_response(self._refused)
         elif self._unparsed:
             self._unset_keepalive_if_required()
             self._parse()
@@ -115,7 +127,7 @@ class BoundedProtocol(HttpToolsProtocol):
         """Parse until a request is complete, and read on if nothing is left."""
         while self._unparsed and not self._complete():
             self._feed()
-        self.flow.hold(self._refused or bool(self._unparsed))
+        self.flow.hold(bool(self._refused or self._unparsed))
         if self._answering():
             self._stop("head")
         elif "head" not in self._timers:
@@ -129,15 +141,17 @@ class BoundedProtocol(HttpToolsProtocol):
         self._unproductive += len(piece)
         try:
             if not piece:
-                raise httptools.HttpParserError("the head is too long")
+                raise httptools.HttpParserError(
+                    f"its head has more than {HEAD_BYTES:,} bytes; POST what is long"
+                )
             self.parser.feed_data(piece)
         except httptools.HttpParserUpgrade as upgrade:
             # This server speaks HTTP/1.1 only, and may ignore a wish for another protocol. But the
             # parser takes the body for the other protocol, so the head is parsed without the wish.
             self._unparsed[:0] = self._head_without_upgrade() + piece[upgrade.args[0] :]
             self._unproductive, self.parser = 0, httptools.HttpRequestParser(self)
-        except httptools.HttpParserError:
-            self._refuse()
+        except httptools.HttpParserError as error:
+            self._refuse(f"the request is refused: {error.__context__ or error}")
 
     def _head_without_upgrade(self) -> bytes:
         """Return the last head without its wish for another protocol."""
@@ -152,10 +166,16 @@ class BoundedProtocol(HttpToolsProtocol):
                 lines.append(name + b":" + kept)
         return b"\r\n".join([*lines, b"\r\n"])
 
-    def _refuse(self) -> None:
+    def send_400_response(self, msg: str) -> None:
+        """Answer as all errors are, and close."""
+        body = json.dumps(error_body(400, msg)).encode()
+        self.transport.write(REFUSAL % len(body) + body)
+        self.transport.close()
+
+    def _refuse(self, reason: str) -> None:
         """Answer 400 and close, but first let the requests that came before be answered."""
-        self.logger.warning(REFUSAL)
-        earlier, self._refused = self._complete(), True
+        self.logger.warning(reason)
+        earlier, self._refused = self._complete(), reason
         self._unparsed.clear()
         if self._in_body:  # the faulty request gets no other answer
             self.cycle.disconnected = True
@@ -163,7 +183,7 @@ class BoundedProtocol(HttpToolsProtocol):
             if self.pipeline:
                 self.pipeline.popleft()
         if not earlier:
-            self.send_400_response(REFUSAL)
+            self.send_400_response(reason)
 
     def _complete(self) -> bool:
         """Return whether a request has arrived whole and is not answered yet."""
@@ -207,7 +227,7 @@ def _check(method: bytes, version: str, target: bytes, headers: list[tuple[bytes
     """
     hosts = [value for name, value in headers if name == b"host"]
     if (version, len(hosts)) not in (("1.1", 1), ("1.0", 1), ("1.0", 0)):
-        raise ValueError("HTTP/1.1 needs one Host, and no other version than it and 1.0 is known")
+        raise ValueError("it needs one Host header, and the version 1.0 or 1.1 of HTTP")
     if not target.startswith((b"/", b"*")):  # a whole URL, whose host must be the header's
         place = target.partition(b"://")[2].partition(b"/")[0].partition(b"?")[0]
         if [place.lower()] != [host.lower() for host in hosts]:

@@ -82,6 +82,7 @@ class Service:
 
     Attributes:
         app: the ASGI application.
+        busy: the one for connections that are too many.
         draining: true after SIGTERM; /readyz is then 503 and every answer closes its connection.
     """
 
@@ -120,7 +121,11 @@ class Service:
         self._hosts = Hosts(settings.host, settings.hosts)
         self._starlette = application(routes, lifespan=self._lifespan)
         paths = frozenset(route.path for route in routes)
-        self.app = Middleware(self._route, paths, self._metrics, settings, lambda: self.draining)
+        framed = partial(
+            Middleware, routes=paths, metrics=self._metrics, settings=settings,
+            draining=lambda: self.draining,
+        )  # fmt: skip
+        self.app, self.busy = framed(self._route), framed(_refuse)
 
     async def _route(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer what POST ranks, and leave all else to Starlette, whose way takes longer."""
@@ -319,6 +324,13 @@ def _json(body: Any, status: int = 200, headers: dict[str, str] | None = None) -
 def _failed(error: Exception) -> Response:
     status, error_object = failure(error)
     return _json(error_object, status, EXTRA_HEADERS.get(status))
+
+
+async def _refuse(scope: Scope, receive: Receive, send: Send) -> None:
+    """Answer on a connection that is one too many, which ends with the answer."""
+    answer = _failed(RequestError(503, "too many connections are open; try again in a second"))
+    answer.headers["connection"] = "close"
+    await answer(scope, receive, send)
 
 
 async def _refused(_: Request, error: RequestError) -> Response:

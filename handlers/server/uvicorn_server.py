@@ -69,6 +69,8 @@ def run(settings: ServerSettings, listening: socket.socket) -> None:
     class Connection(BoundedProtocol):
         header_seconds = settings.header_seconds
         answer_seconds = settings.limits.seconds
+        most = settings.connections
+        busy = service.busy
 
     config = uvicorn.Config(
         service.app,
@@ -79,7 +81,6 @@ def run(settings: ServerSettings, listening: socket.socket) -> None:
         access_log=False,
         server_header=False,
         proxy_headers=False,
-        limit_concurrency=settings.connections,
         timeout_keep_alive=KEEP_ALIVE_SECONDS,
         timeout_graceful_shutdown=ceil(settings.limits.seconds) + 5,
     )

@@ -64,6 +64,34 @@ def test_what_is_not_http_is_refused(server: "Server", sent: list[bytes]) -> Non
 
 
 @pytest.mark.slow
+def test_a_head_that_is_too_long_is_answered_as_all_errors_are(server: "Server") -> None:
+    reply = server.ask("GET", f"/rank?query={'dough+' * 5000}")
+    assert (reply.status, reply.json()["error_type"]) == (400, "malformed")
+    assert "more than 16,384 bytes; POST what is long" in reply.json()["error"]
+
+
+def test_a_connection_too_many_is_told_so_and_disturbs_no_other(start: "Start") -> None:
+    with start(RANKLET_MAX_CONNECTIONS="1") as server:
+        first = HTTPConnection("127.0.0.1", server.port, timeout=PATIENCE)
+
+        def status() -> int:
+            first.request("GET", "/healthz")
+            response = first.getresponse()
+            response.read()
+            return response.status
+
+        while status() != 200:  # the fixture's connection may not have ended
+            sleep(0.05)
+        for _ in range(2):
+            assert status() == 200
+            reply = server.post("/rank", {"query": "dough"})
+            assert (reply.status, reply.json()["error_type"]) == (503, "unavailable")
+            assert reply.headers["retry-after"] == "1"
+        first.close()
+        while server.ask("GET", "/healthz").status != 200:
+            sleep(0.05)
+
+
 def test_slow_callers_are_bounded_and_others_are_answered(start: "Start") -> None:
     with start(RANKLET_HEADER_SECONDS="2", RANKLET_MAX_SECONDS="2") as server:
         begin = monotonic()
