@@ -15,6 +15,7 @@ from ranklet.export.indexing.writing import write_indexed
 from ranklet.export.updating.changes import Changes, Counts
 from ranklet.export.updating.update import analysed
 from ranklet.export.writer import BundleWriter
+from ranklet.runtime.arguments import listed
 from ranklet.runtime.bundles.documents import Documents
 from ranklet.runtime.bundles.files import TOKENIZER, BundleFiles
 from ranklet.runtime.errors import InputError
@@ -60,7 +61,8 @@ def merge(
             were split differ, or two have a document of the same id.
         ExportError: the target exists.
     """
-    if isinstance(bundles, str | Path) or len(bundles) < 2:
+    bundles = listed(bundles, "bundles", "give two or more")
+    if len(bundles) < 2:
         raise InputError("merge needs a list of two bundles or more")
     for path in bundles:
         on_disk(path)

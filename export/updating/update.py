@@ -19,6 +19,7 @@ from ranklet.export.indexing.writing import needs_of, write_indexed
 from ranklet.export.updating.changes import Changes, Counts, changed
 from ranklet.export.vocabulary.cutting import VOCABULARY
 from ranklet.export.writer import BundleWriter, check_source
+from ranklet.runtime.arguments import listed
 from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.bundles.manifest import Splitting
 from ranklet.runtime.errors import InputError
@@ -92,9 +93,7 @@ def update(
         ExportError: the target exists.
         ClusterError: the cluster cannot be used.
     """
-    if isinstance(delete, str):
-        raise InputError(f"delete must be a list of ids, not a string; pass [{delete!r:.80}]")
-    wanted = list(delete)
+    wanted = listed(delete, "delete", "put the one id in a list")
     if add is None and not wanted:
         raise InputError("there is nothing to change; give documents to add, or ids to delete")
     place = bundle if target is None else target

@@ -80,17 +80,13 @@ class TextCandidates:
     def tokens(self, field: str) -> Gathered:
         """Return their tokens in a field."""
         if field not in self._fields:
-            self._fields[field] = self._gathered(self._texts, field)
+            self._fields[field] = _gathered(self._analysis.tokens_of(self._texts, field))
         return self._fields[field]
 
     def title_tokens(self, field: str) -> Gathered:
-        """Return the tokens of their titles, which are among those of the texts, too."""
-        return self._gathered(self._titles, field)
-
-    def _gathered(self, texts: Sequence[str], field: str) -> Gathered:
-        parts = self._analysis.tokens_of(texts, field)
-        lengths = np.array([len(part) for part in parts], np.int64)
-        return Gathered(np.concatenate([*parts, np.empty(0, np.int32)]), lengths)
+        """Return the tokens of their titles in a field of words, as they are in the texts."""
+        each = zip(self._texts, map(len, self._titles), strict=True)
+        return _gathered([self._analysis.tokens(text, field, length) for text, length in each])
 
     @property
     def texts(self) -> Sequence[str]:
@@ -104,6 +100,11 @@ class TextCandidates:
         owners = None if self.owners is None else self.owners[positions]
         places = [self.places[i] for i in chosen]
         return TextCandidates(texts, self._analysis, places, titles, owners)
+
+
+def _gathered(parts: Sequence[NDArray[np.int32]]) -> Gathered:
+    lengths = np.array([len(part) for part in parts], np.int64)
+    return Gathered(np.concatenate([*parts, np.empty(0, np.int32)]), lengths)
 
 
 Candidates = StoredCandidates | TextCandidates  # documents that a ranker can score

@@ -218,11 +218,14 @@ class Analysis:
             return self._analyzer.wordpieces(texts)
         return [self.tokens(text, field) for text in texts]
 
-    def tokens(self, text: str, field: str) -> NDArray[np.int32]:
-        """Return the token ids of a text in a field, without stop words, (tokens,) int32."""
+    def tokens(self, text: str, field: str, length: int | None = None) -> NDArray[np.int32]:
+        """Return the token ids of a text in a field, without stop words, (tokens,) int32.
+
+        Of words, there may be only those of so many of its first characters.
+        """
         if field == "wordpieces":
             return self._analyzer.wordpieces([text])[0]
-        ids = self._word_ids(self._analyzer.vocabulary.splitter.words(text))
+        ids = self._word_ids(self._analyzer.vocabulary.splitter.words(text, length))
         return self.in_field(ids, field)
 
     def asked(self, text: str, field: str) -> NDArray[np.int32]:

@@ -170,14 +170,17 @@ class Splitter:
         self._plain = _Plain(keeps)
         self._words = _Words(self.of_chunk)
 
-    def words(self, text: str) -> list[str]:
-        """Return the words of a text in lower case."""
-        return list(chain.from_iterable(map(self._words.__getitem__, self.chunks(text))))
+    def words(self, text: str, length: int | None = None) -> list[str]:
+        """Return the words of a text in lower case, or those of so many of its first characters.
 
-    def chunks(self, text: str) -> list[str]:
-        """Divide a text at its spaces into chunks, whose words `of_chunk` returns."""
+        These may be others than those of a text that ends there, if they are all in capitals.
+        """
+        return list(chain.from_iterable(map(self._words.__getitem__, self.chunks(text, length))))
+
+    def chunks(self, text: str, length: int | None = None) -> list[str]:
+        """Divide a text at its spaces into chunks, whose words `of_chunk` returns; see `words`."""
         # A comma or a full stop at the end says nothing, and texts share more chunks without it.
-        return self._whispered(text).replace(", ", " ").replace(". ", " ").split()
+        return self._whispered(text)[:length].replace(", ", " ").replace(". ", " ").split()
 
     def of_chunk(self, chunk: str) -> Iterable[str]:
         """Return the words of a chunk in lower case."""

@@ -150,6 +150,20 @@ def test_words_of_a_title_are_the_first_of_a_document(language: str) -> None:
         assert forward[begin : begin + length].tolist() == alone
 
 
+def test_words_of_a_title_in_capitals_are_those_that_count_more(tmp_path: Path) -> None:
+    """Whether its stop words are acronyms depends on the text below it."""
+    titles, texts = (
+        ("THE STATE OF THE UNION", "WHO REPORT"),
+        ("a speech", "THE SPEECH OF THE UNION"),
+    )
+    documents = [{"title": title, "text": text} for title in titles for text in texts]
+    bundle = load(build(documents, tmp_path / "b.ranklet", language="en", normaliser="none"))
+    for query in ("union", "report", "state", "WHO"):
+        found = {hit.index: hit.score for hit in bundle.rank(query)}
+        alone = bundle.score(query, documents)
+        assert found == pytest.approx({at: alone[at] for at in found}, rel=1e-6)
+
+
 def test_updates_and_merges_equal_a_build(tmp_path: Path) -> None:
     documents = rows(Random(7), 40)
     whole = build(documents, tmp_path / "whole.ranklet", language="en", title_boost=3)

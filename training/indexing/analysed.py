@@ -142,7 +142,10 @@ class AnalysedCollection:
         titles = self.documents.titles
         counts = np.zeros(len(titles), np.int64)
         for number in np.flatnonzero(np.diff(titles.offsets)).tolist():
-            counts[number] = sum(word not in stopped for word in split(titles[number]))
+            text = title = titles[number]
+            if title.isupper():  # what capitals mean depends on the text below
+                (text,) = self.documents.ranked_texts([number])
+            counts[number] = sum(word not in stopped for word in split(text, len(title)))
         return counts
 
     def frequencies(self, field: str) -> NDArray[np.int64]:
