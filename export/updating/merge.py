@@ -61,7 +61,7 @@ def merge(
             were split differ, or two have a document of the same id.
         ExportError: the target exists.
     """
-    bundles = listed(bundles, "bundles", "give two or more")
+    bundles = listed(bundles, "bundles", "merge needs two bundles or more")
     if len(bundles) < 2:
         raise InputError("merge needs a list of two bundles or more")
     for path in bundles:
