@@ -379,10 +379,10 @@ def test_documents_that_are_no_list_are_refused(bundle: Bundle, documents: Any) 
 
 def test_a_table_is_no_list_of_texts(bundle: Bundle) -> None:
     table = pytest.importorskip("pandas").DataFrame({"text": ["dough", "bread"]})
-    for ask in (lambda: bundle.rank("dough", table), lambda: bundle.rank_batch(table)):  # type: ignore[arg-type]
+    for ask in (lambda: bundle.rank("dough", table), lambda: bundle.rank_batch(table)):
         with pytest.raises(InputError, match="not DataFrame; give one of its columns"):
             ask()
-    assert len(bundle.rank("dough", table["text"])) == 2  # type: ignore[arg-type]
+    assert len(bundle.rank("dough", table["text"])) == 2
 
 
 @pytest.mark.parametrize(
