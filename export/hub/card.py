@@ -100,6 +100,8 @@ def _proof(reports: Sequence[Report]) -> str:
 
 
 def _use(name: str, checkpoint: Checkpoint, output: str, task: str) -> str:
+    from ranklet.training.rankers.dense.network import LAYERS
+
     settings = checkpoint.settings
     if output == LOGITS:
         if task != "text-ranking":
@@ -109,6 +111,8 @@ def _use(name: str, checkpoint: Checkpoint, output: str, task: str) -> str:
     pooling = getattr(settings, "pooling", "")
     if pooling not in ("mean", "cls"):
         return ""
+    if checkpoint.network.get(LAYERS):
+        return "The layers after the pooling are in folders of their own (modules.json)."
     normalise = settings.similarity == "cosine"
     values = {
         "name": name, "dimension": settings.dimension, "document": settings.document_prompt,

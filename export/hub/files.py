@@ -2,12 +2,21 @@
 
 import json
 import shutil
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from ranklet.runtime.writing.strangers import matching
 from ranklet.training.checkpoint import Checkpoint
-from ranklet.training.imported.folder import CONFIG, MODULES, SENTENCE, ModelFolder, read_json
+from ranklet.training.imported.folder import (
+    CONFIG,
+    MODULES,
+    SENTENCE,
+    WEIGHTS,
+    ModelFolder,
+    read_json,
+)
+from ranklet.training.imported.sentence_settings import Prompts, prompt_names, prompts_of
 from ranklet.training.imported.tokenizer import TOKENIZER, TOKENIZER_CONFIG
 
 SPECIAL = "special_tokens_map.json"
@@ -24,6 +33,8 @@ _NAMES = {
     "cls_token": ("[CLS]", "<s>"),
     "mask_token": ("[MASK]", "<mask>"),
 }
+# Layers after the pooling, as our descriptions and sentence-transformers name them.
+_LAYERS = {"dense": "Dense", "layer_norm": "LayerNorm"}
 _OWN = "ranklet_"  # how our keys in config.json begin
 _POOLINGS = {
     "mean": "mean_tokens", "cls": "cls_token", "max": "max_tokens", "last": "lasttoken",
@@ -51,6 +62,11 @@ def write_files(checkpoint: Checkpoint, original: Path | None, target: Path) -> 
         if model.modules and model.modules[0].folder != original.resolve():
             for path in _small_files(model.modules[0].folder):
                 shutil.copyfile(path, target / path.name)
+        _write_prompts(checkpoint, model, target)
+        root = original.resolve()
+        if hasattr(checkpoint.settings, "pooling"):
+            layers = [each for each in model.modules if each.name in _LAYERS.values()]
+            _write_layers(checkpoint, [target / each.folder.relative_to(root) for each in layers])
         front = _front_matter(original / CARD)
     else:
         _write_modules(checkpoint, target)
@@ -99,11 +115,19 @@ def _write_tokenizer(checkpoint: Checkpoint, target: Path) -> None:
 
 def _write_modules(checkpoint: Checkpoint, target: Path) -> None:
     """Write what sentence-transformers reads of an encoder that ranklet has trained."""
+    from ranklet.training.rankers.dense.network import LAYERS
+
     settings = checkpoint.settings
     if not hasattr(settings, "pooling"):  # it has not one vector per text
         return
     parts = [("Transformer", ""), ("Pooling", "1_Pooling")]
-    parts += [("Normalize", "2_Normalize")] if settings.similarity == "cosine" else []
+    layers = checkpoint.network.get(LAYERS, ())
+    for each in layers:
+        name = _LAYERS[each["type"]]
+        parts.append((name, f"{len(parts)}_{name}"))
+    places = [target / place for _, place in parts[2:]]
+    if settings.similarity == "cosine":
+        parts.append(("Normalize", f"{len(parts)}_Normalize"))
     _write(
         target / MODULES,
         [
@@ -118,12 +142,58 @@ def _write_modules(checkpoint: Checkpoint, target: Path) -> None:
     )
     (target / "1_Pooling").mkdir()
     pooling = {f"pooling_mode_{name}": key == settings.pooling for key, name in _POOLINGS.items()}
-    _write(
-        target / "1_Pooling" / CONFIG, {"word_embedding_dimension": settings.dimension, **pooling}
-    )
+    hidden = layers[0]["in"] if layers else settings.dimension
+    _write(target / "1_Pooling" / CONFIG, {"word_embedding_dimension": hidden, **pooling})
+    for layer, place in zip(layers, places, strict=True):
+        place.mkdir()
+        _write(place / CONFIG, _described(layer))
+    _write_layers(checkpoint, places)
     prompts = {"query": settings.query_prompt, "document": settings.document_prompt}
-    _write(target / SENTENCE, {"prompts": prompts, "similarity_fn_name": settings.similarity})
+    said = {"similarity_fn_name": settings.similarity, "truncate_dim": settings.dimension}
+    _write(target / SENTENCE, {"prompts": prompts, **said})
     _write(target / "sentence_bert_config.json", {"max_seq_length": settings.max_document_tokens})
+
+
+def _described(layer: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the config of sentence-transformers for a layer after the pooling."""
+    from ranklet.training.imported.layers import ACTIVATIONS
+
+    if layer["type"] == "layer_norm":
+        return {"dimension": layer["in"]}
+    function = ACTIVATIONS[layer["activation"]]
+    return {
+        "in_features": layer["in"],
+        "out_features": layer["out"],
+        "bias": layer["bias"],
+        "activation_function": f"{function.__module__}.{function.__name__}",
+    }
+
+
+def _write_layers(checkpoint: Checkpoint, places: Sequence[Path]) -> None:
+    """Write the weights of the layers after the pooling, which no graph has, into their folders."""
+    from safetensors.numpy import save_file
+
+    for at, place in enumerate(places):
+        begin = f"layers.{at}."
+        own = {
+            name.removeprefix(begin).removeprefix("0."): values
+            for name, values in checkpoint.weights.items()
+            if name.startswith(begin)
+        }
+        part = "norm" if place.name.endswith("_LayerNorm") else "linear"
+        save_file({f"{part}.{name}": own[name] for name in own}, place / WEIGHTS)
+
+
+def _write_prompts(checkpoint: Checkpoint, model: ModelFolder, target: Path) -> None:
+    """Write the prompts that were chosen in place of the original's."""
+    settings = checkpoint.settings
+    if not hasattr(settings, "query_prompt"):
+        return
+    chosen = Prompts(settings.query_prompt, settings.document_prompt)
+    if chosen != prompts_of(model):
+        named = dict(zip(prompt_names(model), chosen, strict=True))
+        prompts = {**(model.sentence.get("prompts") or {}), **named}
+        _write(target / SENTENCE, {**model.sentence, "prompts": prompts})
 
 
 def _front_matter(path: Path) -> str:

@@ -205,6 +205,7 @@ def test_a_model_is_written_for_other_libraries_and_verified(
     for more, said in (
         (("--variants", "fp32,openvino"), "other libraries have no variant openvino"),
         (("--stored", "int8"), "--stored is for bundles"),
+        (("--dimension", 4), "--dimension is for bundles"),
     ):
         assert said in fails(capsys, *command, "--force", *more)
     two = ("export", folder, f"b={folder}", "--layout", "hub", "-o", tmp_path / "two")

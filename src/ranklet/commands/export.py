@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from ranklet.training.data.probes import Probes
 
 LAYOUTS = ("bundle", "hub")
+BUNDLED = ("dimension", "marking", "prune")  # options that other libraries cannot follow
 REFUSED = 3  # exit status if a variant was refused and others were written
 
 
@@ -173,8 +174,8 @@ def run(options: argparse.Namespace) -> int:
         raise InputError("--prune needs a ranker of sparse vectors, and no checkpoint is one")
     if hub and len(checkpoints) != 1:
         raise InputError(f"--layout hub writes one model, not {len(checkpoints)}")
-    if hub and (chosen.settings or options.prune):
-        given = min((*chosen.settings, *(["prune"] if options.prune else [])))
+    bundled = [name for name in BUNDLED if getattr(options, name) is not None]
+    if hub and (given := min((*chosen.settings, *bundled), default="")):
         raise InputError(
             f"--{given.replace('_', '-')} is for bundles; leave it or --layout hub out"
         )

@@ -144,6 +144,37 @@ def test_a_trained_encoder_is_a_model_of_sentence_transformers(
     assert states.shape[1] == checkpoint.settings.dimension
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("trained", [True, False])
+def test_layers_after_the_pooling_are_written_for_sentence_transformers(
+    trained: bool, tmp_path: Path
+) -> None:
+    library = sentence_transformers()
+    folder = sentence_folder(
+        tmp_path / "model", after=lambda m: [m.Dense(32, 12), m.LayerNorm(12), m.Normalize()]
+    )
+    hub, checkpoint = tmp_path / "hub", read_model(folder)
+    export_hub(checkpoint, None if trained else folder, hub, FP32, name="own")
+    assert "FastEmbed" not in (hub / "README.md").read_text()
+    shutil.copy(folder / "model.safetensors", hub)  # of the transformer, which others need not have
+    ours, theirs = (
+        library.SentenceTransformer(str(each), device="cpu").encode(list(TEXTS))
+        for each in (hub, folder)
+    )
+    np.testing.assert_allclose(ours, theirs, atol=1e-5)
+
+
+@pytest.mark.slow
+def test_prompts_that_were_chosen_replace_the_originals(tmp_path: Path) -> None:
+    folder = sentence_folder(tmp_path / "model", prompts={"query": "old: ", "passage": "p: "})
+    checkpoint = read_model(folder, query_prompt="new: ")
+    export_hub(checkpoint, folder, tmp_path / "hub", FP32, name="own")
+    said = json.loads((tmp_path / "hub" / "config_sentence_transformers.json").read_text())
+    assert said["prompts"]["query"] == "new: "
+    assert said["prompts"]["passage"] == "p: "
+    assert said["model_type"] == "SentenceTransformer"
+
+
 def test_what_others_cannot_run_is_said(tmp_path: Path, tiny: TinyRankers) -> None:
     for kind in ("epic", "srm"):
         with pytest.raises(ExportError, match="without --layout hub"):
