@@ -100,7 +100,7 @@ def _proof(reports: Sequence[Report]) -> str:
 
 
 def _use(name: str, checkpoint: Checkpoint, output: str, task: str) -> str:
-    from ranklet.training.rankers.dense.network import LAYERS
+    from ranklet.training.imported.layers import LAYERS
 
     settings = checkpoint.settings
     if output == LOGITS:

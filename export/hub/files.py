@@ -33,8 +33,7 @@ _NAMES = {
     "cls_token": ("[CLS]", "<s>"),
     "mask_token": ("[MASK]", "<mask>"),
 }
-# Layers after the pooling, as our descriptions and sentence-transformers name them.
-_LAYERS = {"dense": "Dense", "layer_norm": "LayerNorm"}
+LINEAR, NORM = "Dense", "LayerNorm"  # layers after the pooling, as sentence-transformers names them
 _OWN = "ranklet_"  # how our keys in config.json begin
 _POOLINGS = {
     "mean": "mean_tokens", "cls": "cls_token", "max": "max_tokens", "last": "lasttoken",
@@ -65,7 +64,7 @@ def write_files(checkpoint: Checkpoint, original: Path | None, target: Path) -> 
         _write_prompts(checkpoint, model, target)
         root = original.resolve()
         if hasattr(checkpoint.settings, "pooling"):
-            layers = [each for each in model.modules if each.name in _LAYERS.values()]
+            layers = [each for each in model.modules if each.name in (LINEAR, NORM)]
             _write_layers(checkpoint, [target / each.folder.relative_to(root) for each in layers])
         front = _front_matter(original / CARD)
     else:
@@ -115,7 +114,7 @@ def _write_tokenizer(checkpoint: Checkpoint, target: Path) -> None:
 
 def _write_modules(checkpoint: Checkpoint, target: Path) -> None:
     """Write what sentence-transformers reads of an encoder that ranklet has trained."""
-    from ranklet.training.rankers.dense.network import LAYERS
+    from ranklet.training.imported.layers import LAYERS
 
     settings = checkpoint.settings
     if not hasattr(settings, "pooling"):  # it has not one vector per text
@@ -123,7 +122,7 @@ def _write_modules(checkpoint: Checkpoint, target: Path) -> None:
     parts = [("Transformer", ""), ("Pooling", "1_Pooling")]
     layers = checkpoint.network.get(LAYERS, ())
     for each in layers:
-        name = _LAYERS[each["type"]]
+        name = NORM if each["type"] == "layer_norm" else LINEAR
         parts.append((name, f"{len(parts)}_{name}"))
     places = [target / place for _, place in parts[2:]]
     if settings.similarity == "cosine":
@@ -180,7 +179,7 @@ def _write_layers(checkpoint: Checkpoint, places: Sequence[Path]) -> None:
             for name, values in checkpoint.weights.items()
             if name.startswith(begin)
         }
-        part = "norm" if place.name.endswith("_LayerNorm") else "linear"
+        part = "norm" if place.name.endswith(NORM) else "linear"
         save_file({f"{part}.{name}": own[name] for name in own}, place / WEIGHTS)
 
 

@@ -9,6 +9,7 @@ from torch import Tensor, nn
 from ranklet.runtime.errors import ModelFolderError
 from ranklet.training.imported.folder import CONFIG, Module
 
+LAYERS = "ranklet_layers"  # key in config.json: the layers after the pooling, in order
 # By name: the functions that a layer can end with.
 ACTIVATIONS: Mapping[str, type[nn.Module]] = {
     "identity": nn.Identity, "tanh": nn.Tanh, "relu": nn.ReLU, "gelu": nn.GELU, "silu": nn.SiLU,

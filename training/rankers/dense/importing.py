@@ -15,7 +15,7 @@ from ranklet.runtime.text.tokenizing import token_ids
 from ranklet.training.checkpoint import RANKLET, Arrays, Checkpoint, read_checkpoint
 from ranklet.training.imported.encoder import load_network, state_size
 from ranklet.training.imported.folder import CONFIG, ModelFolder, Module, read_weights
-from ranklet.training.imported.layers import linear_layer, load_layer
+from ranklet.training.imported.layers import LAYERS, linear_layer, load_layer
 from ranklet.training.imported.original import load_original
 from ranklet.training.imported.sentence_settings import (
     Prompts,
@@ -28,7 +28,7 @@ from ranklet.training.imported.sentence_settings import (
 from ranklet.training.imported.tokenizer import model_tokenizer, text_limits, transformer_settings
 from ranklet.training.learning.weights import load_weights, weights_of
 from ranklet.training.pretrained.backbone import new_model
-from ranklet.training.rankers.dense.network import LAYERS, DenseNetwork
+from ranklet.training.rankers.dense.network import DenseNetwork
 
 # sentence-transformers' names of poolings, in both of its formats, and ours.
 _POOLINGS = {

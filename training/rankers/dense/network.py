@@ -13,8 +13,6 @@ from ranklet.runtime.rankers.dense import INPUTS, DenseSettings
 from ranklet.training.imported.layers import ACTIVATIONS
 from ranklet.training.pretrained.backbone import takes_token_types
 
-LAYERS = "ranklet_layers"  # key in config.json: the layers after pooling, in order
-
 
 class DenseNetwork(nn.Module):
     """Encode texts as one vector each.

@@ -22,6 +22,7 @@ from ranklet.training.data.splits import JudgedQueries
 from ranklet.training.encoders.encoder_texts import EncoderTexts
 from ranklet.training.encoders.mined_negatives import MinedNegatives
 from ranklet.training.encoders.text_pairs import Batch
+from ranklet.training.imported.layers import LAYERS
 from ranklet.training.learning.device import autocast, choose_device
 from ranklet.training.learning.losses import in_batch_softmax
 from ranklet.training.learning.record import planned
@@ -29,7 +30,7 @@ from ranklet.training.learning.weights import weights_of
 from ranklet.training.pretrained.backbone import load_backbone
 from ranklet.training.pretrained.start import load_network
 from ranklet.training.rankers.dense.importing import describe_backbone, load_layers
-from ranklet.training.rankers.dense.network import LAYERS, DenseNetwork
+from ranklet.training.rankers.dense.network import DenseNetwork
 from ranklet.training.rankers.dense.options import KEEP, MINED, Options
 
 SCALE = 20.0  # of cosines in the loss margin, because their differences are small
