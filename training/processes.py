@@ -14,6 +14,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
 from importlib import import_module
 from multiprocessing.connection import Connection, Pipe
+from pathlib import Path
 from queue import SimpleQueue
 from typing import Any, Self
 
@@ -137,11 +138,15 @@ def started(
         options: of `subprocess.Popen`.
     """
     ours, other = Pipe()
-    paths = os.pathsep.join(str(each) for each in sys.path if each)
-    safe = [] if "" in sys.path else ["-P"]  # else the current folder's modules come first
+    try:
+        here = str(Path.cwd())
+    except FileNotFoundError:  # it was deleted
+        here = ""
+    paths = os.pathsep.join(filter(None, (str(each) or here for each in sys.path)))
     with other:
         process = subprocess.Popen(  # noqa: S603  # this Python, with a module of ours
-            [sys.executable, *safe, "-m", module, str(other.fileno())],
+            # Only what this process can import, and not what lies in the current folder (-P).
+            [sys.executable, "-P", "-m", module, str(other.fileno())],
             pass_fds=[other.fileno()],
             stdin=subprocess.DEVNULL,
             env={**(environment or {}), **os.environ, "PYTHONPATH": paths},
