@@ -138,22 +138,29 @@ def started(
         options: of `subprocess.Popen`.
     """
     ours, other = Pipe()
-    try:
-        here = str(Path.cwd())
-    except FileNotFoundError:  # it was deleted
-        here = ""
-    paths = os.pathsep.join(filter(None, (str(each) or here for each in sys.path)))
     with other:
         process = subprocess.Popen(  # noqa: S603  # this Python, with a module of ours
-            # Only what this process can import, and not what lies in the current folder (-P).
             [sys.executable, "-P", "-m", module, str(other.fileno())],
             pass_fds=[other.fileno()],
             stdin=subprocess.DEVNULL,
-            env={**(environment or {}), **os.environ, "PYTHONPATH": paths},
+            env={**(environment or {}), **importing()},
             start_new_session=True,
             **options,
         )
     return process, ours
+
+
+def importing() -> dict[str, str]:
+    """Return the environment in which ``python -P`` imports what this process does.
+
+    Without -P, modules that happen to lie in the current folder would come first.
+    """
+    try:
+        here = str(Path.cwd())
+    except FileNotFoundError:  # it was deleted
+        here = ""
+    paths = (str(each) or here for each in sys.path)
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))}
 
 
 def _send(connection: Connection, block: Block) -> None:

@@ -1,7 +1,6 @@
 """Measure what a pipeline costs on this machine, in a fresh process: time, bytes and memory."""
 
 import json
-import os
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -14,6 +13,7 @@ from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.pipeline import Pipeline, PipelineLike
 from ranklet.training.data.splits import JudgedQuery
+from ranklet.training.processes import importing
 
 TIMED, WARM = 100, 5  # queries, and those before them that are not counted
 
@@ -99,8 +99,8 @@ def cost_of(bundle: BundleFiles, queries: Sequence[JudgedQuery], pipeline: Pipel
     texts = [query.text for query in queries[:TIMED]]
     given = json.dumps([str(bundle.path), recipe.to_json(), texts, WARM])
     process = subprocess.run(  # noqa: S603 (our own interpreter and script)
-        [sys.executable, "-c", MEASURE], input=given, capture_output=True, text=True, check=False,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+        [sys.executable, "-P", "-c", MEASURE], input=given, env=importing(),
+        capture_output=True, text=True, check=False,
     )  # fmt: skip
     if process.returncode:
         said = process.stderr.strip().splitlines() or [f"status {process.returncode}"]

@@ -91,11 +91,13 @@ def run(options: argparse.Namespace) -> None:
 
 def _cold(options: argparse.Namespace, query: str) -> dict[str, float]:
     from ranklet.runtime.errors import RankletError
+    from ranklet.training.processes import importing
 
     arguments = [options.bundle, query, options.pipeline or ""]
     process = subprocess.run(  # noqa: S603 (our own interpreter and script)
-        [sys.executable, "-c", COLD, *arguments], check=False, capture_output=True, text=True
-    )
+        [sys.executable, "-P", "-c", COLD, *arguments], env=importing(),
+        check=False, capture_output=True, text=True,
+    )  # fmt: skip
     if process.returncode:
         said = process.stderr.strip().splitlines() or [f"status {process.returncode}"]
         raise RankletError(f"a fresh process cannot rank: {said[-1]}")
