@@ -5,6 +5,7 @@ path inside an archive can escape, and no archive can swell.
 """
 
 import mmap
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from pathlib import Path
@@ -19,6 +20,7 @@ from ranklet.runtime.storage.block_array import AbsentFile
 if TYPE_CHECKING:
     from zipfile import ZipInfo
 
+UNMAPPED = 1 << 16  # bytes of a file that is read at once
 _LOCAL_HEADER = 30  # bytes before a zip member's name; name and extra lengths are at 26 and 28
 _LOCAL_MAGIC = b"PK\x03\x04"
 
@@ -210,7 +212,11 @@ Archive = _Folder | ZipArchive
 
 
 def _map(descriptor: int) -> memoryview:
-    try:
-        return memoryview(mmap.mmap(descriptor, 0, access=mmap.ACCESS_READ))
-    except ValueError:  # an empty file cannot be mapped
-        return memoryview(b"")
+    """Return the content of a file, which is mapped unless it is small.
+
+    A mapping keeps a descriptor, of which systems grant a process 1,024 or 256 by default.
+    """
+    if (size := os.fstat(descriptor).st_size) <= UNMAPPED:
+        os.lseek(descriptor, 0, os.SEEK_SET)  # Windows has no pread
+        return memoryview(os.read(descriptor, size))
+    return memoryview(mmap.mmap(descriptor, 0, access=mmap.ACCESS_READ))

@@ -93,7 +93,7 @@ def test_a_manifest_that_lies_is_rejected(victim: Path, name: str) -> None:
         (b"[]", "must be a JSON object"),
         (b"NaN", "not a JSON number"),
         (b'{"format_version": NaN}', "not a JSON number"),
-        (b'{"format_version": 1, "format_version": 1}', "occurs twice"),
+        (b'{"format_version": 1, "format_version": 1}', "stands twice"),
         (b"[" * 1_000_000, "not valid JSON"),
         (b'{"a":' * 200_000, "not valid JSON"),
         (b"\xff\xfe\x00", "not valid JSON"),
