@@ -21,7 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     from ranklet.training.indexing.language.names import AUTO
     from ranklet.training.indexing.language.options import TextOptions
 
-    parser.add_argument("source", metavar="SOURCE", help="file or folder with the documents")
+    parser.add_argument("source", metavar="SOURCE", help="file or folder with the documents, or -")
     parser.add_argument("-o", "--output", required=True, help="bundle to write, a folder or .zip")
     parser.add_argument(
         "--model",

@@ -16,6 +16,7 @@ from ranklet.training.data.sources.options import SourceOptions
 
 _log = logging.getLogger(__name__)
 
+STANDARD_INPUT = Path("/dev/stdin")
 SUFFIXES = {
     ".csv": "csv", ".tsv": "tsv", ".tab": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl",
     ".json": "json", ".parquet": "parquet",
@@ -93,11 +94,12 @@ class Files:
 
 
 def files_of(path: Path, options: SourceOptions) -> Files:
-    """Return the files of a path, a file or a folder.
+    """Return the files of a path, a file or a folder; - is the standard input.
 
     Raises:
         CollectionError: the path does not exist, or its format is not known.
     """
+    path = STANDARD_INPUT if str(path) == "-" else path
     try:
         exists = path.exists()
     except (OSError, ValueError):  # too long, or with a zero byte

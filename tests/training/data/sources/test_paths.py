@@ -7,6 +7,8 @@ import pytest
 from tests.training.data.sources.reading import CATS, DOGS, read, refused, write
 
 from ranklet.export.build import build
+from ranklet.training.data.sources.options import SourceOptions
+from ranklet.training.data.sources.paths import files_of
 
 
 def test_the_format_follows_the_name_unless_it_is_named(tmp_path: Path) -> None:
@@ -82,6 +84,10 @@ def test_a_folder_without_usable_files_is_refused(tmp_path: Path) -> None:
     assert "has no file that can be read by their ending; the endings are .csv" in refused(tmp_path)
     write(tmp_path / "a.txt", "x")
     assert "has no file that can be read by --format csv" in refused(tmp_path, format="csv")
+
+
+def test_a_hyphen_is_the_standard_input() -> None:
+    assert files_of(Path("-"), SourceOptions(format="csv")).paths == [Path("/dev/stdin")]
 
 
 def test_bundles_are_no_documents(tmp_path: Path) -> None:
