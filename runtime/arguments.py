@@ -19,7 +19,8 @@ def listed(values: Iterable[Any], name: str, hint: str) -> list[Any]:
     Raises:
         InputError: `values` is not such an iterable; the message contains `name` and `hint`.
     """
-    if hasattr(values, "columns"):  # a table, of which pandas would give the names of the columns
+    columns = getattr(values, "columns", None)
+    if columns is not None and not callable(columns):  # a table, whose columns' names it would give
         hint = "give one of its columns, or its rows, such as table.to_dict('records') of pandas"
     elif not isinstance(values, str | bytes | Mapping) and isinstance(values, Iterable):
         return list(values)
