@@ -112,6 +112,22 @@ def test_a_run_of_before_is_the_baseline_and_a_loss_fails(
     assert all(value < 0 for value in found["differences"]["bm25"]["MRR@10"].values())
 
 
+def test_what_a_measure_or_a_baseline_lacks_is_warned_of(
+    built: "Built", tmp_path: Path, capsys: Capture
+) -> None:
+    one = ("eval", built.fused, built.collection.path, "--pipelines", "bm25")
+    succeeds(capsys, *one, "--runs", tmp_path)
+    lines = (tmp_path / "bm25.run").read_text().splitlines(keepends=True)
+    first = lines[0].split()[0]
+    part = [line for line in lines if not line.startswith(f"{first} ")]
+    (tmp_path / "part.run").write_text("".join(part))
+    arguments = [*one, "--baseline", tmp_path / "part.run", "--depth", "50"]
+    assert main(list(map(str, arguments))) == 0
+    said = capsys.readouterr().err
+    assert f"found nothing for them; the first is {first!r}" in said
+    assert "R@100 reads more documents than --depth 50 ranks" in said
+
+
 @pytest.mark.parametrize(
     ("more", "said"),
     [

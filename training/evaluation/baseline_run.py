@@ -50,21 +50,25 @@ def parse_condition(text: str, measures: Sequence[str]) -> Condition:
 
 def read_baseline(
     path: str | Path, queries: Sequence[JudgedQuery], measures: Sequence[str]
-) -> Evaluation:
+) -> tuple[Evaluation, list[int]]:
     """Return what a TREC run of any system reaches, named after its file.
+
+    It counts as having found nothing for a query that has no line. The places of these queries are
+    returned, too, because the run may be one of other queries.
 
     Raises:
         CollectionError: the run cannot be read.
         InputError: it has none of the queries.
     """
     run = read_run(path)
-    if not any(query.id in run for query in queries):
+    unlisted = [at for at, query in enumerate(queries) if query.id not in run]
+    if len(unlisted) == len(queries):
         raise InputError(
             f"the run {str(path)!r} has none of the {len(queries):,} queries; give a run of the "
             "same split, which `ranklet eval --runs` writes"
         )
     hits = {name: sorted(of.items(), key=lambda hit: -hit[1]) for name, of in run.items()}
-    return Evaluation(Path(path).name, measured(queries, hits, measures))
+    return Evaluation(Path(path).name, measured(queries, hits, measures)), unlisted
 
 
 def differences(

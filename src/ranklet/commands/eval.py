@@ -77,12 +77,17 @@ def run(options: argparse.Namespace) -> int | None:
     from ranklet.training.data.splits import read_split
     from ranklet.training.evaluation import systems as evaluation
     from ranklet.training.evaluation.baseline_run import parse_condition, read_baseline
+    from ranklet.training.evaluation.ranked import parse_ranked
     from ranklet.training.evaluation.run_files import run_files
     from ranklet.training.evaluation.systems import Consistency
+    from ranklet.training.progress import warn
 
     if options.consistency is not None and options.consistency < 1:
         raise InputError(f"--consistency is {options.consistency}; it must be a number from 1")
     measures = options.measures.split(",")
+    for name in measures:
+        if (parse_ranked(name).cut or 0) > options.depth:
+            warn(f"{name} reads more documents than --depth {options.depth} ranks")
     if options.fail_if is not None and options.baseline is None:
         raise InputError("--fail-if compares with a run; give --baseline RUN, too")
     condition = parse_condition(options.fail_if, measures) if options.fail_if is not None else None
@@ -101,7 +106,9 @@ def run(options: argparse.Namespace) -> int | None:
         raise InputError("the bundle has no pipeline; export a ranker that can retrieve, too")
     if twice := sorted({name for name in names if names.count(name) > 1}):
         raise InputError(f"pipeline {twice[0]!r} is given twice; name each once")
-    before = read_baseline(options.baseline, queries, measures) if options.baseline else None
+    before, unlisted = None, list[int]()
+    if options.baseline:
+        before, unlisted = read_baseline(options.baseline, queries, measures)
     if before and before.pipeline in names:
         raise InputError(
             f"a pipeline is named {before.pipeline!r}, too; rename the file of the run"
@@ -121,6 +128,7 @@ def run(options: argparse.Namespace) -> int | None:
         )
     shares = agreement.means() if agreement else {}
     if before:
+        _warn_of_gains(evaluations, queries, unlisted, options.baseline)
         evaluations.insert(0, before)
     first = evaluations[0].pipeline
     failed = [
@@ -153,6 +161,21 @@ def run(options: argparse.Namespace) -> int | None:
     for name in failed:
         say(f"failed: {options.fail_if} holds for {name} next to {first}")
     return FAILED if failed else None
+
+
+def _warn_of_gains(
+    evaluations: "list[Evaluation]", queries: "list[JudgedQuery]", unlisted: list[int], run: str
+) -> None:
+    """Warn of queries that count as gains only because the run of before has no line of them."""
+    from ranklet.training.progress import warn
+
+    values = [each for evaluation in evaluations for each in evaluation.values.values()]
+    gains = [at for at in unlisted if any(each[at] > 0 for each in values)]
+    if gains:
+        warn(
+            f"the run {run!r} has no line of {len(gains):,} of {len(queries):,} queries, and "
+            f"counts as having found nothing for them; the first is {queries[gains[0]].id!r}"
+        )
 
 
 def _differences(

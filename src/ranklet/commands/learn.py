@@ -69,6 +69,9 @@ def run(options: argparse.Namespace) -> int:
         raise InputError(
             "give judged queries to learn from, or --weak to make them of the texts, and not both"
         )
+    report = Path(options.html or f"{options.output}.html")
+    if options.html and not report.absolute().parent.is_dir():  # before an hour of learning
+        raise InputError(f"--html {options.html!r} is in no folder; name one that exists")
     learned = learn(
         options.bundle,
         options.judged,
@@ -82,7 +85,7 @@ def run(options: argparse.Namespace) -> int:
         overwrite=options.force,
     )
     show(table(learned))
-    report = write_page(learned, Path(options.html or f"{options.output}.html"))
+    write_page(learned, report)
     if learned.target is None:
         say(f"nothing was written; report → {report}")
         return NOTHING_GAINED
