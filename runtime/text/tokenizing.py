@@ -151,13 +151,12 @@ def text_tokens(
         special: whether special tokens are added.
     """
     found = encode(tokenizer, text, special=special)
-    kept = truncate(range(len(found.ids)), max_tokens, ending(tokenizer) if special else 0)
-    return [
-        TextToken(
-            found.ids[at], *found.offsets[at], found.tokens[at], bool(found.special_tokens_mask[at])
-        )
-        for at in kept
-    ]
+    # Each attribute is a list that is made anew when it is read.
+    ids, offsets, spellings, mask = (
+        found.ids, found.offsets, found.tokens, found.special_tokens_mask,
+    )  # fmt: skip
+    kept = truncate(range(len(ids)), max_tokens, ending(tokenizer) if special else 0)
+    return [TextToken(ids[at], *offsets[at], spellings[at], bool(mask[at])) for at in kept]
 
 
 def token_ids(

@@ -4,10 +4,11 @@ import json
 from typing import Any
 
 import pytest
+from tests.growth import grows_linearly
 
 from ranklet.runtime.errors import BundleError
 from ranklet.runtime.text import tokenizing
-from ranklet.runtime.text.tokenizing import encode, encode_batch, open_tokenizer
+from ranklet.runtime.text.tokenizing import encode, encode_batch, open_tokenizer, text_tokens
 
 TEXT = "zzz " + "a" * 1000 + "!"
 WORDS = {"[UNK]": 0, "dough": 1, "bread": 2}
@@ -79,3 +80,9 @@ def test_truncation_and_padding_of_the_file_are_not_used() -> None:
 def test_what_ends_a_program_ends_it(raised: type[BaseException]) -> None:
     with pytest.raises(raised), tokenizing._guarded("it fails"):
         raise raised
+
+
+def test_the_tokens_of_a_long_text_are_read_in_linear_time() -> None:
+    """The package makes a new list each time that one of a text's is read."""
+    tokenizer = open_tokenizer(content(), "a file")
+    assert grows_linearly(lambda text: text_tokens(tokenizer, text, 1 << 30), "a " * 50)
