@@ -63,10 +63,10 @@ class ExportOptions:
 
     def __post_init__(self) -> None:
         unknown = [name for name in self.variants if name not in VARIANTS]
-        if unknown or not self.variants:
+        if unknown or not self.variants or len({*self.variants}) < len(self.variants):
             raise InputError(
                 f"variants are {', '.join(self.variants) or 'none'}; "
-                f"allowed are {', '.join(VARIANTS)}"
+                f"allowed are {', '.join(VARIANTS)}, each once"
             )
         if "openvino" in self.variants:
             need_packages()
