@@ -2,13 +2,15 @@
 
 import logging
 import os
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import unquote
 
 from ranklet.runtime.bundles.manifest import MANIFEST
 from ranklet.runtime.errors import CollectionError
-from ranklet.training.data.cells import Bad, Records
+from ranklet.training.data.cells import Bad, Cell, Record, Records
 from ranklet.training.data.collection import CORPUS
 from ranklet.training.data.opening import Position, format_suffix
 from ranklet.training.data.sources import arrow, json_files, tables, text_files
@@ -30,6 +32,8 @@ _ADVICE = {
     **dict.fromkeys((".db", ".sqlite", ".sqlite3"), "export its table as CSV"),
     ".arrow": "give the folder that save_to_disk has written",
 }
+_PARTITION = re.compile(r"([^\W\d]\w*)=(.+)")  # the name of a folder, whose files lack the column
+_ABSENT = "__HIVE_DEFAULT_PARTITION__"
 
 
 @dataclass(frozen=True)
@@ -79,7 +83,12 @@ class Files:
             yield from text_files.read_texts(self.paths, self.folder, encoding, position)
         else:
             for path in self.paths:
-                yield from self._of_file(path, position)
+                columns = partition(path.relative_to(self.folder).parent.parts)
+                for each in self._of_file(path, position):
+                    if columns and isinstance(each, Record):
+                        yield each._replace(fields={**columns, **each.fields})
+                    else:
+                        yield each
 
     def _of_file(self, path: Path, position: Position) -> Records:
         encoding = self.options.encoding
@@ -91,6 +100,16 @@ class Files:
         if self.kind == "json":
             return json_files.read_json(path, encoding, position)
         return arrow.read_parquet(path, position)
+
+
+def partition(folders: Iterable[str]) -> dict[str, Cell]:
+    """Return the columns that folders stand for, as Hive, Spark and Arrow name them.
+
+    >>> partition(["year=2024", "topic=a%2Fb", "topic=", "raw"])
+    {'year': '2024', 'topic': 'a/b'}
+    """
+    pairs = [_PARTITION.fullmatch(each) for each in folders]
+    return {each[1]: Cell(unquote(each[2])) for each in pairs if each and each[2] != _ABSENT}
 
 
 def files_of(path: Path, options: SourceOptions) -> Files:

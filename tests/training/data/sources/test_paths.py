@@ -7,6 +7,7 @@ import pytest
 from tests.training.data.sources.reading import CATS, DOGS, read, refused, write
 
 from ranklet.export.build import build
+from ranklet.runtime import load
 from ranklet.training.data.sources.options import SourceOptions
 from ranklet.training.data.sources.paths import files_of
 
@@ -57,6 +58,21 @@ def test_a_folder_of_shards_is_one_source(tmp_path: Path) -> None:
     write(tmp_path / "part-1.csv.gz", "title,text\nDogs,They bark.")
     write(tmp_path / "part-0.csv", "title,text\nCats,They sleep.")
     assert read(tmp_path) == [CATS, DOGS]
+
+
+def test_folders_that_are_named_for_a_column_have_its_values(tmp_path: Path) -> None:
+    rows = {"year=2023/area=dogs": "d", "year=2024/area=a%2Fb": "c", "raw": "r"}
+    for folder, name in {**rows, "year=__HIVE_DEFAULT_PARTITION__": "n"}.items():
+        write(tmp_path / folder / "part.csv", f"id,text\n{name},some text about cats\n")
+    bundle = load(build(tmp_path, tmp_path.with_suffix(".ranklet")))
+    assert bundle.metadata == {"area": "string", "year": "number"}
+    found = {hit.id: dict(hit.metadata) for hit in bundle.rank("cats", k=9)}
+    assert found == {
+        "d": {"area": "dogs", "year": 2023}, "c": {"area": "a/b", "year": 2024}, "r": {}, "n": {},
+    }  # fmt: skip
+    (tmp_path / "year=2023/area=dogs/part.csv").write_text("id,text,year\nd,about cats,1999\n")
+    own = load(build(tmp_path, tmp_path / "own.ranklet"))
+    assert [hit.id for hit in own.rank("cats", where={"year": 1999})] == ["d"]
 
 
 def test_several_formats_in_a_folder_need_a_choice(tmp_path: Path) -> None:
