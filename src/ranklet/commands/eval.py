@@ -86,7 +86,7 @@ def run(options: argparse.Namespace) -> int | None:
         raise InputError(f"--consistency is {options.consistency}; it must be a number from 1")
     measures = options.measures.split(",")
     for name in measures:
-        if (parse_ranked(name).cut or 0) > options.depth:
+        if 0 < options.depth < (parse_ranked(name).cut or 0):
             warn(f"{name} reads more documents than --depth {options.depth} ranks")
     if options.fail_if is not None and options.baseline is None:
         raise InputError("--fail-if compares with a run; give --baseline RUN, too")

@@ -119,5 +119,5 @@ FILTERS = [
     filtering("the filter is not JSON", "--where is not JSON", "{year: 2021}"),
     filtering("the filter is a list", "must be a JSON object", '["year", 2021]'),
     filtering("alternatives are no list", "takes a list of filters", '{"or": {"year": 2021}}'),
-    filtering("the number is not finite", "give a number", '{"year": NaN}'),
+    filtering("the number is not finite", "NaN is not JSON", '{"year": NaN}'),
 ]
