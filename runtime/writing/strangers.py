@@ -1,6 +1,5 @@
 """Find files that do not belong to what is about to be replaced or removed."""
 
-import shutil
 from collections.abc import Callable, Iterable
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -41,5 +40,7 @@ def matching(*patterns: str) -> Callable[[str], bool]:
 
 def remove_own(folder: Path, belongs: Callable[[str], bool]) -> None:
     """Remove a folder, unless it has a file that does not belong to it."""
+    import shutil  # not a cost of opening a bundle
+
     if folder.is_dir() and not folder.is_symlink() and not strangers(files_in(folder), belongs):
         shutil.rmtree(folder, ignore_errors=True)

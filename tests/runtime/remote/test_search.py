@@ -20,7 +20,13 @@ from ranklet.export.errors import ExportError
 from ranklet.export.feeds.publishing import publish
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.bundles.files import BundleFiles
-from ranklet.runtime.errors import BundleError, InputError, RemoteError, UnknownDocumentError
+from ranklet.runtime.errors import (
+    BundleError,
+    InputError,
+    RemoteError,
+    UnknownDocumentError,
+    UnknownRankerError,
+)
 from ranklet.runtime.hits import Hit
 from ranklet.runtime.metadata.where import read_where
 from ranklet.runtime.pipeline import Pipeline
@@ -207,7 +213,7 @@ def test_nobody_answers(built: "Built") -> None:
 
 def test_a_pipeline_must_retrieve_by_what_was_published(filtered: tuple[Bundle, Bundle]) -> None:
     _, search = filtered
-    with pytest.raises(InputError, match="has no vectors of the ranker 'dense'"):
+    with pytest.raises(UnknownRankerError, match="unknown ranker 'dense'"):
         search.rank("bread", pipeline=retrieved_by("dense"))
     with pytest.raises(InputError, match="up to 16,384"):
         search.rank("bread", pipeline=[{"stage": "retrieve", "ranker": "bm25", "k": 20_000}])
