@@ -56,10 +56,12 @@ def each(
     if count == 1:
         yield from map(open_work(settings), blocks)
         return
+    name = f"{open_work.__module__}:{open_work.__qualname__}"
+    order = [name.encode(), json.dumps(settings).encode()]
     with ExitStack() as stack:
         idle = SimpleQueue[_Process]()
         for _ in range(count):
-            idle.put(stack.enter_context(_Process(open_work, settings)))
+            idle.put(stack.enter_context(_Process(order)))
         pool = stack.enter_context(ThreadPoolExecutor(count))
 
         def done(block: Block) -> Block:
@@ -91,11 +93,10 @@ def blocks_of(strings: Iterable[bytes]) -> Iterator[Block]:
 
 
 class _Process:
-    """A process that does the work, until the context ends."""
+    """A process that does the work that an order names, until the context ends."""
 
-    def __init__(self, open_work: Open, settings: Mapping[str, Any]) -> None:
-        name = f"{open_work.__module__}:{open_work.__qualname__}"
-        self._order = [name.encode(), json.dumps(settings).encode()]
+    def __init__(self, order: Block) -> None:
+        self._order = order  # which it gets before its first block
         try:
             self._process, self._connection = started(__name__)
         except OSError as error:  # such as a limit of processes, or a Python that has moved

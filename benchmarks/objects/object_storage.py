@@ -16,6 +16,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+from benchmarks.growth.sizes import RANKLET
 from benchmarks.harness.place import ROOT, Place
 from benchmarks.harness.report import goal, table
 from benchmarks.objects import delayed_server, synthetic
@@ -27,11 +28,6 @@ ROUNDS, QUERIES = 5, 50
 MOST = 316  # ms, a cold full-text query on a million documents, as turbopuffer states it
 CODE = ("training", "export", "runtime/text", "runtime/lexical", "benchmarks/objects/synthetic.py")
 
-BUILD = """
-import sys, ranklet
-from ranklet.training.data.sources.options import SourceOptions
-ranklet.build(sys.argv[1], sys.argv[2], options=SourceOptions(passage_words=0), overwrite=True)
-"""
 # Prints the time to the first answer, then one line per further query: ms, requests, bytes.
 ASK = """
 import json, sys
@@ -95,7 +91,7 @@ def build(path: Path, count: int) -> None:
     file = path.with_suffix(".csv")
     synthetic.write(file, count)
     subprocess.run(
-        [sys.executable, "-c", BUILD, str(file), str(path)], env=_environment(), check=True
+        [sys.executable, "-c", RANKLET, str(file), str(path)], env=_environment(), check=True
     )
     file.unlink()
 

@@ -59,6 +59,7 @@ def run(options: argparse.Namespace) -> int:
     """Learn, write the bundle and print what was gained; return the exit status."""
     from pathlib import Path
 
+    from ranklet.commands.explain import check_target
     from ranklet.export.learning.learn import learn
     from ranklet.export.learning.page import write_page
     from ranklet.export.learning.table import table
@@ -70,8 +71,8 @@ def run(options: argparse.Namespace) -> int:
             "give judged queries to learn from, or --weak to make them of the texts, and not both"
         )
     report = Path(options.html or f"{options.output}.html")
-    if options.html and not report.absolute().parent.is_dir():  # before an hour of learning
-        raise InputError(f"--html {options.html!r} is in no folder; name one that exists")
+    if options.html:
+        check_target(report)  # before an hour of learning
     learned = learn(
         options.bundle,
         options.judged,
