@@ -27,11 +27,12 @@ BUNDLE_VARIABLE = "RANKLET_BUNDLE"
 COLLECTION_VARIABLE = "RANKLET_COLLECTION"  # read by servers and functions
 
 LOOK_AGAIN = 30.0  # seconds after which an address is looked at again for another version
+KEPT = 32  # bundles, of which each folder may hold twenty of the usual 1,024 open files
 
 _Key = tuple[Path | Address, str, bool, str | None, Path | None]
 _loaded: dict[_Key, "_Loaded"] = {}
 _opening: dict[_Key, Lock] = {}
-_lock = Lock()  # of `_opening`
+_lock = Lock()  # of both
 
 
 def load(
@@ -46,7 +47,8 @@ def load(
     """Load a bundle; a second call with the same path returns the same object.
 
     A bundle that was replaced since the first call is loaded again. An address is looked at again
-    when half a minute has passed.
+    when half a minute has passed. The 32 bundles that were asked for last are kept; whoever asks
+    for more in turn had better hold the objects.
 
     Args:
         bundle: a folder or an uncompressed .zip; or the address of such a .zip, ``s3://bucket/key``
@@ -86,18 +88,33 @@ def load(
     key = (path, device, strict, collection, None if cache is None else Path(cache).absolute())
     stamp, entry = _stamp(path), _loaded.get(key)
     if entry is not None and check == "fast" and not entry.is_stale(stamp):
+        entry.asked = monotonic()
         return entry.bundle
     # One lock per key, because an address may be silent for long, and others need not wait for it.
     with _lock:
         opening = _opening.setdefault(key, Lock())
-    with opening:
-        now = _loaded.get(key)
-        if now is None or now is entry or check == "full":
-            opened = Bundle(
-                path, check, device=device, strict=strict, cache=cache, collection=collection
-            )
-            now = _loaded[key] = _Loaded(stamp, opened)
-        return now.bundle
+    try:
+        with opening:
+            now = _loaded.get(key)
+            if now is None or now is entry or check == "full":
+                opened = Bundle(
+                    path, check, device=device, strict=strict, cache=cache, collection=collection
+                )
+                now = _Loaded(stamp, opened)
+                _keep(key, now)
+            return now.bundle
+    finally:
+        with _lock:
+            _opening.pop(key, None)
+
+
+def _keep(key: _Key, entry: "_Loaded") -> None:
+    """Keep a bundle in place of the one that nobody has asked for longest."""
+    with _lock:
+        _loaded[key] = entry
+        if len(_loaded) > KEPT:
+            left = _loaded.pop(min(_loaded, key=lambda each: _loaded[each].asked))
+            left.bundle.files.forget()
 
 
 def rank(
@@ -182,10 +199,11 @@ def rerank(
 
 
 class _Loaded:
-    """A loaded bundle, and when its address was looked at."""
+    """A loaded bundle, when its address was looked at, and when somebody asked for it."""
 
     def __init__(self, stamp: tuple[int, ...], bundle: Bundle) -> None:
-        self.stamp, self.bundle, self._seen = stamp, bundle, monotonic()
+        self.stamp, self.bundle = stamp, bundle
+        self._seen = self.asked = monotonic()
 
     def is_stale(self, stamp: tuple[int, ...]) -> bool:
         """Return whether the bundle was closed or is known to have been replaced.

@@ -361,6 +361,11 @@ class BundleFiles:
             made: T = self._made[key]
             return made
 
+    def forget(self) -> None:
+        """Close what was opened on demand; what is needed again is opened again."""
+        with self._lock:
+            self._made.clear()
+
     def kept(self, key: Hashable, make: Callable[[], T]) -> T:
         """Return `make()`, stored under a key if the bundle keeps sessions."""
         return self.once(key, make) if self._keep else make()

@@ -52,8 +52,8 @@ class QueryContext:
         self._added, self.corrections = added, dict(corrections or {})
         self.phrases, self.left_out = phrases, tuple(left_out)
         self._fields: dict[str, NDArray[np.int32]] = {}
-        self._values: dict[int, Any] = {}
-        self._locks: dict[int, Lock] = {}
+        self._values: dict[object, Any] = {}
+        self._locks: dict[object, Lock] = {}
 
     def tokens(self, field: str) -> NDArray[np.int32]:
         """Return the query's token ids in a field, in order with repetitions, (tokens,) int32."""
@@ -75,7 +75,7 @@ class QueryContext:
             return ()
         return tuple(dict.fromkeys(self.analysis.stopped(self.text, alike=alike)))
 
-    def once(self, key: int, make: Callable[[], T]) -> T:
+    def once(self, key: object, make: Callable[[], T]) -> T:
         """Return the result of `make`, which is called only once per query and key.
 
         If another thread is calling it, wait for that thread.

@@ -245,7 +245,7 @@ class Dense(Retriever, EncodesTexts):
         return iter(self.vectors)
 
     def _encoded(self, query: QueryContext) -> Encoded:
-        return query.once(id(self), lambda: self.encoder.encode_queries([query.text]))
+        return query.once(self, lambda: self.encoder.encode_queries([query.text]))
 
     @cached_property
     def vectors(self) -> StoredVectors:

@@ -114,7 +114,7 @@ class LearnedSparse(Retriever, EncodesTexts):
             (vector,), truncated = self.encoders.encode_queries([query.text])
             return vector, bool(truncated)
 
-        return query.once(id(self), encode)
+        return query.once(self, encode)
 
     @property
     def nested(self) -> bool:

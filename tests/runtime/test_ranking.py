@@ -9,6 +9,7 @@ from multiprocessing import get_context
 from pathlib import Path
 from threading import Event, Thread
 from typing import TYPE_CHECKING, Any
+from weakref import ref
 
 import pytest
 from tests.range_server import RangeServer
@@ -231,3 +232,22 @@ def test_a_table_marks_the_words_of_the_query(built: "Built") -> None:
     assert "<mark>dough</mark>" in plain._repr_html_().lower()
     explained = runtime.rank("dough", bundle=built.fused, pipeline="bm25", explain=True)
     assert "<mark>" in explained._repr_html_()
+
+
+def test_a_process_that_loads_many_bundles_keeps_the_last_that_were_asked_for(
+    built: "Built", tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ranking, "KEPT", 2)
+    monkeypatch.setattr(ranking, "_loaded", {})
+    paths = [shutil.copytree(built.fused, tmp_path / name) for name in "abc"]
+    first, second = (runtime.load(path) for path in paths[:2])
+    wanted = list(second.rank("dough"))
+    assert runtime.load(paths[0]) is first
+    third = runtime.load(paths[2])
+    assert list(third.rank("dough")) == wanted
+    assert runtime.load(paths[0]) is first
+    assert list(second.rank("dough")) == wanted  # whoever holds it goes on with it
+    assert runtime.load(paths[1]) is not second
+    files = ref(third.files)
+    del third
+    assert files() is None  # its files are closed, and wait for no collection of garbage

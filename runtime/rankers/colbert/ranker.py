@@ -88,7 +88,7 @@ class ColBERT(Retriever, EncodesTexts):
         return self._encoded(query)[0]
 
     def _encoded(self, query: QueryContext) -> tuple[Quantised, bool]:
-        return query.once(id(self), lambda: self.encoder.encode_query(query.text))
+        return query.once(self, lambda: self.encoder.encode_query(query.text))
 
     @property
     def store(self) -> MaxSimStore:

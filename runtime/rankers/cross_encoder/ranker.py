@@ -223,7 +223,7 @@ class CrossEncoder(Ranker):
             read = self.pairing.query(pieces)
             return read, len(read) < len(pieces)
 
-        return query.once(id(self), make)
+        return query.once(self, make)
 
 
 def explain_translations(
