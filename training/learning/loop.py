@@ -245,7 +245,7 @@ class _Run(Generic[B]):
         options, progress = self._options, self.progress
         # The middle of the step, so that neither end of the schedule is 0.
         middle = min(1.0, self._done + 0.5 / self._length.steps)
-        now = options.learning_rate * rate(options, middle, self._length.epochs)
+        now = options.learning_rate * rate(options.warmup, middle)
         set_rate(self._optimiser, options, now)
         self._optimiser.zero_grad()
         total = 0.0
@@ -371,11 +371,9 @@ def make_optimiser(
         head = [parameter for name, parameter in named if name.startswith("head.")]
         body = [parameter for name, parameter in named if not name.startswith("head.")]
         groups = [{"params": body}, {"params": head}]
-    kind = torch.optim.AdamW if options.optimiser == "adamw" else torch.optim.Adam
-    return kind(
+    return torch.optim.AdamW(
         [group for group in groups if group["params"]],
         lr=options.learning_rate,
-        betas=options.betas,
         weight_decay=options.weight_decay,
         fused=device.type in ("cpu", "cuda"),
     )
@@ -387,17 +385,12 @@ def set_rate(optimiser: torch.optim.Optimizer, options: TrainingOptions, now: fl
         group["lr"] = now * factor
 
 
-def rate(options: TrainingOptions, done: float, epochs: float = 1) -> float:
+def rate(warmup: float, done: float) -> float:
     """Return the factor of the learning rate when a share of the training, in [0, 1], is done.
 
-    The schedule by_epoch also needs the number of epochs in all.
+    It grows from 0 during the share `warmup`, and then goes down to 0.
 
-    >>> options = TrainingOptions(warmup=0.5)
-    >>> [rate(options, done) for done in (0, 0.25, 0.5, 0.75, 1)]
+    >>> [rate(0.5, done) for done in (0, 0.25, 0.5, 0.75, 1)]
     [0.0, 0.5, 1.0, 0.5, 0.0]
     """
-    if done < options.warmup:
-        return done / options.warmup
-    if options.schedule == "linear":
-        return (1 - done) / (1 - options.warmup)
-    return options.decay ** int(done * epochs) if options.schedule == "by_epoch" else 1.0
+    return done / warmup if done < warmup else (1 - done) / (1 - warmup)

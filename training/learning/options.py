@@ -139,18 +139,11 @@ class TrainingOptions(CheckedOptions):
     tensorboard: str | Path | None = place("folder for event files of TensorBoard")
 
     # What only Python can change.
-    schedule: str = one_of(
-        "linear", ("constant", "linear", "by_epoch"), flag=None,
-        about="what follows the warm-up: linear goes down to 0, by_epoch times `decay`",
-    )  # fmt: skip
     warmup: float = number(0.1, "share of steps in which the rate grows from 0", 0, 0.99, flag=None)
-    decay: float = number(0.9, "factor per epoch of the schedule by_epoch", 1e-6, 1, flag=None)
     head_rate: float = number(
         1.0, "factor of the learning rate for what lies under `head`", 0.001, 1000, flag=None
     )
-    optimiser: str = one_of("adamw", ("adamw", "adam"), "adam's weight decay is L2", flag=None)
-    betas: tuple[float, float] = (0.9, 0.999)
-    weight_decay: float = number(0.01, "of the optimiser", 0, 1, flag=None)
+    weight_decay: float = number(0.01, "of AdamW", 0, 1, flag=None)
     clip: float | None = number(None, "largest norm of the gradient; None for any", 1e-6, flag=None)
     evaluations: int = integer(
         0, "evaluations after the first, at equal distances; 0 for one per 100 steps, at most 5", 0,

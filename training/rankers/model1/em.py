@@ -13,7 +13,6 @@ from operator import itemgetter
 import numpy as np
 from numpy.typing import NDArray
 
-from ranklet.runtime.errors import InputError
 from ranklet.training.indexing.translation_tables import Translations
 from ranklet.training.progress import progress
 from ranklet.training.rankers.model1.bitext import Bitext, concatenated_ranges
@@ -38,36 +37,25 @@ class Model1:
     links: int
 
 
-def train_model1(
-    bitext: Bitext, *, iterations: int = 5, null_word: bool = True, threshold: float = 1e-3
-) -> Model1:
+def train_model1(bitext: Bitext, *, iterations: int = 5, threshold: float = 1e-3) -> Model1:
     """Learn T(target | source) from sentence pairs.
 
-    All translations start equal. The optional empty word is in every source sentence once and
-    explains the target tokens that no source token explains. Its own translations (spurious
-    insertions) are removed at the end, as in Boytsov & Kolter (2021, §4.1). Every target position
-    counts once, even if a sentence repeats a token.
+    All translations start equal. The empty word is in every source sentence once and explains the
+    target tokens that no source token explains. Its own translations (spurious insertions) are
+    removed at the end, as in Boytsov & Kolter (2021, §4.1). Every target position counts once, even
+    if a sentence repeats a token.
 
     Args:
-        bitext: the sentence pairs.
+        bitext: the sentence pairs, at least one.
         iterations: number of EM iterations, at least 1; the paper uses 5.
-        null_word: whether to use the empty word.
         threshold: entries with a smaller probability are dropped after the last iteration, without
             rescaling (see `off_diagonal`); 0 keeps all.
 
     Returns:
         The table, in the bitext's token ids, and the log-likelihood of each iteration. Equal
         bitexts give bitwise equal results.
-
-    Raises:
-        InputError: the bitext is empty, or iterations or threshold is out of range.
     """
-    if len(bitext) == 0:
-        raise InputError("the bitext has no sentence pair, but Model 1 needs at least one")
-    if iterations < 1:
-        raise InputError(f"iterations must be at least 1; got {iterations}")
-
-    links = _enumerate_links(bitext, null_word)
+    links = _enumerate_links(bitext)
     types = len(links.source)
     table = np.full(types, 1.0 / len(np.unique(links.target)))  # (types,) float64
     counts = np.empty(types)  # (types,) float64
@@ -88,21 +76,10 @@ def train_model1(
         probability=table[real],
     )
     return Model1(
-        drop_below(translations, threshold),
+        translations.only(translations.probability >= threshold),
         tuple(log_likelihoods),
         sum(len(block.link_types) for block in links.blocks),
     )
-
-
-def drop_below(translations: Translations, threshold: float) -> Translations:
-    """Return the entries with T(t|s) ≥ threshold, unchanged (Boytsov & Kolter 2021, §3).
-
-    Raises:
-        InputError: the threshold is not in [0, 1].
-    """
-    if not 0 <= threshold <= 1:
-        raise InputError(f"threshold must be a probability, from 0 to 1; got {threshold}")
-    return translations.only(translations.probability >= threshold)
 
 
 def off_diagonal(translations: Translations) -> Translations:
@@ -112,7 +89,7 @@ def off_diagonal(translations: Translations) -> Translations:
     constant of Boytsov & Kolter (2021, §3) can be tuned without touching the table. A source that
     translates only into itself gets no entry.
 
-    Apply the threshold first (`drop_below`), because 10⁻³ refers to the probabilities that EM
+    The threshold of `train_model1` comes first, because 10⁻³ refers to the probabilities that EM
     learned. Otherwise the noise of a source that mostly translates into itself would be scaled up
     over the threshold. The rescaling here also distributes the dropped probability.
     """
@@ -179,14 +156,12 @@ def maximise(counts: NDArray[np.float64], source: NDArray[np.int32]) -> NDArray[
     return counts / np.bincount(source, weights=counts)[source]
 
 
-def _enumerate_links(bitext: Bitext, null_word: bool) -> _Links:
+def _enumerate_links(bitext: Bitext) -> _Links:
     tokens = np.concatenate([bitext.target_tokens, bitext.source_tokens], dtype=np.int64)
     vocabulary, ranks = number(tokens)
     target, source = np.split(ranks.astype(np.int64), [len(bitext.target_tokens)])
-    source, source_offsets = source + 1, bitext.source_offsets
-    if null_word:
-        source = np.insert(source, source_offsets[:-1], NULL)
-        source_offsets = source_offsets + np.arange(len(source_offsets))
+    source = np.insert(source + 1, bitext.source_offsets[:-1], NULL)
+    source_offsets = bitext.source_offsets + np.arange(len(bitext.source_offsets))
 
     pair = np.arange(len(bitext)).repeat(np.diff(bitext.target_offsets))
     order = np.argsort(target, kind="stable")

@@ -14,9 +14,6 @@ class Options(FieldOptions, CandidateOptions):
 
     iterations: int = integer(5, "rounds of EM", 1)
     threshold: float = number(1e-3, "drop translations that are less probable", 0, 1)
-    chunk_ratio: float = number(
-        1.0, "length of a document's chunks over that of the query", 1e-3, flag=None
-    )
 
     def __post_init__(self) -> None:
         super().__post_init__()

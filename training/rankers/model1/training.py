@@ -42,7 +42,7 @@ def train(
         options=options.words,
     )
     model = train_model1(
-        build_bitext(*_aligned(analysed, queries, field), chunk_ratio=options.chunk_ratio),
+        build_bitext(*_aligned(analysed, queries, field)),
         iterations=options.iterations,
         threshold=options.threshold,
     )

@@ -38,8 +38,7 @@ class Options(PairOptions, CandidateOptions, TunedOptions):
     """Options of a neural Model 1.
 
     Training is the paper's (Boytsov & Kolter, §4.1), but for 12 epochs in place of 32, each with
-    several negatives, and a rate that falls to 0, which suits fewer epochs;
-    `schedule="by_epoch"` and `epochs=32` are the paper's.
+    several negatives, and a rate that falls to 0, which suits fewer epochs.
     """
 
     GROUP = "neural_model1"

@@ -28,6 +28,7 @@ from ranklet.training.data.splits import JudgedQueries
 from ranklet.training.encoders.text_pairs import Batch
 from ranklet.training.errors import TrainingError
 from ranklet.training.learning.device import full_precision, seeded
+from ranklet.training.learning.loop import rate
 from ranklet.training.learning.losses import margin_mse
 from ranklet.training.learning.weights import trained
 from ranklet.training.progress import progress
@@ -253,9 +254,9 @@ def distil(model: LightNetwork, sources: Sequence[TokenVectors], options: Option
     losses: list[float] = []
     light.train()
     for step in progress(range(options.distil_steps), LABEL):
-        rate = options.distil_rate * _rate((step + 0.5) / options.distil_steps)
+        now = options.distil_rate * rate(WARM_UP, (step + 0.5) / options.distil_steps)
         for optimiser in optimisers:
-            optimiser.param_groups[0]["lr"] = rate
+            optimiser.param_groups[0]["lr"] = now
             optimiser.zero_grad()
         drawn = generator.integers(0, ends[-1], options.distil_batch)
         loss = torch.zeros(())
@@ -311,8 +312,3 @@ def sample(kept: NDArray[np.bool_], most: int, rng: np.random.Generator) -> NDAr
     drawn = np.zeros_like(kept)
     np.put_along_axis(drawn, order, values=True, axis=1)
     return drawn & kept
-
-
-def _rate(done: float) -> float:
-    """Return the factor of the learning rate: a warm-up, then down to 0."""
-    return done / WARM_UP if done < WARM_UP else (1 - done) / (1 - WARM_UP)

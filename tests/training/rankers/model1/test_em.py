@@ -6,11 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ranklet.runtime.errors import InputError
 from ranklet.training.indexing.translation_tables import Translations
 from ranklet.training.rankers.model1 import em
 from ranklet.training.rankers.model1.bitext import Bitext, build_bitext
-from ranklet.training.rankers.model1.em import drop_below, number, off_diagonal, train_model1
+from ranklet.training.rankers.model1.em import number, off_diagonal, train_model1
 
 Pairs = list[tuple[list[int], list[int]]]  # (target, source)
 SENTENCE = st.lists(st.integers(0, 6), min_size=1, max_size=5)
@@ -43,11 +42,9 @@ def table_of(translations: Translations) -> dict[tuple[int, int], float]:
     return dict(zip(keys, translations.probability.tolist(), strict=True))
 
 
-def brute_force(
-    pairs: Pairs, iterations: int, null: bool
-) -> tuple[dict[tuple[int, int], float], list[float]]:
+def brute_force(pairs: Pairs, iterations: int) -> tuple[dict[tuple[int, int], float], list[float]]:
     """Model 1 by the definition, loop by loop; the empty word is -1."""
-    pairs = [(target, [-1, *source] if null else source) for target, source in pairs]
+    pairs = [(target, [-1, *source]) for target, source in pairs]
     vocabulary = {t for target, _ in pairs for t in target}
     table: dict[tuple[int, int], float] = defaultdict(lambda: 1 / len(vocabulary))
     likelihoods = []
@@ -101,22 +98,22 @@ def test_parity_with_nltk_counts_a_repeated_target_token_once() -> None:
         assert probability == pytest.approx(oracle[str(target)][str(source)], abs=1e-6)
 
 
-@given(BITEXTS, st.booleans(), st.integers(1, 4))
-def test_parity_with_brute_force(pairs: Pairs, null: bool, iterations: int) -> None:
-    model = train_model1(bitext_of(pairs), iterations=iterations, null_word=null, threshold=0)
-    table, likelihoods = brute_force(pairs, iterations, null)
+@given(BITEXTS, st.integers(1, 4))
+def test_parity_with_brute_force(pairs: Pairs, iterations: int) -> None:
+    model = train_model1(bitext_of(pairs), iterations=iterations, threshold=0)
+    table, likelihoods = brute_force(pairs, iterations)
     ours = table_of(model.translations)
     assert ours.keys() == table.keys()
     assert ours == pytest.approx(table, rel=1e-9, abs=1e-300)
     assert model.log_likelihoods == pytest.approx(likelihoods)
-    assert model.links == sum(len(target) * (len(source) + null) for target, source in pairs)
+    assert model.links == sum(len(target) * (len(source) + 1) for target, source in pairs)
 
 
-@given(BITEXTS, st.booleans())
+@given(BITEXTS)
 def test_every_bitext_gains_likelihood_and_has_sorted_probabilities_that_sum_to_one(
-    pairs: Pairs, null: bool
+    pairs: Pairs,
 ) -> None:
-    model = train_model1(bitext_of(pairs), iterations=6, null_word=null, threshold=0)
+    model = train_model1(bitext_of(pairs), iterations=6, threshold=0)
     likelihoods = np.array(model.log_likelihoods)
     assert (np.diff(likelihoods) >= -1e-9 * np.abs(likelihoods[:-1])).all()
     translations = model.translations
@@ -167,7 +164,6 @@ def test_threshold_drops_and_does_not_rescale() -> None:
     everything = train_model1(bitext_of(TOY), threshold=0).translations
     kept = train_model1(bitext_of(TOY), threshold=0.2).translations
     assert table_of(kept) == {k: v for k, v in table_of(everything).items() if v >= 0.2}
-    assert table_of(drop_below(everything, 0.2)) == table_of(kept)
 
 
 def test_off_diagonal_rescales_what_is_left_of_each_source() -> None:
@@ -201,16 +197,3 @@ def test_number_is_unique_with_inverse(values: list[int]) -> None:
         np.testing.assert_array_equal(distinct, expected)
         np.testing.assert_array_equal(inverse, expected_inverse)
         assert inverse.dtype == np.int32
-
-
-def test_unusable_input_is_refused() -> None:
-    nothing = Bitext(
-        np.empty(0, np.int32), np.zeros(1, int), np.empty(0, np.int32), np.zeros(1, int)
-    )
-    with pytest.raises(InputError, match="no sentence pair"):
-        train_model1(nothing)
-    with pytest.raises(InputError, match="iterations"):
-        train_model1(bitext_of(TOY), iterations=0)
-    for threshold in (-0.1, 1.1, math.nan):
-        with pytest.raises(InputError, match="threshold"):
-            train_model1(bitext_of(TOY), threshold=threshold)

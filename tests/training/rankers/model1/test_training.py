@@ -92,7 +92,6 @@ def test_a_threshold_of_one_gives_an_empty_table_without_an_error(collection: Co
     [
         ({"iterations": 0}, "iterations is 0; it must be a whole number from 1"),
         ({"threshold": 2.0}, "threshold is 2.0; it must be a number from 0 to 1"),
-        ({"chunk_ratio": 0.0}, "chunk_ratio is 0.0; it must be a number from 0.001"),
         ({"measure": "accuracy"}, "unknown measure"),
         ({"bm25": BM25Settings("wordpieces")}, "wordpieces need --tokenizer"),
     ],
