@@ -8,7 +8,7 @@ Both need the extra ``[haystack]``.
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Self
 
 from ranklet.integrations.search import (
     BundleLike,
@@ -29,8 +29,40 @@ with hinted():
     from haystack import Document, component, default_from_dict, default_to_dict
 
 
+_RENAMED = ("k", "pipeline")  # options that are not stored as they are
+
+
+class _Stored:
+    """A component that can be stored."""
+
+    bundle: BundleLike
+    options: dict[str, Any]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the component as plain values, with the bundle as its path."""
+        others = {name: each for name, each in self.options.items() if name not in _RENAMED}
+        found: dict[str, Any] = default_to_dict(
+            self,
+            bundle=path_of(self.bundle),
+            top_k=self.options["k"],
+            pipeline=plain_pipeline(self.options["pipeline"]),
+            **others,
+        )
+        return found
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Self:
+        """Make the component that `to_dict` described, and open its bundle.
+
+        Raises:
+            RankletError: as the class.
+        """
+        made: Self = default_from_dict(cls, data)
+        return made
+
+
 @component
-class RankletRetriever:
+class RankletRetriever(_Stored):
     """Retrieve from the collection of a bundle.
 
     A document has the id and the text of a hit, its score, and as meta the fields of the stored
@@ -65,20 +97,6 @@ class RankletRetriever:
         self.options = _options(top_k, pipeline, explain, budget_ms, options)
         check(bundle, self.options, retrieves=True)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the component as plain values, with the bundle as its path."""
-        return _to_dict(self, self.bundle, self.options)
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> "RankletRetriever":
-        """Make the component that `to_dict` described, and open its bundle.
-
-        Raises:
-            RankletError: as the class.
-        """
-        made: RankletRetriever = default_from_dict(cls, data)
-        return made
-
     @component.output_types(documents=list[Document])
     def run(self, query: str, top_k: int | None = None) -> dict[str, list[Document]]:
         """Retrieve documents for a query, best first.
@@ -99,7 +117,7 @@ class RankletRetriever:
 
 
 @component
-class RankletRanker:
+class RankletRanker(_Stored):
     """Rank the documents of other components again, and keep the best.
 
     It returns new documents with the meta of the given ones, and with ``explanation`` and
@@ -129,20 +147,6 @@ class RankletRanker:
         self.bundle = bundle
         self.options = _options(top_k, pipeline, explain, budget_ms, options)
         check(bundle, self.options, retrieves=False)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the component as plain values, with the bundle as its path."""
-        return _to_dict(self, self.bundle, self.options)
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> "RankletRanker":
-        """Make the component that `to_dict` described, and open its bundle.
-
-        Raises:
-            RankletError: as the class.
-        """
-        made: RankletRanker = default_from_dict(cls, data)
-        return made
 
     @component.output_types(documents=list[Document])
     def run(
@@ -187,18 +191,6 @@ def _options(
 
 def _with_k(options: dict[str, Any], top_k: int | None) -> dict[str, Any]:
     return options if top_k is None else {**options, "k": top_k}
-
-
-def _to_dict(made: object, bundle: BundleLike, options: dict[str, Any]) -> dict[str, Any]:
-    others = {name: value for name, value in options.items() if name not in ("k", "pipeline")}
-    found: dict[str, Any] = default_to_dict(
-        made,
-        bundle=path_of(bundle),
-        top_k=options["k"],
-        pipeline=plain_pipeline(options["pipeline"]),
-        **others,
-    )
-    return found
 
 
 def _retrieved(ranking: Ranking) -> dict[str, list[Document]]:

@@ -8,33 +8,24 @@ Both need the extra ``[langchain]``. They are pydantic models, so ``model_dump``
 """
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
-from ranklet.integrations.search import (
-    BundleLike,
-    check,
-    computed,
-    own_text,
-    path_of,
-    plain_pipeline,
-    rank,
-    rank_async,
-    stored,
-)
+from ranklet.integrations.search import computed, own_text, rank, rank_async, stored
 from ranklet.runtime import Ranking
 from ranklet.runtime.extras import hinted
-from ranklet.runtime.pipeline import PipelineLike
 
 with hinted():
     from langchain_core.documents import Document
     from langchain_core.documents.compressor import BaseDocumentCompressor
     from langchain_core.retrievers import BaseRetriever
-    from pydantic import ConfigDict, SkipValidation, field_serializer
+    from pydantic import SkipValidation
+
+    from ranklet.integrations.component import Component
 
 SCORE = "relevance_score"  # where LangChain's rerankers put a document's score
 
 
-class RankletRetriever(BaseRetriever):
+class RankletRetriever(BaseRetriever, Component):
     """Retrieve from the collection of a bundle.
 
     A document has the text of a hit, its id, and as metadata the fields of the stored document,
@@ -58,26 +49,8 @@ class RankletRetriever(BaseRetriever):
         BundleError: the bundle is missing, damaged, hostile or of another version.
     """
 
-    model_config = ConfigDict(arbitrary_types_allowed=True, extra="allow")
-
-    # What pydantic would raise is no RankletError, so `check` does the checking.
-    bundle: SkipValidation[BundleLike]
+    retrieves: ClassVar[bool] = True
     k: SkipValidation[int] = 10
-    pipeline: SkipValidation[PipelineLike] = None
-    explain: SkipValidation[bool] = False
-    budget_ms: SkipValidation[float | None] = None
-
-    def __init__(self, **values: Any) -> None:
-        super().__init__(**values)
-        check(self.bundle, _options(self), retrieves=True)
-
-    @field_serializer("bundle")
-    def _dump_bundle(self, bundle: BundleLike) -> str:
-        return path_of(bundle)
-
-    @field_serializer("pipeline")
-    def _dump_pipeline(self, pipeline: PipelineLike) -> Any:
-        return plain_pipeline(pipeline)
 
     def _get_relevant_documents(
         self,
@@ -86,7 +59,7 @@ class RankletRetriever(BaseRetriever):
         run_manager: Any,  # noqa: ARG002
         **options: Any,
     ) -> list[Document]:
-        return _retrieved(rank(self.bundle, query, _options(self) | options))
+        return _retrieved(rank(self.bundle, query, self.options | options))
 
     async def _aget_relevant_documents(
         self,
@@ -95,10 +68,10 @@ class RankletRetriever(BaseRetriever):
         run_manager: Any,  # noqa: ARG002
         **options: Any,
     ) -> list[Document]:
-        return _retrieved(await rank_async(self.bundle, query, _options(self) | options))
+        return _retrieved(await rank_async(self.bundle, query, self.options | options))
 
 
-class RankletCompressor(BaseDocumentCompressor):
+class RankletCompressor(BaseDocumentCompressor, Component):
     """Rank the documents of another retriever again, and keep the best.
 
     It returns new documents with the metadata of the given ones and ``relevance_score``, and with
@@ -117,26 +90,6 @@ class RankletCompressor(BaseDocumentCompressor):
         RankletError: as `RankletRetriever`, but a bundle without a collection is enough.
     """
 
-    model_config = ConfigDict(arbitrary_types_allowed=True, extra="allow")
-
-    bundle: SkipValidation[BundleLike]
-    k: SkipValidation[int | None] = None
-    pipeline: SkipValidation[PipelineLike] = None
-    explain: SkipValidation[bool] = False
-    budget_ms: SkipValidation[float | None] = None
-
-    def __init__(self, **values: Any) -> None:
-        super().__init__(**values)
-        check(self.bundle, _options(self), retrieves=False)
-
-    @field_serializer("bundle")
-    def _dump_bundle(self, bundle: BundleLike) -> str:
-        return path_of(bundle)
-
-    @field_serializer("pipeline")
-    def _dump_pipeline(self, pipeline: PipelineLike) -> Any:
-        return plain_pipeline(pipeline)
-
     def compress_documents(
         self,
         documents: Sequence[Document],
@@ -148,7 +101,7 @@ class RankletCompressor(BaseDocumentCompressor):
         Raises:
             RankletError: as `Bundle.rank`.
         """
-        return _ranked(documents, rank(self.bundle, query, _options(self), _texts(documents)))
+        return _ranked(documents, rank(self.bundle, query, self.options, _texts(documents)))
 
     async def acompress_documents(
         self,
@@ -157,14 +110,8 @@ class RankletCompressor(BaseDocumentCompressor):
         callbacks: Any = None,  # noqa: ARG002
     ) -> Sequence[Document]:
         """Do the same in a thread, so that the event loop stays free."""
-        ranking = await rank_async(self.bundle, query, _options(self), _texts(documents))
+        ranking = await rank_async(self.bundle, query, self.options, _texts(documents))
         return _ranked(documents, ranking)
-
-
-def _options(component: RankletRetriever | RankletCompressor) -> dict[str, Any]:
-    """Return the keywords of `Bundle.rank` that a component holds, the further ones included."""
-    named = ("k", "pipeline", "explain", "budget_ms")
-    return {name: getattr(component, name) for name in named} | (component.model_extra or {})
 
 
 def _retrieved(ranking: Ranking) -> list[Document]:

@@ -14,8 +14,6 @@ from ranklet.integrations.search import (
     check,
     computed,
     own_text,
-    path_of,
-    plain_pipeline,
     rank,
     rank_async,
     stored,
@@ -28,7 +26,8 @@ with hinted():
     from llama_index.core.base.base_retriever import BaseRetriever
     from llama_index.core.postprocessor.types import BaseNodePostprocessor
     from llama_index.core.schema import MetadataMode, NodeWithScore, QueryBundle, TextNode
-    from pydantic import ConfigDict, SkipValidation, field_serializer
+
+    from ranklet.integrations.component import Component
 
 # A node's metadata becomes part of the text that language models and encoders read. These would
 # only cost them room.
@@ -83,7 +82,7 @@ class RankletRetriever(BaseRetriever):
         return _retrieved(await rank_async(self.bundle, query_bundle.query_str, self.options))
 
 
-class RankletPostprocessor(BaseNodePostprocessor):
+class RankletPostprocessor(BaseNodePostprocessor, Component):
     """Rank the nodes of another retriever again, and keep the best.
 
     It returns new nodes with the metadata of the given ones, and with ``explanation`` and
@@ -101,48 +100,26 @@ class RankletPostprocessor(BaseNodePostprocessor):
         RankletError: as `RankletRetriever`, but a bundle without a collection is enough.
     """
 
-    model_config = ConfigDict(arbitrary_types_allowed=True, extra="allow")
-
-    # What pydantic would raise is no RankletError, so `check` does the checking.
-    bundle: SkipValidation[BundleLike]
-    k: SkipValidation[int | None] = None
-    pipeline: SkipValidation[PipelineLike] = None
-    explain: SkipValidation[bool] = False
-    budget_ms: SkipValidation[float | None] = None
-
     def __init__(self, **values: Any) -> None:
         values.pop("class_name", None)  # a stored component has it
         super().__init__(**values)
-        check(self.bundle, self._options(), retrieves=False)
 
     @classmethod
     def class_name(cls) -> str:
         """Return the name that a stored component has."""
         return "RankletPostprocessor"
 
-    @field_serializer("bundle")
-    def _dump_bundle(self, bundle: BundleLike) -> str:
-        return path_of(bundle)
-
-    @field_serializer("pipeline")
-    def _dump_pipeline(self, pipeline: PipelineLike) -> Any:
-        return plain_pipeline(pipeline)
-
-    def _options(self) -> dict[str, Any]:
-        named = ("k", "pipeline", "explain", "budget_ms")
-        return {name: getattr(self, name) for name in named} | (self.model_extra or {})
-
     def _postprocess_nodes(
         self, nodes: list[NodeWithScore], query_bundle: QueryBundle | None = None
     ) -> list[NodeWithScore]:
         query = _query(query_bundle)
-        return _ranked(nodes, rank(self.bundle, query, self._options(), _texts(nodes)))
+        return _ranked(nodes, rank(self.bundle, query, self.options, _texts(nodes)))
 
     async def _apostprocess_nodes(
         self, nodes: list[NodeWithScore], query_bundle: QueryBundle | None = None
     ) -> list[NodeWithScore]:
         query = _query(query_bundle)
-        ranking = await rank_async(self.bundle, query, self._options(), _texts(nodes))
+        ranking = await rank_async(self.bundle, query, self.options, _texts(nodes))
         return _ranked(nodes, ranking)
 
 
