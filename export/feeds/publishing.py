@@ -75,7 +75,7 @@ def publish(
     place, named = address(uri)
     source = Source(bundle, rankers, index or named)
     name = source.plan.index
-    with remote_errors(place), closing(connect(place, token, SECONDS)) as client:
+    with closing(connect(place, token, SECONDS)) as client, remote_errors(place):
         before = _target(client, name, overwrite)
         new = f"{name}_{secrets.token_hex(4)}"
         try:

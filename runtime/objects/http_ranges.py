@@ -15,7 +15,7 @@ from ranklet.version import __version__
 TIMEOUT = 20.0  # seconds without an answer or a further byte
 REDIRECTS = 5  # at most, one after the other
 _REDIRECTED = (301, 302, 303, 307, 308)
-_EXPIRED = (400, 401, 403, 404, 410)  # from where a redirection led, whose address may expire
+_EXPIRED = (400, 401, 403, 404, 410)  # from where a redirection led before, which may expire
 _CONTENT_RANGE = re.compile(r"bytes (\d{1,18})-(\d{1,18})/(\d{1,18})")
 
 
@@ -40,7 +40,9 @@ class HTTPRanges(Transport):
         try:
             parts = urlsplit(address)
             fits = parts.scheme in HTTP and bool(parts.hostname) and parts.port != 0
-        except ValueError:
+            # What a connection would refuse: parts of a name that are empty or too long, a zone.
+            http.client.HTTPConnection(parts.hostname or "", parts.port).host.encode("idna")
+        except (ValueError, http.client.InvalidURL):
             fits = False
         if not fits or not address.isascii() or not address.isprintable() or " " in address:
             raise InputError(
@@ -63,14 +65,14 @@ class HTTPRanges(Transport):
         if etag is not None and not etag.startswith("W/"):  # a weak one matches nothing
             headers["If-Match"] = etag
         target = self._target
-        for _ in range(REDIRECTS):
+        for hop in range(REDIRECTS):
             part = self._answer(target, headers, most)
             if isinstance(part, Part):
                 self._target = target
                 return part
             status, location = part
             if status not in _REDIRECTED:
-                if target is not self._first and status in _EXPIRED:
+                if not hop and target is not self._first and status in _EXPIRED:
                     target = self._target = self._first
                     continue
                 raise self.status(status)

@@ -52,8 +52,9 @@ class S3Ranges(Transport):
             status = status_of(error)
             if status is not None:
                 raise self.status(status) from error
-            reason = f"{type(error).__name__}: {error}"
-            if "Credentials" in type(error).__name__:  # there are none
+            name = type(error).__name__
+            reason = f"{name}: {' '.join(str(error).split())}"
+            if "Credentials" in name or "Validation" in name:  # there are none, or no such bucket
                 raise self.refused(reason) from error
             raise BrokenRangeError(reason) from error
         if span is None:

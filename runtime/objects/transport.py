@@ -41,6 +41,10 @@ class AbsentError(RemoteError):
     """The object does not exist, or may not be read."""
 
 
+class UnfitRangeError(RemoteError):
+    """The server does not answer such a range."""
+
+
 class Transport(ABC):
     """Reads ranges of one object; shared by all threads.
 
@@ -59,7 +63,12 @@ class Transport(ABC):
         Raises:
             RemoteError: it cannot be read.
         """
-        part = self._again(lambda: self._read(f"bytes=-{count}", count, None))
+        try:
+            part = self._again(lambda: self._read(f"bytes=-{count}", count, None))
+        except UnfitRangeError:  # Azure's blobs, for one, have ranges from the beginning only
+            size = self._again(lambda: self._read("bytes=0-0", 1, None)).size
+            wanted = f"bytes={max(0, size - count)}-{size - 1}"
+            part = self._again(lambda: self._read(wanted, count, None))
         if part.begin + len(part.data) != part.size:
             raise self.refused("its server answered another range than was requested")
         return part
@@ -164,11 +173,13 @@ class Transport(ABC):
         reasons = {
             200: "its server ignores ranges and sends the whole object; download it and load the "
             "file",
-            401: "access denied (401); it needs credentials",
+            401: "access denied (401); it needs credentials, or there is no such object",
             403: f"access denied (403), or it does not exist{self.FORBIDDEN}",
             404: "there is no such object (404); correct the address",
             410: "there is no such object (410); correct the address",
             416: "it is empty or shorter than before (416)",
         }
-        kind = AbsentError if status in (403, 404, 410) else RemoteError
-        return self.refused(reasons.get(status, f"the server answered {status}"), kind)
+        kinds = dict.fromkeys((403, 404, 410), AbsentError)
+        kinds |= dict.fromkeys((200, 400, 416), UnfitRangeError)
+        reason = reasons.get(status, f"the server answered {status}")
+        return self.refused(reason, kinds.get(status, RemoteError))

@@ -22,7 +22,10 @@ _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
 _MADE_PATH = re.compile(rf"(?:^|/){_SCHEME.pattern}")
 # An address in a text; what may stand after it, such as a quotation mark, does not belong to it.
 _IN_TEXT = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^\s\"'<>`\\]+")
-_HUB = re.compile(r"(?i:hf)://(\w[\w.-]*/\w[\w.-]*)(?:@([\w.-]+))?(?:/([^?#\s]+))?", re.ASCII)
+_HUB = re.compile(
+    r"(?i:hf)://((?:datasets/|spaces/)?\w[\w.-]*/\w[\w.-]*)(?:@([\w.-]+))?(?:/([^?#\s]+))?",
+    re.ASCII,
+)
 _BUNDLE = "bundle.zip"  # of a repository on the hub, unless the address names another file
 _USER = re.compile(r"(:/+)[^/?#]*@")
 
@@ -91,7 +94,8 @@ def _of_hub(address: str) -> str:
     if match is None:
         raise InputError(
             f"{address[:80]!r} is no address on the Hugging Face hub; give hf://OWNER/NAME, "
-            "hf://OWNER/NAME/FILE or hf://OWNER/NAME@REVISION/FILE"
+            "hf://OWNER/NAME/FILE or hf://OWNER/NAME@REVISION/FILE, and hf://datasets/OWNER/NAME "
+            "for a dataset"
         )
     hub = (os.environ.get("HF_ENDPOINT") or "https://huggingface.co").rstrip("/")
     return f"{hub}/{match[1]}/resolve/{match[2] or 'main'}/{match[3] or _BUNDLE}"

@@ -56,7 +56,7 @@ def open_archive(path: Path) -> "Archive":
         raise BundleError(f"{shown(path)!r} cannot be read: {error}") from error
     if exists:  # opening a pipe or a device could block forever
         raise BundleError(f"{shown(path)!r} is neither a folder nor a file, so it is not a bundle")
-    hint = "; an address is a text that begins with s3://, https:// or http://"
+    hint = "; an address is a text that begins with s3://, https://, http:// or hf://"
     raise BundleError(
         f"no bundle at {shown(path)!r}; give the folder or the .zip that `ranklet index` or "
         f"`export` wrote{hint if ':/' in str(path) else ''}"

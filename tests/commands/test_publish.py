@@ -1,4 +1,5 @@
 import json
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -33,3 +34,11 @@ def test_a_collection_is_published_and_found(
 
 def test_what_is_no_address_is_refused(built: "Built", capsys: Capture) -> None:
     assert "is no address of Milvus" in fails(capsys, "publish", built.indexed, "books")
+
+
+def test_without_its_package_the_extra_is_named(
+    built: "Built", capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("pymilvus", "grpc"):
+        monkeypatch.setitem(sys.modules, name, None)
+    assert "ranklet[milvus]" in fails(capsys, "publish", built.indexed, "m.db#books")

@@ -48,7 +48,7 @@ class Overlap:
         if not self.recorded:
             text += "; a ranker that was trained there may have memorised them"
         if self.trained:
-            text += f"\n{self.trained:,} of these queries are in {splits} themselves"
+            text += f"; {self.trained:,} of these queries are in {splits} themselves"
         return text
 
 

@@ -79,3 +79,10 @@ def test_without_boto3_the_message_says_what_to_install(monkeypatch: pytest.Monk
     monkeypatch.setitem(sys.modules, "boto3.session", None)
     with pytest.raises(BundleError, match="boto3"):
         Bundle(ADDRESS)
+
+
+def test_a_bucket_that_cannot_be_is_an_error_of_one_line() -> None:
+    with pytest.raises(RemoteError, match="Invalid bucket name") as raised:
+        Bundle("s3://my bucket/b.zip")
+    assert "\n" not in str(raised.value)
+    assert "attempt" not in str(raised.value)

@@ -33,6 +33,7 @@ def test_addresses_are_recognised_by_their_schemes() -> None:
     [
         ("hf://ada/books", "ada/books/resolve/main/bundle.zip"),
         ("HF://ada/books@v1.0", "ada/books/resolve/v1.0/bundle.zip"),
+        ("hf://datasets/ada/books/b.zip", "datasets/ada/books/resolve/main/b.zip"),
         ("hf://ada/my.books/sub/small.zip", "ada/my.books/resolve/main/sub/small.zip"),
     ],
 )
