@@ -14,6 +14,7 @@ HEAD_BYTES = 16 << 10  # the most that request line, headers and the blank line 
 # The parser gets no more bytes at once. It cannot stop after a request, so it takes all requests
 # that these bytes hold, and each needs a hundred times its bytes of memory until it is answered.
 PIECE_BYTES = 1 << 10
+HALF_OPEN_SECONDS = 1  # how long an answer is due to a caller who sends no more
 REFUSAL = (
     b"HTTP/1.1 400 Bad Request\r\ncontent-type: application/json\r\ncontent-length: %d\r\n"
     b"connection: close\r\n\r\n"
@@ -64,10 +65,21 @@ class BoundedProtocol(HttpToolsProtocol):
         self._unparsed += data
         self._parse()
 
+    def eof_received(self) -> bool:
+        """Stay half open for a moment if an answer is due.
+
+        A caller who has only closed its own side, as `nc -N` does, cannot be told from one who has
+        hung up.
+        """
+        if due := self._complete():
+            self.cycle.keep_alive = False
+            self._start("end", HALF_OPEN_SECONDS)
+        return due
+
     def connection_lost(self, exc: Exception | None) -> None:
         """Stop all clocks."""
-        self._stop("head")
-        self._stop("answer")
+        for name in tuple(self._timers):
+            self._stop(name)
         self._unparsed.clear()
         super().connection_lost(exc)
 

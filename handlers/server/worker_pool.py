@@ -17,6 +17,7 @@ from threading import Lock, Thread
 from typing import Any, Generic, TypeVar
 
 from ranklet.handlers.api.errors import RequestError
+from ranklet.runtime.call.deadline import caller
 
 T = TypeVar("T")
 
@@ -49,6 +50,7 @@ class _Call(Generic[T]):
         """
         finish: Callable[[Any], None]
         outcome: Any
+        caller.gone = self.result.done
         try:
             finish, outcome = self.result.set_result, work()
         except BaseException as error:
@@ -103,7 +105,7 @@ class WorkerPool:
             return await call.result
         finally:
             timer.cancel()
-            if self._take(call):  # given up: it never starts; a running one ends and is forgotten
+            if self._take(call):  # given up: it never starts; a running one begins no more work
                 self._release()
 
     def close(self) -> None:

@@ -2,13 +2,23 @@
 
 from collections.abc import Callable, Iterator
 from math import inf
+from threading import local
 from time import perf_counter
 
 FIRST_SLICE = 8  # candidates; enough to measure the pace, few enough to cost little time
 
 
+class _Caller(local):
+    """Who waits for the work of this thread."""
+
+    gone: Callable[[], bool] = staticmethod(lambda: False)
+
+
+caller = _Caller()
+
+
 class Deadline:
-    """A moment after which no more work begins.
+    """A moment after which no more work begins, nor when `caller` is gone.
 
     Args:
         budget_ms: milliseconds from now; None for no limit.
@@ -18,7 +28,7 @@ class Deadline:
     def __init__(
         self, budget_ms: float | None = None, clock: Callable[[], float] = perf_counter
     ) -> None:
-        self._clock = clock
+        self._clock, self._gone = clock, caller.gone
         self._end = inf if budget_ms is None else clock() + float(budget_ms) / 1e3
 
     @property
@@ -29,7 +39,7 @@ class Deadline:
     @property
     def passed(self) -> bool:
         """Whether the budget is spent."""
-        return self._clock() >= self._end
+        return self._clock() >= self._end or self._gone()
 
     def left_ms(self) -> float | None:
         """Return the milliseconds that are left, at least 0, or None without a budget."""
@@ -48,7 +58,7 @@ class Deadline:
             if done:
                 pace = max((now - begin) / done, 1e-9)  # seconds per candidate
                 size = int(min(2 * size, (self._end - now) / pace))
-            if size < 1 or now >= self._end:
+            if size < 1 or self.passed:
                 return
             yield slice(done, min(done + size, count))
             done += size

@@ -10,7 +10,12 @@ import pytest
 import uvicorn
 from uvicorn.server import ServerState
 
-from ranklet.handlers.server.connection import HEAD_BYTES, PIECE_BYTES, BoundedProtocol
+from ranklet.handlers.server.connection import (
+    HALF_OPEN_SECONDS,
+    HEAD_BYTES,
+    PIECE_BYTES,
+    BoundedProtocol,
+)
 
 HEADER, ANSWER, KEEP_ALIVE = 1.0, 2.0, 3  # seconds that nobody waits for
 HEAD = b"GET /healthz HTTP/1.1\r\nHost: x\r\nPadding: %s\r\n\r\n"
@@ -378,3 +383,34 @@ async def test_a_lost_connection_leaves_no_timer() -> None:
     assert sorted(timers.seconds()) == [HEADER, ANSWER]
     connection.connection_lost(None)
     assert timers.seconds() == []
+
+
+@in_a_loop
+async def test_a_caller_who_sends_no_more_gets_the_answers_that_are_due() -> None:
+    connection, transport, timers = connected()
+    connection.data_received(head(100) * 2)
+    assert connection.eof_received()
+    await turns()
+    assert transport.statuses() == [204, 204]
+    assert transport.closed  # though the caller did not ask for it
+    connection.connection_lost(None)
+    assert timers.seconds() == []
+
+
+@in_a_loop
+async def test_a_caller_who_may_have_hung_up_is_not_waited_for_long() -> None:
+    connection, transport, timers = connected()
+    connection.data_received(head(100))
+    assert connection.eof_received()
+    timers.go_off(HALF_OPEN_SECONDS)
+    assert transport.aborted
+
+
+@in_a_loop
+@pytest.mark.parametrize(
+    "sent", [b"", HEAD[:20], b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n1"]
+)
+async def test_a_request_that_never_arrives_whole_gets_no_answer(sent: bytes) -> None:
+    connection, _, _ = connected(Echo())
+    connection.data_received(sent)
+    assert not connection.eof_received()

@@ -12,6 +12,7 @@ import pytest
 
 from ranklet.handlers.api.errors import RequestError
 from ranklet.handlers.server.worker_pool import ClientGone, WorkerPool
+from ranklet.runtime.call.deadline import Deadline
 
 FOREVER = 3600.0  # seconds
 
@@ -163,3 +164,25 @@ def test_a_caller_who_hangs_up_leaves_the_queue(gate: Event) -> None:
 
     run(test())
     assert begun == []
+
+
+def test_a_call_whose_caller_hangs_up_begins_no_more_work() -> None:
+    ended = Event()
+
+    def work() -> None:
+        deadline = Deadline()
+        while not deadline.passed:
+            sleep(0.001)
+        ended.set()
+
+    async def test() -> None:
+        pool = WorkerPool(threads=1, queue=0)
+        with pytest.raises(ClientGone):
+            await pool.run(work, FOREVER, leaves)
+        await until(ended.is_set)
+        await until(lambda: pool.held == 0)
+        assert not await pool.run(lambda: Deadline().passed, FOREVER, stays)
+        pool.close()
+
+    run(test())
+    assert not Deadline().passed
