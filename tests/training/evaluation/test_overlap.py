@@ -29,7 +29,7 @@ def test_only_what_other_queries_found_relevant_in_training_is_shared(
     assert found.trained == 1
     assert str(found) == (
         "2 of 4 queries have a relevant document that is also relevant in train (2 of 5 documents);"
-        " a ranker that was trained there may have memorised them\n"
+        " a ranker that was trained there may have memorised them; "
         "1 of these queries are in train themselves"
     )
 
