@@ -54,9 +54,9 @@ OWN_DENSE: dict[str, dict[str, Any]] = {
 }
 EPIC: dict[str, Any] = {"steps": 200, "evaluations": 2}
 # No markers, no expansion and no vectors of special tokens, like the oracle of Boualili, chapter 8.
+COLBERT_FORM: dict[str, Any] = {"markers": False, "special_tokens": False, "punctuation": True}
 COLBERT: dict[str, Any] = {
-    "markers": False, "special_tokens": False, "punctuation": True, "learning_rate": 5e-5,
-    "epochs": 3, "max_minutes": 18.0, "evaluate_every": 150,
+    **COLBERT_FORM, "learning_rate": 5e-5, "epochs": 3, "max_minutes": 18.0, "evaluate_every": 150,
 }  # fmt: skip
 LIGHT: dict[str, Any] = {
     "context": "neighbours", "window": 1, "idf": True,  # so that no network reads a query
@@ -64,7 +64,8 @@ LIGHT: dict[str, Any] = {
     "distil_texts": 0, "distil_steps": 150, "distil_batch": 32,
 }  # fmt: skip
 CROSS: dict[str, Any] = {"learning_rate": 2e-4, "depth": 100, "evaluations": 4}
-CROSS_STEPS, SHORT_CROSS_STEPS = 1_600, 150  # of 16 queries; the short one for timings
+CROSS_STEPS = 1_600  # of 16 queries
+SHORT_STEPS = 20  # of what is timed only, since weights do not change how long anything takes
 
 
 def trained(
@@ -155,6 +156,11 @@ def neural_model1(place: Place, collection: str) -> Checkpoint:
     return learned(place, "neural_model1", collection, titles=titles, **own)
 
 
+def short(place: Place, kind: str, **options: Any) -> Path:
+    """Return the folder of a ranker of qa-mix that learned for a minute, for timings."""
+    return trained(place, kind, QA_MIX, "short", steps=SHORT_STEPS, evaluations=1, **options)
+
+
 def ndrm3(place: Place, collection: str, *, titles: bool = True) -> Checkpoint:
     """Return NDRM3, whose training is shorter where other systems matter more."""
     field = tuned_bm25(place, collection, titles=titles).field
@@ -195,14 +201,14 @@ def colbert(place: Place) -> Path:
     return trained(place, "colbert", QA_MIX, **COLBERT)
 
 
-def light(place: Place, name: str = "", **changes: Any) -> Checkpoint:
-    """Return light vectors of qa-mix whose options are `LIGHT` but for some changes."""
-    return learned(place, "srm", QA_MIX, name, oracle=colbert(place), **(LIGHT | changes))
+def light(place: Place) -> Checkpoint:
+    """Return light vectors of qa-mix."""
+    return learned(place, "srm", QA_MIX, oracle=colbert(place), **LIGHT)
 
 
-def cross_encoder(place: Place, steps: int = CROSS_STEPS) -> Checkpoint:
+def cross_encoder(place: Place) -> Checkpoint:
     """Return a vanilla cross-encoder of qa-mix."""
-    return learned(place, "cross_encoder", QA_MIX, f"{steps}", steps=steps, **CROSS)
+    return learned(place, "cross_encoder", QA_MIX, f"{CROSS_STEPS}", steps=CROSS_STEPS, **CROSS)
 
 
 @contextmanager
