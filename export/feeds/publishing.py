@@ -13,6 +13,7 @@ from ranklet.export.feeds.plan import Entry, Plan, Vector
 from ranklet.export.feeds.source import Source
 from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.call.query import SparseQuery
+from ranklet.runtime.errors import InputError
 from ranklet.runtime.remote.collection import address, connect, remote_errors
 from ranklet.runtime.remote.names import (
     ABOUT,
@@ -73,6 +74,10 @@ def publish(
         BundleError: the bundle cannot be read, or has no collection.
     """
     place, named = address(uri)
+    if index and named not in ("", index):
+        raise InputError(
+            f"the address names the collection {named!r}, and --name {index!r}; give one"
+        )
     source = Source(bundle, rankers, index or named)
     name = source.plan.index
     with closing(connect(place, token, SECONDS)) as client, remote_errors(place):

@@ -4,6 +4,7 @@ Milvus's errors become ours.
 """
 
 import json
+import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -365,8 +366,14 @@ def connect(uri: str, token: str = "", seconds: float = SECONDS) -> "MilvusClien
     """
     with hinted(lambda: "milvus"):
         from pymilvus import MilvusClient
+    logging.getLogger("pymilvus.decorators").addFilter(_is_no_error)
     with remote_errors(uri):
         return MilvusClient(uri, token=token, timeout=seconds)
+
+
+def _is_no_error(record: logging.LogRecord) -> bool:
+    """Keep from the log what the client raises, too, because it has a stack and the filter."""
+    return record.funcName != "_log_rpc_error"
 
 
 def persistent(call: Callable[[], T], end: float) -> T:

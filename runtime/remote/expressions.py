@@ -1,6 +1,5 @@
 """Write a filter by metadata as an expression of Milvus."""
 
-import json
 from collections.abc import Mapping
 from datetime import date
 
@@ -23,6 +22,7 @@ from ranklet.runtime.remote.names import KEY, METADATA
 NOTHING, EVERYTHING = f'{KEY} == ""', f'{KEY} != ""'  # no entity has an empty key
 
 
+ESCAPES = str.maketrans({'"': r"\"", "\\": r"\\", "\n": r"\n", "\r": r"\r"})  # in a text
 NEGATED = {"==": "!=", ">=": "<", ">": "<=", "<=": ">", "<": ">="}
 
 
@@ -98,5 +98,9 @@ def _literal(operand: Operand) -> str:
 
 
 def text(operand: object) -> str:
-    """Return a text as it stands in an expression."""
-    return json.dumps(str(operand), ensure_ascii=False)
+    r"""Return a text as it stands in an expression, where all but these four stand for themselves.
+
+    >>> print(text('a "b" \\'))
+    "a \"b\" \\"
+    """
+    return f'"{str(operand).translate(ESCAPES)}"'

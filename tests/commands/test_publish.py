@@ -33,6 +33,7 @@ def test_a_collection_is_published_and_found(
 
 
 def test_what_is_no_address_is_refused(built: "Built", capsys: Capture) -> None:
+    assert "give one" in fails(capsys, "publish", built.indexed, "m.db#books", "--name", "other")
     assert "is no address of Milvus" in fails(capsys, "publish", built.indexed, "books")
 
 

@@ -202,6 +202,24 @@ def test_a_name_means_the_earlier_collection_until_the_new_one_is_complete(
     assert sum(name.startswith("swap_") for name in client.list_collections()) == 1
 
 
+def test_ids_and_values_of_any_characters_are_found(tmp_path: Path, place: str) -> None:
+    odd = ['"', "'", "\\", "\\u0041", "\n\r\t", "\x00\b\f\x1b", "\u2028", '"] or 1 == 1 or ["']
+    documents = [{"id": each, "text": "bread", "tag": each} for each in odd]
+    publish(build(documents, tmp_path / "b.ranklet"), f"{place}#odd")
+    with Bundle(tmp_path / "b.ranklet", collection=f"{place}#odd") as bundle:
+        for each in odd:
+            assert [part.document for part in bundle.read(each)] == [each]
+            assert [hit.id for hit in bundle.rank("bread", where={"tag": each})] == [each]
+
+
+def test_what_the_client_raises_is_not_in_the_log(
+    books: Path, place: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    with pytest.raises(RemoteError, match="does not exist"):
+        Bundle(books, collection=f"{place}#nothing")
+    assert not caplog.records
+
+
 def test_nobody_answers(built: "Built") -> None:
     with pytest.raises(RemoteError, match=r"127\.0\.0\.1"):
         Bundle.over(
