@@ -78,6 +78,7 @@ def trained(
     learn: str = LEARN,
     held_out: str = HELD_OUT,
     queries: int | None = None,
+    choosing: int = TUNING_QUERIES,
     **options: Any,
 ) -> Path:
     """Return the folder of a ranker of a collection; it is trained, or goes on, where it is needed.
@@ -91,6 +92,7 @@ def trained(
         learn: the split to learn from.
         held_out: the split that chooses between weights.
         queries: to learn from, at most.
+        choosing: held-out queries, at most.
         options: of the kind, which differ from its defaults.
     """
     if kind != "bm25":
@@ -103,13 +105,13 @@ def trained(
     def build(path: Path) -> None:
         documents = place.collection(collection)
         asked = read_split(documents, learn, limit=queries)
-        choosing = read_split(documents, held_out, limit=TUNING_QUERIES)
+        others = read_split(documents, held_out, limit=choosing)
         with all_cores():
-            checkpoint = train(kind, documents, asked, choosing, made, state)
+            checkpoint = train(kind, documents, asked, others, made, state)
         checkpoint.save(path)
         shutil.rmtree(state, ignore_errors=True)
 
-    return place.keep(kept, build, code, f"{learn} {held_out} {queries} {made!r}")
+    return place.keep(kept, build, code, f"{learn} {held_out} {queries} {choosing} {made!r}")
 
 
 def learned(place: Place, kind: str, collection: str, name: str = "", **options: Any) -> Checkpoint:
@@ -158,7 +160,8 @@ def neural_model1(place: Place, collection: str) -> Checkpoint:
 
 def short(place: Place, kind: str, **options: Any) -> Path:
     """Return the folder of a ranker of qa-mix that learned for a minute, for timings."""
-    return trained(place, kind, QA_MIX, "short", steps=SHORT_STEPS, evaluations=1, **options)
+    few = {"steps": SHORT_STEPS, "evaluations": 1}
+    return trained(place, kind, QA_MIX, "short", queries=500, choosing=50, **few, **options)
 
 
 def ndrm3(place: Place, collection: str, *, titles: bool = True) -> Checkpoint:
