@@ -97,6 +97,12 @@ def test_the_gpu_image_never_has_two_onnxruntimes() -> None:
     assert "--no-deps /build" in (INFRA / "gpu" / "Dockerfile").read_text("utf-8")
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_graphs_of_both_packages_can_be_searched(kind: str) -> None:
+    names = {name for name, _ in pinned(f"{kind}/requirements.txt")}
+    assert {"hnswlib", "usearch", "numkong", "tqdm"} <= names
+
+
 def pinned(file: str) -> list[tuple[str, str]]:
     """Return the packages of a file and their versions; a line of another kind fails."""
     lines = (INFRA / file).read_text("utf-8").replace(" \\\n", "").splitlines()
