@@ -160,15 +160,16 @@ def _encoders(place: Place, ranker: EPIC, ours: str) -> dict[str, Callable[[Aske
     import torch
 
     from ranklet.export.onnx.graph import TorchSession
+    from ranklet.export.onnx.method import Method
     from ranklet.runtime.onnx.encoder import Encoder
     from ranklet.training.rankers.epic import training as epic
-    from ranklet.training.rankers.epic.network import QueryEncoder
 
     torch.set_num_threads(1)
     checkpoint = trained.epic(place)
     if checkpoint.tokenizer is None:
         raise TypeError("the checkpoint has no tokenizer")
-    session = TorchSession(QueryEncoder(epic.load(checkpoint)))
+    network = epic.load(checkpoint)
+    session = TorchSession(Method(network, network.query))
     eager = Encoder(session, QUERY_ENCODER.output, checkpoint.tokenizer, ranker.settings.vocabulary)
     most = ranker.settings.max_query_tokens
     return {

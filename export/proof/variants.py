@@ -18,7 +18,13 @@ from ranklet.export.errors import ExportError
 from ranklet.export.jobs import ExportJob, IndexJob
 from ranklet.export.onnx.calibration import Feeds, thinned
 from ranklet.export.onnx.fp32_head import head_tensors
-from ranklet.export.onnx.graph import TorchSession, Transformer, export_graph, fused_operators
+from ranklet.export.onnx.graph import (
+    TorchSession,
+    Transformer,
+    example_inputs,
+    export_graph,
+    fused_operators,
+)
 from ranklet.export.onnx.openvino_int8 import quantise
 from ranklet.export.onnx.variants import FORMS, WEIGHTS_ONLY, convert
 from ranklet.export.options import EXACT, ExportOptions
@@ -34,6 +40,7 @@ from ranklet.export.proof.report import (
 from ranklet.runtime.onnx.encoder import VARIANTS, variant_files
 from ranklet.runtime.onnx.openvino_session import OpenVINOSession
 from ranklet.runtime.onnx.session import Runs, Session
+from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.data.probes import Probes, of_all_lengths
 from ranklet.training.memory import release
 
@@ -80,6 +87,33 @@ class Graph:
     folder: str = ""
     edit: "Callable[[ModelProto], None] | None" = None
     calibration: Callable[[Sequence[Feeds]], Sequence[Feeds]] = thinned
+
+
+def encoder_graph(
+    checkpoint: Checkpoint,
+    module: "torch.nn.Module",
+    inputs: Sequence[str],
+    outputs: Mapping[str, bool],
+) -> Graph:
+    """Return the graph of an encoder of texts that are padded to one length.
+
+    Args:
+        checkpoint: the encoder's, which knows its sizes.
+        module: the encoder.
+        inputs: their names.
+        outputs: by the name of each, whether it has a row per token, or else one per text.
+    """
+    axes = {
+        name: {0: "batch", 1: "tokens"} if by_token else {0: "batch"}
+        for name, by_token in {**dict.fromkeys(inputs, True), **outputs}.items()
+    }
+    return Graph(
+        module=module,
+        inputs=example_inputs(inputs),
+        output=next(iter(outputs)),
+        axes=axes,
+        transformer=Transformer.of(checkpoint.network),
+    )
 
 
 class _Attempt(NamedTuple):

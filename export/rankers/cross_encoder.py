@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,8 +52,7 @@ def export(job: ExportJob) -> RankerEntry:
     Raises:
         ExportError: there are no probes, or no variant is within its tolerance.
     """
-    from ranklet.training.rankers.cross_encoder.heads.model1 import Model1Head
-    from ranklet.training.rankers.cross_encoder.network import ExplainedNetwork
+    from ranklet.export.onnx.method import Method
     from ranklet.training.rankers.cross_encoder.training import load_any
 
     settings: CrossEncoderSettings = job.settings
@@ -62,16 +61,15 @@ def export(job: ExportJob) -> RankerEntry:
     def score(sessions: Sequence[Runs], texts: Probes) -> NDArray[np.float32]:
         return _scores(job, sessions[0], texts)
 
-    network = load_any(job.checkpoint, attention="eager")  # the optimiser fuses no other
-    imported, head = settings.head == IMPORTED, getattr(network, "head", None)
-    explained = isinstance(head, Model1Head)
+    network: Any = load_any(job.checkpoint, attention="eager")  # the optimiser fuses no other
+    explained = settings.head == "model1"
     graph = Graph(
-        module=ExplainedNetwork(network, head) if explained else network,  # type: ignore[arg-type]
+        module=Method(network, network.explained) if explained else network,
         inputs=example_pairs(Pairing(settings, tokenizer).special),
         output=OUTPUT,
         axes=EXPLAINED_AXES if explained else AXES,
         transformer=Transformer.of(job.checkpoint.network),
-        edit=_name_classifier if imported else name_head,
+        edit=_name_classifier if settings.head == IMPORTED else name_head,
     )
     pairs = len(probes.queries) * len(probes.documents)
     proof = export_proven(job, [graph], score, probes, runs=pairs)
@@ -96,7 +94,8 @@ def as_others(job: ExportJob) -> AsOthers:
     Raises:
         ExportError: there are no probes, or the head is ranklet's own.
     """
-    from ranklet.training.rankers.cross_encoder.classifier import ClassifierAlone, PairClassifier
+    from ranklet.export.onnx.method import Method
+    from ranklet.training.rankers.cross_encoder.classifier import PairClassifier
     from ranklet.training.rankers.cross_encoder.training import load_any
 
     network = load_any(job.checkpoint, attention="eager")
@@ -107,7 +106,7 @@ def as_others(job: ExportJob) -> AsOthers:
         )
     pairs = example_pairs(Pairing(job.settings, job.tokenizer()).special)
     graph = Graph(
-        module=ClassifierAlone(network),
+        module=Method(network, network.logits),
         inputs={name: pairs[name] for name in network.inputs},
         output=LOGITS,
         axes={**{name: {0: "batch", 1: "tokens"} for name in network.inputs}, LOGITS: {0: "batch"}},

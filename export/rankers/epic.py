@@ -32,14 +32,15 @@ def export(job: ExportJob) -> RankerEntry:
     """
     from torch import from_numpy
 
+    from ranklet.export.onnx.method import Method
     from ranklet.training.rankers.epic import training as epic
-    from ranklet.training.rankers.epic.network import DocumentEncoder, QueryEncoder
+    from ranklet.training.rankers.epic.network import DocumentEncoder
 
     probes, tokenizer = job.probes(), job.tokenizer()
     settings: EPICSettings = job.settings
     network = epic.load(job.checkpoint, attention="eager")  # the optimiser fuses no other
-    documents = TorchSession(DocumentEncoder(network))
-    sessions = TorchSession(QueryEncoder(network)), documents
+    of_queries, documents = Method(network, network.query), TorchSession(DocumentEncoder(network))
+    sessions = TorchSession(of_queries), documents
     encoders = encoders_over(EPICEncoders, settings, tokenizer, {}, sessions)
     vectors = encoders.encode_whole(probes.documents).vectors
     tokens = [feeds["input_ids"][0] for feeds in documents.feeds]
@@ -51,7 +52,7 @@ def export(job: ExportJob) -> RankerEntry:
     return export_sparse(
         job, EPICEncoders,
         graphs=[
-            sparse_graph(QueryEncoder(network), QUERY_ENCODER, job.checkpoint, QUERY_AXES),
+            sparse_graph(of_queries, QUERY_ENCODER, job.checkpoint, QUERY_AXES),
             sparse_graph(encoder, DOCUMENT_ENCODER, job.checkpoint),
         ],
         per_term={PRIORITIES: priorities},

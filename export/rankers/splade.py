@@ -60,14 +60,14 @@ def as_others(job: ExportJob) -> AsOthers:
     Raises:
         ExportError: there are no probes.
     """
+    from ranklet.export.onnx.method import Method
     from ranklet.training.rankers.splade import training as splade
-    from ranklet.training.rankers.splade.network import PredictionsAlone
 
     settings: SPLADESettings = job.settings
     network = splade.load(job.checkpoint, attention="eager")
-    module = PredictionsAlone(network)
-    axes = {name: {0: "batch", 1: "tokens"} for name in (*module.inputs, LOGITS)}
-    graph = sparse_graph(module, ENCODER._replace(output=LOGITS), job.checkpoint, axes)
+    logits = Method(network, network.logits)
+    axes = {name: {0: "batch", 1: "tokens"} for name in (*network.inputs, LOGITS)}
+    graph = sparse_graph(logits, ENCODER._replace(output=LOGITS), job.checkpoint, axes)
     per_term = {PRIORITIES: np.ones(settings.vocabulary, np.float32)}
     if network.head is not None:
         per_term[QUERY_WEIGHTS] = np.maximum(job.checkpoint.weights["head.weight"][:, 0], 0)

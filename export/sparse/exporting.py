@@ -48,7 +48,7 @@ def sparse_graph(
 
     return Graph(
         module=module,
-        inputs=example_inputs(getattr(module, "inputs", INPUTS)),
+        inputs=example_inputs(getattr(module, "inputs", None) or INPUTS),
         output=encoder.output,
         axes=axes,
         transformer=Transformer.of(checkpoint.network),

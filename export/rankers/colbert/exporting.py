@@ -12,10 +12,9 @@ from numpy.typing import NDArray
 
 from ranklet.export.exporter import Exporter
 from ranklet.export.jobs import ExportJob
-from ranklet.export.onnx.graph import Transformer, example_inputs
 from ranklet.export.proof.as_others import TOKENS, AsOthers, Pooled
 from ranklet.export.proof.report import Report, compare_scores
-from ranklet.export.proof.variants import Graph, export_proven, write_reports
+from ranklet.export.proof.variants import encoder_graph, export_proven, write_reports
 from ranklet.export.rankers.colbert.indexing import INDEXED, index
 from ranklet.runtime.bundles.manifest import RankerEntry
 from ranklet.runtime.dense.maxsim import TokenStore, pooled, quantise_query
@@ -81,14 +80,7 @@ def export(job: ExportJob) -> RankerEntry:
     settings: ColBERTSettings = job.settings
     probes, tokenizer = job.probes(), job.tokenizer()
     network = colbert.load(job.checkpoint, attention="eager")  # the optimiser fuses no other
-    axes = {each: {0: "batch", 1: "tokens"} for each in (*network.inputs, OUTPUT)}
-    graph = Graph(
-        module=network,
-        inputs=example_inputs(network.inputs),
-        output=OUTPUT,
-        axes=axes,
-        transformer=Transformer.of(job.checkpoint.network),
-    )
+    graph = encoder_graph(job.checkpoint, network, network.inputs, {OUTPUT: True})
     score = MaxSimScores(settings, tokenizer)
     reports = list(export_proven(job, [graph], score, probes).reports)
     if score.first is not None:
@@ -109,13 +101,7 @@ def as_others(job: ExportJob) -> AsOthers:
     from ranklet.training.rankers.colbert import training as colbert
 
     network = colbert.load(job.checkpoint, attention="eager")
-    graph = Graph(
-        module=network,
-        inputs=example_inputs(network.inputs),
-        output=TOKENS,
-        axes={each: {0: "batch", 1: "tokens"} for each in (*network.inputs, TOKENS)},
-        transformer=Transformer.of(job.checkpoint.network),
-    )
+    graph = encoder_graph(job.checkpoint, network, network.inputs, {TOKENS: True})
     scores = MaxSimScores(job.settings, job.tokenizer())
 
     def score(sessions: Sequence[Runs], texts: Probes) -> NDArray[np.float32]:

@@ -23,11 +23,10 @@ from ranklet.export.document_encoding import (
 from ranklet.export.errors import ExportError
 from ranklet.export.exporter import Exporter
 from ranklet.export.jobs import ExportJob, IndexJob
-from ranklet.export.onnx.graph import Transformer, example_inputs
 from ranklet.export.onnx.int8_embeddings import quantise_rows
 from ranklet.export.proof.as_others import STATES, AsOthers, Pooled
 from ranklet.export.proof.report import FAITHFUL, STORED, Report, compare_scores
-from ranklet.export.proof.variants import Graph, export_proven, why_refused, write_reports
+from ranklet.export.proof.variants import encoder_graph, export_proven, why_refused, write_reports
 from ranklet.export.writer import BundleWriter
 from ranklet.runtime.bundles.files import CUT
 from ranklet.runtime.bundles.manifest import RankerEntry
@@ -92,10 +91,8 @@ def export(job: ExportJob) -> RankerEntry:
     if settings.encoder == "table":
         export_table(job)
         return job.entry(settings)
-    from torch.nn import Module
-
+    from ranklet.export.onnx.method import Method
     from ranklet.training.rankers.dense import training as dense
-    from ranklet.training.rankers.dense.network import NetworkWithStates
 
     probes = job.probes()
     encoded: list[tuple[NDArray[np.float32], NDArray[np.float32]]] = []  # queries, documents
@@ -107,18 +104,10 @@ def export(job: ExportJob) -> RankerEntry:
         return queries @ documents.T
 
     network = dense.load(job.checkpoint, attention="eager")  # the optimiser fuses no other
-    module: Module = network
-    axes = {name: {0: "batch", 1: "tokens"} for name in network.inputs}
-    axes[OUTPUT] = {0: "batch"}
+    graph = encoder_graph(job.checkpoint, network, network.inputs, {OUTPUT: False})
     if network.is_additive:  # so that explanations have parts by word
-        module, axes[TOKEN_STATES] = NetworkWithStates(network), {0: "batch", 1: "tokens"}
-    graph = Graph(
-        module=module,
-        inputs=example_inputs(network.inputs),
-        output=OUTPUT,
-        axes=axes,
-        transformer=Transformer.of(job.checkpoint.network),
-    )
+        module, outputs = Method(network, network.with_states), {OUTPUT: False, TOKEN_STATES: True}
+        graph = encoder_graph(job.checkpoint, module, network.inputs, outputs)
     proof = export_proven(job, [graph], score, probes)
     stored = form_reports(*encoded[0], probes.relevant)
     write_reports(job, [*proof.reports, *stored], probes)
@@ -143,21 +132,16 @@ def as_others(job: ExportJob) -> AsOthers:
     Raises:
         ExportError: there are no probes, or the encoder is a table.
     """
+    from ranklet.export.onnx.method import Method
     from ranklet.training.rankers.dense import training as dense
-    from ranklet.training.rankers.dense.network import EncoderAlone
 
     if job.settings.encoder == "table":
         raise ExportError(
             f"{job.name!r} has static embeddings, which need no graph; others read its own folder"
         )
     network = dense.load(job.checkpoint, attention="eager")  # the optimiser fuses no other
-    graph = Graph(
-        module=EncoderAlone(network),
-        inputs=example_inputs(network.inputs),
-        output=STATES,
-        axes={name: {0: "batch", 1: "tokens"} for name in (*network.inputs, STATES)},
-        transformer=Transformer.of(job.checkpoint.network),
-    )
+    states = Method(network, network.states)
+    graph = encoder_graph(job.checkpoint, states, network.inputs, {STATES: True})
 
     def score(sessions: Sequence[Runs], texts: Probes) -> NDArray[np.float32]:
         def pool(states: "Tensor", inputs: "Mapping[str, Tensor]") -> "Tensor":

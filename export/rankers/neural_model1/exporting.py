@@ -55,7 +55,7 @@ def export(job: ExportJob) -> RankerEntry:
         ExportError: there are no probes, [PAD] does not have the id 0, or no variant is within its
             tolerance.
     """
-    from ranklet.export.rankers.neural_model1.graph import LikelihoodGraph
+    from ranklet.export.onnx.method import Method
     from ranklet.training.rankers.neural_model1 import training as neural_model1
 
     settings: NeuralModel1Settings = job.settings
@@ -86,7 +86,9 @@ def export(job: ExportJob) -> RankerEntry:
     def score_by_network(sessions: Sequence[Runs], texts: Probes) -> NDArray[np.float32]:
         return score(partial(network_likelihoods, sessions[0]), texts)
 
-    graph = Graph(module=LikelihoodGraph(module), inputs=example_inputs(INPUTS), output=OUTPUT)
+    graph = Graph(
+        module=Method(module, module.likelihoods), inputs=example_inputs(INPUTS), output=OUTPUT
+    )
     proof = export_proven(job, [graph], score_by_network, probes, variants=("fp32", "fp16"))
     # The table is also compared with the network, so that the loss by sparsifying is known.
     by_table = score(

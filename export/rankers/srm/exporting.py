@@ -16,10 +16,10 @@ from ranklet.export.document_encoding import BLOCK, encoded_before
 from ranklet.export.errors import ExportError
 from ranklet.export.exporter import Exporter
 from ranklet.export.jobs import ExportJob, IndexJob
-from ranklet.export.onnx.graph import TorchSession, Transformer, example_inputs
+from ranklet.export.onnx.graph import TorchSession
 from ranklet.export.onnx.int8_embeddings import quantise_rows
 from ranklet.export.proof.report import Report, compare_scores
-from ranklet.export.proof.variants import Graph, export_proven, why_refused, write_reports
+from ranklet.export.proof.variants import encoder_graph, export_proven, why_refused, write_reports
 from ranklet.export.rankers.colbert.exporting import (
     MaxSimScores,
     Vectors,
@@ -202,10 +202,9 @@ class _Export:
 
         If only documents need it, it is the oracle, and queries are static.
         """
-        from ranklet.export.rankers.srm.outputs import Vectors as Outputs
+        from ranklet.export.onnx.method import Method
 
-        settings = self.settings
-        axes = {each: {0: "batch", 1: "tokens"} for each in (*self.network.inputs, OUTPUT)}
+        settings, network, outputs = self.settings, self.network, {OUTPUT: True}
         module, queries = self.of_documents, None
         if settings.static_queries:
             static = LightEncoder(settings, self.tokenizer, self.static)
@@ -213,17 +212,10 @@ class _Export:
             def queries(texts: Sequence[str]) -> Vectors:
                 return static.encode(texts, "query").vectors
         else:
-            has_weights = settings.stored == CODES
-            module = Outputs(self.network, weights=has_weights)
-            if has_weights:
-                axes[WEIGHTS_OUTPUT] = {0: "batch", 1: "tokens"}
-        graph = Graph(
-            module=module,
-            inputs=example_inputs(self.network.inputs),
-            output=OUTPUT,
-            axes=axes,
-            transformer=Transformer.of(self.job.checkpoint.network),
-        )
+            module = Method(network, lambda *inputs: network(*inputs)[0])
+            if settings.stored == CODES:
+                module, outputs[WEIGHTS_OUTPUT] = Method(network, network.__call__), True
+        graph = encoder_graph(self.job.checkpoint, module, network.inputs, outputs)
         score = MaxSimScores(settings, self.tokenizer, queries)
         return export_proven(self.job, [graph], score, self.probes).reports
 
@@ -236,11 +228,12 @@ class _Export:
         return [*reports, self._codes()]
 
     def _codes(self) -> Report:
-        from ranklet.export.rankers.srm.outputs import Weights
+        from ranklet.export.onnx.method import Method
 
-        settings = replace(self.settings, stored=CODES)
+        settings, network = replace(self.settings, stored=CODES), self.network
+        weights = Method(network, lambda *inputs: network(*inputs)[1])
         encoder = LightEncoder(
-            settings, self.tokenizer, self.static, lambda: self.by_pytorch(Weights(self.network))
+            settings, self.tokenizer, self.static, lambda: self.by_pytorch(weights)
         )
         store = encoder.encode_documents(self.probes.documents).store
         everything = np.arange(len(store))

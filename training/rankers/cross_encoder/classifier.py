@@ -68,20 +68,6 @@ class PairClassifier(nn.Module):
         return INPUTS[:3] if self._segments else INPUTS[:2]
 
 
-class ClassifierAlone(nn.Module):
-    """A classifier that returns the logits of all labels, for those who choose one themselves."""
-
-    def __init__(self, network: PairClassifier) -> None:
-        super().__init__()
-        self.network = network
-
-    def forward(
-        self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor | None = None
-    ) -> Tensor:
-        """Return the logits, (pairs, labels) float32."""
-        return self.network.logits(input_ids, attention_mask, token_type_ids)
-
-
 def new_classifier(config: Mapping[str, Any], attention: str = "sdpa") -> PairClassifier:
     """Return a classifier with random weights, as the content of a config.json describes it.
 

@@ -1,6 +1,7 @@
 """The network of a cross-encoder: an encoder of pairs, a head, and one score for all chunks."""
 
 from collections.abc import Sequence
+from typing import cast
 
 import torch
 from torch import Tensor, nn
@@ -72,6 +73,15 @@ class CrossNetwork(nn.Module):
             layers, input_ids, attention_mask, token_type_ids, pairs, self.special, self.markers
         )
 
+    def explained(self, *inputs: Tensor) -> tuple[Tensor, Tensor]:
+        """Return the scores, (pairs,), and T(q|d), (chunks, query tokens, tokens), both float32.
+
+        This is for the head model1; inputs are those of `forward`. The translations occur twice in
+        the graph; onnxruntime computes them once.
+        """
+        states, head = self.read(*inputs), cast(Model1Head, self.head)
+        return self.score(states), head.translations(states)[0]
+
     def score(self, states: PairStates) -> Tensor:
         """Return the score of each pair, (pairs,) float32."""
         if self._combine == "head":
@@ -80,26 +90,3 @@ class CrossNetwork(nn.Module):
         by_chunk = self.head(states.each_alone()).unsqueeze(1)  # (chunks, 1)
         combined = {"first": states.first, "max": states.largest, "mean": states.mean}
         return combined[self._combine](by_chunk).squeeze(1)
-
-
-class ExplainedNetwork(nn.Module):
-    """The same network with BERT-Model1's translations as a second output, for explanations.
-
-    Args:
-        network: a network with the head model1.
-        head: the network's head.
-    """
-
-    def __init__(self, network: CrossNetwork, head: Model1Head) -> None:
-        super().__init__()
-        self.network, self._translations = network, head.translations
-
-    def forward(
-        self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor, pairs: Tensor
-    ) -> tuple[Tensor, Tensor]:
-        """Return the scores, (pairs,), and T(q|d), (chunks, query tokens, tokens), both float32.
-
-        The translations occur twice in the graph; onnxruntime computes them once.
-        """
-        states = self.network.read(input_ids, attention_mask, token_type_ids, pairs)
-        return self.network.score(states), self._translations(states)[0]

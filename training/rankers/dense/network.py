@@ -64,6 +64,16 @@ class DenseNetwork(nn.Module):
         vectors = vectors[:, : self._dimension]
         return normalize(vectors, dim=1) if self._normalise else vectors
 
+    def with_states(
+        self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
+        """Return the vectors, (batch, dimension), and what is pooled, (batch, tokens, hidden).
+
+        Explanations need the second output; see `TOKEN_STATES`.
+        """
+        states = self.states(input_ids, attention_mask, token_type_ids)
+        return self.pooled(states, attention_mask), self.layers(states)
+
     @property
     def is_additive(self) -> bool:
         """Whether a vector, before it gets the length 1, is a weighted sum over tokens.
@@ -76,35 +86,6 @@ class DenseNetwork(nn.Module):
             for part in self.layers.modules()
         )
         return self._pooling in ADDITIVE and linear
-
-
-class NetworkWithStates(nn.Module):
-    """A dense encoder that also returns what is pooled, for explanations; see `TOKEN_STATES`."""
-
-    def __init__(self, network: DenseNetwork) -> None:
-        super().__init__()
-        self.network = network
-
-    def forward(
-        self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor | None = None
-    ) -> tuple[Tensor, Tensor]:
-        """Return the vectors, (batch, dimension), and the states, (batch, tokens, hidden)."""
-        states = self.network.states(input_ids, attention_mask, token_type_ids)
-        return self.network.pooled(states, attention_mask), self.network.layers(states)
-
-
-class EncoderAlone(nn.Module):
-    """A dense encoder that returns the states of its last layer, for those who pool themselves."""
-
-    def __init__(self, network: DenseNetwork) -> None:
-        super().__init__()
-        self.network = network
-
-    def forward(
-        self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor | None = None
-    ) -> Tensor:
-        """Return the states of the last layer, (batch, tokens, hidden) float32."""
-        return self.network.states(input_ids, attention_mask, token_type_ids)
 
 
 def pool(states: Tensor, mask: Tensor, pooling: str) -> Tensor:

@@ -93,18 +93,6 @@ class EPIC(nn.Module):
         return self.head.is_term[input_ids] * attention_mask.to(self.head.is_term.dtype)
 
 
-class QueryEncoder(nn.Module):
-    """The graph that is exported for queries: `EPIC.query`."""
-
-    def __init__(self, network: EPIC) -> None:
-        super().__init__()
-        self.network = network
-
-    def forward(self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor) -> Tensor:
-        """Return importances, (batch, tokens) float32."""
-        return self.network.query(input_ids, attention_mask, token_type_ids)
-
-
 class DocumentEncoder(nn.Module):
     """The graph that is exported for documents: φ_d above each term's floor, for all terms.
 

@@ -213,6 +213,24 @@ class NeuralModel1(nn.Module):
         by_token = smoothed(likelihoods, background, self.network.lambda_)
         return (by_token * (query_ids != self.network.padding).unsqueeze(2)).sum(1)
 
+    def likelihoods(self, query_ids: Tensor, document_ids: Tensor) -> Tensor:
+        """Return Σ_d T(q|d) P(d|D) of each query token (Boytsov & Kolter, eq. 4), 0 for padding.
+
+        This is the graph that is exported. The runtime does the smoothing, because P(q|C) belongs
+        to the collection that is served.
+
+        Args:
+            query_ids: (batch, query tokens) int64, padded with [PAD].
+            document_ids: (batch, document tokens) int64, padded with [PAD].
+
+        Returns:
+            (batch, query tokens) float32.
+        """
+        padding = self.network.padding
+        shares = even_shares(document_ids, padding).unsqueeze(2)
+        found = (self.mixed(query_ids, document_ids) @ shares).squeeze(2)
+        return found * (query_ids != padding)
+
     def mixed(self, query_ids: Tensor, document_ids: Tensor) -> Tensor:
         """Return T(q|d) including p_self, (batch, query tokens, document tokens) float32."""
         others: Tensor = self.translate(query_ids, document_ids) * (1 - self.network.p_self)

@@ -102,20 +102,6 @@ class SPLADE(nn.Module):
         return absent.scatter(1, input_ids, 1.0) * torch.relu(self.head.weight.squeeze(1))
 
 
-class PredictionsAlone(nn.Module):
-    """A SPLADE that returns the logits at each token, for those who pool themselves."""
-
-    def __init__(self, network: SPLADE) -> None:
-        super().__init__()
-        self.network, self.inputs = network, network.inputs
-
-    def forward(
-        self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor | None = None
-    ) -> Tensor:
-        """Return the logits, (texts, tokens, vocabulary) float32."""
-        return self.network.logits(input_ids, attention_mask, token_type_ids)
-
-
 def check_pooling(pooling: str, activation: str) -> None:
     """Raise ModelFolderError unless `term_weights` knows the pooling and the activation."""
     for value, allowed in ((pooling, POOLINGS), (activation, ACTIVATIONS)):

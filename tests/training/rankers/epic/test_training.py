@@ -26,7 +26,7 @@ from ranklet.training.learning.device import seeded
 from ranklet.training.learning.losses import in_batch_softmax, listwise_loss
 from ranklet.training.pretrained.backbone import Backbone, load_backbone
 from ranklet.training.rankers.epic import training as epic
-from ranklet.training.rankers.epic.network import EPIC, DocumentEncoder, EPICHead, QueryEncoder
+from ranklet.training.rankers.epic.network import EPIC, DocumentEncoder, EPICHead
 from ranklet.training.rankers.epic.options import Options
 from ranklet.training.rankers.epic.training import expansion_start
 
@@ -105,7 +105,7 @@ def test_the_network_computes_the_papers_equations(
     }
     asked, held = inputs(tiny_tokenizer, 0), inputs(tiny_tokenizer, 1)
     with torch.no_grad():
-        weights = QueryEncoder(network)(*asked).numpy()
+        weights = network.query(*asked).numpy()
         whole = DocumentEncoder(network)(*held).numpy()
         some = torch.arange(0, network.head.expansion.out_features, 3)
         part = network.document(*held, some).numpy()
