@@ -20,10 +20,11 @@ class Series:
     Attributes:
         across: name and unit of the horizontal axis.
         up: name and unit of the vertical axis.
-        points: (x, y), x ascending; at least one.
+        points: (x, y), at least one; x ascending unless they have names.
         dots: whether each point has a dot.
         best: the point that is marked; None for none.
         level: name and y of a horizontal line to compare with; None for none.
+        names: a text beside each point, which no line joins to the next one then.
     """
 
     across: str
@@ -32,6 +33,7 @@ class Series:
     dots: bool = False
     best: tuple[float, float] | None = None
     level: tuple[str, float] | None = None
+    names: Sequence[str] = ()
 
 
 def chart(series: Series) -> Markup:
@@ -66,8 +68,13 @@ def chart(series: Series) -> Markup:
         name, y = series.level
         parts.append(_line("level", LEFT, y_at(y), WIDTH - RIGHT, y_at(y)))
         parts.append(_text(f"{name} {y:.4f}", WIDTH - RIGHT, y_at(y) - 6, "end", "level"))
-    path = " ".join(f"{x_at(x):.1f},{y_at(y):.1f}" for x, y in series.points)
-    parts.append(element("polyline", points=path, class_="line"))
+    for name, (x, y) in zip(series.names, series.points, strict=False):
+        right = 2 * x > x_low + x_high  # where a name would not fit behind its point
+        place, anchor = (x_at(x) - 9, "end") if right else (x_at(x) + 9, "start")
+        parts.append(_text(name, place, y_at(y) + 4, anchor))
+    if not series.names:
+        path = " ".join(f"{x_at(x):.1f},{y_at(y):.1f}" for x, y in series.points)
+        parts.append(element("polyline", points=path, class_="line"))
     for x, y in series.points if series.dots else ():
         mark, radius = ("dot best", "6") if (x, y) == series.best else ("dot", "3.5")
         title = element("title", f"{series.across} {number(x)}: {y:.4f}")

@@ -41,19 +41,9 @@ def page(
         training: the checkpoint's report, with its ``comparison``.
         curve: ``step``, ``loss`` and ``rate``; empty for kinds without steps.
     """
-    title = f"Training of a ranker: {kind}"
-    head = element(
-        "head",
-        Markup('<meta charset="utf-8">'),
-        Markup('<meta name="viewport" content="width=device-width, initial-scale=1">'),
-        element("title", title),
-        element("style", Markup((files(__package__) / "style.css").read_text("utf-8"))),
-    )
     warning = f"Warning: {training['warning']}." if training.get("warning") else ""
-    main = element(
-        "main",
-        element("p", "ranklet", class_="brand"),
-        element("h1", title),
+    return document(
+        f"Training of a ranker: {kind}",
         element("p", warning, class_="warning", role="alert") if warning else "",
         _comparison(training["comparison"]),
         _facts(training),
@@ -61,6 +51,19 @@ def page(
         _table("Options", options_said(kind, training.get("options", {}))),
         _table("Settings of the ranker", settings_said(settings)),
     )
+
+
+def document(title: str, *content: str) -> str:
+    """Return a page of some content, HTML that loads nothing else."""
+    head = element(
+        "head",
+        Markup('<meta charset="utf-8">'),
+        Markup('<meta name="viewport" content="width=device-width, initial-scale=1">'),
+        element("title", title),
+        element("style", Markup((files(__package__) / "style.css").read_text("utf-8"))),
+    )
+    brand = element("p", "ranklet", class_="brand")
+    main = element("main", brand, element("h1", title), *content)
     return f"<!doctype html>\n{element('html', head, element('body', main), lang='en')}\n"
 
 
@@ -76,7 +79,7 @@ def _comparison(comparison: Mapping[str, Any]) -> Markup:
         rows.append(element("tr", *cells, class_=name == "after training" and "after"))
     about = f"{comparison['measure']}, {count:,} {'query' if count == 1 else 'queries'}"
     table = element("table", *rows, class_="comparison")
-    return _section("Before and after", element("p", about), table)
+    return section("Before and after", element("p", about), table)
 
 
 def _facts(training: Mapping[str, Any]) -> Markup:
@@ -98,7 +101,7 @@ def _facts(training: Mapping[str, Any]) -> Markup:
                 element("dd", said(value)))
         for name, value in facts.items()
     )  # fmt: skip
-    return _section("Data and duration", element("dl", *entries))
+    return section("Data and duration", element("dl", *entries))
 
 
 def _curves(training: Mapping[str, Any], curve: Mapping[str, Sequence[float]]) -> Iterator[Markup]:
@@ -125,7 +128,7 @@ def _curves(training: Mapping[str, Any], curve: Mapping[str, Sequence[float]]) -
 
 
 def _figure(title: str, series: Series, caption: str) -> Markup:
-    return _section(title, chart(series), element("p", caption, class_="caption"))
+    return section(title, chart(series), element("p", caption, class_="caption"))
 
 
 class Said(NamedTuple):
@@ -211,10 +214,11 @@ def _table(title: str, rows: Iterable[Said]) -> Markup:
         for each in listed
     )
     table = element("table", element("tbody", *body), class_="options")
-    return _section(
+    return section(
         title, element("p", "Marked values are not the defaults.") if changed else "", table
     )
 
 
-def _section(title: str, *children: str) -> Markup:
+def section(title: str, *children: str) -> Markup:
+    """Return a part of a page with a heading of its own."""
     return element("section", element("h2", title), *children)

@@ -65,7 +65,8 @@ def better(bundle: Path, judged: Path) -> Path:
     assert found.rows[-1].kept
     assert "model1" in found.rows[-1].name
     assert "← kept" in table(found)
-    assert "(kept)" in page(found)
+    drawn = page(found)
+    assert all(each in drawn for each in ("(kept)", "dot best", ">BM25 tuned<"))
     return found.target
 
 
