@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from ranklet.commands import main, train
-from ranklet.commands.train.arguments import options_from
+from ranklet.commands.arguments import options_from
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.kinds import KINDS
 from ranklet.runtime.options import Declared, options_of

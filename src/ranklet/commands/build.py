@@ -7,9 +7,8 @@ such files, or a saved dataset. Names may end in .gz or .zst. Without --model, w
 
 import argparse
 
-from ranklet.commands.engine import add_engine, engine_from
+from ranklet.commands.arguments import add_engine, add_group, add_prompts, engine_from, options_from
 from ranklet.commands.output import say
-from ranklet.commands.train.arguments import add_options, options_from
 from ranklet.runtime.console import suggested
 
 
@@ -37,11 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--label", help="label of a cross-encoder that means relevant, a name or a number"
     )
-    for role in ("query", "document"):
-        parser.add_argument(
-            f"--{role}-prompt", metavar="TEXT",
-            help=f"text before every {role} of an encoder, in place of what its folder says",
-        )  # fmt: skip
+    add_prompts(parser)
     parser.add_argument(
         "--vocabulary", choices=VOCABULARIES, default=VOCABULARIES[0],
         help="tokens that models keep: all of the model's, or those of the collection, so that a "
@@ -69,12 +64,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--impacts", default="float32", metavar="TYPE",
         help="how BM25's impacts are stored: float32 (default), float16 or uint8",
     )  # fmt: skip
-    group = parser.add_argument_group(SourceOptions.GROUP)
-    add_options(lambda _: group, SourceOptions())
-    words = parser.add_argument_group(TextOptions.GROUP)
-    add_options(lambda _: words, TextOptions(language=AUTO))
-    fusion = parser.add_argument_group(FusionOptions.GROUP)
-    add_options(lambda _: fusion, FusionOptions())
+    for each in (SourceOptions(), TextOptions(language=AUTO), FusionOptions()):
+        add_group(parser, each)
     add_engine(parser)
 
 

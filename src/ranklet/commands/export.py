@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ranklet.commands.arguments import METAVARS, add_prompts, allowed_of, described
 from ranklet.commands.output import say, show
-from ranklet.commands.train.arguments import METAVARS, allowed_of, described
 from ranklet.export.exporter import exported_settings
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.text.marking import STRATEGIES
@@ -107,15 +107,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("settings of some kinds", "They replace the checkpoint's.")
     for name in exported_settings():
         add_setting(group, name)
-
-
-def add_prompts(group: "argparse._ActionsContainer") -> None:
-    """Declare the texts before every query and every document of an encoder."""
-    for role in ("query", "document"):
-        group.add_argument(
-            f"--{role}-prompt", metavar="TEXT",
-            help=f"text before every {role} of an encoder, in place of what its folder says",
-        )  # fmt: skip
 
 
 def add_setting(group: "argparse._ActionsContainer", name: str) -> None:

@@ -3,18 +3,14 @@
 import argparse
 from typing import TYPE_CHECKING
 
-from ranklet.commands.engine import add_engine, engine_from
-from ranklet.commands.train.arguments import add_options, options_from
+from ranklet.commands.arguments import add_engine, add_group, engine_from, options_from
 from ranklet.export.default_fusion import FusionOptions
 from ranklet.runtime.errors import InputError
-from ranklet.training.data.sources.options import SourceOptions
+from ranklet.training.data.sources.options import WHOLE
 from ranklet.training.indexing.language.options import TextOptions
 
 if TYPE_CHECKING:
     from ranklet.export.distributed.shards import Documents
-
-# Trained rankers have learned from whole documents, so no text is split by default.
-WHOLE = SourceOptions(passage_words=0, overlap_words=0)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -33,14 +29,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="split of the collection, each of whose queries is added to the texts it led to; "
         "do not evaluate on it",
     )  # fmt: skip
-    group = parser.add_argument_group(SourceOptions.GROUP)
-    add_options(lambda _: group, WHOLE)
-    words = parser.add_argument_group(
-        TextOptions.GROUP, "Without them, words are read as the bundle's rankers were trained."
-    )
-    add_options(lambda _: words, TextOptions())
-    fusion = parser.add_argument_group(FusionOptions.GROUP)
-    add_options(lambda _: fusion, FusionOptions())
+    add_group(parser, WHOLE)
+    as_trained = "Without them, words are read as the bundle's rankers were trained."
+    add_group(parser, TextOptions(), as_trained)
+    add_group(parser, FusionOptions())
     add_engine(parser)
 
 

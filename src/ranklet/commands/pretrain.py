@@ -4,9 +4,9 @@ import argparse
 from dataclasses import replace
 from pathlib import Path
 
+from ranklet.commands.arguments import add_options, options_from
 from ranklet.commands.output import say
 from ranklet.commands.train import FELL_SHORT
-from ranklet.commands.train.arguments import add_options, options_from
 from ranklet.training.pretrained.options import PretrainingOptions
 
 

@@ -6,9 +6,8 @@ for documents that do not change is used again, so only new ones are encoded.
 
 import argparse
 
-from ranklet.commands.engine import add_engine, engine_from
+from ranklet.commands.arguments import add_engine, add_group, engine_from, options_from
 from ranklet.commands.output import say
-from ranklet.commands.train.arguments import add_options, options_from
 from ranklet.training.data.sources.options import SourceOptions
 
 
@@ -27,12 +26,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--missing-ok", action="store_true", help="ids to delete may be unknown")
     parser.add_argument("-o", "--output", help="bundle to write, a folder or .zip")
     parser.add_argument("--force", action="store_true", help="replace another bundle at --output")
-    group = parser.add_argument_group(
-        SourceOptions.GROUP,
+    add_group(
+        parser, SourceOptions(),
         "How SOURCE is read. Texts are split as those of the bundle were, which these options can "
         "only say if the bundle does not.",
-    )
-    add_options(lambda _: group, SourceOptions())
+    )  # fmt: skip
     add_engine(parser)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from ranklet.commands.train.arguments import add_options, options_from
+from ranklet.commands.arguments import add_options, options_from
 from ranklet.export.learning import candidates
 from ranklet.export.learning.candidates import BM25, CANDIDATES, ORACLE, Candidate
 from ranklet.export.learning.costs import Limits

@@ -53,3 +53,7 @@ class SourceOptions:
             return None
         names = [] if self.metadata == "none" else self.metadata.split(",")
         return tuple(dict.fromkeys(name.strip() for name in names if name.strip()))
+
+
+# Trained rankers learned from whole documents, so `index` and `train` split no text by default.
+WHOLE = SourceOptions(passage_words=0, overlap_words=0)

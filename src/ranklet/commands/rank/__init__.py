@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from ranklet.commands.engine import add_engine, engine_from
+from ranklet.commands.arguments import add_engine, engine_from
 from ranklet.commands.output import show, show_json
 from ranklet.handlers.api.fields import FLAG, Route, fields_of
 

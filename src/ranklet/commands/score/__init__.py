@@ -8,9 +8,8 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ranklet.commands.engine import add_engine, engine_from
+from ranklet.commands.arguments import add_engine, add_options, engine_from, options_from
 from ranklet.commands.output import complain, say
-from ranklet.commands.train.arguments import add_options, options_from
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.storage.address import is_address
 from ranklet.training.checkpoint import RANKLET as CHECKPOINT

@@ -15,9 +15,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from ranklet.commands.arguments import OptionParser, add_options, options_from
 from ranklet.commands.output import complain, show
 from ranklet.commands.train import material
-from ranklet.commands.train.arguments import OptionParser, add_options, options_from
 from ranklet.runtime.kinds import KINDS
 from ranklet.training.indexing.language.options import TextOptions
 

@@ -9,12 +9,12 @@ from filecmp import cmpfiles
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ranklet.commands.train.arguments import add_options, options_from
+from ranklet.commands.arguments import add_options, options_from
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.options import options_of
 from ranklet.runtime.writing.strangers import files_in, matching, strangers
 from ranklet.training.data.collection import CORPUS
-from ranklet.training.data.sources.options import SourceOptions
+from ranklet.training.data.sources.options import WHOLE, SourceOptions
 from ranklet.training.data.weak import HELD_OUT, LEARN, LEAST_QUERIES, WEAK, make_pairs
 
 if TYPE_CHECKING:
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     from ranklet.training.data.collection import Collection, Document
 
-# Whole documents by default, as `ranklet index` reads them.
-WHOLE = SourceOptions(passage_words=0, overlap_words=0)
 QUERIES = 20_000  # one pass of a small encoder takes some ten minutes on two cores
 
 

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.commands.running import Capture, fails
 
-from ranklet.commands.engine import add_engine, engine_from
+from ranklet.commands.arguments import add_engine, engine_from
 from ranklet.export.distributed.options import LOCAL, EngineOptions
 from ranklet.runtime.errors import InputError
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NoReturn, TypeVar
 
+from ranklet.export.distributed.options import LOCAL, EngineOptions
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.options import Declared, Option, one_of_two, options_of, short
 
@@ -62,6 +63,31 @@ def add_options(
             _add(group(title), declared, shown)
 
 
+def add_group(parser: argparse.ArgumentParser, options: Any, about: str | None = None) -> None:
+    """Declare the options of a dataclass in a part of the help text that has its `GROUP`."""
+    group = parser.add_argument_group(options.GROUP, about)
+    add_options(lambda _: group, options)
+
+
+def add_engine(parser: argparse.ArgumentParser) -> None:
+    """Declare where a command computes; see `EngineOptions`."""
+    add_group(parser, LOCAL, "docs/ray.md says how.")
+
+
+def engine_from(given: argparse.Namespace) -> EngineOptions:
+    """Return where a command computes."""
+    return options_from(LOCAL, vars(given))
+
+
+def add_prompts(group: "argparse._ActionsContainer") -> None:
+    """Declare the texts before every query and every document of an encoder."""
+    for role in ("query", "document"):
+        group.add_argument(
+            f"--{role}-prompt", metavar="TEXT",
+            help=f"text before every {role} of an encoder, in place of what its folder says",
+        )  # fmt: skip
+
+
 def options_from(options: T, given: Mapping[str, Any]) -> T:
     """Return options with the values that were given, by the names that `add_options` uses.
 
@@ -108,7 +134,8 @@ def help_of(option: Option, default: object) -> str:
     facts = []
     if option.kind in (int, float, str) and default != "":
         shown = short(default) if isinstance(default, float) else default
-        facts.append("no default" if default is None else f"default {shown}")
+        if default is not None or "default" not in about:
+            facts.append("no default" if default is None else f"default {shown}")
     return described(about, [*facts, *limits])
 
 
