@@ -33,7 +33,7 @@ from ranklet.runtime.writing.leftovers import Claim, clean_up, remove
 from ranklet.runtime.writing.locks import locked
 from ranklet.runtime.writing.private_folder import check_private
 from ranklet.runtime.writing.replacing import replace_target
-from ranklet.runtime.writing.strangers import files_in, matching, remove_own, strangers
+from ranklet.runtime.writing.strangers import files_in, matching, refuse_strangers, remove_own
 from ranklet.training.indexing.compressing import compressed, dictionary_of
 from ranklet.training.indexing.packer import release
 from ranklet.version import __version__
@@ -270,11 +270,30 @@ def _check_target(target: Path, overwrite: bool) -> None:
         raise ExportError(
             f"{str(target)!r} exists and is not a bundle; choose another path, or remove it"
         ) from error
-    if others := strangers(names, {MANIFEST, *listed}.__contains__):
+    refuse_strangers(target, names, {MANIFEST, *listed}.__contains__, "bundle", ExportError)
+
+
+def check_listed(target: Path, listing: str, what: str, *, overwrite: bool) -> None:
+    """Raise ExportError unless a folder can be written: it is free, or an earlier one of its kind.
+
+    Args:
+        target: the folder.
+        listing: the file in it with JSON whose ``files`` are the others.
+        what: what the folder is.
+        overwrite: whether to replace an earlier one.
+    """
+    if not target.exists():
+        return
+    if not overwrite:
+        raise ExportError(f"{str(target)!r} exists; choose another name, or replace it (--force)")
+    try:
+        own = {listing, *json.loads((target / listing).read_bytes())["files"]}
+    except (OSError, ValueError, TypeError, LookupError, RecursionError) as error:
         raise ExportError(
-            f"{str(target)!r} holds files that are not of its bundle, and would be lost: {others}; "
-            "move them away, or choose another path"
-        )
+            f"{str(target)!r} exists and is no {what}, because it has no {listing} with a list of "
+            "its files; choose another name, or remove it"
+        ) from error
+    refuse_strangers(target, files_in(target), own.__contains__, what, ExportError)
 
 
 def _contents(target: Path) -> tuple[set[str], list[str]]:

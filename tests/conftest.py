@@ -16,6 +16,7 @@ from hypothesis import settings
 from tests.kinds import TinyData, TinyRankers
 from tests.metadata_rows import rows
 from tests.once import once
+from tests.word_pieces import train_tokenizer
 
 from ranklet.export.build import build
 from ranklet.export.bundles import export_bundle, index_bundle
@@ -27,7 +28,6 @@ from ranklet.training.data import probes
 from ranklet.training.data.collection import Collection, Document, Query, write_collection
 from ranklet.training.data.splits import read_split
 from ranklet.training.indexing.analysed import AnalysedCollection, analyse
-from ranklet.training.indexing.wordpieces import train_tokenizer
 from ranklet.training.rankers.bm25.options import Options as BM25Options
 from ranklet.training.rankers.bm25.training import train as train_bm25
 from ranklet.training.rankers.model1.options import Options as Model1Options

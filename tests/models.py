@@ -105,7 +105,7 @@ def tokenizer(kind: str = "words") -> Any:
 
 
 def _words() -> "Tokenizer":
-    from ranklet.training.indexing.wordpieces import train_tokenizer
+    from tests.word_pieces import train_tokenizer
 
     return train_tokenizer(iter(TEXTS), 150)
 

@@ -21,7 +21,7 @@ from ranklet.runtime.errors import BundleError, InputError
 from ranklet.runtime.kinds import KINDS, ranker_module
 from ranklet.runtime.storage.address import writable
 from ranklet.runtime.writing.atomic_folder import atomic_folder
-from ranklet.runtime.writing.strangers import files_in, matching, strangers
+from ranklet.runtime.writing.strangers import files_in, matching, refuse_strangers
 from ranklet.training.data.probes import FILE as PROBES
 from ranklet.training.data.probes import Probes, read_probes
 from ranklet.training.indexing.language.names import LANGUAGES
@@ -162,11 +162,8 @@ def check_place(path: Path, *, replace: bool = True) -> None:
         )
     if not replace:
         raise InputError(f"{str(path)!r} exists; choose another name, or replace it with --force")
-    if others := strangers(files_in(path), lambda name: "/" not in name and _OWN(name)):
-        raise InputError(
-            f"{str(path)!r} holds files that are not of its checkpoint, and would be lost: "
-            f"{others}; move them away, or choose another name"
-        )
+    own = [name for name in files_in(path) if "/" not in name and _OWN(name)]
+    refuse_strangers(path, files_in(path), own.__contains__, "checkpoint", InputError)
 
 
 def _is_checkpoint(path: Path) -> bool:

@@ -1,19 +1,18 @@
 """Write a feed: the engine's schema, all documents, and a query to try it with."""
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Protocol, cast
 
-from ranklet.export.errors import ExportError
 from ranklet.export.feeds.plan import Entry, Field, Plan, Vector, as_json
 from ranklet.export.feeds.source import Source
+from ranklet.export.writer import check_listed
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.storage.address import writable
 from ranklet.runtime.writing.atomic_folder import atomic_folder
-from ranklet.runtime.writing.strangers import files_in, strangers
+from ranklet.runtime.writing.strangers import files_in
 from ranklet.training.progress import progress
 
 ENGINES = ("vespa", "opensearch", "elasticsearch", "qdrant")  # each a module of this folder
@@ -88,7 +87,8 @@ def write_feed(
     module = engine_of(engine)
     writable(target)
     source = Source(bundle, rankers, index)
-    with atomic_folder(Path(target), partial(_check_target, overwrite=overwrite)) as folder:
+    check = partial(check_listed, listing=ABOUT, what="feed", overwrite=overwrite)
+    with atomic_folder(Path(target), check) as folder:
         _write(source, module, folder, query or source.sample, k)
         about = {
             "engine": engine, "entries": len(source), "rankers": _rankers(source),
@@ -133,23 +133,3 @@ def _write(source: Source, engine: Engine, folder: Path, query: str, k: int) -> 
 
 def _rankers(source: Source) -> dict[str, str]:
     return {field.ranker: field.name for field in source.plan.fields}
-
-
-def _check_target(path: Path, *, overwrite: bool) -> None:
-    if not path.exists():
-        return
-    if not overwrite:
-        raise ExportError(f"{str(path)!r} exists; choose another folder, or replace it (--force)")
-    try:
-        listed = json.loads((path / ABOUT).read_bytes())["files"]
-        belongs = {ABOUT, *listed}.__contains__
-    except (OSError, ValueError, TypeError, LookupError, RecursionError) as error:
-        raise ExportError(
-            f"{str(path)!r} exists and is not a feed with a list of its files; choose another "
-            "folder, or remove it"
-        ) from error
-    if others := strangers(files_in(path), belongs):
-        raise ExportError(
-            f"{str(path)!r} holds files that are not of its feed, and would be lost: {others}; "
-            "move them away, or choose another folder"
-        )

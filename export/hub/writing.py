@@ -1,8 +1,8 @@
 """Write a model as the folder that transformers.js, FastEmbed and onnxruntime's users read."""
 
 import json
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import cast
 
@@ -16,9 +16,9 @@ from ranklet.export.proof.as_others import AsOthers
 from ranklet.export.proof.report import Report
 from ranklet.export.proof.variants import export_proven
 from ranklet.export.vocabulary.cutting import lightened
-from ranklet.export.writer import BundleWriter
+from ranklet.export.writer import BundleWriter, check_listed
 from ranklet.runtime.writing.atomic_folder import atomic_folder
-from ranklet.runtime.writing.strangers import files_in, strangers
+from ranklet.runtime.writing.strangers import files_in
 from ranklet.training.checkpoint import Checkpoint
 
 GRAPHS = "onnx/"
@@ -77,9 +77,7 @@ def export_hub(
             f"other libraries have no variant {unknown[0]}; allowed are {', '.join(VARIANTS)}"
         )
 
-    def check(path: Path) -> None:
-        _check_target(path, overwrite=overwrite)
-
+    check = partial(check_listed, listing=PROOF, what="export for others", overwrite=overwrite)
     with atomic_folder(Path(target).absolute(), check) as folder:
         own = cast("BundleWriter", _Folder(folder))
         job = lightened(HubJob(checkpoint, name, own, options))
@@ -112,22 +110,3 @@ def as_others(job: ExportJob) -> AsOthers:
             "bundle, without --layout hub"
         )
     return made(job)
-
-
-def _check_target(path: Path, *, overwrite: bool) -> None:
-    if not path.exists():
-        return
-    if not overwrite:
-        raise ExportError(f"{str(path)!r} exists; choose another name, or replace it with --force")
-    try:
-        known: Sequence[str] = json.loads((path / PROOF).read_text("utf-8"))["files"]
-    except (OSError, ValueError, KeyError, TypeError):
-        raise ExportError(
-            f"{str(path)!r} was not written by --layout hub (it holds no {PROOF}), so it is not "
-            "replaced; choose another name"
-        ) from None
-    if others := strangers(files_in(path), lambda name: name in {*known, PROOF}):
-        raise ExportError(
-            f"{str(path)!r} holds files that are not the export's, and would be lost: {others}; "
-            "move them away, or choose another name"
-        )

@@ -4,6 +4,8 @@ from collections.abc import Callable, Iterable
 from fnmatch import fnmatchcase
 from pathlib import Path
 
+from ranklet.runtime.errors import RankletError
+
 _SHOWN = 3  # names that a message has
 # What file managers put into every folder that somebody looks at.
 _OF_THE_SYSTEM = (".DS_Store", "Thumbs.db", "desktop.ini")
@@ -31,6 +33,18 @@ def strangers(names: Iterable[str], belongs: Callable[[str], bool]) -> str:
     ]
     more = f" and {len(found) - _SHOWN:,} more" if len(found) > _SHOWN else ""
     return ", ".join(repr(name[:200]) for name in found[:_SHOWN]) + more
+
+
+def refuse_strangers(
+    path: Path, names: Iterable[str], belongs: Callable[[str], bool], what: str,
+    error: type[RankletError],
+) -> None:  # fmt: skip
+    """Raise an error if what is about to be replaced holds files that do not belong to it."""
+    if others := strangers(names, belongs):
+        raise error(
+            f"{str(path)!r} holds files that are not of its {what}, and would be lost: {others}; "
+            "move them away, or choose another name"
+        )
 
 
 def matching(*patterns: str) -> Callable[[str], bool]:

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+from tests.word_pieces import train_tokenizer
 
 from ranklet.export import bundles
 from ranklet.export.bundles import export_bundle, index_bundle
@@ -23,7 +24,6 @@ from ranklet.runtime.verification import verify
 from ranklet.training.checkpoint import Checkpoint, read_checkpoint
 from ranklet.training.data.collection import Collection, Document, write_collection
 from ranklet.training.data.splits import read_split
-from ranklet.training.indexing.wordpieces import train_tokenizer
 
 if TYPE_CHECKING:
     from tests.conftest import Built

@@ -21,7 +21,7 @@ from ranklet.runtime.bundles.manifest import UNSPLIT, Splitting
 from ranklet.runtime.errors import CollectionError
 from ranklet.runtime.strict_json import DECODER
 from ranklet.runtime.writing.atomic_folder import atomic_folder
-from ranklet.runtime.writing.strangers import files_in, matching, strangers
+from ranklet.runtime.writing.strangers import files_in, matching, refuse_strangers
 from ranklet.training.data.seen_ids import SeenIds
 from ranklet.training.data.trec import (
     check_id,
@@ -231,11 +231,7 @@ def _check_target(target: Path, *, overwrite: bool) -> None:
             f"{target} is not a collection (it has no {CORPUS[0]}), so it is not overwritten. "
             "Give another name or remove it yourself"
         )
-    if others := strangers(files_in(target), _BELONGS):
-        raise CollectionError(
-            f"{target} holds files that are not of its collection, and would be lost: {others}. "
-            "Move them away or give another name"
-        )
+    refuse_strangers(target, files_in(target), _BELONGS, "collection", CollectionError)
 
 
 def _records(path: Path, what: str) -> Iterator[tuple[str, str, dict[str, Any]]]:

@@ -1,7 +1,5 @@
-"""Read a word-piece tokenizer from disk or train one on the collection."""
+"""Read a word-piece tokenizer from disk, and find its special tokens."""
 
-from collections import Counter
-from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,11 +9,6 @@ from ranklet.training.faults import first_line, one_line
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
-
-UNKNOWN = "[UNK]"
-SPECIAL = ("[PAD]", UNKNOWN, "[CLS]", "[SEP]", "[MASK]")
-MOST_CHARACTERS = 1_000  # each becomes two pieces, one at the beginning of a word and one within
-VOCABULARY_SIZE = 8_000  # default of tokenizers trained here; BERT's has 30,522 for all of English
 
 
 def read_tokenizer(path: str | Path) -> "Tokenizer":
@@ -64,50 +57,3 @@ def special_tokens(tokenizer: "Tokenizer") -> tuple[int, ...]:
     """Return the ids of the tokens that are not text, such as [PAD] and [CLS], ascending."""
     added = tokenizer.get_added_tokens_decoder()
     return tuple(sorted(index for index, token in added.items() if token.special))
-
-
-def train_tokenizer(texts: Iterable[str], size: int = VOCABULARY_SIZE) -> "Tokenizer":
-    """Train a lower-casing word-piece tokenizer like BERT's; equal texts give equal pieces.
-
-    Args:
-        texts: the texts of the collection, read once.
-        size: maximum number of pieces in the vocabulary.
-    """
-    from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
-
-    normalizer = normalizers.BertNormalizer(lowercase=True)
-    parts = pre_tokenizers.BertPreTokenizer()
-    counts: Counter[str] = Counter()
-    for text in texts:
-        counts.update(w for w, _ in parts.pre_tokenize_str(normalizer.normalize_str(text)))
-    # The trainer numbers characters in the order of a hash table and breaks ties by these numbers,
-    # so every run would give other pieces. As special tokens they get their numbers beforehand.
-    alphabet = _characters(counts)
-    trainer = trainers.WordPieceTrainer(
-        vocab_size=size,
-        min_frequency=2,
-        special_tokens=[*SPECIAL, *alphabet, *(f"##{character}" for character in alphabet)],
-        limit_alphabet=0,
-        show_progress=False,
-    )
-    learner = Tokenizer(models.WordPiece(unk_token=UNKNOWN, max_input_chars_per_word=100))
-    learner.normalizer, learner.pre_tokenizer = normalizer, parts
-    learner.train_from_iterator((" ".join([word] * counts[word]) for word in counts), trainer)
-
-    tokenizer = Tokenizer(
-        models.WordPiece(learner.get_vocab(), unk_token=UNKNOWN, max_input_chars_per_word=100)
-    )
-    tokenizer.normalizer, tokenizer.pre_tokenizer = normalizer, parts
-    tokenizer.decoder = decoders.WordPiece()
-    tokenizer.add_special_tokens(list(SPECIAL))
-    return tokenizer
-
-
-def _characters(counts: Counter[str]) -> list[str]:
-    """Return the most frequent characters of words, sorted."""
-    frequency: Counter[str] = Counter()
-    for word, count in counts.items():
-        for character in word:
-            frequency[character] += count
-    ordered = sorted(frequency, key=lambda character: (-frequency[character], character))
-    return sorted(ordered[:MOST_CHARACTERS])

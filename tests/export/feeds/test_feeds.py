@@ -250,7 +250,7 @@ def test_the_rankers_of_a_feed_can_be_chosen(tiny: "TinyRankers", tmp_path: Path
 def test_an_earlier_feed_is_replaced_only_on_request(built: "Built", tmp_path: Path) -> None:
     target = tmp_path / "feed"
     write_feed(built.indexed, "qdrant", target)
-    with pytest.raises(ExportError, match="exists; choose another folder, or replace it"):
+    with pytest.raises(ExportError, match="exists; choose another name, or replace it"):
         write_feed(built.indexed, "vespa", target)
     write_feed(built.indexed, "vespa", target, overwrite=True)
     assert not (target / "points.jsonl").exists()
@@ -259,7 +259,7 @@ def test_an_earlier_feed_is_replaced_only_on_request(built: "Built", tmp_path: P
 
 def test_no_folder_but_a_feed_is_replaced(built: "Built", tmp_path: Path) -> None:
     (tmp_path / "mine").mkdir()
-    with pytest.raises(ExportError, match="is not a feed"):
+    with pytest.raises(ExportError, match="is no feed"):
         write_feed(built.indexed, "vespa", tmp_path / "mine", overwrite=True)
     assert (tmp_path / "mine").is_dir()
 

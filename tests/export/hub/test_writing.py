@@ -201,7 +201,7 @@ def test_only_an_export_is_replaced(tmp_path: Path) -> None:
     with pytest.raises(ExportError, match=r"mine\.txt"):
         export(overwrite=True)
     (tmp_path / "hub" / PROOF).unlink()
-    with pytest.raises(ExportError, match="was not written by"):
+    with pytest.raises(ExportError, match="is no export for others"):
         export(overwrite=True)
     assert (tmp_path / "hub" / "mine.txt").read_text() == "mine"
 

@@ -225,8 +225,9 @@ def test_the_command_prunes(
 def test_in_a_bundle_of_other_word_pieces_it_keeps_its_own(
     epic_checkpoints: dict[str, Checkpoint], tmp_path: Path, tiny_collection: Collection
 ) -> None:
+    from tests.word_pieces import train_tokenizer
+
     from ranklet.runtime.rankers.bm25 import BM25Settings
-    from ranklet.training.indexing.wordpieces import train_tokenizer
 
     other = train_tokenizer(iter(["another red apple and another river"] * 3), 60)
     pieces = Checkpoint("bm25", BM25Settings("wordpieces"), tokenizer=other)

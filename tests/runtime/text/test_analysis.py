@@ -2,13 +2,13 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
+from tests.word_pieces import train_tokenizer
 from tokenizers import Tokenizer, models
 
 from ranklet.runtime.errors import BundleError
 from ranklet.runtime.text.analysis import Analyzer
 from ranklet.training.indexing.analysed import AnalysedCollection
 from ranklet.training.indexing.lemmas import vocabulary
-from ranklet.training.indexing.wordpieces import train_tokenizer
 
 
 @pytest.fixture(scope="module")

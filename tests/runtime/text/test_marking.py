@@ -2,6 +2,7 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.word_pieces import train_tokenizer
 
 from ranklet.runtime.errors import BundleError
 from ranklet.runtime.text.lexicon import Lexicon
@@ -14,7 +15,6 @@ from ranklet.runtime.text.marking import (
     marker_name,
     query_terms,
 )
-from ranklet.training.indexing.wordpieces import train_tokenizer
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer

@@ -5,8 +5,7 @@ chapter 8, begins at random, and only SRM-Top1 with centroids of k-means. From c
 hundred steps are enough.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -44,7 +43,7 @@ MOST = 256  # vectors of a token that count; more do not move its centroids by m
 
 @dataclass(frozen=True, kw_only=True)
 class Material:
-    """What light vectors learn from. Several trainings can share it.
+    """What light vectors learn from.
 
     Attributes:
         oracle: the checkpoint that is imitated.
@@ -55,8 +54,6 @@ class Material:
         documents: the oracle's vectors of the documents in `numbers`.
         numbers: the numbers of the collection's documents that have vectors, ascending.
         pool_queries: the oracle's vectors of the queries of the pool.
-        more: further texts to distil on.
-        tables: centroids that were computed, by their number and the seed.
     """
 
     oracle: Checkpoint
@@ -67,8 +64,6 @@ class Material:
     documents: TokenVectors
     numbers: Numbers
     pool_queries: TokenVectors
-    more: Sequence[TokenVectors] = ()
-    tables: dict[tuple[int, int], NDArray[np.float32]] = field(default_factory=dict)
 
     @classmethod
     def read(
@@ -128,16 +123,14 @@ class Material:
 
     def centroids(self, clusters: int, seed: int) -> NDArray[np.float32]:
         """Return what the table begins with, (vocabulary, clusters, dimension) float32."""
-        if (clusters, seed) not in self.tables:
-            found = [_sample_tokens(source, seed) for source in self.sources]
-            ids, vectors = (np.concatenate(each) for each in zip(*found, strict=True))
-            self.tables[clusters, seed] = centroids(ids, vectors, self.alone, clusters, seed)
-        return self.tables[clusters, seed]
+        found = [_sample_tokens(source, seed) for source in self.sources]
+        ids, vectors = (np.concatenate(each) for each in zip(*found, strict=True))
+        return centroids(ids, vectors, self.alone, clusters, seed)
 
     @property
     def sources(self) -> list[TokenVectors]:
         """The texts to distil on."""
-        return [self.documents, self.queries, *self.more]
+        return [self.documents, self.queries]
 
 
 def oracle_settings(oracle: Checkpoint) -> ColBERTSettings:

@@ -30,7 +30,6 @@ from ranklet.training.errors import TrainingError
 from ranklet.training.learning.device import full_precision, seeded
 from ranklet.training.learning.loop import rate
 from ranklet.training.learning.losses import margin_mse
-from ranklet.training.learning.weights import trained
 from ranklet.training.progress import progress
 from ranklet.training.rankers.colbert.network import ColBERTNetwork
 from ranklet.training.rankers.srm.material import Material
@@ -109,15 +108,6 @@ def learn(material: Material, options: Options) -> Checkpoint:
         weights |= {f"oracle.{name}": each for name, each in _full(material.network).items()}
         network = dict(material.oracle.network)
     return replace(tuned, weights=weights, network=network, training={**tuned.training, **facts})
-
-
-def network_of(checkpoint: Checkpoint) -> LightNetwork:
-    """Return the modules of a checkpoint without its oracle, for vectors that are at hand."""
-    tokens = len(checkpoint.weights["light.table.weight"])
-    special = special_ids(checkpoint.need_tokenizer())
-    model = LightNetwork(checkpoint.settings, None, tokens, special)
-    own = {name: each for name, each in checkpoint.weights.items() if name.startswith("light.")}
-    return trained(model, own)
 
 
 def vectors_of(
@@ -278,14 +268,6 @@ def distil(model: LightNetwork, sources: Sequence[TokenVectors], options: Option
         losses.append(loss.item())
     light.eval()
     return losses
-
-
-def distillation_error(model: LightNetwork, source: TokenVectors, numbers: Sequence[int]) -> float:
-    """Return the mean squared error on all tokens of some texts, per number of a vector."""
-    with torch.inference_mode():
-        texts = source.padded(numbers).to(model.device)
-        vectors, _ = light_vectors(model, texts)
-        return float(mse_loss(vectors[texts.kept], texts.context[texts.kept]))
 
 
 def _loss(
