@@ -21,7 +21,7 @@ from ranklet.runtime.explanation import Explanation
 from ranklet.runtime.highlight import Span, spans
 from ranklet.runtime.hits import Hit, Ranking
 from ranklet.runtime.metadata.where import Condition
-from ranklet.runtime.pipeline import FIXED, PipelineLike
+from ranklet.runtime.pipeline import FIXED, SCALINGS, PipelineLike
 from ranklet.runtime.rankers.encoding import encode, similarity
 from ranklet.runtime.rankers.opening import analysis_of
 from ranklet.runtime.search.local import LocalSearch
@@ -238,7 +238,8 @@ class Bundle:
             query: the query's text, not empty; or a `Query` with phrases, excluded words, prefixes.
             documents: the caller's own texts, which are ranked instead of the collection. All of
                 them are returned, up to k. Lexical rankers give texts without a match the score 0.
-            k: maximum number of hits.
+            k: maximum number of hits. No more come back than the pipeline retrieves, which is 1,000
+                unless it says otherwise.
             where: a filter by metadata, such as ``{"year": {">=": 2020}, "tags": {"has": "x"}}``.
                 Only documents that it allows are retrieved, so k of them come back if k match.
                 docs/filtering.md lists the operators. None allows all documents.
@@ -511,4 +512,6 @@ class Bundle:
         has those of the passage that the pipeline ranks highest.
         """
         check_query(query)
+        if scaling not in SCALINGS:
+            raise InputError(f"scaling is {scaling!r}; allowed are {', '.join(SCALINGS)}")
         return self._search.features(query, self.manifest.pipeline(pipeline), scaling)

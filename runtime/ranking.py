@@ -74,13 +74,16 @@ def load(
         bundle = os.environ.get(BUNDLE_VARIABLE) or None
     if bundle is None:
         raise InputError(f"no bundle is given; give its path or set {BUNDLE_VARIABLE} to it")
-    if not isinstance(bundle, str | os.PathLike):
-        raise InputError(f"bundle must be a path, not {type(bundle).__name__}")
+    for name, place in (("bundle", bundle), ("cache", "" if cache is None else cache)):
+        if not isinstance(place, str | os.PathLike) or isinstance(os.fspath(place), bytes):
+            raise InputError(f"{name} must be a path, not {type(place).__name__}")
     if check not in ("fast", "full"):
         raise InputError(f"check is {check!r}; allowed are 'fast' and 'full'")
     if device not in ("auto", "cpu", "cuda"):
         raise InputError(f"device is {device!r}; allowed are 'auto', 'cpu' and 'cuda'")
     if collection is not None:
+        if not isinstance(collection, str):
+            raise InputError(f"collection must be an address, not {type(collection).__name__}")
         from ranklet.runtime.remote.collection import located as milvus_located
 
         collection = milvus_located(collection)

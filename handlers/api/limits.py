@@ -120,13 +120,15 @@ def check_variables(variables: Mapping[str, str]) -> None:
     """
     limits = (f"MAX_{each.name.upper()}" for each in fields(Limits))
     known = {each: PREFIX + each for each in (*SETTINGS, *limits)} | _BARE
-    for name in variables:
-        short = name.removeprefix(PREFIX)
-        if short == name:
+    for name, value in variables.items():
+        short = name.upper().removeprefix(PREFIX)
+        # Kubernetes sets RANKLET_PORT=tcp://… where a service is called ranklet.
+        if short == name.upper() or (short == "PORT" and "://" in value):
             continue
-        if not variables[name].strip():
+        if not value.strip():
             raise InputError(f"{name} is set, but blank; give it a value, or do not set it")
-        meant = ["API_KEY"] if "KEY" in short else get_close_matches(short, known, 1, _NEAR)
+        near = 0 if short.startswith("MAX_") else _NEAR  # a limit that is none limits nothing
+        meant = ["API_KEY"] if "KEY" in short else get_close_matches(short, known, 1, near)
         if meant and known.get(short) != name:
             raise InputError(f"{name} is no setting; did you mean {known[meant[0]]}?")
 

@@ -65,7 +65,7 @@ class BoundedProtocol(HttpToolsProtocol):
         self._unparsed += data
         self._parse()
 
-    def eof_received(self) -> bool:
+    def eof_received(self) -> bool:  # type: ignore[override]
         """Stay half open for a moment if an answer is due.
 
         A caller who has only closed its own side, as `nc -N` does, cannot be told from one who has
@@ -73,7 +73,7 @@ class BoundedProtocol(HttpToolsProtocol):
         """
         if due := self._complete():
             self.cycle.keep_alive = False
-            self._start("end", HALF_OPEN_SECONDS)
+            self._timers["end"] = self.loop.call_later(HALF_OPEN_SECONDS, self._give_up)
         return due
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -196,6 +196,11 @@ class BoundedProtocol(HttpToolsProtocol):
                 self.pipeline.popleft()
         if not earlier:
             self.send_400_response(reason)
+
+    def _give_up(self) -> None:
+        """Close unless all answers are made; the last one closes when it is read."""
+        if self._complete():
+            self.transport.abort()
 
     def _complete(self) -> bool:
         """Return whether a request has arrived whole and is not answered yet."""

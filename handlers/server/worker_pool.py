@@ -55,6 +55,7 @@ class _Call(Generic[T]):
             finish, outcome = self.result.set_result, work()
         except BaseException as error:
             finish, outcome = self.result.set_exception, error
+        caller.gone = bool
         release()
         with suppress(RuntimeError):  # the loop is closed, so nobody waits
             self._loop.call_soon_threadsafe(self._finish, finish, outcome)

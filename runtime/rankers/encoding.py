@@ -96,7 +96,7 @@ def similarity(queries: Vectors, documents: Vectors) -> NDArray[np.float32]:
         if isinstance(several, np.ndarray) and isinstance(others, np.ndarray):
             return np.asarray(several @ others.T, np.float32)
         rows = [[_score(query, document) for document in others] for query in several]
-    except ValueError as error:  # of other dimensions
+    except (ValueError, TypeError, AttributeError) as error:  # of other dimensions, or no vectors
         raise InputError("queries and documents must be encoded by the same ranker") from error
     return np.array(rows, np.float32).reshape(len(several), len(others))
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from math import isfinite
+from sys import float_info
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,7 +45,7 @@ class Selection:
         if least is not None and (
             isinstance(least, bool)
             or not isinstance(least, int | float | np.integer | np.floating)
-            or not isfinite(least)
+            or not abs(least) <= float_info.max  # isfinite overflows on an int of 400 digits
         ):
             raise InputError(f"min_score must be a number, or None for no limit, not {least!r:.60}")
         if self.group_by is None and self.group_size != 1:

@@ -426,6 +426,11 @@ def test_documents_or_ids_but_not_both_and_not_neither(bundle: Bundle) -> None:
             bundle.score("dough", **given)  # type: ignore[arg-type]
 
 
+def test_an_unknown_scaling_is_refused(bundle: Bundle) -> None:
+    with pytest.raises(InputError, match="allowed are fixed, variance, minmax"):
+        bundle.features("dough", scaling="min-max")
+
+
 @pytest.mark.parametrize("pipeline", ["", "nothing", "../evil", "model1"])
 def test_an_unknown_pipeline_is_refused(bundle: Bundle, pipeline: str) -> None:
     for ask in (bundle.rank, bundle.rank_ids, bundle.features):

@@ -170,10 +170,14 @@ def test_what_is_no_bundle_is_refused(
         runtime.load(path, check="full")
 
 
-@pytest.mark.parametrize("bundle", [7, b"bundle", ["bundle"]])
-def test_a_bundle_that_is_no_path_is_refused(bundle: Any) -> None:
+@pytest.mark.parametrize("wrong", [7, b"bundle", ["bundle"]])
+def test_what_is_no_path_and_no_address_is_refused(wrong: Any) -> None:
     with pytest.raises(InputError, match="bundle must be a path"):
-        runtime.load(bundle)
+        runtime.load(wrong)
+    with pytest.raises(InputError, match="cache must be a path"):
+        runtime.load("bundle", cache=wrong)
+    with pytest.raises(InputError, match="collection must be an address"):
+        runtime.load("bundle", collection=wrong)
 
 
 @pytest.mark.parametrize("check", ["", "none", None, True])

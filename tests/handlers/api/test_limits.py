@@ -18,7 +18,14 @@ def test_limits_are_read_from_variables() -> None:
 
 @pytest.mark.parametrize(
     ("name", "meant"),
-    [("MAX_BODY", "RANKLET_MAX_BODY_BYTES"), ("HOST", "HOST"), ("KEYS", "RANKLET_API_KEY")],
+    [
+        ("MAX_BODY", "RANKLET_MAX_BODY_BYTES"),
+        ("MAX_QUERY", "RANKLET_MAX_QUERY_CHARACTERS"),
+        ("MAX_TEXT", "RANKLET_MAX_K"),
+        ("HOST", "HOST"),
+        ("KEYS", "RANKLET_API_KEY"),
+        ("pool", "RANKLET_POOL"),
+    ],
 )
 def test_a_name_that_is_nearly_right_is_refused(name: str, meant: str) -> None:
     with pytest.raises(InputError, match=rf"RANKLET_{name} is no setting; did you mean {meant}\?"):
@@ -34,3 +41,9 @@ def test_the_settings_are_those_of_the_code() -> None:
     files = [*runtime.rglob("*.py"), *(runtime.parent / "handlers").rglob("*.py")]
     texts = "".join(path.read_text() for path in files)
     assert set(re.findall(r'"RANKLET_([A-Z0-9_]+)"', texts)) == set(SETTINGS)
+
+
+def test_variables_of_a_service_in_kubernetes_are_no_settings() -> None:
+    address = "tcp://10.0.0.1:80"
+    others = {"RANKLET_PORT": address, "RANKLET_SERVICE_HOST": "10.0.0.1"}
+    Limits.from_variables(others | {"RANKLET_SERVICE_PORT": "80", "RANKLET_PORT_80_TCP": address})

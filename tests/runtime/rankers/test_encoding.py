@@ -136,6 +136,8 @@ def test_what_cannot_be_encoded_or_compared_is_said(tiny: TinyRankers, bundle: B
         (own.encode_query(["water"]), sparse),
         (sparse, [np.ones((1, 4), np.float32)]),
         (own.encode_query(["water"]), other),
+        ([1.0, 2.0], [3.0]),
+        (None, other),
     ):
         with pytest.raises(InputError, match="by the same ranker"):
             own.similarity(*pair)

@@ -111,6 +111,7 @@ def test_groups_of_a_pipeline_with_cuts(described: "Described") -> None:
         ({"min_score": "1"}, "min_score must be a number, or None for no limit, not '1'"),
         ({"min_score": float("nan")}, "min_score must be a number"),
         ({"min_score": True}, "min_score must be a number"),
+        ({"min_score": 10**400}, "min_score must be a number"),
         ({"group_by": "yaer"}, r"group_by: unknown field 'yaer' \(did you mean 'year'\?\)"),
         ({"group_by": 5}, "group_by: unknown field '5'"),
         ({"group_by": "tags"}, "group_by: 'tags' holds lists of strings"),
