@@ -1,7 +1,7 @@
 """Export checkpoints as a bundle of rankers, and index a collection for a bundle's rankers."""
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -68,11 +68,8 @@ def export_bundle(
     writable(target)
     if not checkpoints:
         raise ExportError("there is no checkpoint to export; give at least one")
+    check_names(checkpoints)
     for name, checkpoint in checkpoints.items():
-        try:
-            check_name(name)
-        except BundleError as error:
-            raise ExportError(f"{error}; name it: NAME=CHECKPOINT") from error
         check_finite(checkpoint.weights, f"the checkpoint of {name!r}")
     options = options or ExportOptions()
     checkpoints = _with_own_tokenizers(_with_settings(checkpoints, options))
@@ -97,6 +94,15 @@ def export_bundle(
                 },
             )
         )
+
+
+def check_names(names: Iterable[str]) -> None:
+    """Raise ExportError unless rankers may have these names."""
+    for name in names:
+        try:
+            check_name(name)
+        except BundleError as error:
+            raise ExportError(f"{error}; name it: NAME=CHECKPOINT") from error
 
 
 def _exported(

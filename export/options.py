@@ -65,7 +65,7 @@ class ExportOptions:
         unknown = [name for name in self.variants if name not in VARIANTS]
         if unknown or not self.variants or len({*self.variants}) < len(self.variants):
             raise InputError(
-                f"variants are {', '.join(self.variants) or 'none'}; "
+                f"variants are {', '.join(filter(None, self.variants)) or 'none'}; "
                 f"allowed are {', '.join(VARIANTS)}, each once"
             )
         if "openvino" in self.variants:

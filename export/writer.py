@@ -66,13 +66,13 @@ class BundleWriter:
         path = self._path = writable(target)
         self.target, self._overwrite = Path(target), overwrite
         self._files: dict[str, FileEntry] = {}  # those whose digest is known
-        _check_target(path, overwrite)
+        check_target(path, overwrite)
         with ExitStack() as held:
             try:
                 path.parent.mkdir(parents=True, exist_ok=True)
                 held.enter_context(locked(path))
                 clean_up(path)
-                _check_target(path, overwrite)
+                check_target(path, overwrite)
                 self._before = _state(path)
                 self._claim = Claim(path)
                 held.callback(self._claim.release)
@@ -206,7 +206,7 @@ class BundleWriter:
                 f"{str(self.target)!r} was changed by another program meanwhile; nothing was "
                 "written, so run the same again"
             )
-        _check_target(self._path, self._overwrite)
+        check_target(self._path, self._overwrite)
         replace_target(new, self._path, self._claim.old)
 
     def _new(self, name: str) -> Path:
@@ -257,7 +257,12 @@ def write_zip(folder: Path, target: Path) -> None:
                 shutil.copyfileobj(source, out, _CHUNK)
 
 
-def _check_target(target: Path, overwrite: bool) -> None:
+def check_target(target: Path, overwrite: bool) -> None:
+    """Raise an error unless a bundle may be written there; long work begins with this.
+
+    Raises:
+        ExportError: the target exists, or is not a bundle and nothing else.
+    """
     if not target.exists():
         return
     if not overwrite:

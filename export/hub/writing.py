@@ -77,7 +77,7 @@ def export_hub(
             f"other libraries have no variant {unknown[0]}; allowed are {', '.join(VARIANTS)}"
         )
 
-    check = partial(check_listed, listing=PROOF, what="export for others", overwrite=overwrite)
+    check = partial(check_target, overwrite=overwrite)
     with atomic_folder(Path(target).absolute(), check) as folder:
         own = cast("BundleWriter", _Folder(folder))
         job = lightened(HubJob(checkpoint, name, own, options))
@@ -95,6 +95,11 @@ def export_hub(
         described = {"files": files_in(folder), "reports": [each.to_json() for each in reports]}
         (folder / PROOF).write_text(json.dumps(described, indent=1) + "\n", "utf-8")
     return reports
+
+
+def check_target(path: Path, overwrite: bool) -> None:
+    """Raise ExportError unless a folder of this kind may be written there."""
+    check_listed(path, PROOF, "export for others", overwrite=overwrite)
 
 
 def as_others(job: ExportJob) -> AsOthers:

@@ -213,3 +213,19 @@ def test_a_model_is_written_for_other_libraries_and_verified(
     assert main(["verify", str(hub), "--original", str(other), "--texts", str(texts)]) == 3
     capsys.readouterr()
     assert "--original and --texts are for" in fails(capsys, "verify", tmp_path, "--texts", texts)
+
+
+@pytest.mark.parametrize("layout", ["bundle", "hub"])
+def test_what_cannot_be_written_is_refused_before_a_model_is_read(
+    layout: str, tmp_path: Path, capsys: Capture
+) -> None:
+    folder = tmp_path / "model"
+    folder.mkdir()
+    (folder / "config.json").write_text("{}")  # which cannot be read
+    arguments = ["export", folder, "--layout", layout, "-o"]
+    assert "exists" in fails(capsys, *arguments, folder)
+    assert str(folder) in fails(capsys, *arguments, folder, "--force")
+    arguments[1] = f"a b={folder}"
+    if layout == "bundle":
+        assert "NAME=CHECKPOINT" in fails(capsys, *arguments, tmp_path / "new")
+    assert "variants are none" in fails(capsys, *arguments, tmp_path / "new", "--variants", "")

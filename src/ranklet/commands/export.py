@@ -135,14 +135,19 @@ def needs(options: argparse.Namespace) -> str:
 
 def run(options: argparse.Namespace) -> int:
     """Export, print the proofs and return the exit status."""
-    from ranklet.export.bundles import export_bundle
+    from ranklet.export import writer
+    from ranklet.export.bundles import check_names, export_bundle
     from ranklet.export.exporter import exporter
+    from ranklet.export.hub import writing
     from ranklet.export.options import ExportOptions
     from ranklet.export.proof.report import read_reports, report_table
+    from ranklet.runtime.storage.address import writable
 
     _check(options)
     hub = options.layout == "hub"
-    variants = options.variants or ("fp32,fp16,int8" if hub else "fp32,int8")
+    variants = options.variants
+    if variants is None:
+        variants = "fp32,fp16,int8" if hub else "fp32,int8"
     chosen = ExportOptions(
         variants=tuple(variants.split(",")),
         probes=_probes(options.probes, options.split or "dev") if options.probes else None,
@@ -156,6 +161,10 @@ def run(options: argparse.Namespace) -> int:
         },
     )
     folders = named_folders(options.checkpoints, download=options.download)
+    # Refused before models are loaded and compared, which takes minutes.
+    (writing if hub else writer).check_target(writable(options.output), options.force)
+    if not hub:
+        check_names(folders)
     choices = {
         key: getattr(options, key)
         for key in ("dimension", "label", "marking", "query_prompt", "document_prompt")
