@@ -1,14 +1,33 @@
 """Check a caller's arguments before anything is done with them."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 
 from ranklet.runtime.errors import InputError
+from ranklet.runtime.pipeline import PipelineLike
 
 # A text, or an object with a "text" and optionally an "id" and a "title".
 Document = str | Mapping[str, Any]
+
+# A filter by metadata; docs/filtering.md describes it.
+Where = Mapping[str, Any]
+
+
+class RankOptions(TypedDict, total=False):
+    """The keywords of `Bundle.rank`, which describes them."""
+
+    k: int
+    where: Where | None
+    pipeline: PipelineLike
+    explain: bool
+    budget_ms: float | None
+    offset: int
+    min_score: float | None
+    group_by: str | None
+    group_size: int
+
 
 MAX_BUDGET_MS = 86_400_000  # a day; a larger budget is probably a mistake in the unit
 

@@ -4,12 +4,20 @@ from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import replace
 from functools import partial, wraps
 from pathlib import Path
-from typing import Any, ParamSpec, Self, TypeVar, cast
+from typing import Any, ParamSpec, Self, TypeVar, Unpack, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ranklet.runtime.arguments import Document, check_budget, check_query, listed, own_documents
+from ranklet.runtime.arguments import (
+    Document,
+    RankOptions,
+    Where,
+    check_budget,
+    check_query,
+    listed,
+    own_documents,
+)
 from ranklet.runtime.bundles.files import BundleFiles, Check
 from ranklet.runtime.bundles.manifest import Manifest
 from ranklet.runtime.call.deadline import Deadline
@@ -25,7 +33,7 @@ from ranklet.runtime.pipeline import FIXED, SCALINGS, PipelineLike
 from ranklet.runtime.rankers.encoding import encode, similarity
 from ranklet.runtime.rankers.opening import analysis_of
 from ranklet.runtime.search.local import LocalSearch
-from ranklet.runtime.search.port import Search, Where
+from ranklet.runtime.search.port import Search
 from ranklet.runtime.search.selection import Selection, check_metadata_use
 from ranklet.runtime.search.texts import Passage, TextRun, own_passages
 from ranklet.runtime.storage.address import Address, shown
@@ -317,18 +325,7 @@ class Bundle:
         return self._search.rank_ids(query, stages, Selection(k=k), where=where)
 
     def rank_batch(
-        self,
-        queries: Sequence[str | Query],
-        *,
-        k: int = 10,
-        where: Where | None = None,
-        pipeline: PipelineLike = None,
-        explain: bool = False,
-        budget_ms: float | None = None,
-        offset: int = 0,
-        min_score: float | None = None,
-        group_by: str | None = None,
-        group_size: int = 1,
+        self, queries: Sequence[str | Query], **options: Unpack[RankOptions]
     ) -> list[Ranking]:
         """Rank the collection for several queries as `rank` does for each.
 
@@ -340,13 +337,13 @@ class Bundle:
         texts = listed(queries, "queries", "call rank for one")
         for index, query in enumerate(texts):
             check_query(query.text if isinstance(query, Query) else query, f"queries[{index}]")
+        budget_ms = options.get("budget_ms")
         check_budget(budget_ms)
-        deadline = Deadline(budget_ms)
-        options: dict[str, Any] = {
-            "k": k, "where": where, "pipeline": pipeline, "explain": explain, "offset": offset,
-            "min_score": min_score, "group_by": group_by, "group_size": group_size,
-        }  # fmt: skip
-        return [self.rank(text, **options, budget_ms=deadline.left_ms()) for text in texts]
+        deadline, rankings = Deadline(budget_ms), []
+        for text in texts:
+            options["budget_ms"] = deadline.left_ms()
+            rankings.append(self.rank(text, **options))
+        return rankings
 
     rank_async = in_thread(rank)
     """Rank as `rank` does, in a thread, so that an event loop stays free while it is awaited."""

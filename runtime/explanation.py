@@ -88,13 +88,23 @@ class Explanation:
         return tree if self.reasons is None else {**tree, "reasons": self.reasons.to_json()}
 
     def text(self, most: int | None = None, hint: str = "") -> str:
-        """Draw the tree, one amount per line, or only its strongest rows.
+        """Draw the tree, one amount per line, parts below their whole, or only its strongest rows.
+
+        Reasons are indented together with their amounts, because they have a unit of their own.
 
         Args:
-            most: maximum number of rows, before a last one that counts the others; None for all.
+            most: maximum number of rows. The strongest rows are shown, each with the rows that it
+                belongs to, and a last row counts the others. None shows all.
             hint: follows that count, to say where all rows are.
         """
-        return outline(self, most, hint)
+        rows = list(_rows(self, 1.0, 0, 0))
+        if most is None or len(rows) <= most:
+            return "\n".join(row.text for row in rows)
+        # A row precedes the rows that belong to it and weighs no less, so that none is cut off.
+        strongest = sorted(range(len(rows)), key=lambda at: (-rows[at].weight, at))[:most]
+        hidden = len(rows) - len(strongest)
+        more = f"{'…':>9}  {hidden} more row{'s' if hidden > 1 else ''}{hint}"
+        return "\n".join([*(rows[at].text for at in sorted(strongest)), more])
 
     def __str__(self) -> str:
         """Draw the whole tree; amounts of 0.0000 share a row."""
@@ -127,27 +137,6 @@ class _Row(NamedTuple):
 
     weight: float
     text: str
-
-
-def outline(explanation: Explanation, most: int | None = None, hint: str = "") -> str:
-    """Return an explanation, one amount per line, parts below their whole.
-
-    Reasons are indented together with their amounts, because they have a unit of their own.
-
-    Args:
-        explanation: the tree.
-        most: maximum number of rows. The strongest rows are shown, each with the rows that it
-            belongs to, and a last row counts the others. None shows all.
-        hint: follows that count, to say where all rows are.
-    """
-    rows = list(_rows(explanation, 1.0, 0, 0))
-    if most is None or len(rows) <= most:
-        return "\n".join(row.text for row in rows)
-    # A row precedes the rows that belong to it and weighs no less, so that none is cut off.
-    strongest = sorted(range(len(rows)), key=lambda at: (-rows[at].weight, at))[:most]
-    hidden = len(rows) - len(strongest)
-    more = f"{'…':>9}  {hidden} more row{'s' if hidden > 1 else ''}{hint}"
-    return "\n".join([*(rows[at].text for at in sorted(strongest)), more])
 
 
 def _rows(

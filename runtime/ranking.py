@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from threading import Lock
 from time import monotonic
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ranklet.runtime.arguments import Document, listed
+from ranklet.runtime.arguments import Document, RankOptions, listed
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.bundles.files import Check
 from ranklet.runtime.bundles.manifest import MANIFEST
@@ -19,7 +19,6 @@ from ranklet.runtime.errors import InputError, RemoteError
 from ranklet.runtime.hits import Ranking
 from ranklet.runtime.metadata.where import Condition
 from ranklet.runtime.pipeline import PipelineLike
-from ranklet.runtime.search.port import Where
 from ranklet.runtime.storage.address import Address, located, raw_text
 from ranklet.runtime.typed.query_syntax import Query
 
@@ -125,42 +124,20 @@ def rank(
     documents: Sequence[Document] | None = None,
     *,
     bundle: str | Path | None = None,
-    k: int = 10,
-    where: Where | None = None,
-    pipeline: PipelineLike = None,
-    explain: bool = False,
-    budget_ms: float | None = None,
-    offset: int = 0,
-    min_score: float | None = None,
-    group_by: str | None = None,
-    group_size: int = 1,
+    **options: Unpack[RankOptions],
 ) -> Ranking:
     """Rank a bundle's collection or the caller's own documents; see `Bundle.rank`."""
-    return load(bundle).rank(
-        query, documents, k=k, where=where, pipeline=pipeline, explain=explain, budget_ms=budget_ms,
-        offset=offset, min_score=min_score, group_by=group_by, group_size=group_size,
-    )  # fmt: skip
+    return load(bundle).rank(query, documents, **options)
 
 
 def rank_batch(
     queries: Sequence[str | Query],
     *,
     bundle: str | Path | None = None,
-    k: int = 10,
-    where: Where | None = None,
-    pipeline: PipelineLike = None,
-    explain: bool = False,
-    budget_ms: float | None = None,
-    offset: int = 0,
-    min_score: float | None = None,
-    group_by: str | None = None,
-    group_size: int = 1,
+    **options: Unpack[RankOptions],
 ) -> list[Ranking]:
     """Rank a bundle's collection for several queries; see `Bundle.rank_batch`."""
-    return load(bundle).rank_batch(
-        queries, k=k, where=where, pipeline=pipeline, explain=explain, budget_ms=budget_ms,
-        offset=offset, min_score=min_score, group_by=group_by, group_size=group_size,
-    )  # fmt: skip
+    return load(bundle).rank_batch(queries, **options)
 
 
 def score(

@@ -10,6 +10,7 @@ from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from functools import reduce
 from threading import Lock
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +18,7 @@ from numpy.typing import NDArray
 from ranklet.runtime.call.deadline import Deadline
 from ranklet.runtime.call.mask import Mask
 from ranklet.runtime.errors import BundleError, OutOfTimeError
-from ranklet.runtime.metadata.columns import Lists, Metadata, Ordered, Span
+from ranklet.runtime.metadata.columns import Lists, Metadata, Ordered
 from ranklet.runtime.metadata.where import (
     EQUAL,
     HAS_ALL,
@@ -102,8 +103,8 @@ class _Evaluation:
         if len(tests) < 2 or len({test.field for test in tests}) > 1:
             return None
         column = self._metadata.column(tests[0].field)
-        classes = classes_of(tests, column) if isinstance(column, Ordered) else None
-        if classes is None:
+        classes = ValueClasses(column, tests) if isinstance(column, Ordered) else None
+        if classes is None or not classes.fits:
             return None
         self._begin_pass()
         return classes.mask(condition)
@@ -194,17 +195,6 @@ def _one_of(column: Ordered, operands: tuple[Operand, ...]) -> Mask:
     return found
 
 
-def classes_of(tests: Iterable[Test], column: Ordered) -> "ValueClasses | None":
-    """Return the classes of some conditions; None if a column cannot hold one of the operands."""
-    operands = dict.fromkeys(operand for test in tests for operand in test.operands)
-    spans = {operand: column.span(operand) for operand in operands}
-    borders = sorted({each for span in spans.values() for each in span})
-    whole = column.keys.dtype.kind != "f"
-    if whole and borders and not -_LARGEST <= borders[0] <= borders[-1] <= _LARGEST:
-        return None
-    return ValueClasses(column, spans, np.array(borders, np.int64 if whole else np.float64))
-
-
 class ValueClasses:
     """The classes of the values of a column.
 
@@ -213,15 +203,21 @@ class ValueClasses:
 
     Args:
         column: the column.
-        spans: the spans of each operand; their ends are among the borders.
-        borders: ascending.
+        tests: all conditions; the borders are what their operands equal.
+
+    Attributes:
+        fits: whether the column can hold all operands.
     """
 
-    def __init__(
-        self, column: Ordered, spans: dict[Operand, Span], borders: NDArray[np.generic]
-    ) -> None:
-        self._column, self._spans, self._borders = column, spans, borders
-        self._place = {border: place for place, border in enumerate(borders.tolist())}
+    def __init__(self, column: Ordered, tests: Iterable[Test]) -> None:
+        operands = dict.fromkeys(operand for test in tests for operand in test.operands)
+        self._column, self._spans = column, {each: column.span(each) for each in operands}
+        borders = sorted({each for span in self._spans.values() for each in span})
+        whole = column.keys.dtype.kind != "f"
+        self.fits = not (whole and borders) or -_LARGEST <= borders[0] <= borders[-1] <= _LARGEST
+        dtype = np.int64 if whole else np.float64
+        self._borders: NDArray[Any] = np.array(borders if self.fits else [], dtype)
+        self._place = {border: place for place, border in enumerate(borders)}
         self._count = 2 * len(borders) + 2
 
     def mask(self, condition: Condition) -> Mask:

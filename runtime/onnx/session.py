@@ -2,12 +2,12 @@
 
 import os
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from operator import itemgetter
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,9 @@ from numpy.typing import NDArray
 from ranklet.runtime.errors import BundleError, InputError
 from ranklet.runtime.extras import hinted
 from ranklet.runtime.onnx.self_contained import check_onnx
+
+if TYPE_CHECKING:
+    from ranklet.runtime.onnx.openvino_session import OpenVINOSession
 
 MB_PER_CPU = 1769  # AWS Lambda grants one processor per this much memory, but shows more
 PROVIDERS = {"cpu": "CPUExecutionProvider", "cuda": "CUDAExecutionProvider"}
@@ -81,15 +84,8 @@ class Runs(Protocol):
         ...
 
 
-class Ports(Protocol):
-    """The names of a model's inputs and outputs."""
-
-    inputs: tuple[str, ...]
-    outputs: tuple[str, ...]
-
-
 def feeds_of(
-    model: Ports, name: str, output: str, feeds: dict[str, NDArray[Any]]
+    model: "Session | OpenVINOSession", name: str, output: str, feeds: dict[str, NDArray[Any]]
 ) -> dict[str, NDArray[Any]]:
     """Return the feeds that are inputs of a model.
 
@@ -197,31 +193,19 @@ def run_each(
     Raises:
         BundleError: see `Session.run`.
     """
-    if session.by_length:
-        return _run_by_shape(session, output, list(inputs))
-    return _run_in_order(session, output, inputs)
-
-
-def _run_by_shape(
-    session: Runs, output: str, inputs: list[dict[str, NDArray[Any]]]
-) -> list[NDArray[np.float32]]:
-    """Run inputs of the same shape one after another, and return the results in the given order."""
-    shapes = [[values.shape for values in feeds.values()] for feeds in inputs]
-    order = sorted(range(len(inputs)), key=lambda index: shapes[index])
-    results = _run_in_order(session, output, (inputs[index] for index in order))
-    return [result for _, result in sorted(zip(order, results, strict=True), key=itemgetter(0))]
-
-
-def _run_in_order(
-    session: Runs, output: str, inputs: Iterable[dict[str, NDArray[Any]]]
-) -> list[NDArray[np.float32]]:
-    run = partial(session.run, output)
+    every, run = list(inputs), partial(session.run, output)
+    order: Sequence[int] = range(len(every))
+    if session.by_length:  # inputs of the same shape, one after another
+        order = sorted(order, key=lambda at: [values.shape for values in every[at].values()])
+    ordered = [every[at] for at in order]
     if session.workers == 1:
-        return [run(feeds) for feeds in inputs]
-    from concurrent.futures import ThreadPoolExecutor  # takes long, and one text needs none
+        results = list(map(run, ordered))
+    else:
+        from concurrent.futures import ThreadPoolExecutor  # takes long, and one text needs none
 
-    with ThreadPoolExecutor(session.workers) as pool:
-        return list(pool.map(run, inputs))
+        with ThreadPoolExecutor(session.workers) as pool:
+            results = list(pool.map(run, ordered))
+    return [result for _, result in sorted(zip(order, results, strict=True), key=itemgetter(0))]
 
 
 def will_run_on_gpu(device: str, *, strict: bool) -> bool:

@@ -41,7 +41,6 @@ class SPLADEEncoders(SparseEncoders):
     """The term weights of queries and documents."""
 
     settings: SPLADESettings
-    settings_class = SPLADESettings
     of_queries = of_documents = ENCODER
 
     @property

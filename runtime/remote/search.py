@@ -9,7 +9,7 @@ from typing import NoReturn, Self, TypeVar
 
 import numpy as np
 
-from ranklet.runtime.arguments import check_query
+from ranklet.runtime.arguments import Where, check_query
 from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.call.deadline import Deadline
 from ranklet.runtime.call.protocol import Retriever
@@ -28,7 +28,7 @@ from ranklet.runtime.remote.collection import (
     located,
 )
 from ranklet.runtime.remote.expressions import expression
-from ranklet.runtime.search.port import Search, Where, steadily
+from ranklet.runtime.search.port import Search, steadily
 from ranklet.runtime.search.texts import Passage, TextRun
 from ranklet.runtime.typed.query_syntax import Query
 

@@ -7,6 +7,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
+from ranklet.runtime.arguments import Where
 from ranklet.runtime.bundles.files import PASSAGES, BundleFiles
 from ranklet.runtime.call.candidates import StoredCandidates, numbers_of
 from ranklet.runtime.call.deadline import Deadline
@@ -20,8 +21,9 @@ from ranklet.runtime.metadata.columns import Metadata
 from ranklet.runtime.metadata.masks import Masks
 from ranklet.runtime.metadata.where import Condition, fields_of
 from ranklet.runtime.pipeline import Pipeline
-from ranklet.runtime.search.port import Search, Where
-from ranklet.runtime.search.run import Run, execute
+from ranklet.runtime.rankers.opening import ranker_of
+from ranklet.runtime.search.port import Search
+from ranklet.runtime.search.run import Run
 from ranklet.runtime.search.selection import groups_of
 from ranklet.runtime.search.texts import Passage
 from ranklet.runtime.storage.block_array import fetch_rows
@@ -35,7 +37,7 @@ class LocalSearch(Search):
     def __init__(self, files: BundleFiles) -> None:
         super().__init__(files)
         self.columns = Metadata(files)
-        self._masks = Masks(self.columns)
+        self._masks, self._ranker = Masks(self.columns), partial(ranker_of, files)
 
     @property
     def exists(self) -> bool:
@@ -112,11 +114,11 @@ class LocalSearch(Search):
         where: Where | None = None,
         reach: int | None = None,
     ) -> "_LocalRun":
-        allowed = self.allowed(where, deadline)
-        execution = execute(
-            self.files, query, pipeline, None, deadline, allowed=allowed, reach=reach
+        documents, allowed = self.files.documents, self.allowed(where, deadline)
+        execution = Execution(
+            pipeline, self._ranker, documents, query, None, deadline, allowed, reach=reach
         )
-        return _LocalRun(self.files, query, execution, self)
+        return _LocalRun(self, query, execution)
 
     def _run_on(
         self,
@@ -126,8 +128,8 @@ class LocalSearch(Search):
         deadline: Deadline | None = None,
     ) -> "_LocalRun":
         given = StoredCandidates(self.files.need_documents(), np.concatenate(parts))
-        execution = execute(self.files, query, pipeline, given, deadline)
-        return _LocalRun(self.files, query, execution, self)
+        execution = Execution(pipeline, self._ranker, None, query, given, deadline)
+        return _LocalRun(self, query, execution)
 
     def passages(self, document_id: str) -> list[Passage]:
         """Return a document's passages in their order; see `Search`."""
@@ -155,19 +157,10 @@ class LocalSearch(Search):
 
 
 class _LocalRun(Run):
-    """A pipeline that has run on documents of a bundle.
+    """A pipeline that has run on the documents of a search; see `Run`."""
 
-    Args:
-        files: the bundle.
-        query: the query.
-        execution: the finished pipeline.
-        search: what it ran on.
-    """
-
-    def __init__(
-        self, files: BundleFiles, query: QueryContext, execution: Execution, search: LocalSearch
-    ) -> None:
-        super().__init__(files, query, execution)
+    def __init__(self, search: LocalSearch, query: QueryContext, execution: Execution) -> None:
+        super().__init__(search.files, query, execution)
         self._search = search
 
     @property

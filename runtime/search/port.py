@@ -9,6 +9,7 @@ from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from ranklet.runtime.arguments import Where
 from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.call.deadline import Deadline
 from ranklet.runtime.call.query import QueryContext
@@ -22,7 +23,6 @@ from ranklet.runtime.search.texts import Passage
 from ranklet.runtime.typed.query_syntax import Query
 
 _PASSAGES = 4  # of one document that are expected among those that were asked for, at most
-Where = Mapping[str, Any]  # a filter by metadata; docs/filtering.md describes it
 
 S = TypeVar("S", bound="Search")
 P = ParamSpec("P")

@@ -1,8 +1,6 @@
 """A pipeline that has run for a query, and what comes back of its candidates."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
-from functools import partial
 from time import perf_counter
 from typing import Any
 
@@ -10,49 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.runtime.bundles.files import BundleFiles
-from ranklet.runtime.call.candidates import Candidates, numbers_of
-from ranklet.runtime.call.deadline import Deadline
-from ranklet.runtime.call.mask import Mask
+from ranklet.runtime.call.candidates import numbers_of
 from ranklet.runtime.call.query import QueryContext
 from ranklet.runtime.execution.execution import Execution
 from ranklet.runtime.explanation import Explanation
 from ranklet.runtime.hits import Hit, Ranking, Timing
-from ranklet.runtime.pipeline import Pipeline
-from ranklet.runtime.rankers.opening import ranker_of
 from ranklet.runtime.search.selection import Selection
-
-
-def execute(
-    files: BundleFiles,
-    query: QueryContext,
-    pipeline: Pipeline,
-    given: Candidates | None = None,
-    deadline: Deadline | None = None,
-    *,
-    allowed: Mask | None = None,
-    known: Mapping[str, NDArray[np.float32]] | None = None,
-    reach: int | None = None,
-) -> Execution:
-    """Run a pipeline on the bundle's collection, or on given candidates; see `Execution`.
-
-    Raises:
-        BundleError: the bundle is damaged, or has no collection and no candidates are given.
-    """
-    documents = files.documents if given is None else None
-    execution = Execution(
-        pipeline,
-        partial(ranker_of, files),
-        documents,
-        query,
-        given,
-        deadline,
-        allowed,
-        known,
-        reach,
-    )
-    with files.damage_reported():
-        execution.run()
-    return execution
 
 
 class Run(ABC):
@@ -61,15 +22,20 @@ class Run(ABC):
     Args:
         files: the bundle.
         query: the query.
-        execution: the finished pipeline. Positions are those of its candidates.
+        execution: the pipeline, which is run here. Positions are those of its candidates.
 
     Attributes:
         unread: what `confirm` had no time for.
+
+    Raises:
+        BundleError: the bundle is damaged, or has no collection and no candidates are given.
     """
 
     def __init__(self, files: BundleFiles, query: QueryContext, execution: Execution) -> None:
         self.files, self._query, self.execution = files, query, execution
         self.unread: list[str] = []
+        with files.damage_reported():
+            execution.run()
 
     @abstractmethod
     def positions(self, parts: Any) -> NDArray[np.intp]:

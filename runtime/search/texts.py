@@ -1,6 +1,7 @@
 """Run a pipeline on texts that are not in the bundle: the caller's own, or another system's."""
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -11,10 +12,12 @@ from ranklet.runtime.bundles.manifest import Value
 from ranklet.runtime.call.candidates import TextCandidates
 from ranklet.runtime.call.deadline import Deadline
 from ranklet.runtime.call.query import QueryContext
+from ranklet.runtime.execution.execution import Execution
 from ranklet.runtime.explanation import Explanation
 from ranklet.runtime.hits import Hit
 from ranklet.runtime.pipeline import Pipeline
-from ranklet.runtime.search.run import Run, execute
+from ranklet.runtime.rankers.opening import ranker_of
+from ranklet.runtime.search.run import Run
 from ranklet.runtime.text.ranked import ranked_text
 
 
@@ -73,9 +76,9 @@ class TextRun(Run):
         texts = [ranked_text(each.title, each.text, titles) for each in passages]
         begin = [each.title for each in passages] if titles else None
         given = TextCandidates(texts, query.analysis, titles=begin, owners=_owners(passages))
-        super().__init__(
-            files, query, execute(files, query, pipeline, given, deadline, known=known)
-        )
+        rankers = partial(ranker_of, files)
+        execution = Execution(pipeline, rankers, None, query, given, deadline, known=known)
+        super().__init__(files, query, execution)
         # Those that a keep stage left, and their places among all.
         self._places = getattr(self.execution.candidates, "places", ())
         self._passages = [passages[place] for place in self._places]

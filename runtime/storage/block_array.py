@@ -205,12 +205,6 @@ def mapped(array: NDArray[Any]) -> NDArray[Any]:
     return array if absent is None else absent.mapped
 
 
-def whole(array: NDArray[Any]) -> NDArray[Any]:
-    """Return an array of numpy; what is missing of it is fetched."""
-    absent = as_absent(array)
-    return array if absent is None else absent.whole()
-
-
 def fetch(*spans: Spans) -> None:
     """Fetch rows of several arrays at once."""
     by_source: dict[int, tuple[Source, list[NDArray[np.int64]], list[NDArray[np.int64]]]] = {}

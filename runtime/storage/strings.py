@@ -182,8 +182,6 @@ class SortedStrings(Strings):
 
     def find_between(self, string: str, begin: int, end: int) -> int:
         """Return the index of a string from `begin` to before `end`, or -1 if it is not there."""
-        return self._bisect(string.encode("utf-8", "surrogatepass"), begin, end)
-
-    def _bisect(self, wanted: bytes, begin: int, end: int) -> int:
+        wanted = string.encode("utf-8", "surrogatepass")
         index = bisect_left(range(len(self)), wanted, begin, end, key=self.raw)
         return index if index < end and self.raw(index) == wanted else -1

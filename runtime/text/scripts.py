@@ -54,15 +54,6 @@ def split(text: str) -> list[str]:
     return splitter().words(text)
 
 
-def placed(text: str) -> Iterator[Placed]:
-    """Yield every word of `split` with its character positions: (begin, end, word).
-
-    >>> list(placed("L'été 東京"))
-    [(0, 5, 'ete'), (6, 7, '東'), (6, 8, '東京'), (7, 8, '京')]
-    """
-    return splitter().placed(text)
-
-
 def spaced(text: str, bare: Bare) -> list[str]:
     """Return the words of `split` that are as they were written, with capitals and accents.
 

@@ -4,7 +4,6 @@ Explicit term matches are scored by a learned form of BM25 (Mitra et al., eq. 4)
 """
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -85,50 +84,26 @@ class ConformerKernelSettings(TermSettings):
         """Whether the network scores stored documents, so that the index only finds them."""
         return self.scorer == "onnx" and self.latent
 
-    def matches(self, tf: Any, length: Any, idf_of: Any) -> NDArray[np.float32]:
-        """Return w2 · eq. 4 for arguments that can be broadcast; see `term_match`."""
-        matches = term_match(
-            tf,
-            length,
-            idf_of,
-            tf_mean=self.tf_mean,
-            length_mean=self.length_mean,
-            weight=self.length_weight,
-            bias=self.length_bias,
-        )
-        return np.asarray(matches * np.float32(self.explicit_weight))
+    def matches(self, tf: Numbers, length: Numbers, idf: Numbers) -> NDArray[np.float32]:
+        """Return w2 · IDF · BS(TF) / (BS(TF) + ReLU(w · BS(|d|) + b) + ε) (Mitra et al., eq. 4).
 
+        BS(x) = x / (E[x] + ε), with the means of the training data. The function is BM25's
+        saturation with k1 (1 − b) = E[TF] · bias, k1 · b = E[TF] · weight and the average length
+        E[|d|].
 
-def term_match(
-    tf: Numbers,
-    length: Numbers,
-    idf: Numbers,
-    *,
-    tf_mean: float,
-    length_mean: float,
-    weight: float,
-    bias: float,
-) -> NDArray[np.float32]:
-    """Return IDF · BS(TF) / (BS(TF) + ReLU(w · BS(|d|) + b) + ε) (Mitra et al., eq. 4).
+        Args:
+            tf: occurrences of the term in a document.
+            length: number of terms in that document. All arrays are broadcast.
+            idf: the term's idf, ≥ 0.
 
-    BS(x) = x / (E[x] + ε), with the means of the training data. The function is BM25's saturation
-    with k1 (1 − b) = E[TF] · bias, k1 · b = E[TF] · weight and the average length E[|d|].
-
-    Args:
-        tf: occurrences of the term in a document.
-        length: number of terms in that document. All arrays are broadcast.
-        idf: the term's idf, ≥ 0.
-        tf_mean: E[TF] over the training pairs of a query term and a document, ≥ 0.
-        length_mean: E[|d|] over the training documents, ≥ 0.
-        weight: w, learned.
-        bias: b, learned.
-
-    >>> learned = dict(tf_mean=1.0, length_mean=10.0, weight=0.0, bias=1.0)
-    >>> scores = term_match(np.array([0, 1, 3]), np.array([10.0]), np.array([2.0]), **learned)
-    >>> [f"{score:.2f}" for score in scores]
-    ['0.00', '1.00', '1.50']
-    """
-    scaled = np.asarray(tf, np.float32) / np.float32(tf_mean + EPSILON)
-    relative = np.asarray(length, np.float32) / np.float32(length_mean + EPSILON)
-    norm = np.maximum(np.float32(weight) * relative + np.float32(bias), 0) + np.float32(EPSILON)
-    return np.asarray(np.asarray(idf, np.float32) * scaled / (scaled + norm), np.float32)
+        >>> learned = ConformerKernelSettings(length_mean=10.0, length_weight=0.0)
+        >>> scores = learned.matches(np.array([0, 1, 3]), np.array([10.0]), np.array([2.0]))
+        >>> [f"{score:.2f}" for score in scores]
+        ['0.00', '1.00', '1.50']
+        """
+        scaled = np.asarray(tf, np.float32) / np.float32(self.tf_mean + EPSILON)
+        relative = np.asarray(length, np.float32) / np.float32(self.length_mean + EPSILON)
+        norm = np.float32(self.length_weight) * relative + np.float32(self.length_bias)
+        norm = np.maximum(norm, 0) + np.float32(EPSILON)
+        matches = np.asarray(idf, np.float32) * scaled / (scaled + norm)
+        return np.asarray(matches * np.float32(self.explicit_weight), np.float32)

@@ -3,13 +3,11 @@
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
-from functools import cache
-from inspect import Parameter, signature
 from pathlib import Path
 from typing import Any
 
 from ranklet.runtime import Bundle, Hit, InputError, Ranking, load
-from ranklet.runtime.arguments import check_budget
+from ranklet.runtime.arguments import RankOptions, check_budget
 from ranklet.runtime.hits import plain
 from ranklet.runtime.pipeline import own_pipeline
 from ranklet.runtime.search.selection import Selection, check_group_by
@@ -164,17 +162,11 @@ def plain_pipeline(pipeline: Any) -> Any:
     return own_pipeline(pipeline).to_json()
 
 
-@cache
-def _names() -> tuple[str, ...]:
-    """Return the keywords of `Bundle.rank`, which every component passes on."""
-    parameters = signature(Bundle.rank).parameters.values()
-    return tuple(each.name for each in parameters if each.kind is Parameter.KEYWORD_ONLY)
-
-
 def _check_names(options: Mapping[str, Any]) -> None:
+    known = RankOptions.__annotations__
     for name in options:
-        if name not in _names():
-            raise InputError(f"unknown option {name!r}; the options are {', '.join(_names())}")
+        if name not in known:
+            raise InputError(f"unknown option {name!r}; the options are {', '.join(known)}")
 
 
 def _opened(bundle: BundleLike) -> Bundle:

@@ -25,7 +25,8 @@ from ranklet.handlers.api.openapi import describe
 from ranklet.handlers.api.query_string import request_of
 from ranklet.handlers.api.reading import Request
 from ranklet.handlers.mcp.tools import tools
-from ranklet.runtime import Bundle, rank, rank_batch
+from ranklet.runtime import Bundle
+from ranklet.runtime.arguments import RankOptions
 
 LIMITS = Limits()
 SERVING = Path(__file__).parents[3] / "docs" / "serving.md"
@@ -53,8 +54,7 @@ def test_every_parameter_of_rank_is_a_row_and_so_in_a_request_or_a_command() -> 
     assert parameters <= {each.name for each in FIELDS}
     assert parameters - named(Route.RANK) == {"budget_ms"}  # which a server decides
     assert parameters - named(Route.COMMAND) == {"query", "documents"}
-    for function in (Bundle.rank_batch, rank, rank_batch):
-        assert parameters - {"query", "documents"} <= set(signature(function).parameters)
+    assert parameters - {"query", "documents"} == set(RankOptions.__annotations__)
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ranklet.runtime.errors import BundleError
-from ranklet.runtime.storage.block_array import BlockArray, fetch_rows, mapped, whole
+from ranklet.runtime.storage.block_array import BlockArray, fetch_rows, mapped
 
 
 class Memory:
@@ -112,4 +112,4 @@ def test_parts_in_any_order_are_those_of_the_array(rows: list[int], begin: int, 
     numbers = np.array(rows, np.int64)
     np.testing.assert_array_equal(array[numbers], ROWS[numbers])
     np.testing.assert_array_equal(array[begin:end], ROWS[begin:end])
-    np.testing.assert_array_equal(whole(array), ROWS)
+    np.testing.assert_array_equal(np.asarray(array), ROWS)

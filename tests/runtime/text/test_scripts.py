@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.growth import grows_linearly
 
-from ranklet.runtime.text.scripts import bare_words, fold, placed, spaced, split, splitter
+from ranklet.runtime.text.scripts import bare_words, fold, spaced, split, splitter
 from ranklet.runtime.text.words import stop_words, words
 
 LETTERS = "aZé'’_-. 5日本ßñ\u0301ﬁไทยน้ำか\u3099ガ한국हिन्दीıİй"
@@ -57,7 +57,7 @@ def test_composed_and_decomposed_letters_are_one_word() -> None:
 
 @given(st.text(LETTERS))
 def test_words_with_positions_are_the_same_words(text: str) -> None:
-    found = list(placed(text))
+    found = list(splitter().placed(text))
     assert [word for _, _, word in found] == split(text)
     assert all(0 <= begin < end <= len(text) for begin, end, _ in found)
     ends = [end for _, end, _ in found]

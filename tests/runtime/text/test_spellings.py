@@ -1,7 +1,7 @@
 import pytest
 from tests.growth import grows_linearly
 
-from ranklet.runtime.text.scripts import placed, split, splitter
+from ranklet.runtime.text.scripts import split, splitter
 from ranklet.runtime.text.spellings import LETTERS, respelled, unaccented
 from ranklet.runtime.text.words import placed_words, words
 
@@ -72,7 +72,7 @@ def test_letters_that_readers_tell_apart_are_different() -> None:
     "text", ["كِتَاب", "שָׁלוֹם", "ܫܠܳܡܳܐ", "ދިވެހި", "e\u1dc4", "x\u20d0y", "o\ufe20o\ufe21", "д\u0483"]
 )
 def test_marks_are_a_part_of_their_word(text: str) -> None:
-    for find in (placed, placed_words):
+    for find in (splitter().placed, placed_words):
         assert [(begin, end) for begin, end, _ in find(f"a {text} b")][1:-1] == [(2, 2 + len(text))]
 
 

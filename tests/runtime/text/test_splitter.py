@@ -141,7 +141,7 @@ def test_a_whole_has_the_place_of_its_run() -> None:
 def test_the_faster_way_of_ascii_gives_the_same_words(text: str) -> None:
     assert words(text) == [word for _, _, word in placed_words(text)]
     assert words(text + " é") == [*words(text), "e"]
-    assert scripts.split(text) == [word for _, _, word in scripts.placed(text)]
+    assert scripts.split(text) == [word for _, _, word in scripts.splitter().placed(text)]
 
 
 @given(st.text(string.printable + "éﬁ½™🍕日"))

@@ -175,7 +175,7 @@ class ExplicitMatch(nn.Module):
         self.bias = nn.Parameter(torch.zeros(()))
 
     def begin_as_bm25(self, k1: float, b: float, average_length: float) -> None:
-        """Set w and b so that this is BM25 with the current means; see `term_match`."""
+        """Set w and b so that this is BM25 with the current means; see `matches` in settings."""
         k1, tf = max(k1, 0.01), self.tf.mean.clamp(min=1e-3)  # ReLU(0) has no gradient
         with torch.no_grad():
             self.weight.copy_(k1 * b / tf * self.length.mean / max(average_length, EPSILON))

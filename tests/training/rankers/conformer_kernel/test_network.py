@@ -8,11 +8,7 @@ import torch
 
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.lexical.bm25 import saturation
-from ranklet.runtime.rankers.conformer_kernel.settings import (
-    EPSILON,
-    ConformerKernelSettings,
-    term_match,
-)
+from ranklet.runtime.rankers.conformer_kernel.settings import EPSILON, ConformerKernelSettings
 from ranklet.training.learning.device import seeded
 from ranklet.training.rankers.conformer_kernel import layers
 from ranklet.training.rankers.conformer_kernel.kernel_pooling import cosines
@@ -117,10 +113,11 @@ def test_ndrm2_is_eq_4() -> None:
 def test_ndrm2_is_bm25_with_learned_k1_and_b() -> None:
     tf, length = np.array([0.0, 1, 2, 7]), np.array([3.0, 40, 10, 90])
     k1, b, average, tf_mean = 1.3, 0.6, 25.0, 0.3
-    found = term_match(
-        tf, length, np.array([2.0]), tf_mean=tf_mean, length_mean=average,
-        weight=k1 * b / tf_mean, bias=k1 * (1 - b) / tf_mean,
+    learned = ConformerKernelSettings(
+        tf_mean=tf_mean, length_mean=average, length_weight=k1 * b / tf_mean,
+        length_bias=k1 * (1 - b) / tf_mean,
     )  # fmt: skip
+    found = learned.matches(tf, length, np.array([2.0]))
     np.testing.assert_allclose(found, 2 * saturation(tf, length, average, k1, b), rtol=1e-4)
 
 
