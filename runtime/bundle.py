@@ -34,8 +34,8 @@ from ranklet.runtime.rankers.encoding import encode, similarity
 from ranklet.runtime.rankers.opening import analysis_of
 from ranklet.runtime.search.local import LocalSearch
 from ranklet.runtime.search.port import Search
+from ranklet.runtime.search.run import Passage, TextRun, own_passages
 from ranklet.runtime.search.selection import Selection, check_metadata_use
-from ranklet.runtime.search.texts import Passage, TextRun, own_passages
 from ranklet.runtime.storage.address import Address, shown
 from ranklet.runtime.text.analysis import Analysis
 from ranklet.runtime.text.ranked import ranked_part

@@ -25,8 +25,7 @@ from ranklet.runtime.rankers.cross_encoder.ranker import (
     CrossEncoder,
     CrossEncoderSettings,
 )
-from ranklet.runtime.text.pair_layout import pair_layout
-from ranklet.runtime.text.pairing import INPUTS, Pairing
+from ranklet.runtime.text.pairing import INPUTS, Pairing, pair_layout
 from ranklet.training.data.probes import Probes
 from ranklet.training.rankers.cross_encoder.pairs import document_pieces
 

@@ -16,7 +16,7 @@ from ranklet.export.sparse.pruning import encoders_over, scores_of, term_floors,
 from ranklet.runtime.bundles.manifest import RankerEntry
 from ranklet.runtime.call.query import SparseQuery
 from ranklet.runtime.rankers.epic import DOCUMENT_ENCODER, QUERY_ENCODER, EPICEncoders, EPICSettings
-from ranklet.runtime.rankers.sparse_encoders import INPUTS, PRIORITIES
+from ranklet.runtime.rankers.learned_sparse import INPUTS, PRIORITIES
 
 if TYPE_CHECKING:
     from ranklet.training.rankers.epic import network as epic_network

@@ -15,7 +15,7 @@ from ranklet.export.sparse.indexing import INDEXED, index
 from ranklet.export.sparse.pruning import encoders_over, scores_of
 from ranklet.runtime.bundles.manifest import RankerEntry
 from ranklet.runtime.onnx.session import Runs
-from ranklet.runtime.rankers.sparse_encoders import PRIORITIES
+from ranklet.runtime.rankers.learned_sparse import PRIORITIES
 from ranklet.runtime.rankers.splade import ENCODER, QUERY_WEIGHTS, SPLADEEncoders, SPLADESettings
 from ranklet.training.data.probes import Probes
 

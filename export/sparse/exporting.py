@@ -16,12 +16,7 @@ from ranklet.export.sparse.pruning import encoders_over, fewest, pruning_reports
 from ranklet.runtime.bundles.manifest import RankerEntry
 from ranklet.runtime.call.query import SparseQuery
 from ranklet.runtime.onnx.session import Runs
-from ranklet.runtime.rankers.sparse_encoders import (
-    INPUTS,
-    PRIORITIES,
-    SparseEncoder,
-    SparseEncoders,
-)
+from ranklet.runtime.rankers.learned_sparse import INPUTS, PRIORITIES, SparseEncoder, SparseEncoders
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.data.probes import Probes
 

@@ -12,7 +12,7 @@ from ranklet.runtime.call.query import SparseQuery
 from ranklet.runtime.lexical.sparse_store import SparseStore, prune, store_of_rows
 from ranklet.runtime.onnx.encoder import Encoder
 from ranklet.runtime.onnx.session import Runs
-from ranklet.runtime.rankers.sparse_encoders import SparseEncoders, SparseSettings
+from ranklet.runtime.rankers.learned_sparse import SparseEncoders, SparseSettings
 from ranklet.training.data.probes import Probes
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from ranklet.handlers.api.limits import Limits, Room
 from ranklet.handlers.api.reading import Request, typed
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.hits import Hit, plain
-from ranklet.runtime.search.texts import Passage
+from ranklet.runtime.search.run import Passage
 
 SHOWN = 1_000  # characters of a title or of a value of the metadata
 ROWS = 12  # rows of a hit's explanation, which would otherwise fill an assistant's memory

@@ -28,8 +28,7 @@ from ranklet.handlers.api.answers import ANSWERS, info, models
 from ranklet.handlers.api.errors import RequestError, error_body, failure, panics_as_errors
 from ranklet.handlers.api.limits import Room
 from ranklet.handlers.api.openapi import describe
-from ranklet.handlers.api.query_string import request_of
-from ranklet.handlers.api.reading import IN_BODY, parse
+from ranklet.handlers.api.reading import IN_BODY, parse, request_of
 from ranklet.handlers.mcp.protocol import FaultError, Protocol, refusal
 from ranklet.handlers.mcp.protocol import read as read_message
 from ranklet.handlers.server.hosts import Hosts

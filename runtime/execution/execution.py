@@ -19,11 +19,6 @@ from ranklet.runtime.errors import BundleError, InputError, damaged
 from ranklet.runtime.execution import fusion
 from ranklet.runtime.execution.joined_pieces import join_pieces
 from ranklet.runtime.execution.prefetch import encode_ahead
-from ranklet.runtime.execution.reasons import (
-    explain_alternate,
-    explain_linear,
-    explain_reciprocal_ranks,
-)
 from ranklet.runtime.explanation import Explanation
 from ranklet.runtime.hits import Timing
 from ranklet.runtime.pipeline import FIXED, Fuse, Keep, Pipeline, Rescore, Retrieve
@@ -370,8 +365,9 @@ class Execution:
 
     def _explain_fusion(self, stage: Fuse, position: int) -> Explanation:
         if stage.method == "linear":
-            scalings = self._scalings[stage.name]
-            return explain_linear(stage, scalings, lambda each: self._explain(each, position))
+            return fusion.explain_linear(
+                stage, self._scalings[stage.name], lambda each: self._explain(each, position)
+            )
         retrieved, ranks = self._retrieved_before[stage.name], self._ranks[stage.name]
         of_candidate = ranks[:, position].tolist()
 
@@ -379,9 +375,9 @@ class Execution:
             return self._explain_score(each, position, retrieved)
 
         if stage.method == "rrf":
-            return explain_reciprocal_ranks(stage, of_candidate, reasons)
+            return fusion.explain_reciprocal_ranks(stage, of_candidate, reasons)
         value = float(self._columns[stage.name][position])
-        return explain_alternate(stage, value, of_candidate, reasons)
+        return fusion.explain_alternate(stage, value, of_candidate, reasons)
 
 
 def _finite(scores: NDArray[np.float32], source: str) -> NDArray[np.float32]:

@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.runtime.errors import BundleError, damaged
-from ranklet.runtime.onnx.batches import length_batches
-from ranklet.runtime.onnx.session import Runs, Session, run_each, will_run_on_gpu
+from ranklet.runtime.onnx.session import Runs, Session, length_batches, run_each, will_run_on_gpu
 from ranklet.runtime.text.tokenizing import TextToken, text_tokens, token_ids
 
 if TYPE_CHECKING:

@@ -11,8 +11,12 @@ from numpy.typing import NDArray
 
 from ranklet.runtime.call.query import SparseQuery
 from ranklet.runtime.errors import damaged
-from ranklet.runtime.rankers.learned_sparse import LearnedSparse
-from ranklet.runtime.rankers.sparse_encoders import SparseEncoder, SparseEncoders, SparseSettings
+from ranklet.runtime.rankers.learned_sparse import (
+    LearnedSparse,
+    SparseEncoder,
+    SparseEncoders,
+    SparseSettings,
+)
 
 # The query graph returns the importance of each token, (batch, tokens) float32, 0 for special
 # tokens. The document graph returns φ_d, (batch, vocabulary) float32, ≥ 0.

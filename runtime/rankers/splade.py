@@ -12,8 +12,12 @@ import numpy as np
 from ranklet.runtime.call.query import SparseQuery
 from ranklet.runtime.errors import BundleError
 from ranklet.runtime.options import check_one_of
-from ranklet.runtime.rankers.learned_sparse import LearnedSparse
-from ranklet.runtime.rankers.sparse_encoders import SparseEncoder, SparseEncoders, SparseSettings
+from ranklet.runtime.rankers.learned_sparse import (
+    LearnedSparse,
+    SparseEncoder,
+    SparseEncoders,
+    SparseSettings,
+)
 from ranklet.runtime.text.tokenizing import token_ids
 
 # One graph encodes queries and documents. Its output is (batch, vocabulary) float32.

@@ -29,7 +29,7 @@ from ranklet.runtime.remote.collection import (
 )
 from ranklet.runtime.remote.expressions import expression
 from ranklet.runtime.search.port import Search, steadily
-from ranklet.runtime.search.texts import Passage, TextRun
+from ranklet.runtime.search.run import Passage, TextRun
 from ranklet.runtime.typed.query_syntax import Query
 
 TRIES = 3  # of a call during which the collection is replaced

@@ -23,9 +23,8 @@ from ranklet.runtime.metadata.where import Condition, fields_of
 from ranklet.runtime.pipeline import Pipeline
 from ranklet.runtime.rankers.opening import ranker_of
 from ranklet.runtime.search.port import Search
-from ranklet.runtime.search.run import Run
+from ranklet.runtime.search.run import Passage, Run
 from ranklet.runtime.search.selection import groups_of
-from ranklet.runtime.search.texts import Passage
 from ranklet.runtime.storage.block_array import fetch_rows
 from ranklet.runtime.typed.meaning import read_query
 from ranklet.runtime.typed.query_syntax import Query

@@ -17,9 +17,8 @@ from ranklet.runtime.errors import BundleError, OutOfTimeError, RemoteError
 from ranklet.runtime.hits import Hit, Ranking
 from ranklet.runtime.metadata.where import Both, Condition, read_where
 from ranklet.runtime.pipeline import Pipeline, Retrieve
-from ranklet.runtime.search.run import Run
+from ranklet.runtime.search.run import Passage, Run
 from ranklet.runtime.search.selection import Selection
-from ranklet.runtime.search.texts import Passage
 from ranklet.runtime.typed.query_syntax import Query
 
 _PASSAGES = 4  # of one document that are expected among those that were asked for, at most

@@ -34,9 +34,8 @@ from ranklet.runtime.call.query import QueryContext
 from ranklet.runtime.lexical.bm25 import idf
 from ranklet.runtime.onnx.encoder import VARIANTS
 from ranklet.runtime.onnx.session import Runs, Session
-from ranklet.runtime.rankers.conformer_kernel.matching import TermMatching
 from ranklet.runtime.rankers.conformer_kernel.network import ROWS, spellings
-from ranklet.runtime.rankers.conformer_kernel.ranker import FLOORS, IDF
+from ranklet.runtime.rankers.conformer_kernel.ranker import FLOORS, IDF, TermMatching
 from ranklet.runtime.rankers.conformer_kernel.settings import ConformerKernelSettings
 from ranklet.training.data.probes import Probes
 from ranklet.training.indexing.analysed import AnalysedCollection

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.export.resumable import NO_CACHE, Arrays, BlockCache
-from ranklet.runtime.rankers.conformer_kernel.matching import TermMatching
 from ranklet.runtime.rankers.conformer_kernel.network import FIRST, scores_of_each
+from ranklet.runtime.rankers.conformer_kernel.ranker import TermMatching
 from ranklet.training.indexing.analysed import AnalysedCollection
 from ranklet.training.progress import progress
 from ranklet.training.sampling.ragged import first_tokens

@@ -22,8 +22,8 @@ from ranklet.export.resumable import NO_CACHE, Arrays, BlockCache
 from ranklet.runtime.call.candidates import StoredCandidates
 from ranklet.runtime.call.query import QueryContext
 from ranklet.runtime.lexical.impact_index import ImpactIndex
-from ranklet.runtime.rankers.conformer_kernel.matching import TermMatching
 from ranklet.runtime.rankers.conformer_kernel.network import FIRST
+from ranklet.runtime.rankers.conformer_kernel.ranker import TermMatching
 from ranklet.training.indexing.analysed import AnalysedCollection
 from ranklet.training.indexing.impacts import index_of_rows
 from ranklet.training.progress import progress

@@ -18,8 +18,8 @@ from ranklet.export.rankers.conformer_kernel.floors import (
     scores_of_all,
 )
 from ranklet.export.resumable import NO_CACHE, Arrays, BlockCache
-from ranklet.runtime.rankers.conformer_kernel.matching import TermMatching
 from ranklet.runtime.rankers.conformer_kernel.network import FIRST
+from ranklet.runtime.rankers.conformer_kernel.ranker import TermMatching
 from ranklet.training.indexing.analysed import AnalysedCollection
 
 COMMONEST = 4096  # terms that are predicted: those of the most documents, and so of most queries

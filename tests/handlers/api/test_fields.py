@@ -22,8 +22,7 @@ from ranklet.handlers.api.fields import (
 )
 from ranklet.handlers.api.limits import Limits
 from ranklet.handlers.api.openapi import describe
-from ranklet.handlers.api.query_string import request_of
-from ranklet.handlers.api.reading import Request
+from ranklet.handlers.api.reading import Request, request_of
 from ranklet.handlers.mcp.tools import tools
 from ranklet.runtime import Bundle
 from ranklet.runtime.arguments import RankOptions

@@ -4,7 +4,7 @@ import pytest
 from tests.kinds import TinyRankers
 
 from ranklet.runtime.bundle import Bundle
-from ranklet.runtime.rankers import sparse_encoders
+from ranklet.runtime.rankers import learned_sparse
 
 
 @pytest.mark.parametrize("name", ["idf", "learned"])
@@ -16,7 +16,7 @@ def test_queries_without_a_network_open_none(
     def refuse(*_: object, **__: object) -> None:
         raise AssertionError("a network was opened")
 
-    monkeypatch.setattr(sparse_encoders, "open_encoder", refuse)
+    monkeypatch.setattr(learned_sparse, "open_encoder", refuse)
     bundle = Bundle(path)
     pipeline = [{"stage": "retrieve", "ranker": name, "k": 10}]
     hits = bundle.rank("red apple", pipeline=pipeline, explain=True)

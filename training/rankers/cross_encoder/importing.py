@@ -12,8 +12,14 @@ import torch
 from ranklet.runtime.errors import InputError, ModelFolderError
 from ranklet.runtime.rankers.cross_encoder.ranker import IMPORTED, CrossEncoderSettings
 from ranklet.runtime.text.marking import TERMS, added_tokens
-from ranklet.runtime.text.pair_layout import BERT_SEGMENTS, PairLayout, pair_layout
-from ranklet.runtime.text.pairing import MOST_TOKENS, Pairing, pair_inputs
+from ranklet.runtime.text.pairing import (
+    BERT_SEGMENTS,
+    MOST_TOKENS,
+    Pairing,
+    PairLayout,
+    pair_inputs,
+    pair_layout,
+)
 from ranklet.runtime.text.tokenizing import encode
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.imported.encoder import check_not_generative, load_network
