@@ -89,7 +89,7 @@ class OpenVINOSession:
         Raises:
             BundleError: the model has no such output or cannot run on these inputs.
         """
-        own_feeds = feeds_of(self, self._name, output, feeds)
+        own_feeds = feeds_of((self.inputs, self.outputs), self._name, output, feeds)
         if missing := [name for name in self.inputs if name not in own_feeds]:
             raise BundleError(f"{self._name} cannot run: there is no {', '.join(missing)}")
         try:

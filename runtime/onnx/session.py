@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from functools import partial
 from operator import itemgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,9 +15,6 @@ from numpy.typing import NDArray
 from ranklet.runtime.errors import BundleError, InputError
 from ranklet.runtime.extras import hinted
 from ranklet.runtime.onnx.self_contained import check_onnx
-
-if TYPE_CHECKING:
-    from ranklet.runtime.onnx.openvino_session import OpenVINOSession
 
 MB_PER_CPU = 1769  # AWS Lambda grants one processor per this much memory, but shows more
 PROVIDERS = {"cpu": "CPUExecutionProvider", "cuda": "CUDAExecutionProvider"}
@@ -85,16 +82,20 @@ class Runs(Protocol):
 
 
 def feeds_of(
-    model: "Session | OpenVINOSession", name: str, output: str, feeds: dict[str, NDArray[Any]]
+    ports: tuple[Sequence[str], Sequence[str]],
+    name: str,
+    output: str,
+    feeds: dict[str, NDArray[Any]],
 ) -> dict[str, NDArray[Any]]:
-    """Return the feeds that are inputs of a model.
+    """Return the feeds that are inputs of a model; `ports` are its inputs and outputs.
 
     Raises:
         BundleError: the model, which messages call `name`, has no such output.
     """
-    if output not in model.outputs:
-        raise BundleError(f"{name} has no output {output!r}; it has {model.outputs}")
-    return {each: values for each, values in feeds.items() if each in model.inputs}
+    inputs, outputs = ports
+    if output not in outputs:
+        raise BundleError(f"{name} has no output {output!r}; it has {outputs}")
+    return {each: values for each, values in feeds.items() if each in inputs}
 
 
 class Session:
@@ -160,7 +161,7 @@ class Session:
         Raises:
             BundleError: the model has no such output or cannot run on these inputs.
         """
-        own_feeds = feeds_of(self, self._name, output, feeds)
+        own_feeds = feeds_of((self.inputs, self.outputs), self._name, output, feeds)
         try:
             (values,) = self._session.run([output], own_feeds)
         except Exception as error:
