@@ -1,6 +1,6 @@
 """Pipelines as plain data, with the stages retrieve, rescore, fuse and keep."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar
 
@@ -111,12 +111,7 @@ class Pipeline:
         >>> print(Pipeline((Retrieve("bm25", 100), Rescore("model1"))).shallow(2))
         retrieve 2 by bm25 → rescore by model1
         """
-        return Pipeline(
-            tuple(
-                replace(each, k=min(each.k, depth)) if isinstance(each, Retrieve | Keep) else each
-                for each in self.stages
-            )
-        )
+        return self._with_lengths(lambda k: min(k, depth))
 
     @property
     def depth(self) -> int:
@@ -130,12 +125,14 @@ class Pipeline:
         >>> print(Pipeline((Retrieve("bm25", 100), Keep(10))).deeper(4))
         retrieve 400 by bm25 → keep 40
         """
-        return Pipeline(
-            tuple(
-                replace(each, k=each.k * factor) if isinstance(each, Retrieve | Keep) else each
-                for each in self.stages
-            )
+        return self._with_lengths(lambda k: k * factor)
+
+    def _with_lengths(self, changed: Callable[[int], int]) -> "Pipeline":
+        stages = (
+            replace(each, k=changed(each.k)) if isinstance(each, Retrieve | Keep) else each
+            for each in self.stages
         )
+        return Pipeline(tuple(stages))
 
     def to_json(self) -> list[dict[str, Any]]:
         """Return the stages as plain dictionaries."""

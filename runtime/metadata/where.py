@@ -121,7 +121,7 @@ class _Reader:
             inner = tuple(self.filter(each, depth + 1) for each in value)
             return Both(inner) if name == AND else Either(inner)
         if not isinstance(name, str) or name not in self._types:
-            raise InputError(f"where: {_unknown(name, tuple(self._types))}")
+            raise InputError(f"where: {unknown_field(name, self._types)}")
         if not isinstance(value, Mapping):
             return self._test(name, EQUAL if _several(value) is None else IN, value)
         parts = tuple(self._test(name, operator, each) for operator, each in value.items())
@@ -242,11 +242,7 @@ def fields_of(condition: Condition) -> Iterator[str]:
 
 def unknown_field(name: object, types: Mapping[str, str]) -> str:
     """Return what is wrong with the name of a field, and which fields there are."""
-    return _unknown(name, tuple(types))
-
-
-def _unknown(name: object, fields: Sequence[str]) -> str:
-    shown = repr(str(name)[:80])
+    shown, fields = repr(str(name)[:80]), tuple(types)
     if not fields:
         return (
             f"unknown field {shown}; the documents of this bundle have no metadata. Build it "

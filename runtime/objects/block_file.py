@@ -88,10 +88,6 @@ class BlockFile:
             os.close(descriptor)
         raise OSError("another process removes the file again and again")
 
-    def valid(self, number: int) -> bool:
-        """Return whether a block is there, by its digest."""
-        return bool(self.all_valid([number]))
-
     def all_valid(self, numbers: Sequence[int]) -> list[int]:
         """Return the blocks that are there and match their digests."""
         stored = self._digests[list(numbers)]

@@ -236,9 +236,7 @@ class Dense(Retriever, EncodesTexts):
         vector: NDArray[np.float32] = self._encoded(query).vectors[0]
         return vector
 
-    def query_vector(self, query: QueryContext) -> NDArray[np.float32]:
-        """Return the query's vector, (dimension,) float32."""
-        return self.encode_query(query)
+    query_vector = encode_query
 
     def document_vectors(self) -> Iterator[NDArray[np.float32]]:
         """Yield the vector of each document, (dimension,) float32."""

@@ -244,9 +244,7 @@ class LearnedSparse(Retriever, EncodesTexts):
         """Return the query's vector, which is computed once per query."""
         return self._encoded(query)[0]
 
-    def query_vector(self, query: QueryContext) -> SparseQuery:
-        """Return the query's vector."""
-        return self.encode_query(query)
+    query_vector = encode_query
 
     def document_vectors(self) -> Iterator[SparseQuery]:
         """Yield the vector of each document."""

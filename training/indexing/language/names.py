@@ -3,35 +3,13 @@
 from difflib import get_close_matches
 
 from ranklet.runtime.errors import InputError
+from ranklet.runtime.text.stems import LANGUAGES as LANGUAGES
 
 AUTO = "auto"  # found out for each document; or the best that is installed
 # What the forms of a word may have in common.
 LEMMA, STEM, NONE = "lemma", "stem", "none"
 NORMALISERS = (LEMMA, f"{LEMMA}+{STEM}", STEM, NONE)
 
-# ISO 639 codes, as simplemma and py3langid use them.
-LANGUAGES = {
-    "af": "Afrikaans", "am": "Amharic", "an": "Aragonese", "ar": "Arabic", "as": "Assamese",
-    "ast": "Asturian", "az": "Azerbaijani", "be": "Belarusian", "bg": "Bulgarian", "bn": "Bengali",
-    "br": "Breton", "ca": "Catalan", "cs": "Czech", "cy": "Welsh", "da": "Danish", "de": "German",
-    "dz": "Dzongkha", "el": "Greek", "en": "English", "enm": "Middle English", "eo": "Esperanto",
-    "es": "Spanish", "et": "Estonian", "eu": "Basque", "fa": "Persian", "fi": "Finnish",
-    "fo": "Faroese", "fr": "French", "ga": "Irish", "gd": "Scottish Gaelic", "gl": "Galician",
-    "grc": "Ancient Greek", "gu": "Gujarati", "gv": "Manx", "hbs": "Serbo-Croatian", "he": "Hebrew",
-    "hi": "Hindi", "ht": "Haitian", "hu": "Hungarian", "hy": "Armenian", "id": "Indonesian",
-    "is": "Icelandic", "it": "Italian", "ja": "Japanese", "jv": "Javanese", "ka": "Georgian",
-    "kk": "Kazakh", "km": "Khmer", "kn": "Kannada", "ko": "Korean", "ku": "Kurdish", "ky": "Kyrgyz",
-    "la": "Latin", "lb": "Luxembourgish", "lo": "Lao", "lt": "Lithuanian", "lv": "Latvian",
-    "mg": "Malagasy", "mk": "Macedonian", "ml": "Malayalam", "mn": "Mongolian", "mr": "Marathi",
-    "ms": "Malay", "mt": "Maltese", "my": "Burmese", "nb": "Norwegian", "ne": "Nepali",
-    "nl": "Dutch", "nn": "Norwegian Nynorsk", "oc": "Occitan", "or": "Odia", "pa": "Punjabi",
-    "pl": "Polish", "ps": "Pashto", "pt": "Portuguese", "qu": "Quechua", "ro": "Romanian",
-    "ru": "Russian", "rw": "Kinyarwanda", "se": "Northern Sami", "si": "Sinhala", "sk": "Slovak",
-    "sl": "Slovenian", "sq": "Albanian", "st": "Sesotho", "sv": "Swedish", "sw": "Swahili",
-    "ta": "Tamil", "te": "Telugu", "th": "Thai", "tl": "Tagalog", "tr": "Turkish", "ug": "Uyghur",
-    "uk": "Ukrainian", "ur": "Urdu", "vi": "Vietnamese", "vo": "Volapük", "wa": "Walloon",
-    "xh": "Xhosa", "yi": "Yiddish", "zh": "Chinese", "zu": "Zulu",
-}  # fmt: skip
 # Other codes of the same languages.
 ALIASES = {
     "no": "nb", "bs": "hbs", "hr": "hbs", "sr": "hbs", "sh": "hbs", "fil": "tl", "iw": "he",
