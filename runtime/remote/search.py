@@ -28,7 +28,7 @@ from ranklet.runtime.remote.collection import (
     located,
 )
 from ranklet.runtime.remote.expressions import expression
-from ranklet.runtime.search.port import Search, steadily
+from ranklet.runtime.search.port import Call, Search, steadily
 from ranklet.runtime.search.run import Passage, TextRun
 from ranklet.runtime.typed.query_syntax import Query
 
@@ -154,13 +154,11 @@ class MilvusSearch(Search):
 
     def _run(
         self,
-        query: QueryContext,
-        pipeline: Pipeline,
-        deadline: Deadline | None = None,
-        where: Where | None = None,
+        call: Call,
         reach: int | None = None,  # noqa: ARG002  # the network takes longer than a longer list
     ) -> TextRun:
-        begin, deadline, allowed = perf_counter(), deadline or Deadline(), self._allowed(where)
+        query, pipeline, begin = call.query, call.pipeline, perf_counter()
+        deadline, allowed = call.deadline or Deadline(), self._allowed(call.where)
         stages = [each for each in pipeline.stages if isinstance(each, Retrieve)]
         lists = {each.ranker: self._list(query, each, allowed, deadline) for each in stages}
         timing = Timing("search Milvus", (perf_counter() - begin) * 1e3)
@@ -178,13 +176,8 @@ class MilvusSearch(Search):
         run.execution.cut |= any(len(lists[each.ranker]) >= each.k for each in stages)
         return run
 
-    def _run_on(
-        self,
-        query: QueryContext,
-        pipeline: Pipeline,
-        parts: Sequence[Sequence[Passage]],
-        deadline: Deadline | None = None,
-    ) -> TextRun:
+    def _run_on(self, call: Call, parts: Sequence[Sequence[Passage]]) -> TextRun:
+        query, pipeline, deadline, _ = call
         passages = list(chain.from_iterable(parts))
         return TextRun(self.files, query, pipeline, passages, deadline, titles=self.titles)
 

@@ -22,7 +22,7 @@ from ranklet.runtime.metadata.masks import Masks
 from ranklet.runtime.metadata.where import Condition, fields_of
 from ranklet.runtime.pipeline import Pipeline
 from ranklet.runtime.rankers.opening import ranker_of
-from ranklet.runtime.search.port import Search
+from ranklet.runtime.search.port import Call, Search
 from ranklet.runtime.search.run import Passage, Run
 from ranklet.runtime.search.selection import groups_of
 from ranklet.runtime.storage.block_array import fetch_rows
@@ -80,7 +80,7 @@ class LocalSearch(Search):
         self, query: str, pipeline: Pipeline, scaling: str
     ) -> tuple[list[str], dict[str, NDArray[np.float32]]]:
         """Return the candidates' ids and their scaled scores by ranker; see `Bundle.features`."""
-        run = self._run(self.read(query), pipeline)
+        run = self._run(Call(self.read(query), pipeline))
         columns = run.execution.scaled(scaling)
         positions, _ = run.execution.top(len(run.execution.candidates))
         order = positions[np.argsort(numbers_of(run.execution.candidates)[positions])]
@@ -105,27 +105,16 @@ class LocalSearch(Search):
         condition = self.condition(where)
         return None if condition is None else self._masks.mask(condition, deadline)
 
-    def _run(
-        self,
-        query: QueryContext,
-        pipeline: Pipeline,
-        deadline: Deadline | None = None,
-        where: Where | None = None,
-        reach: int | None = None,
-    ) -> "_LocalRun":
-        documents, allowed = self.files.documents, self.allowed(where, deadline)
+    def _run(self, call: Call, reach: int | None = None) -> "_LocalRun":
+        query, pipeline, deadline, where = call
+        allowed, documents = self.allowed(where, deadline), self.files.documents
         execution = Execution(
             pipeline, self._ranker, documents, query, None, deadline, allowed, reach=reach
         )
         return _LocalRun(self, query, execution)
 
-    def _run_on(
-        self,
-        query: QueryContext,
-        pipeline: Pipeline,
-        parts: Sequence[NDArray[np.uint32]],
-        deadline: Deadline | None = None,
-    ) -> "_LocalRun":
+    def _run_on(self, call: Call, parts: Sequence[NDArray[np.uint32]]) -> "_LocalRun":
+        query, pipeline, deadline, _ = call
         given = StoredCandidates(self.files.need_documents(), np.concatenate(parts))
         execution = Execution(pipeline, self._ranker, None, query, given, deadline)
         return _LocalRun(self, query, execution)

@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from functools import wraps
-from typing import Any, Concatenate, ParamSpec, Self, TypeVar
+from typing import Any, Concatenate, NamedTuple, ParamSpec, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,6 +36,15 @@ def steadily(method: Callable[Concatenate[S, P], T]) -> Callable[Concatenate[S, 
         return self.steady(lambda search: method(search, *args, **options))
 
     return call
+
+
+class Call(NamedTuple):
+    """A query that is ready to rank by, and how it is ranked."""
+
+    query: QueryContext
+    pipeline: Pipeline
+    deadline: Deadline | None = None
+    where: Where | None = None
 
 
 class Search(ABC):
@@ -118,27 +127,14 @@ class Search(ABC):
         """Return the candidates' ids and their scaled scores by ranker; see `Bundle.features`."""
 
     @abstractmethod
-    def _run(
-        self,
-        query: QueryContext,
-        pipeline: Pipeline,
-        deadline: Deadline | None = None,
-        where: Where | None = None,
-        reach: int | None = None,
-    ) -> Run:
+    def _run(self, call: Call, reach: int | None = None) -> Run:
         """Run a pipeline on the documents that the filters allow.
 
         A list need not have more than `reach` documents if its first ones do not depend on others.
         """
 
     @abstractmethod
-    def _run_on(
-        self,
-        query: QueryContext,
-        pipeline: Pipeline,
-        parts: Sequence[Any],
-        deadline: Deadline | None = None,
-    ) -> Run:
+    def _run_on(self, call: Call, parts: Sequence[Any]) -> Run:
         """Run a pipeline on given documents, part by part in their order."""
 
     @abstractmethod
@@ -211,16 +207,15 @@ class Search(ABC):
         explain: bool,
     ) -> Ranking:
         """Rank for a query; see `Bundle.rank`."""
-        context = self.read(query, deadline)
-        run = self._reaching(context, pipeline, selection, deadline, where)
-        return run.ranking(selection, explain=explain)
+        call = Call(self.read(query, deadline), pipeline, deadline, where)
+        return self._reaching(call, selection).ranking(selection, explain=explain)
 
     @steadily
     def rank_ids(
         self, query: str | Query, pipeline: Pipeline, selection: Selection, *, where: Where | None
     ) -> list[tuple[str, float]]:
         """Return the ids and scores of the documents that come back, best first."""
-        run = self._reaching(self.read(query), pipeline, selection, Deadline(), where)
+        run = self._reaching(Call(self.read(query), pipeline, where=where), selection)
         positions, scores = run.chosen(selection)
         return list(zip(run.ids(positions), scores.tolist(), strict=True))
 
@@ -230,9 +225,9 @@ class Search(ABC):
         parts = [self._parts(each) for each in ids]
         if not parts:
             return np.empty(0, np.float32)
-        scores = self._run_on(self.read(query), pipeline.without_cuts(), parts).execution.final()
+        run = self._run_on(Call(self.read(query), pipeline.without_cuts()), parts)
         begins = np.cumsum([0, *map(len, parts[:-1])])
-        return np.maximum.reduceat(scores, begins)
+        return np.maximum.reduceat(run.execution.final(), begins)
 
     @steadily
     def explained(
@@ -245,14 +240,12 @@ class Search(ABC):
         Raises:
             OutOfTimeError: there is no time for all stages, so its score would be another.
         """
-        parts, context, whole = self._parts(document_id), self.read(query), pipeline.without_cuts()
-        run = self._run(context, pipeline, deadline)
+        parts, call = self._parts(document_id), Call(self.read(query), pipeline, deadline)
+        run, whole = self._run(call), call._replace(pipeline=pipeline.without_cuts())
         if not len(run.positions(parts)):
-            uncut = run if whole == pipeline else self._run(context, whole, deadline)
-            if not uncut.execution.left_out:
-                run = self._run_on(context, whole, [uncut.others(parts), parts], deadline)
-            else:
-                run = uncut
+            run = run if whole.pipeline == pipeline else self._run(whole)
+            if not run.execution.left_out:
+                run = self._run_on(whole, [run.others(parts), parts])
         if run.execution.left_out:
             raise OutOfTimeError(
                 f"the time was up before the document was explained (no time for: "
@@ -263,34 +256,27 @@ class Search(ABC):
         explanation = run.explain(best)
         return run.hit(best, explanation.value, explanation)
 
-    def _reaching(
-        self,
-        query: QueryContext,
-        pipeline: Pipeline,
-        selection: Selection,
-        deadline: Deadline,
-        where: Where | None,
-    ) -> Run:
+    def _reaching(self, call: Call, selection: Selection) -> Run:
         """Run a pipeline; retry with longer lists while too few documents or groups come back.
 
         A run for which there is not enough time is dropped.
         """
-        depth, reach = pipeline.depth, None
-        if len(pipeline.stages) == 1 and query.phrases is None and selection.group_by is None:
+        depth, reach, single = call.pipeline.depth, None, len(call.pipeline.stages) == 1
+        if single and call.query.phrases is None and selection.group_by is None:
             reach = max(1, selection.reach) * _PASSAGES
-        run = self._run(query, pipeline, deadline, where, reach)
+        run = self._run(call, reach)
         few = run.execution.cut and run.execution.documents < min(selection.reach, depth)
         if few and reach is not None and reach < depth:  # one document has many passages
-            again = self._run(query, pipeline, deadline, where)
+            again = self._run(call)
             again.execution.timings[:0] = run.execution.timings
             run = again
         run.confirm(selection)
         while run.too_few(selection, depth):
-            pipeline = pipeline.deeper(4)
-            retrieved = max(each.k for each in pipeline.stages if isinstance(each, Retrieve))
+            call = call._replace(pipeline=call.pipeline.deeper(4))
+            retrieved = max(each.k for each in call.pipeline.stages if isinstance(each, Retrieve))
             if self.longest is not None and retrieved > self.longest:
                 break
-            longer = self._run(query, pipeline, deadline, where)
+            longer = self._run(call)
             longer.confirm(selection)
             if longer.execution.budget_spent:
                 run.execution.left_out += longer.unread
