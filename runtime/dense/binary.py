@@ -8,8 +8,6 @@ Sources: Charikar 2002, signs of projections; Yamada et al. 2021, codes that cho
 of exact scores.
 """
 
-from collections.abc import Callable
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -23,19 +21,6 @@ BLOCK = 1 << 15  # documents whose codes are compared at a time, so that sums st
 RESCORED = 1_000  # documents whose vectors are compared, at least
 COPIED = 4  # copying a code takes as long as comparing four in place
 PER_HIT = 10  # documents whose vectors are compared for each hit that is wanted, at least
-
-# By byte, how many bits it has. numpy 1 cannot count bits.
-_BITS = np.array([byte.bit_count() for byte in range(256)], np.uint8)
-
-
-def _count_by_table(words: NDArray[np.uint64]) -> NDArray[np.uint8]:
-    counts = _BITS[words.view(np.uint8)].reshape(-1, WORD // 8)
-    return np.asarray(counts.sum(1, dtype=np.uint8))
-
-
-count_bits: Callable[[NDArray[np.uint64]], NDArray[np.uint8]] = getattr(
-    np, "bitwise_count", _count_by_table
-)
 
 
 def binary_codes(vectors: NDArray[np.number]) -> NDArray[np.uint64]:
@@ -136,5 +121,5 @@ def hamming(codes: NDArray[np.uint64], query: NDArray[np.uint64]) -> NDArray[np.
     for begin in range(0, codes.shape[1], BLOCK):
         own = distances[begin : begin + BLOCK]
         for word, bits in zip(codes, query, strict=True):
-            own += count_bits(word[begin : begin + BLOCK] ^ bits)
+            own += np.bitwise_count(word[begin : begin + BLOCK] ^ bits)
     return distances

@@ -422,7 +422,6 @@ def _max_score(
         fresh = scanned[sums == 0]
         touched.append(fresh)
         reached += len(fresh)
-        # dtype is explicit because numpy 1 multiplies a number and a float16 array in float16.
         sums += np.multiply(impacts, current.weight, dtype=np.float32)
         accumulator[scanned] = sums
     documents = np.concatenate(touched)

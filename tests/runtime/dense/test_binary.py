@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from ranklet.runtime.dense import binary
 from ranklet.runtime.dense.binary import BLOCK, BinaryIndex, binary_codes, hamming
 from ranklet.runtime.dense.stored import ExactIndex, StoredVectors
 from ranklet.runtime.errors import BundleError
@@ -32,13 +31,6 @@ def test_a_code_says_which_dimensions_are_above_zero(dimension: int) -> None:
         bits = [int(codes[at // 64, number]) >> (at % 64) & 1 for at in range(dimension)]
         assert bits == (vector > 0).astype(int).tolist()
         assert sum(int(word).bit_count() for word in codes[:, number]) == sum(bits)
-
-
-def test_numpy_1_counts_bits_by_a_table() -> None:
-    words = RNG.integers(0, 1 << 63, size=1000, dtype=np.uint64)
-    wanted = [int(word).bit_count() for word in words]
-    assert binary._count_by_table(words).tolist() == wanted
-    assert binary.count_bits(words).tolist() == wanted
 
 
 def test_distances_go_through_all_blocks() -> None:
