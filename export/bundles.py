@@ -37,7 +37,7 @@ from ranklet.training.progress import progress
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
-EXPORTING = "exporting and verifying models"  # a step of a progress bar
+EXPORTING = "exporting and verifying rankers"  # a step of a progress bar
 
 _log = logging.getLogger(__name__)
 

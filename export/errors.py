@@ -2,6 +2,8 @@
 
 from ranklet.runtime.errors import RankletError
 
+REPLACE = "replace it by --force, or in Python by overwrite=True"  # the end of a message
+
 
 class ExportError(RankletError):
     """A bundle that cannot be written: the target is taken, or the parts do not fit."""

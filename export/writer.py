@@ -14,7 +14,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from ranklet.export.errors import ExportError
+from ranklet.export.errors import REPLACE, ExportError
 from ranklet.runtime.bundles.files import DICTIONARY, BundleFiles
 from ranklet.runtime.bundles.manifest import MANIFEST, FileEntry, Manifest, check_path
 from ranklet.runtime.errors import BundleError
@@ -266,14 +266,14 @@ def check_target(target: Path, overwrite: bool) -> None:
     if not target.exists():
         return
     if not overwrite:
-        raise ExportError(f"{str(target)!r} exists; choose another path, or overwrite it (--force)")
+        raise ExportError(f"{str(target)!r} exists; choose another path, or {REPLACE}")
     if target.is_dir() and not any(target.iterdir()):
         return
     try:
         listed, names = _contents(target)
     except (OSError, zipfile.BadZipFile, ValueError, NotImplementedError, RecursionError) as error:
         raise ExportError(
-            f"{str(target)!r} exists and is not a bundle; choose another path, or remove it"
+            f"{str(target)!r} exists and is not a bundle, so it is not replaced; give another path"
         ) from error
     refuse_strangers(target, names, {MANIFEST, *listed}.__contains__, "bundle", ExportError)
 
@@ -290,7 +290,7 @@ def check_listed(target: Path, listing: str, what: str, *, overwrite: bool) -> N
     if not target.exists():
         return
     if not overwrite:
-        raise ExportError(f"{str(target)!r} exists; choose another name, or replace it (--force)")
+        raise ExportError(f"{str(target)!r} exists; choose another name, or {REPLACE}")
     try:
         own = {listing, *json.loads((target / listing).read_bytes())["files"]}
     except (OSError, ValueError, TypeError, LookupError, RecursionError) as error:

@@ -8,7 +8,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ranklet.export.errors import ExportError
+from ranklet.export.errors import REPLACE, ExportError
 from ranklet.export.feeds.plan import Entry, Plan, Vector
 from ranklet.export.feeds.source import Source
 from ranklet.runtime.bundles.files import BundleFiles
@@ -117,7 +117,7 @@ def _target(client: "MilvusClient", name: str, overwrite: bool) -> str:
             "choose another name"
         )
     if not overwrite:
-        raise ExportError(f"Milvus has {name!r}; choose another name, or replace it (--force)")
+        raise ExportError(f"Milvus has {name!r}; choose another name, or {REPLACE}")
     return before
 
 

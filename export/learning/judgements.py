@@ -3,6 +3,7 @@
 import math
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -69,12 +70,14 @@ def read_judgements(path: Path, documents: Documents) -> Given:
 
 
 def made_judgements(bundle: BundleFiles) -> Given:
-    """Make queries of the bundle's own texts: titles, or sentences if most have no title."""
+    """Make queries of the bundle's own texts: titles, or sentences if these are too few."""
     whole = list(whole_documents(bundle))
     titled = sum(bool(each.title.strip()) for each in whole)
-    pairs = make_pairs(
-        whole, TITLES if 2 * titled > len(whole) else SENTENCES, most=WEAK_QUERIES, name="bundle"
-    )
+    make = partial(make_pairs, whole, most=WEAK_QUERIES, name="the bundle")
+    try:
+        pairs = make(TITLES if 2 * titled > len(whole) else SENTENCES)
+    except InputError:  # titles of one word are no queries
+        pairs = make(SENTENCES)
     queries = [
         JudgedQuery(each.query.id, each.query.text, dict.fromkeys(each.relevant, 1))
         for each in (*pairs.learn, *pairs.held_out)

@@ -124,8 +124,10 @@ class BundleFiles:
 
     def _read_manifest(self) -> bytes:
         if not self._archive.has(MANIFEST):
-            hint = "`ranklet index` and `ranklet export` write one"
-            if inside := self._archive.inside(MANIFEST):
+            hint = "`ranklet build`, `index` and `export` write one"
+            if self._archive.has("ranklet.json"):
+                hint = "it is a checkpoint: `ranklet export` puts it into a bundle"
+            elif inside := self._archive.inside(MANIFEST):
                 hint = f"it has {inside!r}: give that folder, or zip what is in it, not the folder"
             raise BundleError(
                 f"{str(self.path)!r} has no {MANIFEST}, so it is not a bundle; {hint}"

@@ -58,8 +58,8 @@ def open_archive(path: Path) -> "Archive":
         raise BundleError(f"{shown(path)!r} is neither a folder nor a file, so it is not a bundle")
     hint = "; an address is a text that begins with s3://, https://, http:// or hf://"
     raise BundleError(
-        f"no bundle at {shown(path)!r}; give the folder or the .zip that `ranklet index` or "
-        f"`export` wrote{hint if ':/' in str(path) else ''}"
+        f"no bundle at {shown(path)!r}; give the folder or the .zip that `ranklet build`, "
+        f"`index` or `export` wrote{hint if ':/' in str(path) else ''}"
     )
 
 

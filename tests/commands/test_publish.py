@@ -20,7 +20,7 @@ def test_a_collection_is_published_and_found(
     place = tmp_path / "m.db"
     arguments = ("publish", built.indexed, place, "--name", "household", "--ranker", "bm25")
     assert succeeds(capsys, *arguments) == f"published as 'household' → {place}\n"
-    assert "replace it (--force)" in fails(capsys, *arguments)
+    assert "replace it by --force" in fails(capsys, *arguments)
     succeeds(capsys, *arguments, "--force")
     found = succeeds(
         capsys, "rank", built.indexed, "bread", "--pipeline", "bm25", "--json",

@@ -54,7 +54,7 @@ def test_options_of_other_kinds_are_refused_with_a_list_of_its_own(
     for flag in sorted(foreign):
         message = refused(parser, capsys, kind, flag)
         assert f"unrecognized arguments: {flag}" in message
-        listed = message.splitlines()[-1]
+        listed = message.splitlines()[-2]
         assert all(f" {each}" in listed for each in own)
         assert flag not in listed.replace(",", "").split()
 

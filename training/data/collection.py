@@ -81,7 +81,10 @@ class Collection:
     def __init__(self, path: str | os.PathLike[str], *, documents: bool = True) -> None:
         self.path = Path(path)
         if not self.path.is_dir():
-            raise CollectionError(f"no folder {self.path}; give a folder in BEIR form")
+            raise CollectionError(
+                f"{self.path} is no folder; give judged queries as a folder in BEIR form "
+                "(docs/your-own-data.md)"
+            )
         self._corpus = self._find(CORPUS, "corpus") if documents else self.path / CORPUS[0]
 
     def __repr__(self) -> str:

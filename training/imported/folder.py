@@ -58,6 +58,11 @@ class ModelFolder:
             raise ModelFolderError(f"no folder {str(path)!r}; give the folder of a model")
         check_no_adapter(self.path)
         if not any((self.path / name).is_file() for name in (CONFIG, MODULES)):
+            if (self.path / "manifest.json").is_file():
+                raise ModelFolderError(
+                    f"{str(path)!r} is a bundle, whose models are exported already; give the "
+                    "folder of a model, or a checkpoint of `ranklet train`"
+                )
             raise ModelFolderError(
                 f"{str(path)!r} has no {CONFIG} and no {MODULES}, so it is no model; give a folder "
                 "that save_pretrained of transformers or sentence-transformers has written, or a "

@@ -10,6 +10,7 @@ from importlib import import_module
 from types import FrameType
 
 from ranklet.commands.output import complain, screened
+from ranklet.commands.parser import OptionParser
 from ranklet.runtime.errors import ModelFolderError, RankletError
 from ranklet.runtime.extras import hinted
 from ranklet.runtime.storage.address import shown_in, writable
@@ -71,11 +72,8 @@ def _run(command: str, arguments: Sequence[str]) -> int:
     module = import_module(f"{__name__}.{command}")
     # A command may need more than one package, and all of them should be installed at once.
     needs: Callable[[argparse.Namespace], str] = getattr(module, "needs", lambda _: "")
-    parser = argparse.ArgumentParser(
-        prog=f"ranklet {command}",
-        description=module.__doc__,
-        formatter_class=HelpWithDefaults,
-        allow_abbrev=False,
+    parser = OptionParser(
+        prog=f"ranklet {command}", description=module.__doc__, formatter_class=HelpWithDefaults
     )
     module.add_arguments(parser)
     options = parser.parse_args(arguments)
@@ -134,12 +132,11 @@ def _parser() -> argparse.ArgumentParser:
         for title, group in GROUPS.items()
     )
     lines = "\n\n".join(groups)
-    parser = argparse.ArgumentParser(
+    parser = OptionParser(
         prog="ranklet",
         description="Train a text ranker, export it once, rank anywhere without PyTorch.",
         epilog=f"{lines}\n\n`ranklet COMMAND --help` lists the options of a command.",
         formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
     )
     parser.add_argument("--version", action="version", version=f"ranklet {__version__}")
     parser.add_argument("command", metavar="COMMAND", choices=COMMANDS, nargs="?")

@@ -5,8 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from types import MappingProxyType
-from typing import Any, NoReturn, TypeVar
+from typing import Any, TypeVar
 
 from ranklet.export.distributed.options import LOCAL, EngineOptions
 from ranklet.runtime.errors import InputError
@@ -15,36 +14,7 @@ from ranklet.runtime.options import Declared, Option, one_of_two, options_of, sh
 T = TypeVar("T")
 
 _SHOWN = 1_000_000  # a larger limit only keeps memory whole
-METAVARS = {int: "N", float: "X", str: "NAME", object: "PATH", Path: "PATH"}
-
-
-class OptionParser(argparse.ArgumentParser):
-    """A parser that answers an unknown option with a list of those that it has.
-
-    Attributes:
-        reasons: why this parser lacks an option of other parsers, by flag.
-    """
-
-    reasons: Mapping[str, str] = MappingProxyType({})
-
-    def __init__(self, **options: Any) -> None:
-        super().__init__(
-            **options, formatter_class=lambda prog: argparse.HelpFormatter(prog, 2, 28)
-        )
-
-    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """Parse arguments, and refuse those that are unknown instead of returning them."""
-        parsed, unknown = super().parse_known_args(args, namespace)
-        if unknown:
-            self._refuse(unknown)
-        return parsed, []
-
-    def _refuse(self, unknown: Sequence[str]) -> NoReturn:
-        given = [each.partition("=")[0] for each in unknown]
-        reasons = "".join(f"\n{self.reasons[each]}" for each in given if each in self.reasons)
-        flags = [action.option_strings[-1] for action in self._actions if action.option_strings]
-        shown = " ".join(unknown)
-        self.error(f"unrecognized arguments: {shown}{reasons}\n{self.prog} has {', '.join(flags)}")
+METAVARS = {int: "N", float: "X", str: "NAME", object: "VALUE", Path: "PATH"}
 
 
 def add_options(

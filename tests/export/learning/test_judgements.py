@@ -109,3 +109,16 @@ def test_titles_are_queries_for_their_texts(bundle: BundleFiles) -> None:
     (made,) = made_judgements(bundle).splits.values()
     assert made[0].text.startswith("Title of text")
     assert len(made) == 60
+
+
+def test_sentences_are_queries_where_titles_are_too_short(tmp_path: Path) -> None:
+    rows = [
+        {
+            "id": f"d{n}",
+            "title": "Bread",
+            "text": f"Knead the dough number {n} well. Let the loaf {n} rise overnight.",
+        }
+        for n in range(60)
+    ]
+    (made,) = made_judgements(BundleFiles(build(rows, tmp_path / "b.ranklet"))).splits.values()
+    assert {query.text.split()[0] for query in made} <= {"Knead", "Let"}

@@ -203,7 +203,7 @@ BUNDLES = [
         "eval", RANKERS, COLLECTION),
     cli("bundles", "a foreign file is found", 1, "not listed", "verify",
         damaged("README.md", b"x")),
-    cli("bundles", "a checkpoint is indexed", 1, "manifest.json",
+    cli("bundles", "a checkpoint is indexed", 1, "it is a checkpoint: `ranklet export`",
         "index", CHECKPOINT, COLLECTION, "-o", OUT),
 ]  # fmt: skip
 
@@ -221,6 +221,9 @@ MODELS = [
     model("the checkpoint is garbage", "cannot be read", folder(ranklet__json="{oops"), status=1),
     model("the checkpoint's kind is unknown", "known are",
           folder(ranklet__json='{"format_version": 4, "kind": "bm42", "settings": {}}'), status=1),
+    model("a bundle is exported", "is a bundle, whose models are exported already", BUNDLE),
+    cli("models", "texts are trained on", 1, "--weak", "train", "bm25", file("x.csv", "text\nx\n"),
+           "-o", OUT),
     cli("models", "two rankers have one name", 1, "two rankers",
         "export", CHECKPOINT, CHECKPOINT, "-o", OUT),
     cli("models", "a file is given as a model", 2, "",

@@ -1,6 +1,5 @@
 """All bad inputs, and the table that is made of them."""
 
-import re
 from collections.abc import Mapping
 from itertools import groupby
 
@@ -44,7 +43,6 @@ def as_table(responses: Mapping[str, Response]) -> str:
         for case in cases:
             response = responses[f"{case.area}: {case.name}"]
             text = " ".join(response.text.split())
-            text = re.sub(r"^usage: .*?(?=ranklet[a-z0-9 ]*: error)", "", text)
             text = f"{text[:LONGEST]}…" if len(text) > LONGEST else text
             text = text.replace("|", "\\|").replace("`", "'")
             lines.append(f"| {case.name} | {response.status} | {text} | {response.where} |")

@@ -15,8 +15,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from ranklet.commands.arguments import OptionParser, add_options, options_from
+from ranklet.commands.arguments import add_options, options_from
 from ranklet.commands.output import complain, show
+from ranklet.commands.parser import OptionParser
 from ranklet.commands.train import material
 from ranklet.runtime.kinds import KINDS
 from ranklet.training.indexing.language.options import TextOptions
@@ -45,7 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         about = (module.__doc__ or kind).splitlines()[0]
         _add_kind(
             kinds.add_parser(
-                kind, help=about, description=about, add_help=False, allow_abbrev=False,
+                kind, help=about, description=about, add_help=False,
                 usage="%(prog)s SOURCE -o PATH [options]", epilog=STATUS,
             ),
             kind,

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ranklet.commands.arguments import add_options, options_from
-from ranklet.runtime.errors import InputError
+from ranklet.runtime.errors import CollectionError, InputError
 from ranklet.runtime.options import options_of
 from ranklet.runtime.writing.strangers import files_in, matching, strangers
 from ranklet.training.data.collection import CORPUS
@@ -105,7 +105,10 @@ def read(
         splits = {"split": arguments.split or learn}
         if not tuned:
             splits["tune"] = arguments.tune or tune
-        collection = Collection(arguments.source)
+        try:
+            collection = Collection(arguments.source)
+        except CollectionError as error:
+            raise CollectionError(f"{error}; --weak learns from texts alone") from error
         check_judgements(
             collection, list(splits.values()), collection.lacking, str(collection.path)
         )

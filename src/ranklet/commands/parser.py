@@ -1,0 +1,44 @@
+"""The parser of a command line, which answers a mistake with what may be meant."""
+
+import argparse
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, NoReturn
+
+
+class OptionParser(argparse.ArgumentParser):
+    """A parser that answers a mistake without its usage, and an unknown option with its own.
+
+    Attributes:
+        reasons: why this parser lacks an option of other parsers, by flag.
+    """
+
+    reasons: Mapping[str, str] = MappingProxyType({})
+
+    def __init__(self, **options: Any) -> None:
+        options.setdefault("formatter_class", lambda prog: argparse.HelpFormatter(prog, 2, 28))
+        super().__init__(**options, allow_abbrev=False)
+
+    def error(self, message: str) -> NoReturn:
+        """Say what is wrong, and exit with status 2."""
+        self.exit(2, f"{self.prog}: error: {message}\n`{self.prog} --help` says more\n")
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Parse arguments, and refuse those that are unknown instead of returning them."""
+        parsed, unknown = super().parse_known_args(args, namespace)
+        if unknown:
+            self._refuse(unknown)
+        return parsed, []
+
+    def _refuse(self, unknown: Sequence[str]) -> NoReturn:
+        from difflib import get_close_matches
+
+        given = [each.partition("=")[0] for each in unknown if each.startswith("-")]
+        flags = [action.option_strings[-1] for action in self._actions if action.option_strings]
+        near = [flag for each in given for flag in get_close_matches(each, flags, 1)]
+        meant = f" (did you mean {' '.join(near)}?)" if near else ""
+        if not given and any(action.dest == "query" for action in self._actions):
+            meant = " (put a query of several words in quotes)"
+        reasons = "".join(f"\n{self.reasons[each]}" for each in given if each in self.reasons)
+        shown = " ".join(unknown) + meant
+        self.error(f"unrecognized arguments: {shown}{reasons}\n{self.prog} has {', '.join(flags)}")
