@@ -84,7 +84,7 @@ class ServerSettings:
             )
         host = variables.get("HOST", cls.host)
         if not host.strip():
-            raise InputError("HOST is set, but blank; set it to an address such as 127.0.0.1")
+            raise InputError("HOST or --host is blank; give an address such as 127.0.0.1")
         keys = read_keys(variables)
         number = partial(whole_number, variables)
         return cls(

@@ -36,11 +36,12 @@ def run(options: argparse.Namespace) -> None:
         options.port or 0
     ) <= 65_535:
         raise InputError("--workers must be at least 1, and --port from 0 to 65535")
-    settings = ServerSettings.from_environment({**os.environ, "RANKLET_BUNDLE": options.bundle})
+    given = {"RANKLET_BUNDLE": options.bundle, "HOST": options.host}
+    settings = ServerSettings.from_environment({**os.environ, **given})
     port = settings.port if options.port is None else options.port
     workers = settings.workers if options.workers is None else options.workers
-    collection = settings.collection if options.collection is None else options.collection
-    load(options.bundle, collection=collection or None)  # reports a wrong path at once
-    serve(replace(
-        settings, host=options.host, port=port, workers=workers, collection=collection
-    ))  # fmt: skip
+    collection = options.collection
+    if collection is None:
+        collection = settings.collection or None
+    load(options.bundle, collection=collection)  # reports a wrong path at once
+    serve(replace(settings, port=port, workers=workers, collection=collection or ""))
