@@ -117,7 +117,8 @@ class Checkpoint:
         if self.tokens:
             _write_json(folder / TOKENS, self.tokens)
         if self.tokenizer is not None:
-            self.tokenizer.save(str(folder / TOKENIZER))
+            # Its own `save` fails on a full disk by a bare Exception.
+            (folder / TOKENIZER).write_text(self.tokenizer.to_str(pretty=True), "utf-8")
         if self.weights:
             from safetensors.numpy import save
 

@@ -1,15 +1,19 @@
 """The folder ``OUTPUT.run`` that keeps an interrupted training or scoring until it is done."""
 
+import hashlib
+import json
 from pathlib import Path
 
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.storage.address import writable
 from ranklet.runtime.writing.private_folder import check_private
 from ranklet.runtime.writing.strangers import files_in, matching, remove_own, strangers
+from ranklet.training.data.collection import Collection
+from ranklet.training.data.splits import JudgedQueries
 
-_OWN = matching(
-    "state.pt", "teacher.npz", "mined.*.npy", "oracle.*.f16", "oracle.*.json", ".*.partial"
-)
+STATE = "state.pt"  # of a network that learns
+
+_OWN = matching(STATE, "teacher.npz", "mined.*.npy", "oracle.*.f16", "oracle.*.json", ".*.partial")
 
 
 def state_folder(output: Path) -> Path:
@@ -28,6 +32,29 @@ def state_folder(output: Path) -> Path:
             "them away, or choose another output"
         )
     return folder
+
+
+def has_state(folder: Path) -> bool:
+    """Return whether a training goes on from a folder, and not only what comes before its steps.
+
+    Raises:
+        InputError: the folder has nothing.
+    """
+    if (folder / STATE).is_file():
+        return True
+    if not folder.is_dir() or not any(folder.iterdir()):
+        raise InputError(
+            f"nothing to resume: there is no {str(folder / STATE)!r}; train without --resume"
+        )
+    return False
+
+
+def digest_of(collection: Collection, *queries: JudgedQueries) -> str:
+    """Return a text that changes whenever the judged queries or the documents do."""
+    found = hashlib.sha256(json.dumps(queries).encode())
+    for document in collection.documents():
+        found.update(repr(document[:3]).encode("utf-8", "surrogatepass"))
+    return found.hexdigest()
 
 
 def remove_state(folder: Path) -> None:

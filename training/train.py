@@ -8,6 +8,7 @@ from typing import Any
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.data.collection import Collection
 from ranklet.training.data.splits import JudgedQueries
+from ranklet.training.kept_state import STATE
 from ranklet.training.learning.options import TrainingOptions
 
 
@@ -36,8 +37,6 @@ def train(
         state: folder of a network's training, which goes on from what is there; None for none.
     """
     if state is not None and isinstance(options, TrainingOptions):
-        from ranklet.training.learning.weights import STATE  # with PyTorch
-
         options = replace(options, folder=state, resume=(state / STATE).is_file())
     module = import_module(f"ranklet.training.rankers.{kind}.training")
     checkpoint: Checkpoint = module.train(collection, queries, dev, options)

@@ -23,7 +23,7 @@ from ranklet.runtime.text.stems import has_stemmer
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.data.collection import Collection
 from ranklet.training.indexing.language.dictionary import is_installed
-from ranklet.training.indexing.language.names import AUTO, has_lemmas
+from ranklet.training.indexing.language.names import has_lemmas
 from ranklet.training.indexing.language.options import TextOptions
 from ranklet.training.learning.options import EncoderOptions, TrainingOptions
 from ranklet.training.train import options_of_kind, train
@@ -232,10 +232,10 @@ def tuned_bm25(task: Task) -> Checkpoint:
 
 def other_normalisers(task: Task) -> list[str]:
     """Return the normalisers that are tried besides the bundle's, if they take little time."""
-    now, language = task.words.normaliser, task.words.language
-    stems = language == AUTO or has_stemmer(language)
+    now, stemmed = task.words.normaliser, [*map(has_stemmer, task.files.manifest.languages)]
     usable = [each for each in NORMALISERS if is_installed() or not has_lemmas(each)]
-    others = [each for each in usable if each != now and (stems or "stem" not in each)]
+    useful = {"stem": all(stemmed), "lemma+stem": any(stemmed)}
+    others = [each for each in usable if each != now and useful.get(each, True)]
     seconds = len(others) * ANALYSIS_SECONDS * task.passages
     if own_bm25(task.files).field != "lemmas" or now not in NORMALISERS or task.parts.few:
         return []

@@ -5,7 +5,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ranklet.runtime.bundles.documents import Documents
 from ranklet.runtime.bundles.files import BundleFiles
@@ -96,10 +96,11 @@ def read_clicks(path: Path) -> Iterator[JudgedQuery]:
 
     Raises:
         CollectionError: the file cannot be read, lacks a column, or a number is wrong.
+        InputError: no query has enough clicks.
     """
     weights: dict[str, dict[str, float]] = defaultdict(lambda: defaultdict(float))
     counts: dict[str, float] = defaultdict(float)
-    for record in read_table(path, "utf-8", header=True):
+    for record in _records(path):
         if isinstance(record, Bad):
             raise CollectionError(f"{record.place}: {record.found}")
         row = {name.strip().lower(): str(cell).strip() for name, cell in record.fields.items()}
@@ -116,11 +117,27 @@ def read_clicks(path: Path) -> Iterator[JudgedQuery]:
         if query and name:
             weights[query][name] += clicks * math.log2(1 + place)
             counts[query] += clicks
+    if max(counts.values(), default=0) < LEAST_CLICKS:
+        raise InputError(
+            f"{str(path)!r} has no query with {LEAST_CLICKS} clicks, and those with fewer are left "
+            f"out; it has {len(counts):,} queries"
+        )
     for number, (query, of_query) in enumerate(weights.items(), 1):
         total = sum(of_query.values())
         if counts[query] >= LEAST_CLICKS:
             relevant = [name for name, each in of_query.items() if each >= CLICK_SHARE * total > 0]
             yield JudgedQuery(f"c{number}", query, dict.fromkeys(relevant, 1))
+
+
+def _records(path: Path) -> Iterator[Any]:
+    try:
+        yield from read_table(path, "utf-8", header=True)
+    except CollectionError as error:
+        fault = str(error).partition("; ")[0]  # what follows names options of `ranklet build`
+        raise CollectionError(
+            f"{fault}; a log of clicks is a .csv or .tsv file in UTF-8 whose first line names the "
+            f"columns {CLICKS}, and perhaps position"
+        ) from error
 
 
 def _number(text: str, place: str, least: int) -> float:

@@ -62,7 +62,7 @@ def cut(splits: Mapping[str, Sequence[JudgedQuery]]) -> Parts:
     total = len(pool) + len(report) + len(choose)
     few = len(pool) + len(choose) < FEW
     if few:
-        pool, choose = [*pool, *choose], []
+        pool, choose = _distinct([*pool, *choose]), []
     ends = ENDS["train" if report else "few" if few else "all"]
     if few and report:
         ends = (0, 0, 100, 100)
@@ -95,12 +95,14 @@ def _cut(pool: list[JudgedQuery], ends: Sequence[int]) -> list[list[JudgedQuery]
 
 
 def _distinct(queries: list[JudgedQuery]) -> list[JudgedQuery]:
-    """Return queries with an id each; those of two splits may have the same."""
+    """Return queries with an id each; one that is in two splits has the judgements of both."""
     found: dict[str, JudgedQuery] = {}
     for query in queries:
         known = found.get(query.id)
         if known and known.text != query.text:
             query = query._replace(id=f"{query.id}-{len(found)}")
+        elif known:
+            query = query._replace(relevant={**known.relevant, **query.relevant})
         found[query.id] = query
     return list(found.values())
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Self
 
 from ranklet.runtime.errors import InputError
+from ranklet.runtime.writing.atomic_file import atomic_file
 from ranklet.runtime.writing.private_folder import check_private
 from ranklet.training.checkpoint import Checkpoint, read_checkpoint
 from ranklet.training.data.collection import Collection, Document, Query, write_collection
@@ -40,12 +41,12 @@ class Work:
                     f"{str(self.folder)!r} holds files that `ranklet learn` has not made; move it "
                     "away, or choose another output"
                 )
-            if json.loads(stamp.read_text("utf-8")) != self._digest:
+            if stamp.read_bytes() != self._digest.encode():  # another one, or half of one
                 shutil.rmtree(self.folder)
             else:
                 say(f"going on with what is in {self.folder}")
         self.folder.mkdir(exist_ok=True, parents=True)
-        stamp.write_text(json.dumps(self._digest), "utf-8")
+        stamp.write_text(self._digest, "utf-8")
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
@@ -77,7 +78,8 @@ class Work:
         """Return a number, which is made once, so that what goes on is what was begun."""
         path = self.folder / f"{name}.json"
         if not path.is_file():
-            path.write_text(json.dumps(make()), "utf-8")
+            with atomic_file(path) as file:
+                file.write(json.dumps(make()).encode())
         number: int = json.loads(path.read_text("utf-8"))
         return number
 

@@ -8,6 +8,7 @@ the size of its links on the upper layers and these links.
 
 import os
 import tempfile
+from errno import ENOSPC
 from pathlib import Path
 from struct import unpack_from
 from typing import Any
@@ -54,6 +55,8 @@ def build(
     index.init_index(max_elements=len(vectors), M=m, ef_construction=ef_construction, random_seed=0)
     index.add_items(vectors, np.arange(len(vectors)), num_threads=1)
     index.save_index(str(path))
+    if path.stat().st_size != index.index_file_size():  # it does not look whether it could write
+        raise OSError(ENOSPC, os.strerror(ENOSPC), str(path))
 
 
 class HNSWIndex(Graph):

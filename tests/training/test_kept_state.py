@@ -5,7 +5,9 @@ from pathlib import Path
 import pytest
 
 from ranklet.runtime.errors import BundleError, InputError
-from ranklet.training.kept_state import remove_state, state_folder
+from ranklet.training.data.collection import Collection, Document, write_collection
+from ranklet.training.data.splits import JudgedQuery
+from ranklet.training.kept_state import STATE, digest_of, has_state, remove_state, state_folder
 
 
 def test_a_state_is_removed_when_all_is_done(tmp_path: Path) -> None:
@@ -40,3 +42,31 @@ def test_a_state_of_others_is_refused(tmp_path: Path) -> None:
 def test_an_address_is_refused() -> None:
     with pytest.raises(InputError, match="nothing can be written"):
         state_folder(Path("s3://bucket/model"))
+
+
+def test_what_comes_before_the_first_step_is_no_state(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="nothing to resume"):
+        has_state(tmp_path / "run")
+    with pytest.raises(InputError, match="nothing to resume"):
+        has_state(tmp_path)
+    (tmp_path / "teacher.npz").touch()
+    assert not has_state(tmp_path)
+    (tmp_path / STATE).touch()
+    assert has_state(tmp_path)
+
+
+def test_other_queries_judgements_or_documents_have_another_digest(tmp_path: Path) -> None:
+    def collection(text: str) -> Collection:
+        place = tmp_path / "collection"
+        return write_collection(place, [Document("a", "", text)], {}, overwrite=True)
+
+    query = JudgedQuery("q", "dough", {"a": 1})
+    found = digest_of(collection("rise"), [query], [])
+    assert found == digest_of(collection("rise"), [query], [])
+    others = {
+        digest_of(collection("rises"), [query], []),
+        digest_of(collection("rise"), [query._replace(text="doughs")], []),
+        digest_of(collection("rise"), [query._replace(relevant={"a": 2})], []),
+        digest_of(collection("rise"), [], [query]),
+    }
+    assert len(others | {found}) == 5

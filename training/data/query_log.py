@@ -6,6 +6,7 @@ from pathlib import Path
 
 from ranklet.runtime.errors import InputError
 from ranklet.training.data.collection import Collection, Document
+from ranklet.training.data.judgements import check_judgements
 from ranklet.training.data.splits import JudgedQuery
 
 
@@ -14,16 +15,17 @@ class LoggedCollection(Collection):
 
     Raises:
         CollectionError: the folder, its documents or the split do not exist.
+        InputError: most documents of the log do not exist.
     """
 
     def __init__(self, path: str | Path, split: str) -> None:
         super().__init__(path)
         self._split = split
-        self.qrels(split)
+        _check(self, split)
 
     def documents(self) -> Iterator[Document]:
         """Yield every document with the queries that led to it."""
-        return with_query_log(Collection(self.path), self._split)
+        return _with_queries(Collection(self.path), self._split)
 
 
 def with_query_log(
@@ -41,7 +43,7 @@ def with_query_log(
 
     Raises:
         CollectionError: there is no such split.
-        InputError: one of `others` is in the log.
+        InputError: one of `others` is in the log, or most of its documents do not exist.
     """
     logged = {query.id for query in collection.queries(split)}
     shared = sum(query.id in logged for query in others)
@@ -50,7 +52,13 @@ def with_query_log(
             f"{shared:,} training or tuning queries are in the query log {split!r}, which would "
             "reveal their answers; use another split"
         )
+    _check(collection, split)
     return _with_queries(collection, split)
+
+
+def _check(collection: Collection, split: str) -> None:
+    """Warn of what the log has and the collection lacks, which adds nothing."""
+    check_judgements(collection, [split], collection.lacking, str(collection.path))
 
 
 def _with_queries(collection: Collection, split: str) -> Iterator[Document]:

@@ -25,7 +25,7 @@ from ranklet.training.outcome import Lists, compared, counts
 from ranklet.training.pretrained.backbone import Backbone
 from ranklet.training.progress import EVALUATING
 from ranklet.training.sampling.ragged import by_length
-from ranklet.training.teaching.margins import TeacherMargins, has_begun, margins_of
+from ranklet.training.teaching.margins import TeacherMargins, margins_of
 from ranklet.training.teaching.taught import read_taught
 from ranklet.training.teaching.teacher import read_teacher
 
@@ -182,8 +182,6 @@ class EncoderTexts:
         Options that are given replace the length, the rate and the seed of the texts' own.
         """
         options = options or self._options
-        if options.resume and has_begun(options.folder):
-            options = replace(options, resume=False)  # it was interrupted before the first step
         made_of: dict[str, Any] = {"backbone": self._backbone.source}
         if self.margins is not None:
             made_of |= self.margins.made_of
@@ -205,6 +203,7 @@ class EncoderTexts:
             "measure": self._measured.measure,
             "best": measure,
             "comparison": compared(self._measured, None, measure),
+            "warning": "",
             "options": recorded(options),
         }
         return self._checkpoint(kind, settings, model, report)

@@ -56,13 +56,22 @@ def load_network(
     with one_line(f"{str(folder)!r} cannot be loaded"), quiet():
         source = network_class(loader, config)
         network, report = source.from_pretrained(str(folder), **{**changes, **forced})
-    missing = [name for name in report["missing_keys"] if whole or "pooler" not in name]
+    check_whole(folder, [each for each in report["missing_keys"] if whole or "pooler" not in each])
+    return network.float().eval(), plain_config(network)
+
+
+def check_whole(folder: Path, missing: Sequence[str]) -> None:
+    """Raise ModelFolderError if a network has begun some weights anew, because a folder lacks them.
+
+    Args:
+        folder: of the network.
+        missing: the names of the weights.
+    """
     if missing:
         raise ModelFolderError(
             f"{str(folder)!r} lacks the weights of {len(missing)} parts of the network, such as "
-            f"{sorted(missing)[0]!r}; it was saved for another purpose"
+            f"{min(missing)!r}; it was saved for another purpose"
         )
-    return network.float().eval(), plain_config(network)
 
 
 def chosen(settings: Mapping[str, Any], names: Sequence[str]) -> Mapping[str, Any]:

@@ -265,6 +265,8 @@ def _stored(path: Path) -> dict[str, _Stored]:
             if 8 + size + end > path.stat().st_size:
                 raise ValueError(f"{name} is not complete")
             found[name] = _Stored(dtype, shape, 8 + size + begin, entry["dtype"] == "BF16")
+    except ModelFolderError:
+        raise
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise ModelFolderError(
             f"{str(path)!r} is damaged or truncated ({error}); fetch it again"

@@ -17,12 +17,12 @@ from torch import Tensor, nn
 
 from ranklet.training.errors import TrainingError
 from ranklet.training.evaluation.significance import interval
+from ranklet.training.kept_state import STATE
 from ranklet.training.learning.device import autocast, choose_device, seeded
 from ranklet.training.learning.interruption import held_back
 from ranklet.training.learning.options import TrainingOptions, recorded
 from ranklet.training.learning.record import Progress, Stopwatch, event_files, planned
 from ranklet.training.learning.weights import (
-    STATE,
     random_states,
     read_state,
     restore_random_states,
@@ -203,12 +203,17 @@ class _Run(Generic[B]):
             TrainingError: the state is of a training with other options, data or model.
         """
         ours, theirs = self._made_of, state.get("made_of", {})
-        changed = [name for name in ours if name not in _FREE and ours[name] != theirs.get(name)]
-        if changed:
-            name = changed[0]
+        changed = [name for name in ours | theirs if ours.get(name) != theirs.get(name)]
+        if "data" in changed:
             raise TrainingError(
-                f"the interrupted training had {name} {theirs.get(name)} and this one has "
-                f"{ours[name]}; resume with the same options"
+                "the interrupted training learned from other judged queries or documents; resume "
+                "with the same ones, or remove its folder"
+            )
+        if names := [name for name in changed if name not in _FREE]:
+            had, has = (made_of.get(names[0], "none") for made_of in (theirs, ours))
+            raise TrainingError(
+                f"the interrupted training had {names[0]} {had} and this one has {has}; resume "
+                "with the same options"
             )
         if state["steps_per_epoch"] != self._length.per_epoch:
             raise TrainingError(

@@ -152,6 +152,7 @@ class TrainingOptions(CheckedOptions):
     save_minutes: float = number(5.0, "minutes between saves of the state", 0, flag=None)
     save_every: int = integer(0, "steps between further saves; 0 for none", 0, flag=None)
     folder: Path | None = place("where the state is saved; None for nowhere", flag=None)
+    data: str = ""  # a digest of what is learned from, with which alone a training goes on
 
     def __post_init__(self) -> None:
         super().__post_init__()

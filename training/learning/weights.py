@@ -18,6 +18,7 @@ from ranklet.runtime.errors import InputError
 from ranklet.runtime.writing.atomic_file import atomic_file
 from ranklet.runtime.writing.private_folder import make_private
 from ranklet.training.errors import TrainingError
+from ranklet.training.kept_state import STATE
 
 if TYPE_CHECKING:
     from ranklet.training.checkpoint import Arrays, Checkpoint
@@ -25,8 +26,6 @@ if TYPE_CHECKING:
 
 ENCODER = "encoder."
 M = TypeVar("M", bound=nn.Module)
-
-STATE = "state.pt"
 
 
 def weights_of(model: nn.Module) -> "Arrays":
@@ -75,7 +74,10 @@ def save_state(folder: Path, state: dict[str, Any]) -> None:
     """Write the state atomically, so that the folder always holds a complete state or none."""
     make_private(folder)
     with atomic_file(folder / STATE) as file:
-        torch.save(state, file)
+        try:
+            torch.save(state, file)
+        except RuntimeError as error:  # it counts bytes that a full disk did not take
+            raise OSError(f"{str(folder / STATE)!r} cannot be written: {error}") from error
 
 
 def read_state(folder: Path, device: torch.device) -> dict[str, Any]:
@@ -89,9 +91,12 @@ def read_state(folder: Path, device: torch.device) -> dict[str, Any]:
         raise TrainingError(f"nothing to resume: there is no {str(path)!r}; train without resume")
     try:
         state: dict[str, Any] = torch.load(path, map_location=device, weights_only=True)
+        if not isinstance(state, dict) or "steps_per_epoch" not in state:
+            raise ValueError("it is no state of a training")
     except Exception as error:  # a damaged file makes the reader fail in many ways
         raise TrainingError(
-            f"the state {str(path)!r} cannot be read ({error}); remove its folder and start again"
+            f"the state {str(path)!r} cannot be read ({error!r:.200}); remove its folder and start "
+            "again"
         ) from error
     return state
 

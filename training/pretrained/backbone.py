@@ -10,7 +10,13 @@ from ranklet.runtime.errors import InputError
 from ranklet.runtime.storage.address import writable
 from ranklet.runtime.writing.atomic_folder import atomic_folder
 from ranklet.training.faults import one_line
-from ranklet.training.imported.encoder import network_class, new_network, plain_config, quiet
+from ranklet.training.imported.encoder import (
+    check_whole,
+    network_class,
+    new_network,
+    plain_config,
+    quiet,
+)
 from ranklet.training.imported.folder import check_weights, model_name, read_json
 from ranklet.training.imported.hub import model_folder
 from ranklet.training.indexing.wordpieces import padding_token, read_tokenizer
@@ -76,9 +82,9 @@ class Backbone:
             InputError: there is something already, which is never replaced.
         """
         with atomic_folder(folder, check_free) as partial:
-            with quiet():
+            with quiet(), one_line(f"{str(folder)!r} cannot be written"):
                 self.model.save_pretrained(str(partial))  # type: ignore[operator]
-            self.tokenizer.save(str(partial / "tokenizer.json"))
+            (partial / "tokenizer.json").write_text(self.tokenizer.to_str(pretty=True), "utf-8")
 
 
 def check_free(folder: Path) -> None:
@@ -181,6 +187,9 @@ def _load(folder: Path, name: str, attention: str, masked: bool, segments: bool)
             str(folder), attn_implementation=attention, output_loading_info=True,
             torch_dtype=torch.float32, use_safetensors=True, trust_remote_code=False,
         )  # fmt: skip
+    own = f"{model.base_model_prefix}." if masked else ""  # and not the head of another purpose
+    lacking = [each for each in report["missing_keys"] if each.startswith(own)]
+    check_whole(folder, [each for each in lacking if "pooler" not in each])
     if segments:
         _check_segments(model, repr(name))
     rows, size = model.config.vocab_size, tokenizer.get_vocab_size()

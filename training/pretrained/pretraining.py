@@ -62,9 +62,10 @@ class MaskedTexts:
         self._mask, self._padding = mask, padding_token(tokenizer)
         self._special, self._size = special_tokens(tokenizer), tokenizer.get_vocab_size()
         self._options = options
-        ends = encode(tokenizer, "", special=True).ids  # [CLS] [SEP]
+        ends = encode(tokenizer, "", special=True).ids  # [CLS] [SEP]; some tokenizers have none
+        half = (len(ends) + 1) // 2
         rows = [
-            np.array([ends[0], *ids[begin:end], ends[-1]], np.int64)
+            np.array([*ends[:half], *ids[begin:end], *ends[half:]], np.int64)
             for encoding in encode_batch(tokenizer, texts)
             if (ids := encoding.ids)
             for begin, end in piece_chunks(len(ids), options.max_tokens - 2, len(ids))

@@ -18,10 +18,9 @@ from ranklet.training.data.collection import Document
 from ranklet.training.data.splits import JudgedQuery
 from ranklet.training.learning.losses import margin_mse, softmax_kl
 from ranklet.training.learning.options import KL, TaughtOptions
-from ranklet.training.learning.weights import STATE
 from ranklet.training.sampling.negatives import Numbers
 from ranklet.training.teaching.taught import DIGITS, TaughtQueries
-from ranklet.training.teaching.teacher import SCORES, Teacher, teacher_scores
+from ranklet.training.teaching.teacher import Teacher, teacher_scores
 
 
 class TeacherMargins:
@@ -128,11 +127,6 @@ def margins_of(taught: TaughtQueries | None, options: TaughtOptions) -> TeacherM
         return None
     by_softmax = options.teacher_loss == KL
     return TeacherMargins(taught.of, options.teacher_scale, taught.facts, by_softmax=by_softmax)
-
-
-def has_begun(folder: Path | None) -> bool:
-    """Return whether a folder has scores of a teacher, but no state of a training yet."""
-    return folder is not None and (folder / SCORES).is_file() and not (folder / STATE).is_file()
 
 
 def _pairs(queries: Numbers, documents: Numbers) -> list[tuple[int, int]]:

@@ -28,7 +28,7 @@ def needs(arguments: argparse.Namespace) -> str:  # noqa: ARG001
 def run(arguments: argparse.Namespace) -> int:
     """Pretrain the backbone and save it; return the exit status as `ranklet train` does."""
     from ranklet.training.data.collection import Collection
-    from ranklet.training.kept_state import remove_state, state_folder
+    from ranklet.training.kept_state import digest_of, has_state, remove_state, state_folder
     from ranklet.training.outcome import shortcoming
     from ranklet.training.pretrained.backbone import check_free
     from ranklet.training.pretrained.pretraining import pretrain
@@ -38,8 +38,9 @@ def run(arguments: argparse.Namespace) -> int:
     check_free(output)  # before hours of training
     state = state_folder(output)
     options = options_from(PretrainingOptions(), vars(arguments))
-    options = replace(options, folder=state)
-    backbone, progress = pretrain(Collection(arguments.collection).documents(), options)
+    resume, collection = options.resume and has_state(state), Collection(arguments.collection)
+    options = replace(options, folder=state, resume=resume, data=digest_of(collection))
+    backbone, progress = pretrain(collection.documents(), options)
     backbone.save(output)
     remove_state(state)
     course = [-value for _, value in progress.evaluations]  # the best weights are saved

@@ -70,12 +70,14 @@ def test_a_language_without_stems_has_no_normaliser_by_stems(
     monkeypatch.setattr(candidates, "own_bm25", lambda _: TUNED.settings)
     parts = SimpleNamespace(few=False)
 
-    def tried(language: str) -> list[str]:
-        words = TextOptions(language=language, normaliser="lemma")
-        return candidates.other_normalisers(task(words=words, parts=parts, files=None))
+    def tried(*languages: str) -> list[str]:
+        words = TextOptions.of(languages, "lemma")
+        files = SimpleNamespace(manifest=SimpleNamespace(languages=languages))
+        return candidates.other_normalisers(task(words=words, parts=parts, files=files))
 
-    assert tried("en") == tried("auto") == ["stem", "lemma+stem"]
-    assert tried("af") == []
+    assert tried("en") == tried("en", "fr") == ["stem", "lemma+stem"]
+    assert tried("en", "uk") == ["lemma+stem"]  # there are no stems of some of the texts
+    assert tried("af") == tried("af", "uk") == []
 
 
 def test_steps_are_halved_until_they_fit() -> None:

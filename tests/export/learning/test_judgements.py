@@ -69,7 +69,7 @@ def test_a_log_is_read_as_every_other_table(tmp_path: Path) -> None:
     ("text", "message"),
     [
         ("a,b\n1,2\n", "has the columns a, b; a log of clicks needs query, id, clicks"),
-        ("", "is empty; its first line must name the columns"),
+        ("", "is empty; a log of clicks is a .csv or .tsv file"),
         ("query,id,clicks\nx,d1\n", "clicks.csv:2: 2 fields in a table of 3 columns"),
         ("query,id,clicks\nx,d1,many\n", "clicks.csv:2: 'many' must be a number from 0"),
         ("query,id,clicks\nx,d1,nan\n", "must be a number from 0"),
@@ -79,6 +79,14 @@ def test_a_log_is_read_as_every_other_table(tmp_path: Path) -> None:
 def test_what_is_no_log_of_clicks_is_refused(tmp_path: Path, text: str, message: str) -> None:
     with pytest.raises(CollectionError, match=message):
         list(read_clicks(written(tmp_path, text)))
+
+
+def test_a_log_without_two_clicks_or_in_another_form_says_so(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"no query with 2 clicks.*it has 2 queries"):
+        list(read_clicks(written(tmp_path, "query,id,clicks\noven,d1,1\ndough,d2,1\n")))
+    with pytest.raises(CollectionError, match=r"looks like JSON.*; a log of clicks is") as raised:
+        list(read_clicks(written(tmp_path, '{"query": "oven"}\n', "clicks.jsonl")))
+    assert "--format" not in str(raised.value)
 
 
 def test_queries_whose_documents_are_gone_are_left_out(

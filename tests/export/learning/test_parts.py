@@ -58,3 +58,14 @@ def test_two_queries_with_one_id_are_two_queries() -> None:
     other = [each._replace(text=f"other {each.text}") for each in queries(300)]
     parts = cut({"a": queries(300), "b": other})
     assert len({query.id for part in parts[:4] for query in part}) == 600
+
+
+def test_a_query_of_two_splits_has_the_judgements_of_both() -> None:
+    first = queries(60)
+    second = [each._replace(relevant={f"more{each.id}": 1}) for each in first]
+    for name in ("b", "dev"):
+        others = {"test": queries(50, "t")} if name == "dev" else {}
+        parts = cut({"a": first, name: second, **others})
+        found = [*parts.choose, *parts.report] if name == "b" else parts.choose
+        assert len({each.id for each in found}) == len(found) == 60
+        assert all(len(each.relevant) == 2 for each in found)

@@ -42,6 +42,18 @@ def test_an_index_of_another_collection_is_refused(tmp_path: Path) -> None:
         HNSWIndex(_read(tmp_path / "index"), StoredVectors(np.zeros((501, 16), np.float32)))
 
 
+def test_an_index_that_a_full_disk_cuts_is_no_success(tmp_path: Path) -> None:
+    build(VECTORS, tmp_path / "index")
+    resource = pytest.importorskip("resource")
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1_000, hard))
+    try:
+        with pytest.raises(OSError, match="No space left"):
+            build(VECTORS, tmp_path / "other")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
 @pytest.mark.parametrize("damage", ["empty", "cut", "link", "count"])
 def test_a_damaged_index_is_refused_and_never_followed(tmp_path: Path, damage: str) -> None:
     build(VECTORS, tmp_path / "index")

@@ -144,7 +144,7 @@ def test_weights_of_a_type_that_is_not_read_are_not_called_damaged(tmp_path: Pat
 
     values = torch.zeros(2).to(torch.float8_e4m3fn)
     save_file({"a": values}, tmp_path / "model.safetensors")
-    with pytest.raises(ModelFolderError, match="weights of the type F8_E4M3, which is not suppo"):
+    with pytest.raises(ModelFolderError, match=r"^\S+ has weights of the type F8_E4M3, which"):
         check_weights(tmp_path)
 
 

@@ -13,12 +13,13 @@ from torch import Tensor, nn
 
 from ranklet.runtime.errors import InputError
 from ranklet.training.errors import TrainingError
+from ranklet.training.kept_state import STATE
 from ranklet.training.learning import loop, record
 from ranklet.training.learning.device import choose_device, seeded
 from ranklet.training.learning.loop import fit, make_optimiser, rate, set_rate
 from ranklet.training.learning.options import TrainingOptions
 from ranklet.training.learning.record import Progress
-from ranklet.training.learning.weights import STATE, read_state
+from ranklet.training.learning.weights import read_state, save_state
 
 OPTIONS = TrainingOptions(
     learning_rate=0.05, epochs=4, accumulation=2, clip=1.0, evaluate_every=3, save_every=1, seed=7,
@@ -348,8 +349,16 @@ def test_a_state_in_the_way_or_of_another_training_is_refused(tmp_path: Path) ->
         Task().fit(folder=tmp_path)
     with pytest.raises(TrainingError, match=r"had learning_rate 0.05 and this one has 0.1"):
         Task().fit(replace(OPTIONS, learning_rate=0.1), folder=tmp_path, resume=True)
-    with pytest.raises(TrainingError, match='had data None and this one has "other"'):
-        Task().fit(folder=tmp_path, resume=True, made_of={"data": "other"})
+    with pytest.raises(TrainingError, match="learned from other judged queries or documents"):
+        Task().fit(replace(OPTIONS, data="other"), folder=tmp_path, resume=True)
+    with pytest.raises(TrainingError, match='had teacher none and this one has "cross"'):
+        Task().fit(folder=tmp_path, resume=True, made_of={"teacher": "cross"})
+    state = read_state(tmp_path, torch.device("cpu"))
+    taught = {**state, "made_of": {**state["made_of"], "teacher": '"cross"'}}
+    torch.save(taught, tmp_path / STATE)
+    with pytest.raises(TrainingError, match='had teacher "cross" and this one has none'):
+        Task().fit(folder=tmp_path, resume=True)
+    torch.save(state, tmp_path / STATE)
     task, options = Task(), replace(OPTIONS, folder=tmp_path, resume=True)
     with pytest.raises(TrainingError, match="4 steps per epoch and this one has 1"):
         fit(task.model, lambda _: task.batches(0)[:2], task.loss, options)
@@ -361,6 +370,18 @@ def test_a_state_in_the_way_or_of_another_training_is_refused(tmp_path: Path) ->
         Task().fit(folder=tmp_path / "elsewhere", resume=True)
 
 
+def test_a_state_for_which_the_disk_is_too_full_is_an_error_of_the_system(tmp_path: Path) -> None:
+    resource = pytest.importorskip("resource")
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1_000, hard))
+    try:
+        with pytest.raises(OSError, match="cannot be written"):
+            save_state(tmp_path, {"model": torch.zeros(10_000)})
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_state_can_run_no_code(tmp_path: Path) -> None:
     class Hostile:
         def __reduce__(self) -> tuple[Any, tuple[str]]:
@@ -368,6 +389,9 @@ def test_a_state_can_run_no_code(tmp_path: Path) -> None:
 
     torch.save({"plan": Hostile()}, tmp_path / STATE)
     with pytest.raises(TrainingError, match="cannot be read"):
+        read_state(tmp_path, torch.device("cpu"))
+    torch.save({"plan": 1}, tmp_path / STATE)
+    with pytest.raises(TrainingError, match="no state of a training"):
         read_state(tmp_path, torch.device("cpu"))
     (tmp_path / STATE).write_bytes(b"half a file")
     with pytest.raises(TrainingError, match="cannot be read"):

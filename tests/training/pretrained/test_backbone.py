@@ -1,10 +1,12 @@
 import importlib.util
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
+from safetensors.torch import load_file, save_file
 
 from ranklet.runtime.errors import InputError
 from ranklet.training.pretrained.backbone import WHEEL_PACKAGE, Backbone, load_backbone, new_model
@@ -62,6 +64,18 @@ def test_an_electra_will_do_and_a_model_without_segments_will_not(
     for name, model in (("roberta", roberta), ("distilbert", distil)):
         with pytest.raises(InputError, match=f"'{name}', which does not .* token_type_ids"):
             load_backbone(save(model, tmp_path / name, tokenizer))
+
+
+@pytest.mark.parametrize("masked", [False, True])
+def test_weights_that_would_begin_at_random_are_refused(
+    tiny_bert: Path, tmp_path: Path, masked: bool
+) -> None:
+    folder = shutil.copytree(tiny_bert, tmp_path / "bert")
+    weights = load_file(folder / "model.safetensors")
+    wrapped = {f"module.{name}": each for name, each in weights.items()}
+    save_file(wrapped, folder / "model.safetensors", {"format": "pt"})
+    with pytest.raises(InputError, match="lacks the weights of"):
+        load_backbone(folder, masked=masked)
 
 
 def test_another_models_tokenizer_is_refused(tiny_bert: Path, tmp_path: Path) -> None:

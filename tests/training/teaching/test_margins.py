@@ -15,8 +15,8 @@ from ranklet.runtime.kinds import KINDS
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.data.splits import read_split
 from ranklet.training.errors import TrainingError
-from ranklet.training.learning.weights import STATE
-from ranklet.training.teaching.margins import TeacherMargins, has_begun
+from ranklet.training.kept_state import has_state
+from ranklet.training.teaching.margins import TeacherMargins
 from ranklet.training.teaching.teacher import SCORES
 
 STUDENTS = [kind for kind in KINDS if hasattr(tiny_options(kind), "teacher")]
@@ -83,10 +83,7 @@ def test_only_drawn_pairs_are_scored(tmp_path: Path, tiny: TinyRankers) -> None:
     assert found.of(np.array([3]), np.array([[0, 9]])).item() == begun - expected
     said = found.made_of["teacher"]
     assert (said["queries"], said["pairs"], said["model"]) == (2, 5, "common words")
-    assert has_begun(tmp_path)
-    (tmp_path / STATE).write_bytes(b"")
-    assert not has_begun(tmp_path)
-    assert not has_begun(None)
+    assert not has_state(tmp_path)
     assert (tmp_path / SCORES).is_file()
 
 

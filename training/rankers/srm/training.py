@@ -7,7 +7,6 @@ The distillation has the mean squared error on sampled tokens (eq. 8.8). Tokens 
 from each text.
 """
 
-import logging
 from collections.abc import Sequence
 from dataclasses import fields, replace
 from typing import Any
@@ -30,14 +29,12 @@ from ranklet.training.errors import TrainingError
 from ranklet.training.learning.device import full_precision, seeded
 from ranklet.training.learning.loop import rate
 from ranklet.training.learning.losses import margin_mse
-from ranklet.training.progress import progress
+from ranklet.training.progress import progress, warn
 from ranklet.training.rankers.colbert.network import ColBERTNetwork
 from ranklet.training.rankers.srm.material import Material
 from ranklet.training.rankers.srm.network import KIND, LightNetwork, light_vectors
 from ranklet.training.rankers.srm.options import Options
 from ranklet.training.rankers.srm.oracle import Padded, TokenVectors
-
-_log = logging.getLogger(__name__)
 
 MEASURED = "int16"  # how vectors are stored while the pool is ranked
 EVALUATED = 64  # texts at a time
@@ -159,7 +156,9 @@ def _fine_tuned(
     learns = any(each.requires_grad for each in model.parameters())
     if not options.fine_tune or not learns:
         if options.fine_tune:
-            _log.info("nothing is fine-tuned, because there is only the table, which is frozen")
+            warn(
+                "nothing is fine-tuned, because there is only the table, which --train-table trains"
+            )
         measure = float(pool_ranks(model, material).mean())
         return texts.unchanged(KIND, settings, model, measure, options)
 

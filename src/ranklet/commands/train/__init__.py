@@ -90,7 +90,7 @@ def run(arguments: argparse.Namespace) -> int:
     from ranklet.training.checkpoint import REPORT, check_place
     from ranklet.training.data.splits import read_split
     from ranklet.training.evaluation.overlap import shared
-    from ranklet.training.kept_state import remove_state, state_folder
+    from ranklet.training.kept_state import digest_of, has_state, remove_state, state_folder
     from ranklet.training.learning.options import TrainingOptions
     from ranklet.training.outcome import SHARED, summary
     from ranklet.training.progress import say, warn
@@ -102,7 +102,8 @@ def run(arguments: argparse.Namespace) -> int:
     state = state_folder(output)
     if isinstance(options, TrainingOptions):
         keep_freed_memory()
-        options = replace(options, folder=state)
+        resume = options.resume and has_state(state)
+        options = replace(options, folder=state, resume=resume)
     tuned, limit = KINDS[arguments.kind].only_tuned, arguments.max_queries
     data = material.read(arguments, options, output, state, tuned=tuned)
     train = _module(arguments.kind, "training").train
@@ -115,6 +116,8 @@ def run(arguments: argparse.Namespace) -> int:
                 f"{known:,} of {len(dev):,} tuning queries have a relevant document that a query "
                 "to learn from has, too; what is measured on them is too high for new documents"
             )
+        if isinstance(options, TrainingOptions):
+            options = replace(options, data=digest_of(data.collection, queries, dev))
         checkpoint = train(data.collection, queries, dev, options)
     except KeyboardInterrupt:
         if state.exists():

@@ -19,12 +19,12 @@ from ranklet.training.checkpoint import Checkpoint, read_checkpoint
 from ranklet.training.data.collection import Collection
 from ranklet.training.data.splits import read_split
 from ranklet.training.encoders.text_pairs import tokenise
+from ranklet.training.kept_state import has_state
 from ranklet.training.pretrained.backbone import load_backbone
 from ranklet.training.rankers.colbert import training as colbert
 from ranklet.training.rankers.colbert.network import LAYERS, max_sim
 from ranklet.training.rankers.colbert.options import Options
 from ranklet.training.rankers.colbert.training import NEW, marker_tokens
-from ranklet.training.teaching.margins import has_begun
 
 TEXTS = ["red apple", "the old river is here here", "", "winter"]
 
@@ -108,8 +108,8 @@ def test_a_student_comes_closer_to_its_teacher(
         "ranklet.training.rankers.cross_encoder.training.text_scorer",
         lambda *_: pytest.fail("it was asked again"),
     )
-    assert has_begun(tmp_path / "run")
-    again = taught(epochs=8, resume=True)
+    assert not has_state(tmp_path / "run")
+    again = taught(epochs=8)
     assert again.curve["loss"] == losses
 
 

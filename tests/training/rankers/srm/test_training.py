@@ -97,6 +97,7 @@ def test_fine_tuning_leaves_the_table_alone_unless_it_may_change(
     material: Material, oracle: Path, monkeypatch: pytest.MonkeyPatch, train_table: bool
 ) -> None:
     distilled = trained(material, oracle, fine_tune=False)
+    assert not distilled.training["warning"]
     better = iter(range(100))  # so that the last weights are kept
     monkeypatch.setattr(srm, "pool_ranks", lambda *_: np.array([float(next(better))]))
     tuned = trained(material, oracle, train_table=train_table, steps=3)
