@@ -1,9 +1,11 @@
+import json
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
+from tokenizers import Tokenizer
 
 from ranklet.commands import main
 from ranklet.commands.train import FELL_SHORT
@@ -49,6 +51,14 @@ def test_long_documents_become_several_texts_and_masks_depend_on_the_epoch(
 
 
 @pytest.mark.slow
+def test_a_tokenizer_that_adds_no_tokens_will_do(tiny_backbone: Backbone) -> None:
+    plain = {**json.loads(tiny_backbone.tokenizer.to_str()), "post_processor": None}
+    tokenizer = Tokenizer.from_str(json.dumps(plain))
+    masked = MaskedTexts(["red apple", "old river"], tokenizer, QUICK)
+    (learned,) = masked.batches(0)
+    assert masked.masked(learned).input_ids.shape == (1, 2)
+
+
 def test_it_learns_to_tell_what_is_hidden(tiny_documents: list[Document], tiny_bert: Path) -> None:
     _, progress = pretrain(tiny_documents, replace(QUICK, backbone=tiny_bert))
     course = [value for _, value in progress.evaluations]
