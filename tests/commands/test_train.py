@@ -170,8 +170,8 @@ DEFAULTS: dict[str, dict[str, Any]] = {
         "--punctuation": False, "--no-special-tokens": True, "--loss": "in-batch",
     },
     "srm": {
-        **PAIRS, "--lr": 1e-3, "--batch": 32, "--negatives": "bm25",
-        "--negatives-each": 1, "--oracle": None,
+        **{flag: each for flag, each in PAIRS.items() if flag != "--teacher-loss"},
+        "--lr": 1e-3, "--batch": 32, "--negatives": "bm25", "--oracle": None,
         "--max-query-tokens": 32, "--max-document-tokens": 128,
         "--sub-embeddings": 10, "--mixing": "attention", "--window": 1, "--heads": 1,
         "--context": "oracle", "--context-window": 2, "--document-vectors": "light",

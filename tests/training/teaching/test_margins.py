@@ -148,7 +148,7 @@ def test_options_that_contradict_a_teacher_are_refused(kind: str, tmp_path: Path
     path.touch()
     with pytest.raises(InputError, match="--teacher-scale needs a --teacher"):
         tiny_options(kind, teacher_scale=2.0)
-    with pytest.raises(InputError, match=r"--teacher-loss (kl needs|and)"):
+    with pytest.raises(InputError, match=r"--teacher-loss kl needs|allowed are margin"):
         tiny_options(kind, teacher_loss="kl")
     with pytest.raises(InputError, match="does not exist"):
         tiny_options(kind, teacher=tmp_path / "nothing")
@@ -177,7 +177,7 @@ def test_several_negatives_come_from_somewhere(tmp_path: Path) -> None:
         tiny_options("dense", negatives_each=2)
     with pytest.raises(InputError, match="needs one negative"):
         tiny_options("epic", pairwise=True, negatives="bm25", negatives_each=2)
-    with pytest.raises(InputError, match="margins of two documents"):
+    with pytest.raises(InputError, match="negatives_each is 2"):
         tiny_options("srm", oracle=tmp_path, negatives_each=2)
     path = tmp_path / "scores.npz"
     path.touch()

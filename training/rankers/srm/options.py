@@ -6,7 +6,7 @@ from pathlib import Path
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.options import integer, number, one_of, place, switch
 from ranklet.runtime.rankers.srm.settings import LightForm
-from ranklet.training.learning.options import KL, NEGATIVES, TextPairOptions
+from ranklet.training.learning.options import MARGIN, NEGATIVES, TextPairOptions
 
 INITIAL = ("centroids", "random")
 
@@ -29,6 +29,8 @@ class Options(LightForm, TextPairOptions):
     teacher: str | Path | None = place(
         "scores or a cross-encoder to fine-tune by (default: the oracle)"
     )
+    teacher_loss: str = one_of(MARGIN, (MARGIN,), "always margins", flag=None)
+    negatives_each: int = integer(1, "always one", 1, 1, flag=None)
     initial: str = one_of("centroids", INITIAL, "what the table begins with")
     distil_steps: int = integer(400, "steps of distillation; 0 for none", 0)
     distil_batch: int = integer(64, "texts per step of distillation", 1)
@@ -45,10 +47,5 @@ class Options(LightForm, TextPairOptions):
         super().__post_init__()
         if self.backbone is not None:
             raise InputError("light vectors imitate an --oracle and have no --backbone")
-        if self.teacher_loss == KL or self.negatives_each > 1:
-            raise InputError(
-                "light vectors are fine-tuned by the margins of two documents; leave out "
-                "--teacher-loss and --negatives-each"
-            )
         if self.teacher is not None and not self.fine_tune:
             raise InputError("a --teacher teaches fine-tuning; leave out --no-fine-tuning")

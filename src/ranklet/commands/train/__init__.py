@@ -1,8 +1,8 @@
 """Train a ranker and write a checkpoint folder.
 
 It learns from a collection's judged queries, or with --weak from any texts without judgements.
-The exit status is 3 if the checkpoint was written, but the training did not improve on its start or
-made too few steps.
+The exit status is 3 if the checkpoint was written, but the training made too few steps or its gain
+is not sure.
 """
 
 import argparse
@@ -24,8 +24,8 @@ from ranklet.training.indexing.language.options import TextOptions
 
 FELL_SHORT = 3  # exit status
 STATUS = (
-    f"Exit status {FELL_SHORT}: the checkpoint was written, but is no better than the start, or "
-    "had too few steps."
+    f"Exit status {FELL_SHORT}: the checkpoint was written, but the training made too few steps "
+    "or its gain is not sure."
 )
 PIECES = "{} reads word pieces, which are the same in every language; leave {} out"
 
