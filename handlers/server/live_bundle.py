@@ -46,6 +46,7 @@ class LiveBundle:
         self._filters, self._collection = filters, collection or None
         self._bundle: Bundle | None = None
         self._failed: Bundle | None = None
+        self._former: Bundle | None = None  # it was replaced last, and may still have requests
         self._retry_at = 0.0
         self._logged_error: str | None = None
         self.reason: str | None = "the bundle is being loaded"
@@ -66,6 +67,9 @@ class LiveBundle:
 
         A new bundle that cannot be read does not replace an old one that can.
         """
+        if self._former is not None:  # else its models would stay until garbage is collected
+            self._former.files.forget()
+            self._former = None
         try:
             bundle = self._load("fast")
             if bundle is self._bundle:
@@ -84,8 +88,12 @@ class LiveBundle:
         except BaseException as error:  # nothing that a bundle raises may end the watch
             self._fail(error)
         else:
-            verb = "serves" if self._bundle is None else "was replaced and serves"
-            self._bundle, self._failed = bundle, None
+            former, self._bundle, self._failed = self._bundle, bundle, None
+            verb = "serves"
+            if former is not None:
+                verb = "was replaced and serves"
+                if not former.files.is_remote:  # there, what a request still needs may be gone
+                    self._former = former
             self.reason = self._logged_error = None
             self._log("NOTICE", f"the bundle {shown(self._path)!r} {verb} {bundle.size}")
 

@@ -5,6 +5,7 @@ from collections import Counter
 from pathlib import Path
 from threading import Event, Thread
 from typing import TYPE_CHECKING, Any
+from weakref import ref
 
 import pytest
 from tests.conftest import Built
@@ -76,6 +77,18 @@ def test_a_bundle_on_object_storage_is_replaced_while_it_serves(
     missing = Watched(server.address("/other.zip"))
     assert "cannot be read" in missing.refresh()
     assert "cannot be read" in str(missing.reason())
+
+
+def test_a_bundle_that_was_replaced_stays_no_longer_in_memory(built: Built, tmp_path: Path) -> None:
+    path = tmp_path / "b.ranklet"
+    put(built.indexed, path)
+    watched = Watched(path)
+    assert "serves" in watched.refresh()
+    former = ref(watched.live.bundle.files)
+    put(built.fused, path)
+    assert "was replaced" in watched.refresh()
+    assert watched.refresh() == ""
+    assert former() is None
 
 
 def test_a_bundle_may_come_late_and_its_absence_is_logged_once(
