@@ -1,7 +1,7 @@
 """Texts that complete the probes of a small collection: sentences in several languages and scripts.
 
-They are put together of the phrases in neutral_texts.txt, always in the same way, so that every proof of the same
-model is the same. They have no meaning beyond that, and nobody judged them.
+They are put together of the phrases in neutral_texts.txt, always in the same way, so that every
+proof of the same model is the same. They have no meaning beyond that, and nobody judged them.
 """
 
 from collections.abc import Iterator
