@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     import torch
 
 CHANGES = ("config_kwargs", "config_args")  # of the config; newer and older name
+# So that what a folder lacks is named, and not begun at random.
+REPORTED = {"output_loading_info": True, "ignore_mismatched_sizes": True}
 GENERATIVE = ("ForCausalLM", "LMHeadModel", "ForConditionalGeneration", "ForSeq2SeqLM")
 
 _log = logging.getLogger(__name__)
@@ -51,22 +53,29 @@ def load_network(
     forced = {
         # In 16 bits even numbers that are no weights, such as a scale, would be rounded.
         "torch_dtype": torch.float32, "attn_implementation": attention, "local_files_only": True,
-        "use_safetensors": True, "trust_remote_code": False, "output_loading_info": True,
+        "use_safetensors": True, "trust_remote_code": False, **REPORTED,
     }  # fmt: skip
     with one_line(f"{str(folder)!r} cannot be loaded"), quiet():
         source = network_class(loader, config)
         network, report = source.from_pretrained(str(folder), **{**changes, **forced})
-    check_whole(folder, [each for each in report["missing_keys"] if whole or "pooler" not in each])
+    missing = [each for each in report["missing_keys"] if whole or "pooler" not in each]
+    check_whole(folder, missing, report)
     return network.float().eval(), plain_config(network)
 
 
-def check_whole(folder: Path, missing: Sequence[str]) -> None:
+def check_whole(folder: Path, missing: Sequence[str], report: Mapping[str, Any]) -> None:
     """Raise ModelFolderError if a network has begun some weights anew, because a folder lacks them.
 
     Args:
         folder: of the network.
         missing: the names of the weights.
+        report: what transformers says of the loading, with `REPORTED`.
     """
+    for name, stored, wanted in sorted(report["mismatched_keys"]):
+        raise ModelFolderError(
+            f"{str(folder)!r} has {name!r} of the shape {tuple(stored)}, where its {CONFIG} asks "
+            f"for {tuple(wanted)}; the two belong to different models"
+        )
     if missing:
         raise ModelFolderError(
             f"{str(folder)!r} lacks the weights of {len(missing)} parts of the network, such as "

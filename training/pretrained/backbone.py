@@ -11,6 +11,7 @@ from ranklet.runtime.storage.address import writable
 from ranklet.runtime.writing.atomic_folder import atomic_folder
 from ranklet.training.faults import one_line
 from ranklet.training.imported.encoder import (
+    REPORTED,
     check_whole,
     network_class,
     new_network,
@@ -184,12 +185,12 @@ def _load(folder: Path, name: str, attention: str, masked: bool, segments: bool)
     with one_line(f"the backbone {name!r} cannot be loaded"), quiet():
         loader = network_class("AutoModelForMaskedLM" if masked else "AutoModel", config)
         model, report = loader.from_pretrained(
-            str(folder), attn_implementation=attention, output_loading_info=True,
-            torch_dtype=torch.float32, use_safetensors=True, trust_remote_code=False,
+            str(folder), attn_implementation=attention, torch_dtype=torch.float32, use_safetensors=True,
+            trust_remote_code=False, **REPORTED,
         )  # fmt: skip
     own = f"{model.base_model_prefix}." if masked else ""  # and not the head of another purpose
     lacking = [each for each in report["missing_keys"] if each.startswith(own)]
-    check_whole(folder, [each for each in lacking if "pooler" not in each])
+    check_whole(folder, [each for each in lacking if "pooler" not in each], report)
     if segments:
         _check_segments(model, repr(name))
     rows, size = model.config.vocab_size, tokenizer.get_vocab_size()

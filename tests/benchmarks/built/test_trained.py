@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from ranklet.training.learning.weights import STATE
+from ranklet.training.kept_state import STATE
 
 if TYPE_CHECKING:
     from tests.kinds import TinyRankers

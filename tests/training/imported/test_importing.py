@@ -92,7 +92,7 @@ UNUSABLE: dict[str, tuple[Callable[[Path], object], str]] = {
     "truncated weights": (cut_weights, "model.safetensors' is damaged or truncated"),
     "a weight is missing": (drop_weight, "lacks the weights of 1 part.* such as 'encoder.layer.0"),
     "weights of another size": (
-        lambda f: change(f, intermediate_size=48), "cannot be loaded: .*size|weights .* fit"
+        lambda f: change(f, intermediate_size=48), "of the shape .* asks for"
     ),
     "no tokenizer": (drop_tokenizer, "has no tokenizer"),
     "a damaged tokenizer": (

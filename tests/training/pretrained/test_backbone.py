@@ -76,6 +76,11 @@ def test_weights_that_would_begin_at_random_are_refused(
     save_file(wrapped, folder / "model.safetensors", {"format": "pt"})
     with pytest.raises(InputError, match="lacks the weights of"):
         load_backbone(folder, masked=masked)
+    save_file(weights, folder / "model.safetensors", {"format": "pt"})
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps({**config, "type_vocab_size": 3}))
+    with pytest.raises(InputError, match=r"of the shape \(2, 32\), where .* asks for \(3, 32\)"):
+        load_backbone(folder, masked=masked)
 
 
 def test_another_models_tokenizer_is_refused(tiny_bert: Path, tmp_path: Path) -> None:
