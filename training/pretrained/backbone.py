@@ -185,8 +185,8 @@ def _load(folder: Path, name: str, attention: str, masked: bool, segments: bool)
     with one_line(f"the backbone {name!r} cannot be loaded"), quiet():
         loader = network_class("AutoModelForMaskedLM" if masked else "AutoModel", config)
         model, report = loader.from_pretrained(
-            str(folder), attn_implementation=attention, torch_dtype=torch.float32, use_safetensors=True,
-            trust_remote_code=False, **REPORTED,
+            str(folder), attn_implementation=attention, torch_dtype=torch.float32,
+            use_safetensors=True, trust_remote_code=False, **REPORTED,
         )  # fmt: skip
     own = f"{model.base_model_prefix}." if masked else ""  # and not the head of another purpose
     lacking = [each for each in report["missing_keys"] if each.startswith(own)]
