@@ -23,6 +23,7 @@ from ranklet.export.writer import BundleWriter, check_source
 from ranklet.runtime.bundles.files import TOKENIZER
 from ranklet.runtime.bundles.manifest import Manifest, RankerEntry, check_name
 from ranklet.runtime.errors import BundleError, ModelFolderError
+from ranklet.runtime.extras import hinted
 from ranklet.runtime.kinds import KINDS
 from ranklet.runtime.options import allowed_values, check_one_of
 from ranklet.runtime.storage.address import writable
@@ -42,6 +43,7 @@ EXPORTING = "exporting and verifying rankers"  # a step of a progress bar
 _log = logging.getLogger(__name__)
 
 
+@hinted(lambda: "export")
 def export_bundle(
     checkpoints: Mapping[str, Checkpoint],
     target: str | Path,
@@ -126,6 +128,7 @@ def _exported(
         ) from error
 
 
+@hinted()
 def index_bundle(
     source: str | Path,
     collection: Documents,

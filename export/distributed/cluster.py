@@ -19,8 +19,8 @@ from ranklet.export.distributed import driver
 from ranklet.export.distributed.node import Open, error_of
 from ranklet.export.distributed.options import EngineOptions
 from ranklet.export.errors import ClusterError
-from ranklet.runtime.errors import InputError
-from ranklet.runtime.extras import hinted
+from ranklet.runtime.errors import InputError, MissingPackageError
+from ranklet.runtime.extras import install
 from ranklet.training.processes import started
 
 ADDRESS = "RAY_ADDRESS"  # the variable that Ray reads, too
@@ -141,9 +141,10 @@ def connected(options: EngineOptions) -> Iterator[Cluster | None]:
     if not options.on_ray:
         yield None
         return
-    with hinted():
-        if find_spec("ray") is None:
-            raise ModuleNotFoundError(name="ray")
+    if missing := [name for name in ("ray", "pandas", "pyarrow") if find_spec(name) is None]:
+        raise MissingPackageError(
+            f"--engine ray needs the package {missing[0]!r}; run: {install('ray')}", name=missing[0]
+        )
     address = options.address or os.environ.get(ADDRESS, "")
     if address not in ("", "auto", "local"):
         _check_answers(address)

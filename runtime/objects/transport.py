@@ -179,7 +179,7 @@ class Transport(ABC):
             410: "there is no such object (410); correct the address",
             416: "it is empty or shorter than before (416)",
         }
-        kinds = dict.fromkeys((403, 404, 410), AbsentError)
-        kinds |= dict.fromkeys((200, 400, 416), UnfitRangeError)
-        reason = reasons.get(status, f"the server answered {status}")
-        return self.refused(reason, kinds.get(status, RemoteError))
+        kind = AbsentError if status in (403, 404, 410) else RemoteError
+        if status in (200, 400, 416):
+            kind = UnfitRangeError
+        return self.refused(reasons.get(status, f"the server answered {status}"), kind)

@@ -228,4 +228,6 @@ def test_what_cannot_be_written_is_refused_before_a_model_is_read(
     arguments[1] = f"a b={folder}"
     if layout == "bundle":
         assert "NAME=CHECKPOINT" in fails(capsys, *arguments, tmp_path / "new")
+    else:
+        assert "leave .zip out" in fails(capsys, *arguments, tmp_path / "new.zip")
     assert "variants are none" in fails(capsys, *arguments, tmp_path / "new", "--variants", "")

@@ -2,10 +2,12 @@
 
 import os
 import re
+from importlib.util import find_spec
 from pathlib import Path
 
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.extras import hinted
+from ranklet.training.imported.folder import INCOMPLETE
 
 # What a model consists of; code and weights that only pickle can read are not fetched.
 PATTERNS = ["*.json", "*.txt", "*.model", "*.safetensors", "*.md"]
@@ -28,7 +30,8 @@ def model_folder(source: str | Path, *, download: bool = False) -> Path:
     folder, name = Path(source), str(source)
     if folder.exists() or not _NAME.fullmatch(name) or name.startswith("."):
         return folder  # what is wrong with it is said by its reader
-    if (cached := cached_model(name)) is not None:
+    cached = cached_model(name)
+    if cached is not None and (_is_whole(cached) or not download):
         return cached
     if not download:
         raise InputError(
@@ -36,15 +39,24 @@ def model_folder(source: str | Path, *, download: bool = False) -> Path:
             "that name; give a folder, or fetch it with --download"
         )
     with hinted():
+        if find_spec("huggingface_hub") is None:
+            raise ModuleNotFoundError(name="transformers")  # which brings it
         from huggingface_hub import snapshot_download
-    try:
-        return Path(snapshot_download(name, allow_patterns=PATTERNS))
-    except (OSError, ValueError) as error:  # base classes of the hub's own errors
-        offline = os.environ.get("HF_HUB_OFFLINE")
-        why = f"HF_HUB_OFFLINE is {offline}" if offline else (str(error).splitlines() or [""])[0]
-        raise InputError(
-            f"{name!r} cannot be fetched from the Hugging Face hub ({why}); give a folder"
-        ) from error
+    why = ""
+    for each in _full_names(name):
+        try:
+            return Path(snapshot_download(each, allow_patterns=PATTERNS))
+        except (OSError, ValueError) as error:  # base classes of the hub's own errors
+            why = why or (str(error).splitlines() or [""])[0]
+    if offline := os.environ.get("HF_HUB_OFFLINE"):
+        why = f"HF_HUB_OFFLINE is {offline}"
+    raise InputError(f"{name!r} cannot be fetched from the Hugging Face hub ({why}); give a folder")
+
+
+def _is_whole(snapshot: Path) -> bool:
+    """Return whether a folder of the cache has weights, and none that was still being fetched."""
+    begun = (snapshot.parent.parent / "blobs").glob(INCOMPLETE)
+    return any(snapshot.rglob("*.safetensors")) and not any(begun)
 
 
 def cached_model(name: str) -> Path | None:
@@ -52,8 +64,8 @@ def cached_model(name: str) -> Path | None:
 
     It is the revision ``main``, or the only one.
     """
-    for owner in OWNERS if "/" not in name else OWNERS[:1]:
-        model = _cache() / f"models--{(owner + name).replace('/', '--')}"
+    for each in _full_names(name):
+        model = _cache() / f"models--{each.replace('/', '--')}"
         main, snapshots = model / "refs" / "main", model / "snapshots"
         revisions = [each.name for each in snapshots.iterdir()] if snapshots.is_dir() else []
         if main.is_file():
@@ -61,6 +73,10 @@ def cached_model(name: str) -> Path | None:
         if len(revisions) == 1 and (snapshots / revisions[0]).is_dir():
             return snapshots / revisions[0]
     return None
+
+
+def _full_names(name: str) -> list[str]:
+    return [name] if "/" in name else [owner + name for owner in OWNERS]
 
 
 def _cache() -> Path:

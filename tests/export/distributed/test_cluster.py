@@ -73,8 +73,9 @@ def test_the_variable_of_ray_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
         connect("")
 
 
-def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cluster, "find_spec", lambda _: None)
+@pytest.mark.parametrize("missing", ["ray", "pyarrow"])
+def test_a_missing_package_is_named(missing: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cluster, "find_spec", lambda name: None if name == missing else True)
     with pytest.raises(MissingPackageError, match=r"pip install 'ranklet\[ray\]'"):
         connect("host:1")
 

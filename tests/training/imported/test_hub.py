@@ -92,3 +92,30 @@ def test_what_is_not_there_is_fetched_only_if_asked(
         model_folder("ada/none", download=True)
     monkeypatch.setattr(hub, "snapshot_download", lambda *_, **__: str(tmp_path))
     assert model_folder("ada/none", download=True) == tmp_path
+
+
+def test_what_is_there_in_part_is_fetched_again(
+    cache: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    hub = pytest.importorskip("huggingface_hub")
+    monkeypatch.setattr(hub, "snapshot_download", lambda *_, **__: str(tmp_path))
+    folder = cached(cache, "ada/part")
+    assert model_folder("ada/part", download=True) == tmp_path  # a tokenizer alone, for example
+    (folder / "model.safetensors").touch()
+    assert model_folder("ada/part", download=True) == folder
+    blobs = cache / "models--ada--part" / "blobs"
+    blobs.mkdir()
+    (blobs / "0123.incomplete").touch()
+    assert model_folder("ada/part", download=True) == tmp_path
+    assert model_folder("ada/part") == folder
+
+
+def test_an_owner_that_may_be_left_out_is_tried(
+    cache: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def fetched(name: str, **_: object) -> str:
+        return str(tmp_path) if name == "sentence-transformers/all-Tiny" else no_network()
+
+    hub = pytest.importorskip("huggingface_hub")
+    monkeypatch.setattr(hub, "snapshot_download", fetched)
+    assert model_folder("all-Tiny", download=True) == tmp_path
