@@ -179,7 +179,7 @@ class Transport(ABC):
             410: "there is no such object (410); correct the address",
             416: "it is empty or shorter than before (416)",
         }
-        kind = AbsentError if status in (403, 404, 410) else RemoteError
+        kind: type[RemoteError] = AbsentError if status in (403, 404, 410) else RemoteError
         if status in (200, 400, 416):
             kind = UnfitRangeError
         return self.refused(reasons.get(status, f"the server answered {status}"), kind)
