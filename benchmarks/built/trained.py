@@ -160,8 +160,8 @@ def neural_model1(place: Place, collection: str) -> Checkpoint:
 
 def short(place: Place, kind: str, **options: Any) -> Path:
     """Return the folder of a ranker of qa-mix that learned for a minute, for timings."""
-    few = {"steps": SHORT_STEPS, "evaluations": 1}
-    return trained(place, kind, QA_MIX, "short", queries=500, choosing=50, **few, **options)
+    options |= {"steps": SHORT_STEPS, "evaluations": 1}
+    return trained(place, kind, QA_MIX, "short", queries=500, choosing=50, **options)
 
 
 def ndrm3(place: Place, collection: str, *, titles: bool = True) -> Checkpoint:
