@@ -78,8 +78,8 @@ def chart(series: Series) -> Markup:
     for x, y in series.points if series.dots else ():
         mark, radius = ("dot best", "6") if (x, y) == series.best else ("dot", "3.5")
         title = element("title", f"{series.across} {number(x)}: {y:.4f}")
-        place = {"cx": f"{x_at(x):.1f}", "cy": f"{y_at(y):.1f}", "r": radius}
-        parts.append(element("circle", title, **place, class_=mark))
+        where = {"cx": f"{x_at(x):.1f}", "cy": f"{y_at(y):.1f}", "r": radius}
+        parts.append(element("circle", title, **where, class_=mark))
     size = f"0 0 {WIDTH} {HEIGHT}"
     return element("svg", *parts, viewBox=size, role="img", aria_label=about)
 
