@@ -12,7 +12,7 @@ from ranklet.export.errors import ExportError
 from ranklet.export.writer import BundleWriter, check_source
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.bundles.files import BundleFiles
-from ranklet.runtime.bundles.manifest import check_name
+from ranklet.runtime.bundles.manifest import Manifest, check_name
 from ranklet.runtime.errors import BundleError, InputError
 from ranklet.runtime.pipeline import FIXED, SCALINGS, Fuse, Pipeline
 from ranklet.training.data.splits import JudgedQuery
@@ -136,75 +136,55 @@ def fuse_bundle(
     """
     check_source(source, target)
     with BundleWriter(target, overwrite=overwrite) as writer:  # raises now if the target exists
-        return _fused(
-            BundleFiles(source, check="full"), Bundle(source), writer, queries,
-            rankers=rankers, measure=measure, name=name, depth=depth, folds=folds, scaling=scaling,
+        bundle, loaded = BundleFiles(source, check="full"), Bundle(source)
+        manifest = bundle.manifest
+        names = _checked(tuple(rankers) or tuple(manifest.rankers), name, manifest)
+        learned = learn_weights(
+            loaded, names, queries, measure=measure, folds=folds, scaling=scaling,
+            depth=LEARNING_DEPTH if scaling == FIXED else depth,
         )  # fmt: skip
+        weights = tuple(round(weight, 6) for weight in learned.weights)
+        fuse = Fuse("linear", names, weights, scaling=scaling)
+        pipeline = Pipeline((*stages(names, manifest.rankers, depth), fuse))
+        default = manifest.default_pipeline
+        (before,) = evaluate(loaded, queries, {default: None}, measures=[measure])
+        learned = replace(learned, before=before.values[measure], default=default)
+        if not folds:  # ranks once more, because lists may be deeper and passages others
+            (served,) = evaluate(loaded, queries, {name: pipeline}, measures=[measure])
+            learned = replace(learned, value=served.mean(measure))
+        facts = {
+            "measure": measure,
+            **({} if scaling == FIXED else {"scaling": scaling}),
+            "value": learned.value,
+            "queries": len(queries),
+            **({"folds": folds, "alphas": list(learned.history[0])} if folds else {}),
+        }
+        writer.copy(bundle)
+        writer.finish(
+            replace(
+                manifest,
+                pipelines={**manifest.pipelines, name: pipeline},
+                default_pipeline=name,
+                provenance={**manifest.provenance, f"fusion {name}": facts},
+            )
+        )
+    return learned
 
 
-def _fused(
-    bundle: BundleFiles,
-    loaded: Bundle,
-    writer: BundleWriter,
-    queries: Sequence[JudgedQuery],
-    *,
-    rankers: Sequence[str],
-    measure: str,
-    name: str,
-    depth: int,
-    folds: int,
-    scaling: str,
-) -> LearnedWeights:
-    manifest = bundle.manifest
-    names = tuple(rankers) or tuple(manifest.rankers)
+def _checked(names: tuple[str, ...], pipeline: str, manifest: Manifest) -> tuple[str, ...]:
+    """Return the names of rankers to fuse by a new pipeline, before hours of scoring."""
     if len(set(names)) < max(2, len(names)):
         raise ExportError(
             f"fusion needs two rankers or more, each once, not {', '.join(names)}; the bundle has "
             f"{', '.join(manifest.rankers)}"
         )
-    if name in manifest.rankers or name in (SUM, BY_RANKS):
+    if pipeline in manifest.rankers or pipeline in (SUM, BY_RANKS):
         raise ExportError(
-            f"a fusion cannot be named {name!r}, because the bundle has a pipeline of that name; "
-            f"name it {PIPELINE}, for example"
+            f"a fusion cannot be named {pipeline!r}, because the bundle has a pipeline of that "
+            f"name; name it {PIPELINE}, for example"
         )
     try:
-        check_name(name)  # before hours of scoring, not after them
+        check_name(pipeline)
     except BundleError as error:
         raise ExportError(str(error)) from error
-    learned = learn_weights(
-        loaded,
-        names,
-        queries,
-        measure=measure,
-        depth=LEARNING_DEPTH if scaling == FIXED else depth,
-        folds=folds,
-        scaling=scaling,
-    )
-    weights = tuple(round(weight, 6) for weight in learned.weights)
-    fuse = Fuse("linear", names, weights, scaling=scaling)
-    pipeline = Pipeline((*stages(names, manifest.rankers, depth), fuse))
-    default = manifest.default_pipeline
-    (before,) = evaluate(loaded, queries, {default: None}, measures=[measure])
-    learned = replace(learned, before=before.values[measure], default=default)
-    if not folds:  # ranks once more, because lists may be deeper and passages others
-        (served,) = evaluate(loaded, queries, {name: pipeline}, measures=[measure])
-        learned = replace(learned, value=served.mean(measure))
-    writer.copy(bundle)
-    writer.finish(
-        replace(
-            manifest,
-            pipelines={**manifest.pipelines, name: pipeline},
-            default_pipeline=name,
-            provenance={
-                **manifest.provenance,
-                f"fusion {name}": {
-                    "measure": measure,
-                    **({} if scaling == FIXED else {"scaling": scaling}),
-                    "value": learned.value,
-                    "queries": len(queries),
-                    **({"folds": folds, "alphas": list(learned.history[0])} if folds else {}),
-                },
-            },
-        )
-    )
-    return learned
+    return names

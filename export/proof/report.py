@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ranklet.export.options import EXACT, Tolerance
 from ranklet.runtime.bundles.files import BundleFiles
-from ranklet.training.evaluation.measures import discount
+from ranklet.training.evaluation.ranked import ndcg
 
 TOP = 10
 STORED = "stored "  # how the names of stored forms begin
@@ -129,7 +129,7 @@ def compare_scores(
     )
     pairs = list(zip(theirs.tolist(), ours.tolist(), strict=True))
     orders = [_kendall(a, b) for a, b in zip(reference, scores, strict=True)]
-    ndcg, torch_ndcg = _ndcg(ours, relevant), _ndcg(theirs, relevant)
+    gain, torch_gain = _ndcg(ours, relevant), _ndcg(theirs, relevant)
     return Report(
         variant=variant,
         bytes=size,
@@ -142,9 +142,9 @@ def compare_scores(
         kendall=float(np.mean(orders)),
         overlap=float(np.mean([len({*a} & {*b}) / len(a) for a, b in pairs])),
         same_top=float(np.mean([a[0] == b[0] for a, b in pairs])),
-        ndcg=_mean(ndcg),
-        torch_ndcg=_mean(torch_ndcg),
-        loss_error=_standard_error(torch_ndcg - ndcg) / max(_mean(torch_ndcg), 1e-9),
+        ndcg=_mean(gain),
+        torch_ndcg=_mean(torch_gain),
+        loss_error=_standard_error(torch_gain - gain) / max(_mean(torch_gain), 1e-9),
     )
 
 
@@ -235,8 +235,7 @@ def _ndcg(ranked: NDArray[np.intp], relevant: Sequence[Sequence[int]]) -> NDArra
     for documents, wanted in zip(ranked.tolist(), relevant, strict=True):
         if wanted:
             hits = np.isin(documents, list(wanted)).astype(np.float64)
-            ideal = discount(np.arange(1, min(len(wanted), TOP) + 1)).sum()
-            values.append(float(hits @ discount(np.arange(1, len(documents) + 1)) / ideal))
+            values.append(ndcg(hits, np.ones(min(len(wanted), TOP))))
     return np.array(values, np.float64)
 
 

@@ -7,7 +7,7 @@ have: of multilingual-e5-small's 470 MB, 384 MB are vectors of its 250,000 token
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, replace
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,9 +19,6 @@ from ranklet.export.onnx.whole import Whole
 from ranklet.export.vocabulary.tokens import check_same, cut_tokenizer, used_tokens
 from ranklet.runtime.errors import InputError
 from ranklet.training.checkpoint import Checkpoint
-
-if TYPE_CHECKING:
-    pass
 
 VOCABULARY = "vocabulary"  # key in a checkpoint's report: what was kept
 LARGE = 100_000  # tokens from which on a network is proven with those of its probes only

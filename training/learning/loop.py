@@ -271,7 +271,7 @@ class _Run(Generic[B]):
         progress.steps += 1
         progress.at += 1
         progress.seconds = self._watch.seconds
-        progress.curve.add(progress.steps, total, now)
+        progress.curve.add(total, now)
         self._record("loss", total, progress.steps)
         self._record("learning_rate", now, progress.steps)
 
@@ -336,7 +336,7 @@ class _Run(Generic[B]):
         progress = self.progress
         note = f"step {progress.steps:,} of {self._length.steps:,}"
         if progress.steps:
-            note += f", loss {progress.curve.latest:.4f}"
+            note += f", loss {progress.curve.losses[-1]:.4f}"
         if progress.evaluations:
             note += f", dev {progress.evaluations[-1][1]:.4f}"
         bar.reach(label, min(1.0, self._done), note)

@@ -22,65 +22,34 @@ Record = Callable[[str, float, int], None]
 
 @dataclass
 class Curve:
-    """Loss and learning rate over the steps, thinned so that a long training stays small.
+    """Loss and learning rate of each step."""
 
-    A point is the mean loss of `stride` steps and the rate of the last of them. Whenever there are
-    too many points, two become one.
-
-    Attributes:
-        stride: steps per point.
-        steps: last step of each point.
-        losses: mean loss of each point.
-        rates: learning rate of each point.
-        pending: losses of the steps that are not in a point yet.
-    """
-
-    stride: int = 1
-    steps: list[int] = field(default_factory=list)
     losses: list[float] = field(default_factory=list)
     rates: list[float] = field(default_factory=list)
-    pending: list[float] = field(default_factory=list)
 
-    def add(self, step: int, loss: float, rate: float) -> None:
-        """Record a step, numbered from 1.
-
-        >>> curve = Curve()
-        >>> for step in range(1, 2 * MOST_POINTS + 1):
-        ...     curve.add(step, step, 0.5)
-        >>> curve.stride, curve.steps[:2], curve.losses[:2], len(curve.steps)
-        (2, [2, 4], [1.5, 3.5], 1000)
-        """
-        self.pending.append(loss)
-        if len(self.pending) < self.stride:
-            return
-        self.steps.append(step)
-        self.losses.append(sum(self.pending) / len(self.pending))
+    def add(self, loss: float, rate: float) -> None:
+        """Record the next step."""
+        self.losses.append(loss)
         self.rates.append(rate)
-        self.pending.clear()
-        if len(self.steps) == 2 * MOST_POINTS:
-            self._halve()
-
-    @property
-    def latest(self) -> float:
-        """The loss of the last steps; there was at least one."""
-        return self.pending[-1] if self.pending else self.losses[-1]
 
     def thinned(self) -> dict[str, list[Any]]:
-        """Return at most `MOST_POINTS` points: ``step``, ``loss`` and ``rate``."""
-        copy = Curve(self.stride, list(self.steps), list(self.losses), list(self.rates))
-        if len(copy.steps) > MOST_POINTS:
-            copy._halve()
-        return {"step": copy.steps, "loss": copy.losses, "rate": copy.rates}
+        """Return at most `MOST_POINTS` points: ``step``, ``loss`` and ``rate``.
 
-    def _halve(self) -> None:
-        """Merge points in pairs; an odd last point keeps its place."""
-        pairs = len(self.steps) // 2 * 2
-        rest = self.losses[pairs:]
-        joined = zip(self.losses[:pairs:2], self.losses[1:pairs:2], strict=True)
-        self.losses = [(one + two) / 2 for one, two in joined] + rest
-        self.steps = self.steps[1:pairs:2] + self.steps[pairs:]
-        self.rates = self.rates[1:pairs:2] + self.rates[pairs:]
-        self.stride *= 2
+        A point is the mean loss of some steps, and the number, from 1, and the rate of the last.
+
+        >>> points = Curve(losses=list(range(2500)), rates=[0.5] * 2500).thinned()
+        >>> points["step"][:2], points["loss"][:2], len(points["rate"])
+        ([3, 6], [1.0, 4.0], 834)
+        """
+        count = len(self.losses)
+        size = max(1, math.ceil(count / MOST_POINTS))
+        ends = [min(begin + size, count) for begin in range(0, count, size)]
+        parts = [self.losses[begin : begin + size] for begin in range(0, count, size)]
+        return {
+            "step": ends,
+            "loss": [sum(part) / len(part) for part in parts],
+            "rate": [self.rates[end - 1] for end in ends],
+        }
 
 
 @dataclass

@@ -88,7 +88,7 @@ def test_interrupted_and_resumed_is_the_same_to_the_bit(tmp_path: Path, stop_at:
     assert found.evaluations == expected.evaluations
     assert (found.steps, found.best) == (expected.steps, expected.best)
     assert found.curve == expected.curve
-    assert found.curve.steps == list(range(1, 17))
+    assert len(found.curve.losses) == 16
 
 
 @pytest.mark.usefixtures("ctrl_c")

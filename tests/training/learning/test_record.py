@@ -26,8 +26,8 @@ def test_an_interrupted_training_continues_the_curves_of_its_event_files(tmp_pat
         Task(15).fit(**every_other)
     progress = Task().fit(**every_other, resume=True)
     points = progress.curve
-    assert curve(events, "loss") == list(zip(points.steps, points.losses, strict=True))
-    assert curve(events, "learning_rate") == list(zip(points.steps, points.rates, strict=True))
+    assert curve(events, "loss") == list(enumerate(points.losses, 1))
+    assert curve(events, "learning_rate") == list(enumerate(points.rates, 1))
     assert curve(events, "dev") == progress.evaluations
 
 
