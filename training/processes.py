@@ -20,7 +20,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from ranklet.runtime.errors import CollectionError
+from ranklet.runtime.errors import CollectionError, RankletError
 from ranklet.runtime.onnx.session import threads
 
 Block = list[bytes]
@@ -162,6 +162,27 @@ def importing() -> dict[str, str]:
         here = ""
     paths = (str(each) or here for each in sys.path)
     return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))}
+
+
+def in_fresh_process(script: str, *arguments: str, given: str = "") -> Any:
+    """Return the JSON that a script prints that ranks in a process of its own.
+
+    Args:
+        script: the code.
+        arguments: those of its command line.
+        given: its standard input.
+
+    Raises:
+        RankletError: it ended with an error.
+    """
+    process = subprocess.run(  # noqa: S603 (our own interpreter and script)
+        [sys.executable, "-P", "-c", script, *arguments], input=given, env=importing(),
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    if process.returncode:
+        said = process.stderr.strip().splitlines() or [f"status {process.returncode}"]
+        raise RankletError(f"a fresh process cannot rank: {said[-1]}")
+    return json.loads(process.stdout)
 
 
 def _send(connection: Connection, block: Block) -> None:

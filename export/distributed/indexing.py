@@ -21,7 +21,6 @@ from ranklet.export.exporter import exporter
 from ranklet.export.indexing.joined import joined
 from ranklet.export.indexing.writing import Needs, needs_of, write_indexed
 from ranklet.export.writer import BundleWriter
-from ranklet.runtime.bundles.documents import Documents
 from ranklet.runtime.bundles.files import TOKENIZER, BundleFiles
 from ranklet.runtime.bundles.manifest import Manifest
 from ranklet.runtime.errors import BundleError
@@ -30,8 +29,8 @@ from ranklet.runtime.writing.private_folder import make_private
 from ranklet.training.indexing.analysed import AnalysedCollection, analyse
 from ranklet.training.indexing.language.options import TextOptions
 from ranklet.training.indexing.metadata import of_whole_documents
-from ranklet.training.indexing.origins import Origins, joined_strings
-from ranklet.training.indexing.reuse import Contents
+from ranklet.training.indexing.origins import Origins
+from ranklet.training.indexing.reuse import Contents, first_passages
 from ranklet.training.progress import progress
 
 
@@ -62,24 +61,13 @@ def analysed_on(
     number = (np.arange(len(part)) - begins[part]).astype(np.int64)
     origins = Origins.of(bundles, part, number)
     first = np.concatenate(
-        [_first(each) + begin for each, begin in zip(stored, begins.tolist(), strict=True)]
-    ).astype(np.uint32)
-    contents = Contents(
-        joined_strings(origins, [each.ids for each in stored]),
-        joined_strings(origins, [each.titles for each in stored]),
-        joined_strings(origins, [each.texts for each in stored]),
-        first,
-        (),  # the metadata of a shard may have other types than that of the collection
+        [first_passages(each) + begin for each, begin in zip(stored, begins.tolist(), strict=True)]
     )
+    # The metadata of a shard may have other types than that of the collection.
+    contents = Contents.joined(origins, stored, first, ())
     analysed = joined(contents, origins, needs_of(rankers), titles=titles, words=words)
     places = of_whole_documents(analysed.documents.first, len(analysed.documents))
     return replace(analysed, metadata=shards.metadata.fields(places))
-
-
-def _first(documents: Documents) -> "np.ndarray[tuple[int], np.dtype[np.int64]]":
-    """Return the number of the first passage of each passage's document, (documents,) int64."""
-    numbers = np.arange(len(documents))
-    return numbers if documents.first is None else documents.first.astype(np.int64)
 
 
 def indexed_shards(

@@ -1,19 +1,16 @@
 """Measure what a pipeline costs on this machine, in a fresh process: time, bytes and memory."""
 
 import json
-import subprocess
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from ranklet.export.errors import ExportError
 from ranklet.export.learning.joining import needed_files
 from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.pipeline import Pipeline, PipelineLike
 from ranklet.training.data.splits import JudgedQuery
-from ranklet.training.processes import importing
+from ranklet.training.processes import in_fresh_process
 
 TIMED, WARM = 100, 5  # queries, and those before them that are not counted
 
@@ -93,19 +90,12 @@ def cost_of(bundle: BundleFiles, queries: Sequence[JudgedQuery], pipeline: Pipel
     """Return what a pipeline of a bundle on disk costs for some queries, one at a time.
 
     Raises:
-        ExportError: the fresh process ended with an error.
+        RankletError: the fresh process ended with an error.
     """
     recipe = bundle.manifest.pipeline(pipeline)
     texts = [query.text for query in queries[:TIMED]]
     given = json.dumps([str(bundle.path), recipe.to_json(), texts, WARM])
-    process = subprocess.run(  # noqa: S603 (our own interpreter and script)
-        [sys.executable, "-P", "-c", MEASURE], input=given, env=importing(),
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    if process.returncode:
-        said = process.stderr.strip().splitlines() or [f"status {process.returncode}"]
-        raise ExportError(f"a fresh process cannot rank: {said[-1]}")
-    p50, p95, memory = json.loads(process.stdout)
+    p50, p95, memory = in_fresh_process(MEASURE, given=given)
     return Cost(p50, p95, memory, size_of(bundle, recipe))
 
 

@@ -18,7 +18,7 @@ from ranklet.training.data.cells import Cell
 from ranklet.training.data.collection import Document
 from ranklet.training.indexing.field_types import Unusable, as_string, typed
 from ranklet.training.indexing.origins import Origins, joined_strings
-from ranklet.training.indexing.reuse import Contents
+from ranklet.training.indexing.reuse import Contents, first_passages
 
 _SHOWN = 3  # unknown ids that a message names
 
@@ -69,7 +69,7 @@ def changed(
     """
     old, parts = bundle.need_documents(), _by_id(added)
     count = len(old)
-    first = np.arange(count) if old.first is None else old.first.astype(np.int64)
+    first = first_passages(old)
     gone, missing = _numbers(old, deleted, parts, missing_ok)
     stays = ~np.isin(first, gone)
     known = {id_: old.number(id_) for id_ in set(parts) - old.lacking(parts)}
@@ -154,8 +154,7 @@ class _Rows:
         """Return the number of the first passage of each passage's document."""
         group = np.empty(len(self.part), np.int64)  # equal for the passages of a document only
         old = self.part == 0
-        begins = np.arange(len(self._old)) if self._old.first is None else self._old.first
-        group[old] = begins[self.number[old]]
+        group[old] = first_passages(self._old)[self.number[old]]
         numbers: dict[str, int] = {}
         of_new = [numbers.setdefault(each.id, len(numbers)) for each in self._new]
         group[~old] = len(self._old) + np.array(of_new, np.int64)[self.number[~old]]

@@ -22,8 +22,8 @@ from ranklet.runtime.errors import InputError
 from ranklet.runtime.extras import hinted
 from ranklet.runtime.storage.address import on_disk
 from ranklet.training.data.bundle_documents import metadata_of
-from ranklet.training.indexing.origins import Origins, joined_strings
-from ranklet.training.indexing.reuse import Contents
+from ranklet.training.indexing.origins import Origins
+from ranklet.training.indexing.reuse import Contents, first_passages
 
 Prefer = Literal["none", "first", "last"]
 PREFER = ("none", "first", "last")
@@ -90,7 +90,7 @@ def _joined(sources: Sequence[BundleFiles], prefer: Prefer) -> Changes:
     collections = [source.need_documents() for source in sources]
     owners: dict[bytes, list[tuple[int, int]]] = {}  # id → bundle and first passage, in order
     for at, documents in enumerate(collections):
-        for first_number in _first_passages(documents).tolist():
+        for first_number in np.unique(first_passages(documents)).tolist():
             own_id = documents.ids.raw(first_number)
             owners.setdefault(own_id, []).append((at, first_number))
     twice = [id_.decode("utf-8", "replace") for id_, found in owners.items() if len(found) > 1]
@@ -110,13 +110,7 @@ def _joined(sources: Sequence[BundleFiles], prefer: Prefer) -> Changes:
     first = np.repeat(ends - lengths, lengths)
     number = np.repeat(wholes, lengths) + np.arange(len(part)) - first
     origins = Origins.of(sources, part, number)
-    contents = Contents(
-        joined_strings(origins, [each.ids for each in collections]),
-        joined_strings(origins, [each.titles for each in collections]),
-        joined_strings(origins, [each.texts for each in collections]),
-        first.astype(np.uint32),
-        _metadata(sources, chosen),
-    )
+    contents = Contents.joined(origins, collections, first, _metadata(sources, chosen))
     return Changes(contents, origins, Counts(unchanged=len(chosen)))
 
 
@@ -133,15 +127,9 @@ def _metadata(
     return (next(own[part]) for part, _ in chosen)
 
 
-def _first_passages(documents: Documents) -> NDArray[np.int64]:
-    """Return the number of the first passage of each document, ascending."""
-    numbers = np.arange(len(documents))
-    return numbers if documents.first is None else np.flatnonzero(documents.first == numbers)
-
-
 def _passages(documents: Documents) -> NDArray[np.int64]:
     """Return how many passages begin at each number, 0 within a document, (documents,) int64."""
-    begins = _first_passages(documents)
+    begins = np.unique(first_passages(documents))
     counts = np.zeros(len(documents), np.int64)
     counts[begins] = np.diff(np.append(begins, len(documents)))
     return counts

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.runtime.call.query import QueryContext
+from ranklet.runtime.dense.maxsim import TokenStore, quantise_query
 from ranklet.runtime.text.ranked import ranked_text
 from ranklet.runtime.text.tokenizing import encode_batch, ending, truncate
 from ranklet.training.data.collection import Document
@@ -30,6 +31,8 @@ from ranklet.training.teaching.taught import TaughtQueries
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
+Vectors = Sequence[NDArray[np.float32]]
+MEASURED = "int16"  # how vectors of tokens are stored while the pool is ranked
 Padded = tuple[NDArray[np.int64], NDArray[np.int64]]  # input_ids and attention_mask
 
 DEV_QUERIES, DEV_POOL = 200, 1500  # about 20 s of MiniLM-L6 on two cores
@@ -213,6 +216,18 @@ class Pool:
             scores: the scores of the documents for each query, (documents,) float32 each.
         """
         return np.array(list(map(reciprocal_rank, scores, self.relevant)))
+
+    def max_sim_ranks(self, queries: Vectors, documents: Vectors) -> NDArray[np.float64]:
+        """Return each query's 1 / rank by MaxSim, (queries,); see `reciprocal_ranks`.
+
+        Args:
+            queries: the vectors of each query's tokens, (tokens, dimension) float32.
+            documents: those of each document of the pool.
+        """
+        store = TokenStore.of(documents, MEASURED, documents[0].shape[1])
+        everything = np.arange(len(store))
+        scores = (store.scores(quantise_query(each, MEASURED), everything) for each in queries)
+        return self.reciprocal_ranks(scores)
 
 
 def bm25_mrr(

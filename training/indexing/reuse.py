@@ -4,7 +4,7 @@ The result is what `analyse` would return, but only the texts of new documents a
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +24,13 @@ from ranklet.training.indexing.analysed import (
 from ranklet.training.indexing.language.stop_lists import stop_list
 from ranklet.training.indexing.metadata import MetadataCollector, of_whole_documents
 from ranklet.training.indexing.ordering import order_of
-from ranklet.training.indexing.origins import Origins, Rows, joined_offsets, joined_rows
+from ranklet.training.indexing.origins import (
+    Origins,
+    Rows,
+    joined_offsets,
+    joined_rows,
+    joined_strings,
+)
 from ranklet.training.indexing.packer import packed, release
 from ranklet.training.indexing.vocabulary import Changed, Words, changed_vocabulary
 from ranklet.training.indexing.word_tokens import WordReader, WordTokens
@@ -44,6 +50,27 @@ class Contents(NamedTuple):
     texts: Strings
     first: NDArray[np.uint32]  # the first passage of each passage's document, (documents,)
     metadata: Iterable[Mapping[str, Any]]  # of each whole document, read once
+
+    @classmethod
+    def joined(
+        cls,
+        origins: Origins,
+        parts: Sequence[Documents],
+        first: NDArray[np.integer],
+        metadata: Iterable[Mapping[str, Any]],
+    ) -> Self:
+        """Return the documents of some bundles in the order of their origins."""
+        ids, titles, texts = (
+            joined_strings(origins, [getattr(each, name) for each in parts])
+            for name in ("ids", "titles", "texts")
+        )
+        return cls(ids, titles, texts, first.astype(np.uint32), metadata)
+
+
+def first_passages(documents: Documents) -> NDArray[np.int64]:
+    """Return the first passage of each passage's document, (documents,) int64."""
+    numbers = np.arange(len(documents))
+    return numbers if documents.first is None else documents.first.astype(np.int64)
 
 
 def analyse_again(

@@ -2,8 +2,6 @@
 
 import argparse
 import json
-import subprocess
-import sys
 from pathlib import Path
 from statistics import median
 
@@ -47,6 +45,7 @@ def run(options: argparse.Namespace) -> None:
     """Measure and print."""
     from ranklet.runtime import load
     from ranklet.runtime.errors import InputError
+    from ranklet.training.processes import in_fresh_process
 
     for name, count, least in (("-n", options.n, 1), ("--cold", options.cold, 0)):
         if count < least:
@@ -65,7 +64,10 @@ def run(options: argparse.Namespace) -> None:
     if not queries:
         raise InputError("there is no query to measure with; give --queries FILE")
     bundle.rank(queries[0], pipeline=options.pipeline)  # opens the rankers and reports mistakes
-    runs = [_cold(options, queries[i % len(queries)]) for i in range(options.cold)]
+    runs = [
+        in_fresh_process(COLD, options.bundle, queries[i % len(queries)], options.pipeline or "")
+        for i in range(options.cold)
+    ]
     cold = {name: median(run[name] for run in runs) for name in (runs[0] if runs else {})}
     warm: dict[str, list[float]] = {}
     for query in queries:
@@ -87,22 +89,6 @@ def run(options: argparse.Namespace) -> None:
     say(f"warm, {len(queries)} queries{'p50':>8}{'p90':>9}{'p99':>9}  ms")
     for name, quantiles in figures.items():
         say(f"  {quantiles['p50']:22.2f}{quantiles['p90']:9.2f}{quantiles['p99']:9.2f}  {name}")
-
-
-def _cold(options: argparse.Namespace, query: str) -> dict[str, float]:
-    from ranklet.runtime.errors import RankletError
-    from ranklet.training.processes import importing
-
-    arguments = [options.bundle, query, options.pipeline or ""]
-    process = subprocess.run(  # noqa: S603 (our own interpreter and script)
-        [sys.executable, "-P", "-c", COLD, *arguments], env=importing(),
-        check=False, capture_output=True, text=True,
-    )  # fmt: skip
-    if process.returncode:
-        said = process.stderr.strip().splitlines() or [f"status {process.returncode}"]
-        raise RankletError(f"a fresh process cannot rank: {said[-1]}")
-    stages: dict[str, float] = json.loads(process.stdout)
-    return stages
 
 
 def _quantile(values: list[float], share: float) -> float:

@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ranklet.runtime.call.protocol import Role
-from ranklet.runtime.dense.maxsim import TokenStore, quantise_query
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.rankers.colbert.encoder import row_feeds
 from ranklet.runtime.rankers.colbert.settings import MASKS, ColBERTSettings
@@ -38,8 +37,6 @@ from ranklet.training.rankers.colbert.options import Options
 if TYPE_CHECKING:
     from torch import nn
 
-
-MEASURED = "int16"  # how vectors are stored while the pool is ranked
 
 UNUSED = ("[unused0]", "[unused1]")  # in BERT's vocabularies, for queries and documents
 NEW = ("[Q]", "[D]")  # added to a vocabulary without them
@@ -158,13 +155,8 @@ def _pool_ranks(
 ) -> NDArray[np.float64]:
     """Return each query's 1 / rank in the pool by MaxSim, (queries,)."""
     pool = texts.pool
-    documents = _vectors(model, layout, "document", pool.documents)
-    store = TokenStore.of(documents, MEASURED, layout.settings.dimension)
-    everything = np.arange(len(store))
-    return pool.reciprocal_ranks(
-        store.scores(quantise_query(query, MEASURED), everything)
-        for query in _vectors(model, layout, "query", pool.queries)
-    )
+    queries = _vectors(model, layout, "query", pool.queries)
+    return pool.max_sim_ranks(queries, _vectors(model, layout, "document", pool.documents))
 
 
 def _vectors(

@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn.functional import mse_loss
 
-from ranklet.runtime.dense.maxsim import TokenStore, quantise_query
 from ranklet.runtime.rankers.colbert.settings import ColBERTSettings
 from ranklet.runtime.rankers.srm.settings import LightForm, SRMSettings
 from ranklet.runtime.text.tokenizing import special_ids
@@ -36,7 +35,6 @@ from ranklet.training.rankers.srm.network import KIND, LightNetwork, light_vecto
 from ranklet.training.rankers.srm.options import Options
 from ranklet.training.rankers.srm.oracle import Padded, TokenVectors
 
-MEASURED = "int16"  # how vectors are stored while the pool is ranked
 EVALUATED = 64  # texts at a time
 
 LABEL = "distilling"
@@ -140,12 +138,8 @@ def pool_ranks(model: LightNetwork, material: Material) -> NDArray[np.float64]:
     pool = material.texts.pool
     places = material.documents_at(pool.numbers)
     documents = document_vectors(model, material.documents, places)
-    store = TokenStore.of(documents, MEASURED, model.light.settings.dimension)
-    everything = np.arange(len(store))
     queries = vectors_of(model, material.pool_queries, range(len(material.pool_queries)))
-    return pool.reciprocal_ranks(
-        store.scores(quantise_query(query, MEASURED), everything) for query in queries
-    )
+    return pool.max_sim_ranks(queries, documents)
 
 
 def _fine_tuned(
