@@ -38,4 +38,7 @@ BENCHMARKS = {
     "hostile_requests": "speed",
     "gpu_checks": "gpu",
     "paper_trainings": "papers",
+    "term_rankers": "papers",
+    "merging": "papers",
+    "learned_weights": "learning",
 }

@@ -137,7 +137,7 @@ def qa_mix_late(place: Place) -> Path:
         late = {"colbert": read_checkpoint(oracle), "light": read_checkpoint(light)}
         return {**_tuned(place), **late}
 
-    return kept_bundle(place, "qa-mix-static", QA_MIX, checkpoints)
+    return kept_bundle(place, "qa-mix-late", QA_MIX, checkpoints)
 
 
 class Cut(NamedTuple):
