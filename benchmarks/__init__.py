@@ -38,7 +38,4 @@ BENCHMARKS = {
     "hostile_requests": "speed",
     "gpu_checks": "gpu",
     "paper_trainings": "papers",
-    "term_rankers": "papers",
-    "merging": "papers",
-    "learned_weights": "learning",
 }
