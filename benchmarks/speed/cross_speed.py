@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.built.bundles import google_wiki_hybrid, qa_mix_lexical
-from benchmarks.built.trained import SHORT_CROSS_STEPS, cross_encoder
+from benchmarks.built.trained import short
 from benchmarks.harness.contest import contest
 from benchmarks.harness.place import Place
 from benchmarks.harness.report import goal_at_least, table
@@ -19,7 +19,7 @@ from benchmarks.speed.hybrid_speed import rescoring
 from ranklet import runtime
 from ranklet.export.bundles import export_bundle
 from ranklet.export.options import ExportOptions
-from ranklet.training.checkpoint import Checkpoint
+from ranklet.training.checkpoint import Checkpoint, read_checkpoint
 from ranklet.training.data.splits import read_split
 
 PACKAGES = ("onnx",)
@@ -34,7 +34,7 @@ DRAWN, POOL = 20, 200  # queries, and candidates of BM25 of which the longest ar
 
 def run(place: Place) -> str:
     """Export, then have the contest in the peers' environment."""
-    checkpoint = cross_encoder(place, SHORT_CROSS_STEPS)
+    checkpoint = read_checkpoint(short(place, "cross_encoder"))
     texts = _texts(place)
     theirs = place.work / THEIRS
     _transformers_folder(checkpoint, theirs)

@@ -23,10 +23,7 @@ from ranklet.runtime.kinds import KINDS
 from ranklet.training.indexing.language.options import TextOptions
 
 FELL_SHORT = 3  # exit status
-STATUS = (
-    f"Exit status {FELL_SHORT}: the checkpoint was written, but the training made too few steps "
-    "or its gain is not sure."
-)
+STATUS = f"Exit status {FELL_SHORT}: written, but the steps are too few or the gain is not sure."
 PIECES = "{} reads word pieces, which are the same in every language; leave {} out"
 
 TRIM_THRESHOLD, MMAP_MAX = -1, -4  # parameters of mallopt(3)

@@ -210,7 +210,7 @@ REFUSED: dict[str, tuple[dict[str, dict[str, Any]], str]] = {
     "generates": ({"config.json": {"architectures": ["QwenForCausalLM"]}}, "generates texts"),
     "labels": (
         {"config.json": {"id2label": {"0": "a", "1": "b"}, "label2id": {"a": 0, "b": 1}}},
-        "cannot be loaded",
+        "belong to different models",
     ),
     "layers": ({"config.json": {"num_hidden_layers": 3}}, "lacks the weights of 16 parts"),
     "length": ({"tokenizer_config.json": {"model_max_length": 4}}, "cannot read pairs"),
