@@ -85,7 +85,8 @@ class _Plain(dict[int, str]):
         self.update(dict.fromkeys(map(ord, _HYPHENS), "-"))
         self.update(dict.fromkeys(map(ord, _UNSAID), " "))
         self.update({ord("⁄"): "/", ord("∕"): "/"})
-        self.update({code: "" for code, spelling in LETTERS.items() if not spelling})
+        # What leaves nothing, or brings a sign that may end a word, counts before a text is split.
+        self.update({code: made for code, made in LETTERS.items() if not made.isalnum()})
 
     def __missing__(self, code: int) -> str:
         found = self[code] = self._of(chr(code))

@@ -3,7 +3,7 @@ import string
 import unicodedata
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 from tests.growth import grows_linearly
 
@@ -53,6 +53,7 @@ def test_composed_and_decomposed_letters_are_one_word() -> None:
 
 
 @given(st.text())
+@example("\u17a4")  # spelled by a letter and a sign
 def test_words_are_lower_case_whole_and_found_again_in_themselves(text: str) -> None:
     for word in words(text):
         assert word
