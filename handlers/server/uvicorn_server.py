@@ -84,7 +84,36 @@ def run(settings: ServerSettings, listening: socket.socket) -> None:
         timeout_keep_alive=KEEP_ALIVE_SECONDS,
         timeout_graceful_shutdown=ceil(settings.limits.seconds) + 5,
     )
-    _Server(config, service).run([listening])
+    _Server(config, service).run([OneByOne(listening)])
+
+
+class OneByOne(socket.socket):
+    """A listening socket that hands out one connection per turn of the event loop.
+
+    asyncio accepts in one turn all connections that wait, so of several processes the first one to
+    look would have to answer them all, while the others idle.
+
+    Args:
+        listening: the socket, which is empty afterwards.
+    """
+
+    def __init__(self, listening: socket.socket) -> None:
+        made_of = listening.family, listening.type, listening.proto
+        super().__init__(*made_of, fileno=listening.detach())
+        self._paused = False
+
+    def accept(self) -> tuple[socket.socket, Any]:
+        """Return a connection and its address, every second time.
+
+        Raises:
+            BlockingIOError: none waits, or the last call has returned one.
+        """
+        if self._paused:
+            self._paused = False
+            raise BlockingIOError
+        accepted = super().accept()
+        self._paused = True
+        return accepted
 
 
 class _Server(uvicorn.Server):

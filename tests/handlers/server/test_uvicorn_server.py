@@ -20,7 +20,7 @@ from tests.handlers.conftest import JSON, PATIENCE
 from tests.handlers.gate import Gate
 
 from ranklet.handlers.server.settings import ServerSettings
-from ranklet.handlers.server.uvicorn_server import listen, serve
+from ranklet.handlers.server.uvicorn_server import OneByOne, listen, serve
 from ranklet.runtime import tracing
 from ranklet.runtime.errors import InputError, MissingPackageError
 
@@ -150,14 +150,28 @@ def test_no_answer_waits_for_an_acknowledgement(listening: socket.socket) -> Non
 
     async def accept() -> None:
         loop = asyncio.get_running_loop()
-        server = await loop.create_server(Accepting, sock=listening)
-        reader, writer = await asyncio.open_connection(*listening.getsockname())
+        server = await loop.create_server(Accepting, sock=OneByOne(listening))
+        reader, writer = await asyncio.open_connection(*server.sockets[0].getsockname())
         assert await reader.read() == b""
         writer.close()
         server.close()
 
     asyncio.run(accept())
     assert accepted == [1]
+
+
+def test_processes_share_the_connections_that_wait(listening: socket.socket) -> None:
+    callers = [socket.create_connection(listening.getsockname()) for _ in range(4)]
+    each = OneByOne(listening.dup()), OneByOne(listening)
+    taken = []
+    for _ in range(2):
+        for process in each:
+            taken.append(process.accept()[0])
+            with pytest.raises(BlockingIOError):  # which ends its turn of accepting
+                process.accept()
+    assert {one.getpeername() for one in taken} == {one.getsockname() for one in callers}
+    for one in (*callers, *taken, *each):
+        one.close()
 
 
 def test_an_address_that_is_taken_is_an_error(listening: socket.socket) -> None:
