@@ -72,12 +72,16 @@ async function search() {
   $("own").hidden = words === query().text;
   const number = ++latest;
   document.body.setAttribute("aria-busy", "true");
+  const before = saving;
   try {
-    const also = Object.keys(query().marks);
-    const { hits, others } = await call("/rank", { query: words, k: shown, also });
+    await before;
+    const answer = await call("/rank", { query: words, k: shown, of: query().id });
     if (number !== latest) return;
+    const { hits, marks, others, ignored } = answer;
+    if (before === saving) query().marks = marks; // others may have marked, too
     draw(hits, others);
-    say(hits.length ? "" : "No document has these words. Try other words, or go to the next query.");
+    const left = ignored.length ? ` Left out as stop words: ${ignored.join(", ")}.` : "";
+    say(hits.length ? "" : `No document has these words.${left} Try other words, or go to the next query.`);
   } catch (error) {
     if (number !== latest) return;
     $("results").replaceChildren();
@@ -105,12 +109,12 @@ function mark(id, grade) {
   save({ [id]: query().marks[id] === grade ? null : grade });
 }
 
-/** Save grades of the current query, show them once they are saved, and say so. */
-function save(grades) {
+/** Save grades of the current query, show them once they are saved, and say so. With `keep` no mark is changed. */
+function save(grades, keep = false) {
   const marked = query();
   saving = saving.then(async () => {
     try {
-      marked.marks = (await call("/marks", { query: marked.id, grades })).marks;
+      marked.marks = (await call("/marks", { query: marked.id, grades, keep })).marks;
       if (marked === query()) say(saved(grades));
     } catch (error) {
       say(`Not saved: ${error.message}`, true);
@@ -124,11 +128,12 @@ function save(grades) {
 }
 
 function saved(grades) {
-  const [[id, grade], ...more] = Object.entries(grades);
+  const [id, ...more] = Object.keys(grades);
+  const grade = query().marks[id] ?? null;
   const values = Object.values(query().marks);
   const relevant = values.filter((value) => value === 1).length;
   const total = `This query has ${relevant} relevant and ${values.length - relevant} not relevant.`;
-  if (more.length) return `Saved: ${more.length + 1} documents are not relevant. ${total}`;
+  if (more.length) return `Saved: the others are not relevant. ${total}`;
   const item = document.querySelector(`.hit[data-document="${CSS.escape(id)}"] h2`);
   const what = grade === null ? "has no mark" : `is ${GRADES.find((each) => each.grade === grade).label.toLowerCase()}`;
   return `Saved: “${nameOf({ title: item?.textContent, id })}” ${what}. ${total}`;
@@ -136,7 +141,7 @@ function saved(grades) {
 
 function rest() {
   const ids = unmarked();
-  if (ids.length) save(Object.fromEntries(ids.map((id) => [id, 0])));
+  if (ids.length) save(Object.fromEntries(ids.map((id) => [id, 0])), true);
 }
 
 function move(by) {
@@ -207,8 +212,7 @@ try {
   queries = state.queries;
   $("about").textContent = `${state.documents.toLocaleString("en")} documents of ${state.bundle}`;
   $("saved").textContent = `Marks are saved in ${state.folder} as the split ${state.split}. When you are done, press Ctrl-C in the terminal.`;
-  const named = decodeURIComponent(location.hash.slice(1));
-  const asked = queries.findIndex((each) => each.id === named);
+  const asked = queries.findIndex((each) => location.hash === `#${encodeURIComponent(each.id)}`);
   const first = queries.findIndex((each) => !isJudged(each));
   await go(asked >= 0 ? asked : Math.max(0, first));
 } catch (error) {

@@ -72,10 +72,10 @@ class Store(Protocol):
         """What to judge."""
 
     def grades(self) -> dict[str, dict[str, int]]:
-        """Return the grades by query and document: 1 for relevant, 0 for not."""
+        """Return the grades by query and document: above 0 for relevant."""
 
-    def mark(self, query: str, grades: Mapping[str, int | None]) -> None:
-        """Change grades and save them; None removes one."""
+    def mark(self, query: str, grades: Mapping[str, int | None], *, keep: bool = False) -> None:
+        """Change grades and save them; None removes one, and `keep` keeps those that are there."""
 
 
 class JudgeService:
@@ -120,26 +120,33 @@ class JudgeService:
             "folder": str(store.folder),
             "split": store.split,
             "queries": [
-                {"id": each.id, "text": each.text, "marks": grades.get(each.id, {})}
+                {"id": each.id, "text": each.text, "marks": _signs(grades.get(each.id, {}))}
                 for each in store.queries
             ],
         }
 
     def _rank(self, body: Mapping[str, Any]) -> dict[str, Any]:
-        """Return hits, and the titles of the documents in `also` that are not among them."""
+        """Return hits, the marks of the query with the id `of`, and what else is marked for it.
+
+        `ignored` has the stop words that were left out.
+        """
         wanted = {"query": body.get("query"), "k": body.get("k"), "highlight": True}
         if self._pipeline is not None:
             wanted["pipeline"] = self._pipeline
-        hits = rank(self._bundle, wanted, LIMITS).body["hits"]  # type: ignore[call-overload]
-        found = {hit["id"] for hit in hits}
-        also = body.get("also") or []
-        if not isinstance(also, list) or not all(isinstance(each, str) for each in also):
-            raise RequestError(422, "'also' must be a list of ids")
-        others = [self._named(each) for each in also if each not in found]
-        return {"hits": hits, "others": others}
+        answer: Any = rank(self._bundle, wanted, LIMITS).body
+        hits = answer["hits"]
+        marks = self._store.grades().get(str(body.get("of")), {})
+        # Judgements that others made may be of documents that no collection has.
+        shown = {*(hit["id"] for hit in hits), *self._documents.lacking(set(marks))}
+        others = [self._named(each) for each in marks if each not in shown]
+        ignored = answer.get("ignored", [])
+        return {"hits": hits, "marks": _signs(marks), "others": others, "ignored": ignored}
 
     def _mark(self, body: Mapping[str, Any]) -> dict[str, Any]:
-        """Save marks, `{"query": id, "grades": {document: 1, 0 or null}}`."""
+        """Save marks, `{"query": id, "grades": {document: 1, 0 or null}}`.
+
+        With `"keep": true` documents that have a mark keep it, whoever made it since the page saw.
+        """
         query, grades = body.get("query"), body.get("grades")
         if not isinstance(query, str) or not query.strip():
             raise RequestError(422, "'query' is missing; it must be a query's id")
@@ -149,12 +156,17 @@ class JudgeService:
             self._documents.number(name)  # so that no unknown document is judged
             if grade is not None and (type(grade) is not int or grade not in (0, 1)):
                 raise RequestError(422, "a grade must be 1, 0 or null")
-        self._store.mark(query, grades)
-        return {"marks": self._store.grades().get(query, {})}
+        self._store.mark(query, grades, keep=body.get("keep") is True)
+        return {"marks": _signs(self._store.grades().get(query, {}))}
 
     def _named(self, name: str) -> dict[str, str]:
         _, title, text = self._documents.record(self._documents.number(name))
         return {"id": name, "title": title, "text": text[:300]}
+
+
+def _signs(grades: Mapping[str, int]) -> dict[str, int]:
+    """Return grades as the page shows them: 1 for relevant, of whatever degree, and 0 for not."""
+    return {name: int(grade > 0) for name, grade in grades.items()}
 
 
 def run(service: JudgeService, listening: socket.socket) -> None:

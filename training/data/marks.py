@@ -66,11 +66,13 @@ class Marks:
             self.queries = self._add(texts)
 
     def grades(self) -> dict[str, dict[str, int]]:
-        """Return the judgements on disk: 1 for relevant and 0 for not, by query and document."""
+        """Return the judgements on disk by query and document; those above 0 are relevant."""
         return read_qrels(self._qrels)
 
-    def mark(self, query: str, grades: Mapping[str, int | None]) -> None:
+    def mark(self, query: str, grades: Mapping[str, int | None], *, keep: bool = False) -> None:
         """Change the grades of some documents for a query and save; None removes a judgement.
+
+        With `keep`, documents that are judged already keep their grades.
 
         Raises:
             InputError: the query is unknown, or a grade is not 0, 1 or None.
@@ -84,7 +86,8 @@ class Marks:
         # The file is read again, so that nobody's marks are lost.
         with self._alone():
             saved = self.grades()
-            marked: dict[str, int | None] = {**saved.get(query, {}), **grades}
+            earlier = saved.get(query, {})
+            marked: dict[str, int | None] = {**earlier, **grades, **(earlier if keep else {})}
             saved[query] = {name: grade for name, grade in marked.items() if grade is not None}
             write_qrels(self._qrels, saved)
 

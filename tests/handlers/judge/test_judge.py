@@ -39,6 +39,18 @@ def documents(page: Any) -> list[str]:
     return found
 
 
+def test_the_others_are_those_that_nobody_has_marked(judge: Judging, page: Any) -> None:
+    page.goto(f"{judge.url}/#%E0%A4%A")  # no query is called so
+    first, second, *_ = documents(page)
+    judge.ask("/marks", {"query": "q1", "grades": {first: 1}})  # by somebody else
+    rest = page.get_by_role("button", name="The others are not relevant")
+    rest.evaluate("(rest) => (document.querySelectorAll('.hit .yes')[1].click(), rest.click())")
+    says(page, "the others are not relevant")
+    marks = saved(judge)["q1"]
+    assert (marks.pop(first), marks.pop(second)) == (1, 1)
+    assert set(marks.values()) == {0}
+
+
 def test_a_mouse_is_enough(judge: Judging, page: Any) -> None:
     page.goto(judge.url)
     first, second, *_ = documents(page)
@@ -53,7 +65,7 @@ def test_a_mouse_is_enough(judge: Judging, page: Any) -> None:
     says(page, "has no mark")
     assert saved(judge) == {"q1": {second: 0}}
     page.get_by_role("button", name="The others are not relevant").click()
-    says(page, "documents are not relevant")
+    says(page, "the others are not relevant")
     assert set(saved(judge)["q1"]) == set(documents(page))
     page.get_by_role("button", name="Next query").first.click()
     page.get_by_role("heading", name=QUERIES[1]).wait_for()

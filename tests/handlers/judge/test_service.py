@@ -45,8 +45,24 @@ def test_marks_are_in_the_file_before_the_answer(judge: Judging) -> None:
         assert judge.ask("/marks", {"query": "q1", "grades": grades}) == (200, {"marks": wanted})
         assert saved(judge)["q1"] == wanted
     assert judge.ask("/state")[1]["queries"][0]["marks"] == saved(judge)["q1"]
-    _, answer = judge.ask("/rank", {"query": "dough", "k": 1, "also": ["bread", "roses"]})
-    assert [each["title"] for each in answer["others"]] == ["Pruning roses"]
+    judge.ask("/marks", {"query": "q1", "grades": {"bread": 0, "roses": 0}, "keep": True})
+    _, answer = judge.ask("/rank", {"query": "dough", "k": 1, "of": "q1"})
+    assert answer["marks"] == saved(judge)["q1"] == {"bread": 1, "sourdough": 0, "roses": 0}
+    assert "Pruning roses" in {each["title"] for each in answer["others"]}
+
+
+def test_judgements_of_any_degree_and_of_unknown_documents_are_shown(
+    built: "Built", tmp_path: Path
+) -> None:
+    with judging(built.fused, ["knead dough"], tmp_path / "judged") as judge:
+        with (judge.folder / "qrels.train.txt").open("a") as file:
+            file.write("q1 0 roses 3\nq1 0 sourdough -1\nq1 0 gone 1\n")
+        status, answer = judge.ask("/rank", {"query": "who is", "k": 1, "of": "q1"})
+        assert (answer["hits"], answer["ignored"]) == ([], ["who", "is"])
+        assert (status, answer["marks"]) == (200, {"roses": 1, "sourdough": 0, "gone": 1})
+        assert {each["id"] for each in answer["others"]} == {"roses", "sourdough"}
+        judge.ask("/marks", {"query": "q1", "grades": {"bread": 0}})
+        assert saved(judge)["q1"] == {"roses": 3, "sourdough": -1, "gone": 1, "bread": 0}
 
 
 @pytest.mark.parametrize(

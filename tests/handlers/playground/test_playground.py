@@ -169,6 +169,6 @@ def test_no_more_hits_are_offered_than_the_server_explains(start: "Start", page:
     for most, offered in (("7", ["5"]), ("3", ["3"])):
         with start(RANKLET_MAX_EXPLAINED=most) as server:
             page.goto(server.url)
-            ask(page, "dough")
+            ask(page, "wash it with water and oil every day")
             assert page.locator("#k option").all_inner_texts() == offered
             assert page.locator(".hit").count() == int(offered[0])
