@@ -58,6 +58,21 @@ def parse(data: bytes) -> dict[str, Any]:
     return body
 
 
+def check_coding(media: str, coding: str) -> None:
+    """Raise RequestError (415) if headers say that a body is compressed, or is not UTF-8.
+
+    Args:
+        media: its ``Content-Type``, "" if there is none.
+        coding: its ``Content-Encoding``.
+    """
+    parameters = media.lower().replace('"', "").partition(";")[2]
+    charset = parameters.partition("charset=")[2].partition(";")[0].strip()
+    if charset not in ("", "utf-8", "utf8"):
+        raise RequestError(415, "the body must be JSON in UTF-8")
+    if coding.lower() not in ("", "identity"):
+        raise RequestError(415, "compressed bodies are not accepted; send plain JSON")
+
+
 def loads(text: str) -> Any:
     """Return the value of strict JSON: no NaN, and no key that stands twice in an object.
 

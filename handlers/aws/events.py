@@ -19,6 +19,7 @@ from urllib.parse import quote
 
 from ranklet.handlers.api.errors import RequestError
 from ranklet.handlers.api.limits import Room
+from ranklet.handlers.api.reading import check_coding
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.objects.s3_ranges import s3_client
 from ranklet.runtime.storage.address import shown
@@ -75,7 +76,8 @@ def http_request(event: Mapping[str, Any], shape: Shape) -> HTTPRequest:
     """Return the HTTP request that an event carries.
 
     Raises:
-        RequestError: 400: the body is not a string, or not base64 although the event says so.
+        RequestError: 400: the body is not a string, or not base64 although the event says so; 415:
+            it is compressed, or not UTF-8.
     """
     if shape == "http":
         method, path = event["requestContext"]["http"].get("method"), event.get("rawPath")
@@ -84,6 +86,8 @@ def http_request(event: Mapping[str, Any], shape: Shape) -> HTTPRequest:
     text = event.get("body") or ""
     if not isinstance(text, str):
         raise RequestError(400, "the event's body must be a string")
+    if text:
+        check_coding(_header(event, "content-type"), _header(event, "content-encoding"))
     if event.get("isBase64Encoded"):
         try:
             body = base64.b64decode(text, validate=True)
@@ -94,6 +98,15 @@ def http_request(event: Mapping[str, Any], shape: Shape) -> HTTPRequest:
     fields = ("rawQueryString", "queryStringParameters", "multiValueQueryStringParameters")
     in_url = any(event.get(name) for name in fields)
     return HTTPRequest(str(method or "").upper(), str(path or "/"), body, in_url)
+
+
+def _header(event: Mapping[str, Any], name: str) -> str:
+    """Return a header of the HTTP request, "" if it has none."""
+    for headers in (event.get("headers"), event.get("multiValueHeaders")):
+        for key, value in headers.items() if isinstance(headers, Mapping) else ():
+            if key.lower() == name and value:
+                return str(value[0] if isinstance(value, list) else value)
+    return ""
 
 
 def http_reply(

@@ -6,6 +6,7 @@ from starlette.requests import Request
 
 from ranklet.handlers.api.errors import RequestError
 from ranklet.handlers.api.limits import Limits
+from ranklet.handlers.api.reading import check_coding
 
 # A body above the limit is read and thrown away up to this many times the limit. If the server hung
 # up at once, a caller who sends without reading would never see the answer.
@@ -20,14 +21,10 @@ async def read(request: Request, limits: Limits) -> bytes:
         ClientDisconnect: the caller hung up.
     """
     headers = {name: value.decode("latin-1") for name, value in request.scope["headers"]}
-    media, _, parameters = headers.get(b"content-type", "").partition(";")
-    if media.strip().lower() != "application/json":
+    media = headers.get(b"content-type", "")
+    if media.partition(";")[0].strip().lower() != "application/json":
         raise RequestError(415, "the body must be JSON, with 'Content-Type: application/json'")
-    charset = parameters.lower().replace('"', "").partition("charset=")[2].partition(";")[0].strip()
-    if charset not in ("", "utf-8", "utf8"):
-        raise RequestError(415, "the body must be JSON in UTF-8")
-    if headers.get(b"content-encoding", "identity").lower() != "identity":
-        raise RequestError(415, "compressed bodies are not accepted; send plain JSON")
+    check_coding(media, headers.get(b"content-encoding", ""))
     try:
         async with asyncio.timeout(limits.seconds):
             return await _collect(request, headers.get(b"content-length", ""), limits.body_bytes)

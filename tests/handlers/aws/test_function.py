@@ -389,3 +389,23 @@ def test_no_line_has_the_query_of_a_request_that_fails(
     written = capsys.readouterr().out
     assert "secret" not in written
     assert '"error_type": "' in written
+
+
+@pytest.mark.parametrize("name", HTTP_EVENTS)
+@pytest.mark.parametrize(
+    ("header", "value", "status"),
+    [
+        ("Content-Encoding", "gzip", 415),
+        ("content-encoding", "identity", 200),
+        ("CONTENT-TYPE", 'application/json; charset="UTF-16"', 415),
+        ("Content-Type", "application/json; charset=utf-8", 200),
+    ],
+)
+def test_a_body_that_cannot_be_read_is_refused_as_a_server_does(
+    function: Function, name: str, header: str, value: str, status: int
+) -> None:
+    event = recorded(name)
+    for headers, given in (("headers", value), ("multiValueHeaders", [value])):
+        if headers in event:
+            event[headers] = {header: given}
+    answered(function(event, Context()), status)
