@@ -42,7 +42,8 @@ def listed(values: Iterable[Any], name: str, hint: str) -> list[Any]:
     if columns is not None and not callable(columns):  # a table, whose columns' names it would give
         hint = "give one of its columns, or its rows, such as table.to_dict('records') of pandas"
     elif not isinstance(values, str | bytes | Mapping) and isinstance(values, Iterable):
-        return list(values)
+        to_python = getattr(values, "to_pylist", None)  # Arrow iterates over its own types
+        return list(to_python() if callable(to_python) else values)
     raise InputError(f"{name} must be a list, not {type(values).__name__}; {hint}")
 
 
@@ -65,13 +66,19 @@ def check_whole(name: str, value: object, least: int) -> None:
         raise InputError(f"{name} must be a whole number, {least} or more, not {value!r:.60}")
 
 
+def within(value: object, least: float, most: float) -> bool:
+    """Return whether a value is a number of Python or numpy within bounds, which NaN is not.
+
+    Bounds are compared with Python's own numbers, because those of numpy overflow.
+    """
+    if isinstance(value, np.integer | np.floating):
+        value = float(value)
+    return isinstance(value, int | float) and type(value) is not bool and least <= value <= most
+
+
 def check_budget(budget_ms: object) -> None:
     """Raise InputError unless `budget_ms` is None or from 0 to `MAX_BUDGET_MS` milliseconds."""
-    number = isinstance(budget_ms, int | float | np.integer | np.floating)
-    # Without math.isfinite, which overflows on a whole number of 400 digits.
-    if budget_ms is not None and (
-        not number or isinstance(budget_ms, bool) or not 0 <= budget_ms <= MAX_BUDGET_MS  # type: ignore[operator]
-    ):
+    if budget_ms is not None and not within(budget_ms, 0, MAX_BUDGET_MS):
         raise InputError(
             f"budget_ms must be a number of milliseconds from 0 to {MAX_BUDGET_MS:,}, or None for "
             f"no limit, not {budget_ms!r:.60}"

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from datetime import date
 from typing import Any, NamedTuple, overload
 
@@ -176,7 +176,7 @@ class Ranking(Sequence[Hit]):
         """
         with hinted():
             import pandas as pd
-        return pd.DataFrame(self.columns())
+        return self._table(pd.DataFrame)
 
     def to_polars(self) -> Any:
         """Return the hits as a DataFrame of polars, as `to_pandas` does.
@@ -186,7 +186,7 @@ class Ranking(Sequence[Hit]):
         """
         with hinted():
             import polars as pl
-        return pl.DataFrame(self.columns())
+        return self._table(pl.DataFrame)
 
     def to_arrow(self) -> Any:
         """Return the hits as a table of pyarrow, as `to_pandas` does.
@@ -196,7 +196,13 @@ class Ranking(Sequence[Hit]):
         """
         with hinted():
             import pyarrow as pa
-        return pa.table(self.columns())
+        return self._table(pa.table)
+
+    def _table(self, made: Callable[[dict[str, list[Any]]], Any]) -> Any:
+        """Return the table that is `made` of columns, whose types an empty one has, too."""
+        if self.hits:
+            return made(self.columns())
+        return made(replace(self, hits=(Hit("", 0.0, "", "", 0),)).columns())[:0]
 
     def __repr__(self) -> str:
         best = ", ".join(f"{hit.id} ({hit.score:.4g})" for hit in self.hits[:_SHOWN])

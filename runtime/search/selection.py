@@ -7,7 +7,7 @@ from sys import float_info
 import numpy as np
 from numpy.typing import NDArray
 
-from ranklet.runtime.arguments import check_k, check_whole
+from ranklet.runtime.arguments import check_k, check_whole, within
 from ranklet.runtime.bundles.manifest import STRINGS
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.metadata.columns import Metadata, Ordered
@@ -42,11 +42,7 @@ class Selection:
         check_whole("offset", self.offset, 0)
         check_whole("group_size", self.group_size, 1)
         least = self.min_score
-        if least is not None and (
-            isinstance(least, bool)
-            or not isinstance(least, int | float | np.integer | np.floating)
-            or not abs(least) <= float_info.max  # isfinite overflows on an int of 400 digits
-        ):
+        if least is not None and not within(least, -float_info.max, float_info.max):
             raise InputError(f"min_score must be a number, or None for no limit, not {least!r:.60}")
         if self.group_by is None and self.group_size != 1:
             raise InputError("group_size says how many hits of a group come back; pass group_by")

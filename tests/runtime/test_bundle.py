@@ -280,7 +280,11 @@ def test_unknown_words_match_between_query_and_own_documents(bundle: Bundle, nam
     assert bundle.rank("gnorp", texts, pipeline=recipe(name))[0].index == 1
 
 
-@pytest.mark.parametrize("make", [list, tuple, iter, np.array])
+def arrow(texts: list[str]) -> Any:
+    return pytest.importorskip("pyarrow").array(texts)
+
+
+@pytest.mark.parametrize("make", [list, tuple, iter, np.array, arrow])
 def test_documents_and_queries_and_ids_may_be_any_iterable(
     bundle: Bundle, make: Callable[[list[str]], Any]
 ) -> None:

@@ -82,6 +82,11 @@ def test_a_ranking_becomes_a_table() -> None:
     assert frame["id"].tolist() == ["a", "b"]
     empty = Ranking((), "q", ())
     assert [len(empty.to_pandas()), len(empty.to_polars()), len(empty.to_arrow())] == [0, 0, 0]
+    common = columns.keys() - {"passage", "year", "tags", "metadata.rank", "day"}
+    for name in common:  # so that the answers to several queries can be put together
+        assert empty.to_pandas()[name].dtype == frame[name].dtype
+        assert empty.to_polars().schema[name] == ranking.to_polars().schema[name]
+        assert empty.to_arrow().schema.field(name) == ranking.to_arrow().schema.field(name)
 
 
 def test_a_table_of_a_library_that_is_not_installed_is_refused(
