@@ -13,6 +13,7 @@ Document = str | Mapping[str, Any]
 
 # A filter by metadata; docs/filtering.md describes it.
 Where = Mapping[str, Any]
+MAX_BUDGET_MS = 86_400_000  # a day; a larger budget is probably a mistake in the unit
 
 
 class RankOptions(TypedDict, total=False):
@@ -27,9 +28,6 @@ class RankOptions(TypedDict, total=False):
     min_score: float | None
     group_by: str | None
     group_size: int
-
-
-MAX_BUDGET_MS = 86_400_000  # a day; a larger budget is probably a mistake in the unit
 
 
 def listed(values: Iterable[Any], name: str, hint: str) -> list[Any]:

@@ -8,18 +8,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from ranklet.export.errors import ExportError
-from ranklet.export.feeds.plan import (
-    Entry,
-    Plan,
-    Vector,
-    as_json,
-    engine_names,
-    numbers,
-    shared,
-    terms,
-)
+from ranklet.export.feeds.plan import Entry, Plan, as_json, engine_names, numbers, shared, terms
 from ranklet.runtime.bundles.manifest import DATE, DATETIME, FLAG, NUMBER, STRING, STRINGS
-from ranklet.runtime.call.query import SparseQuery
+from ranklet.runtime.call.query import QueryVector, SparseQuery
 from ranklet.runtime.hits import plain
 
 DOCUMENTS = "bulk.ndjson"
@@ -82,7 +73,7 @@ def lines(plan: Plan, entries: Iterable[Entry]) -> Iterator[str]:
         yield as_json(document | {name: stored(each) for name, each in entry.vectors.items()})
 
 
-def stored(vector: Vector) -> Any:
+def stored(vector: QueryVector) -> Any:
     """Return a vector as a document has it."""
     return terms(vector) if isinstance(vector, SparseQuery) else numbers(vector)
 

@@ -4,8 +4,8 @@ from typing import Any
 
 from ranklet.export.feeds import elastic
 from ranklet.export.feeds.elastic import DOCUMENTS, lines, usage
-from ranklet.export.feeds.plan import Field, Plan, Vector, as_json, numbers, terms
-from ranklet.runtime.call.query import SparseQuery
+from ranklet.export.feeds.plan import Field, Plan, as_json, numbers, terms
+from ranklet.runtime.call.query import QueryVector, SparseQuery
 
 __all__ = ["DOCUMENTS", "lines", "query", "schema", "usage"]
 
@@ -26,7 +26,7 @@ def schema(plan: Plan) -> dict[str, str]:
     return {"index.json": as_json({"mappings": elastic.mappings(plan, vectors)})}
 
 
-def query(plan: Plan, field: Field, vector: Vector, k: int) -> dict[str, Any]:
+def query(plan: Plan, field: Field, vector: QueryVector, k: int) -> dict[str, Any]:
     """Return the body of a search.
 
     The search of a dense field reads every document, so that it is exact; a `knn` search with the

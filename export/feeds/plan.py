@@ -4,16 +4,14 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.export.errors import ExportError
-from ranklet.runtime.bundles.manifest import Value
-from ranklet.runtime.call.query import SparseQuery
-
-Vector = SparseQuery | NDArray[np.float32]  # terms with values, or (dimension,) float32
+from ranklet.runtime.call.query import QueryVector, SparseQuery
+from ranklet.runtime.search.run import Passage
 
 
 @dataclass(frozen=True)
@@ -55,26 +53,11 @@ class Plan:
     passages: bool
 
 
-class Entry(NamedTuple):
-    """A document, or a passage of one.
+@dataclass(frozen=True)
+class Entry(Passage):
+    """A passage, or a document that is whole, with its vectors by name of the field."""
 
-    Attributes:
-        key: unique among all entries.
-        document: the document's id.
-        passage: which passage of it, from 1; None if documents are whole.
-        title: the title; it may be empty.
-        text: the text without the title.
-        metadata: values, without those that are missing.
-        vectors: the vectors by name of the field.
-    """
-
-    key: str
-    document: str
-    passage: int | None
-    title: str
-    text: str
-    metadata: Mapping[str, Value]
-    vectors: Mapping[str, Vector]
+    vectors: Mapping[str, QueryVector]
 
 
 def numbers(values: NDArray[np.float32]) -> list[float]:

@@ -9,12 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ranklet.export.errors import REPLACE, ExportError
-from ranklet.export.feeds.plan import Entry, Plan, Vector
+from ranklet.export.feeds.plan import Entry, Plan
 from ranklet.export.feeds.source import Source
 from ranklet.runtime.bundles.files import BundleFiles
-from ranklet.runtime.call.query import SparseQuery
 from ranklet.runtime.errors import InputError
-from ranklet.runtime.remote.collection import address, connect, remote_errors
+from ranklet.runtime.remote.collection import address, as_stored, connect, remote_errors
 from ranklet.runtime.remote.names import (
     ABOUT,
     DOCUMENT,
@@ -173,15 +172,8 @@ def _row(entry: Entry) -> dict[str, Any]:
         TITLE: entry.title,
         TEXT: entry.text,
         METADATA: stored(entry.metadata),
-        **{name: _vector(each) for name, each in entry.vectors.items()},
+        **{name: as_stored(each) or {NO_TERM: NO_WEIGHT} for name, each in entry.vectors.items()},
     }
-
-
-def _vector(vector: Vector) -> Any:
-    if not isinstance(vector, SparseQuery):
-        return vector.tolist()
-    pairs = zip(vector.terms.tolist(), vector.weights.tolist(), strict=True)
-    return {term: weight for term, weight in pairs if weight > 0} or {NO_TERM: NO_WEIGHT}
 
 
 def _batches(rows: Iterator[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:

@@ -5,9 +5,9 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 from uuid import UUID, uuid5
 
-from ranklet.export.feeds.plan import Entry, Field, Plan, Vector, as_json, numbers, shared
+from ranklet.export.feeds.plan import Entry, Field, Plan, as_json, numbers, shared
 from ranklet.runtime.bundles.manifest import DATE, DATETIME, FLAG, NUMBER, STRING, STRINGS
-from ranklet.runtime.call.query import SparseQuery
+from ranklet.runtime.call.query import QueryVector, SparseQuery
 from ranklet.runtime.hits import plain
 
 DOCUMENTS = "points.jsonl"
@@ -57,7 +57,7 @@ def lines(plan: Plan, entries: Iterable[Entry]) -> Iterator[str]:
         yield as_json({"points": points})
 
 
-def query(plan: Plan, field: Field, vector: Vector, k: int) -> dict[str, Any]:
+def query(plan: Plan, field: Field, vector: QueryVector, k: int) -> dict[str, Any]:
     """Return the body of a search, which is exact."""
     body = {"query": _vector(vector), "using": field.name, "limit": k, "with_payload": True}
     if not field.sparse:
@@ -87,7 +87,7 @@ def _in_path(name: str) -> str:
     return name if re.fullmatch(r"[\w-]+", name, re.ASCII) else f'"{name}"'
 
 
-def _vector(vector: Vector) -> Any:
+def _vector(vector: QueryVector) -> Any:
     if isinstance(vector, SparseQuery):
         return {"indices": vector.terms.tolist(), "values": numbers(vector.weights)}
     return numbers(vector)

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import numpy as np
 
-from ranklet.export.feeds.plan import Entry, Field, Plan, Vector
+from ranklet.export.feeds.plan import Entry, Field, Plan
 from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.call.protocol import Retriever
-from ranklet.runtime.call.query import QueryContext
+from ranklet.runtime.call.query import QueryContext, QueryVector
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.kinds import KINDS
 from ranklet.runtime.lexical.impact_index import ImpactIndex
@@ -72,7 +72,7 @@ class Source:
                 {name: next(each) for name, each in vectors.items()},
             )
 
-    def query(self, text: str, ranker: str = "") -> tuple[Field, Vector]:
+    def query(self, text: str, ranker: str = "") -> tuple[Field, QueryVector]:
         """Return the field that a query is searched in, and the query's vector.
 
         Args:

@@ -9,18 +9,9 @@ from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from typing import Any
 
-from ranklet.export.feeds.plan import (
-    Entry,
-    Field,
-    Plan,
-    Vector,
-    as_json,
-    engine_names,
-    numbers,
-    shared,
-)
+from ranklet.export.feeds.plan import Entry, Field, Plan, as_json, engine_names, numbers, shared
 from ranklet.runtime.bundles.manifest import DATE, DATETIME, FLAG, NUMBER, STRING, STRINGS
-from ranklet.runtime.call.query import SparseQuery
+from ranklet.runtime.call.query import QueryVector, SparseQuery
 from ranklet.runtime.hits import plain
 
 DOCUMENTS = "documents.jsonl"
@@ -57,7 +48,7 @@ def lines(plan: Plan, entries: Iterable[Entry]) -> Iterator[str]:
         yield as_json({"put": f"id:{plan.index}:{plan.index}::{entry.key}", "fields": content})
 
 
-def query(plan: Plan, field: Field, vector: Vector, k: int) -> dict[str, Any]:
+def query(plan: Plan, field: Field, vector: QueryVector, k: int) -> dict[str, Any]:
     """Return the body of a search, which is exact."""
     if isinstance(vector, SparseQuery):
         largest = float(vector.weights.max()) if len(vector.weights) else 1.0

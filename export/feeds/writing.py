@@ -6,9 +6,10 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Protocol, cast
 
-from ranklet.export.feeds.plan import Entry, Field, Plan, Vector, as_json
+from ranklet.export.feeds.plan import Entry, Field, Plan, as_json
 from ranklet.export.feeds.source import Source
 from ranklet.export.writer import check_listed
+from ranklet.runtime.call.query import QueryVector
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.storage.address import writable
 from ranklet.runtime.writing.atomic_folder import atomic_folder
@@ -34,7 +35,7 @@ class Engine(Protocol):
     def lines(self, plan: Plan, entries: Iterable[Entry]) -> Iterable[str]:
         """Return the lines of the file of all documents."""
 
-    def query(self, plan: Plan, field: Field, vector: Vector, k: int) -> dict[str, Any]:
+    def query(self, plan: Plan, field: Field, vector: QueryVector, k: int) -> dict[str, Any]:
         """Return the body of a search."""
 
     def usage(self, plan: Plan) -> str:

@@ -44,6 +44,7 @@ LONG_SHARE = 0.1  # of texts that have more than 128 tokens, from which on 256 a
 TOKENS_PER_WORD = 1.4
 PAIR_MS = 5.0  # of a query and a document in a cross-encoder, about
 LEAST_PAIRS = 10  # documents that a cross-encoder must have time for
+Numbers = tuple[float, ...]
 
 
 @dataclass(frozen=True)
@@ -94,9 +95,6 @@ class Task:
         places = np.unique(np.linspace(0, len(documents) - 1, min(200, len(documents))).astype(int))
         lengths = np.array([len(documents.texts[place].split()) for place in places.tolist()])
         return 256 if (lengths * TOKENS_PER_WORD > 128).mean() > LONG_SHARE else 128
-
-
-Numbers = tuple[float, ...]
 
 
 class Candidate(NamedTuple):

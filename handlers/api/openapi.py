@@ -19,6 +19,30 @@ _INTEGER = {"type": "integer"}
 _OBJECT = {"type": "object"}
 _NULL = {"type": "null"}
 _OFF = {"enum": [False, None], "default": False}
+# Path, operation, schemas of request and response, summary.
+_ANSWERS = (
+    ("/rank", "rank", "RankRequest", "Ranking", "Rank the collection or your own documents."),
+    ("/explain", "explain", "ExplainRequest", "Explained", "Explain the score of a document."),
+    ("/rerank", "rerank", "Rerank", "Reranked", "Rerank `texts` (TEI) or `documents` (Cohere)."),
+    ("/v1/rerank", "rerank_v1", "Rerank", "Reranked", "Rerank as Cohere's version 1 or Jina do."),
+    ("/v2/rerank", "rerank_v2", "Rerank", "Reranked", "Rerank as Cohere's version 2 does."),
+    ("/v1/embeddings", "embeddings", "EmbeddingsRequest", "Embeddings", "Encode as OpenAI does."),
+    ("/embed", "embed", "EmbedRequest", "Vectors", "Encode as TEI does."),
+    ("/embed_sparse", "embed_sparse", "EmbedRequest", "Terms", "Encode by terms, as TEI does."),
+)
+_ERRORS = {
+    400: "The body is not JSON, has a key twice, or has half a character.",
+    401: "The API key is missing or wrong.",
+    403: "The host, or the page that asks, is not the server's.",
+    404: "There is no such document or pipeline.",
+    408: "The body arrived too slowly.",
+    413: "There are too many texts, or they are too long.",
+    415: "The Content-Type is not JSON.",
+    422: "A field is unknown, or has a value that cannot be used.",
+    500: "The server has a fault; its log says which.",
+    503: "The server is not ready, or too busy; try again.",
+    504: "The answer would take too long.",
+}
 
 
 def describe(limits: Limits, *, keyed: bool) -> Schema:
@@ -59,32 +83,6 @@ def describe(limits: Limits, *, keyed: bool) -> Schema:
             },
         },
     }
-
-
-# Path, operation, schemas of request and response, summary.
-_ANSWERS = (
-    ("/rank", "rank", "RankRequest", "Ranking", "Rank the collection or your own documents."),
-    ("/explain", "explain", "ExplainRequest", "Explained", "Explain the score of a document."),
-    ("/rerank", "rerank", "Rerank", "Reranked", "Rerank `texts` (TEI) or `documents` (Cohere)."),
-    ("/v1/rerank", "rerank_v1", "Rerank", "Reranked", "Rerank as Cohere's version 1 or Jina do."),
-    ("/v2/rerank", "rerank_v2", "Rerank", "Reranked", "Rerank as Cohere's version 2 does."),
-    ("/v1/embeddings", "embeddings", "EmbeddingsRequest", "Embeddings", "Encode as OpenAI does."),
-    ("/embed", "embed", "EmbedRequest", "Vectors", "Encode as TEI does."),
-    ("/embed_sparse", "embed_sparse", "EmbedRequest", "Terms", "Encode by terms, as TEI does."),
-)
-_ERRORS = {
-    400: "The body is not JSON, has a key twice, or has half a character.",
-    401: "The API key is missing or wrong.",
-    403: "The host, or the page that asks, is not the server's.",
-    404: "There is no such document or pipeline.",
-    408: "The body arrived too slowly.",
-    413: "There are too many texts, or they are too long.",
-    415: "The Content-Type is not JSON.",
-    422: "A field is unknown, or has a value that cannot be used.",
-    500: "The server has a fault; its log says which.",
-    503: "The server is not ready, or too busy; try again.",
-    504: "The answer would take too long.",
-}
 
 
 def _post(name: str, request: str, response: str, summary: str, security: list[Any]) -> Schema:

@@ -38,6 +38,9 @@ from ranklet.runtime.typed.query_syntax import Query, typed_query
 
 IN_BODY = "a POST has its fields in its body, not in its URL"
 _SHOWN = 40  # characters of a name or value in a message
+MOST_FIELDS = 50  # of a query string
+# JSON's numbers. Python would also read 1_0, blanks around a number, and digits of other scripts.
+_NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
 
 
 def parse(data: bytes) -> dict[str, Any]:
@@ -286,11 +289,6 @@ def typed(request: Request) -> str | Query:
     return query
 
 
-MOST_FIELDS = 50
-# JSON's numbers. Python would also read 1_0, blanks around a number, and digits of other scripts.
-_NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
-
-
 def request_of(query_string: bytes) -> dict[str, Any]:
     """Return the fields of a query string as a JSON body would have them.
 
@@ -319,7 +317,7 @@ def request_of(query_string: bytes) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name, text in pairs:
         if name in found:
-            raise RequestError(422, f"{name[:40]!r} occurs twice in the query string")
+            raise RequestError(422, f"{name[:_SHOWN]!r} occurs twice in the query string")
         found[name] = _value(name, text)
     return found
 

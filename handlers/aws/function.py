@@ -29,6 +29,13 @@ from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.errors import InputError, RankletError
 from ranklet.runtime.hits import Timing
 
+MARGIN_VARIABLE = "RANKLET_MARGIN_MS"
+MARGIN_MS = 200  # of an invocation's time, kept for writing the answer and the log
+RETRY_SECONDS = 5  # between two attempts to load a bundle
+# Variables of the server that would silently protect nothing here.
+UNREAD = ("RANKLET_API_KEY", "RANKLET_API_KEY_FILTERS", "RANKLET_HOSTS", "RANKLET_CHECK")
+ALIVE, READY = HEALTH = ("/healthz", "/readyz")
+
 
 class Outcome(NamedTuple):
     """The outcome of one request.
@@ -58,7 +65,9 @@ def log_request(
 ) -> None:
     """Write the line of one request, the first one of its process if it was cold.
 
-    Metrics are kept per `function`, Lambda's name of it. The line also has the further `fields`.
+    The line has CloudWatch's embedded metric format. CloudWatch reads Lambda's log anyway, so a
+    metric costs no call over the network. Metrics are kept per `function`, Lambda's name of it.
+    The line also has the further `fields`.
     """
     status, error = outcome.status, outcome.error
     if error is not None:  # only the caller is told what is wrong with the request
@@ -92,14 +101,6 @@ def log_request(
         function=function,
         **{name: value for name, (value, _) in metrics.items()},
     )
-
-
-MARGIN_VARIABLE = "RANKLET_MARGIN_MS"
-MARGIN_MS = 200  # of an invocation's time, kept for writing the answer and the log
-RETRY_SECONDS = 5  # between two attempts to load a bundle
-# Variables of the server that would silently protect nothing here.
-UNREAD = ("RANKLET_API_KEY", "RANKLET_API_KEY_FILTERS", "RANKLET_HOSTS", "RANKLET_CHECK")
-ALIVE, READY = HEALTH = ("/healthz", "/readyz")
 
 
 class Context(Protocol):

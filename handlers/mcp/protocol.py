@@ -34,6 +34,8 @@ SERVER = "io.modelcontextprotocol/serverInfo"
 NO_JSON, NO_REQUEST, NO_METHOD, WRONG_PARAMS = -32700, -32600, -32601, -32602
 WRONG_REVISION = -32022
 CALL, CANCELLED = "tools/call", "notifications/cancelled"  # the methods that `service` must know
+_ABILITIES: Mapping[str, Any] = {"tools": {}}
+_IDENTITY = {"name": "ranklet", "version": __version__}
 
 
 class FaultError(RankletError):
@@ -217,10 +219,6 @@ class Protocol:
             return {"content": [{"type": "text", "text": body["error"]}], "isError": True}
         content = [{"type": "text", "text": result.text}]
         return {"content": content, "structuredContent": result.values, "isError": False}
-
-
-_ABILITIES: Mapping[str, Any] = {"tools": {}}
-_IDENTITY = {"name": "ranklet", "version": __version__}
 
 
 def _check_stateless(meta: Mapping[str, Any]) -> None:

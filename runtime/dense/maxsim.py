@@ -28,6 +28,10 @@ LONGEST = 4096  # length of a vector in 16 bits, so that a query's may be as lon
 BLOCK = 1024  # tokens per product, half a megabyte of float32 at 128 dimensions
 
 WINDOW = 256  # neighbouring vectors that are compared; the time of a window grows with its cube
+# Where the tokens of a document begin and end among those of all documents.
+Span = tuple[int, int]
+# Returns the inner products with a query's whole numbers, (query tokens, tokens) float32.
+Products = Callable[[Sequence[Span]], NDArray[np.float32]]
 
 
 class Quantised(NamedTuple):
@@ -99,12 +103,6 @@ def pooled(vectors: NDArray[np.float32], groups: Sequence[Sequence[int]]) -> NDA
         length = float(np.linalg.norm(mean))
         row[:] = mean * (np.linalg.norm(own, axis=1).mean() / length if length else 1)
     return means
-
-
-# Where the tokens of a document begin and end among those of all documents.
-Span = tuple[int, int]
-# Returns the inner products with a query's whole numbers, (query tokens, tokens) float32.
-Products = Callable[[Sequence[Span]], NDArray[np.float32]]
 
 
 class MaxSimStore(ABC):

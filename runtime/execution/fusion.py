@@ -14,6 +14,7 @@ RRF_CONSTANT = 60  # near-optimal and not critical, according to Cormack et al. 
 
 Rank = TypeVar("Rank", float, NDArray[np.float64])
 Column = NDArray[np.float32]  # one score per candidate, NaN if a ranker did not return it
+Reasons = Callable[[str], Explanation]  # returns the explanation of an input's score
 
 
 class Scaling(NamedTuple):
@@ -170,9 +171,6 @@ def alternate(ranks: NDArray[np.float64]) -> Column:
     merged = np.empty(len(earliest), np.float64)
     merged[np.argsort(earliest, kind="stable")] = np.arange(1, len(earliest) + 1)
     return (1 / merged).astype(np.float32)
-
-
-Reasons = Callable[[str], Explanation]  # returns the explanation of an input's score
 
 
 def explain_linear(stage: Fuse, scalings: Sequence[Scaling], reasons: Reasons) -> Explanation:

@@ -170,16 +170,20 @@ class Transport(ABC):
             return self.replaced()
         if status in (408, 425, 429) or status >= 500:
             return BrokenRangeError(f"the server answered {status}")
-        reasons = {
-            200: "its server ignores ranges and sends the whole object; download it and load the "
-            "file",
-            401: "access denied (401); it needs credentials, or there is no such object",
-            403: f"access denied (403), or it does not exist{self.FORBIDDEN}",
-            404: "there is no such object (404); correct the address",
-            410: "there is no such object (410); correct the address",
-            416: "it is empty or shorter than before (416)",
+        answered = f"the server answered {status}"
+        whole = (
+            "its server ignores ranges and sends the whole object; download it and load the file"
+        )
+        needs = "access denied (401); it needs credentials, or there is no such object"
+        forbidden = f"access denied (403), or it does not exist{self.FORBIDDEN}"
+        absent = f"there is no such object ({status}); correct the address"
+        reasons: dict[int, tuple[str, type[RemoteError]]] = {
+            200: (whole, UnfitRangeError),
+            400: (answered, UnfitRangeError),
+            401: (needs, RemoteError),
+            403: (forbidden, AbsentError),
+            404: (absent, AbsentError),
+            410: (absent, AbsentError),
+            416: ("it is empty or shorter than before (416)", UnfitRangeError),
         }
-        kind: type[RemoteError] = AbsentError if status in (403, 404, 410) else RemoteError
-        if status in (200, 400, 416):
-            kind = UnfitRangeError
-        return self.refused(reasons.get(status, f"the server answered {status}"), kind)
+        return self.refused(*reasons.get(status, (answered, RemoteError)))

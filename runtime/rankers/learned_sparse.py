@@ -41,6 +41,12 @@ INPUTS = ("input_ids", "attention_mask", "token_type_ids")
 PRIORITIES = "priorities.npy"  # one per term, for pruning; > 0, (vocabulary,) float32
 
 AT_A_TIME = 64  # documents whose whole vectors are in memory until they are pruned; 8 MB for BERT
+# The files in rankers/NAME/, the documents' vectors as a forward store and as an impact index.
+INDEX = "index/"
+OFFSETS = "vectors.offsets.npy"  # (documents + 1,) int64
+TERMS = "vectors.terms.npy"  # ascending within a document, (n,) uint16 or uint32
+VALUES = "vectors.values.npy"  # > 0, (n,) float16
+EXPANSION_SHOWN = 10  # number of terms shown that are in a document's vector but not in its text
 
 
 @dataclass(frozen=True)
@@ -175,15 +181,6 @@ class SparseEncoders(ABC):
         if not (np.isfinite(priorities) & (priorities > 0)).all():
             raise BundleError(f"{name}: {PRIORITIES} holds a value that is not finite and positive")
         self.encode_documents([""])
-
-
-# The files in rankers/NAME/, the documents' vectors as a forward store and as an impact index.
-INDEX = "index/"
-OFFSETS = "vectors.offsets.npy"  # (documents + 1,) int64
-TERMS = "vectors.terms.npy"  # ascending within a document, (n,) uint16 or uint32
-VALUES = "vectors.values.npy"  # > 0, (n,) float16
-
-EXPANSION_SHOWN = 10  # number of terms shown that are in a document's vector but not in its text
 
 
 class LearnedSparse(Retriever, EncodesTexts):

@@ -141,7 +141,7 @@ class MilvusCollection:
             ReplacedError: the collection was replaced; `published` is the new one.
             RemoteError: Milvus did not answer, or not in time.
         """
-        data = _data(vector)
+        data = as_stored(vector)
         if not data:
             return []
         left = deadline.left_ms()
@@ -289,8 +289,8 @@ def _read_about(raw: object, collection: str) -> dict[str, Any]:
     return about
 
 
-def _data(vector: QueryVector) -> Any:
-    """Return a query's vector as Milvus takes it; empty if no term has a weight."""
+def as_stored(vector: QueryVector) -> Any:
+    """Return a vector as Milvus takes it; empty if no term has a weight."""
     if not isinstance(vector, SparseQuery):
         return vector.tolist()
     pairs = zip(vector.terms.tolist(), vector.weights.tolist(), strict=True)

@@ -2,9 +2,10 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from time import perf_counter
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -151,7 +152,8 @@ class Run(ABC):
         )
 
 
-class Passage(NamedTuple):
+@dataclass(frozen=True)
+class Passage:
     """A passage of a document, or a document that is whole.
 
     Attributes:
@@ -160,7 +162,7 @@ class Passage(NamedTuple):
         passage: which one of the document it is, from 1; None if the document is whole.
         title: the document's; may be empty.
         text: the text without its title.
-        metadata: the document's.
+        metadata: the document's, without values that are missing.
     """
 
     key: str

@@ -21,6 +21,19 @@ from ranklet.runtime.text.tokenizing import encode
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
+BERT_SEGMENTS = (0, 0, 0, 1, 1)  # 0 up to the first [SEP], then 1
+# Names of the graph's inputs, all int64. The first three are (chunks, tokens). `pairs` is (pairs,
+# chunks), 1 where a chunk belongs to that pair.
+INPUTS = ("input_ids", "attention_mask", "token_type_ids", "pairs")
+MOST_TOKENS = 8192
+CHUNKINGS = ("pieces", "words")
+LEVELS = ("document", "chunk")
+MASKS = ("[MASK]", "<mask>")  # BERT's, and RoBERTa's
+EXPANSIONS = ("none", "mask", "hash")
+EXPANSION = 8  # number of tokens appended to a query (Boualili, §7.6)
+SIMPLE = "#"  # the token of the simple marking strategies, and of the expansion hash
+AROUND = 3  # [CLS] and two [SEP], the fewest tokens around a pair
+
 
 class PairLayout(NamedTuple):
     """The token ids around a pair of texts."""
@@ -34,9 +47,6 @@ class PairLayout(NamedTuple):
     def around(self) -> int:
         """The number of tokens that are not text."""
         return len(self.prefix) + len(self.middle) + len(self.suffix)
-
-
-BERT_SEGMENTS = (0, 0, 0, 1, 1)  # 0 up to the first [SEP], then 1
 
 
 def pair_layout(tokenizer: "Tokenizer") -> PairLayout:
@@ -67,20 +77,6 @@ def token_id(tokenizer: "Tokenizer", token: str) -> int:
     if index is None:
         raise InputError(f"the tokenizer has no token {token!r}; use a tokenizer made for BERT")
     return index
-
-
-# Names of the graph's inputs, all int64. The first three are (chunks, tokens). `pairs` is (pairs,
-# chunks), 1 where a chunk belongs to that pair.
-INPUTS = ("input_ids", "attention_mask", "token_type_ids", "pairs")
-
-MOST_TOKENS = 8192
-CHUNKINGS = ("pieces", "words")
-LEVELS = ("document", "chunk")
-MASKS = ("[MASK]", "<mask>")  # BERT's, and RoBERTa's
-EXPANSIONS = ("none", "mask", "hash")
-EXPANSION = 8  # number of tokens appended to a query (Boualili, §7.6)
-SIMPLE = "#"  # the token of the simple marking strategies, and of the expansion hash
-AROUND = 3  # [CLS] and two [SEP], the fewest tokens around a pair
 
 
 @dataclass(frozen=True)

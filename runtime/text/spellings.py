@@ -13,6 +13,50 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from unicodedata import category, name, normalize
 
+# Marks that only some writers or keyboards add, such as a hamza above or below a letter. Marks
+# that a script cannot do without are not among them.
+ACCENTS = (
+    "\u0300-\u036f\u0653-\u0655\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20dc\u20e1-\u20ff\ufe20-\ufe2f"
+)
+VOICED = "\u3099\u309a"  # they make が of か
+ACCENT = re.compile(f"[{ACCENTS}]")
+# Letters by their names in Unicode, with and without what is added to them.
+_LATIN = re.compile(
+    "LATIN (?:CAPITAL |SMALL )?(?:LETTER|LIGATURE) (?:SMALL CAPITAL )?"
+    "(?:DOTLESS |OPEN |BARRED |SCRIPT |INSULAR |LONG )?"
+    "([A-Z]{1,2}|ETH|THORN|ENG|KRA|SCHWA|TURNED E|REVERSED E|EZH|ESH|GAMMA|IOTA|UPSILON|ALPHA|WYNN)"
+    "(?: BAR| DIGRAPH| WITH .*)?"
+)
+_TYPED = {
+    "ETH": "d", "THORN": "th", "ENG": "n", "KRA": "q", "SCHWA": "e", "TURNED E": "e",
+    "REVERSED E": "e", "EZH": "z", "ESH": "s", "GAMMA": "g", "IOTA": "i", "UPSILON": "u",
+    "ALPHA": "a", "WYNN": "w",
+}  # fmt: skip
+# Hebrew acronyms have their sign before the last letter (צה"ל), or further ahead with an ending. A
+# quoted word may follow a prefix of one letter (ב"הארץ").
+_ACRONYM = re.compile('(?<=[א-ת][א-ת])["“”](?=[א-ת])|(?<=[א-ת])["“”](?=[א-ת](?![א-ת]))')
+_NASALS = ((0x19, 0x15, 0x18), (0x1E, 0x1A, 0x1D), (0x23, 0x1F, 0x22), (0x28, 0x24, 0x27),
+           (0x2E, 0x2A, 0x2D))  # fmt: skip
+_POLYTONIC = re.compile("[\u1f00-\u1fff]")
+_MONOTONIC = {0x300: 0x301, 0x342: 0x301, 0x313: None, 0x314: None, 0x345: None}
+_CONCERNED = re.compile("[\u0565\u0900-\u0eff\u1780-\u17ff\u309d\u309e\u30fd\u30fe]")
+# What a language puts before a word: Arabic the article, alone or after a particle. Words that
+# begin like it lose that, too, because many writers leave the hamza of ألمانيا away.
+_ARTICLE = re.compile("(?:ال(?=..)|(?:[وبكف]ال|وبال|لل)(?=...))(?!له$)(?:ال(?=..))*")
+# What it puts behind a name and an apostrophe. Turkish and its kin, by sounds: plural, possessive,
+# cases. A word with any other end is one (Kur'an).
+_TURKIC = (
+    "(?:l[aeə]r|[iıuü]m[iıuü]z|[iıuü]n[iıuü]z|[iıuü]m|s[iıuü]|[yn]?[aeəiıuü]|[iıuü]|n?[iıuü]n|"
+    "n?[dt][aeə]n?|y?l[aeə]|c[aeə]|l[iıuü]k?|s[iıuü]z|[dt][iıuü]r|y[dm][iıuü]ş?|ki)+"
+)
+_SUFFIXES = {
+    **dict.fromkeys(("tr", "az", "ku"), _TURKIC),
+    "pl": "a|u|owi|em|ie|ego|emu|ach|ami|ów|om|y|i|e",
+    "et": "[a-zõäöü]{1,5}",
+    "fi": "[a-zäö]{1,5}",
+    **dict.fromkeys(("da", "nb", "nn"), "s|en|et|er|ens|ets|ers|erne|ene"),
+}
+
 
 def _pairs(*written: str) -> Iterator[tuple[int, str]]:
     """Yield each letter's code with its spelling, of texts such as "ab=c", where c spells both."""
@@ -52,25 +96,6 @@ LETTERS: dict[int, str] = dict(
         *_ethiopic(),
     ]
 )
-# Marks that only some writers or keyboards add, such as a hamza above or below a letter. Marks
-# that a script cannot do without are not among them.
-ACCENTS = (
-    "\u0300-\u036f\u0653-\u0655\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20dc\u20e1-\u20ff\ufe20-\ufe2f"
-)
-VOICED = "\u3099\u309a"  # they make が of か
-ACCENT = re.compile(f"[{ACCENTS}]")
-# Letters by their names in Unicode, with and without what is added to them.
-_LATIN = re.compile(
-    "LATIN (?:CAPITAL |SMALL )?(?:LETTER|LIGATURE) (?:SMALL CAPITAL )?"
-    "(?:DOTLESS |OPEN |BARRED |SCRIPT |INSULAR |LONG )?"
-    "([A-Z]{1,2}|ETH|THORN|ENG|KRA|SCHWA|TURNED E|REVERSED E|EZH|ESH|GAMMA|IOTA|UPSILON|ALPHA|WYNN)"
-    "(?: BAR| DIGRAPH| WITH .*)?"
-)
-_TYPED = {
-    "ETH": "d", "THORN": "th", "ENG": "n", "KRA": "q", "SCHWA": "e", "TURNED E": "e",
-    "REVERSED E": "e", "EZH": "z", "ESH": "s", "GAMMA": "g", "IOTA": "i", "UPSILON": "u",
-    "ALPHA": "a", "WYNN": "w",
-}  # fmt: skip
 
 
 def marks(*blocks: range) -> str:
@@ -112,13 +137,6 @@ def unaccented(word: str) -> str:
     return normalize("NFC", normalize("NFD", word).translate(_UNACCENTED))
 
 
-# Hebrew acronyms have their sign before the last letter (צה"ל), or further ahead with an ending. A
-# quoted word may follow a prefix of one letter (ב"הארץ").
-_ACRONYM = re.compile('(?<=[א-ת][א-ת])["“”](?=[א-ת])|(?<=[א-ת])["“”](?=[א-ת](?![א-ת]))')
-_NASALS = ((0x19, 0x15, 0x18), (0x1E, 0x1A, 0x1D), (0x23, 0x1F, 0x22), (0x28, 0x24, 0x27),
-           (0x2E, 0x2A, 0x2D))  # fmt: skip
-
-
 def _anusvara(block: int, classes: int) -> tuple[str, str]:
     """Return the rule that a nasal before a consonant of its class is a dot (हिन्दी is हिंदी).
 
@@ -132,10 +150,6 @@ def _anusvara(block: int, classes: int) -> tuple[str, str]:
 
     each = [f"{at(n)}{at(0x4D)}(?=[{at(a)}-{at(b)}])" for n, a, b in _NASALS[:classes]]
     return "|".join(each), at(0x02)
-
-
-_POLYTONIC = re.compile("[\u1f00-\u1fff]")
-_MONOTONIC = {0x300: 0x301, 0x342: 0x301, 0x313: None, 0x314: None, 0x345: None}
 
 
 @cache
@@ -155,9 +169,6 @@ def _rules() -> list[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]
         ("([\u3041-\u3096\u30a1-\u30fa])([ゝゞヽヾ])", _repeated),
     ]
     return [(re.compile(pattern), spelling) for pattern, spelling in rules]
-
-
-_CONCERNED = re.compile("[\u0565\u0900-\u0eff\u1780-\u17ff\u309d\u309e\u30fd\u30fe]")
 
 
 def respelled(word: str) -> str:
@@ -191,24 +202,6 @@ def joined_acronyms(text: str) -> str:
     True
     """
     return _ACRONYM.sub("\u2060", text)
-
-
-# What a language puts before a word: Arabic the article, alone or after a particle. Words that
-# begin like it lose that, too, because many writers leave the hamza of ألمانيا away.
-_ARTICLE = re.compile("(?:ال(?=..)|(?:[وبكف]ال|وبال|لل)(?=...))(?!له$)(?:ال(?=..))*")
-# What it puts behind a name and an apostrophe. Turkish and its kin, by sounds: plural, possessive,
-# cases. A word with any other end is one (Kur'an).
-_TURKIC = (
-    "(?:l[aeə]r|[iıuü]m[iıuü]z|[iıuü]n[iıuü]z|[iıuü]m|s[iıuü]|[yn]?[aeəiıuü]|[iıuü]|n?[iıuü]n|"
-    "n?[dt][aeə]n?|y?l[aeə]|c[aeə]|l[iıuü]k?|s[iıuü]z|[dt][iıuü]r|y[dm][iıuü]ş?|ki)+"
-)
-_SUFFIXES = {
-    **dict.fromkeys(("tr", "az", "ku"), _TURKIC),
-    "pl": "a|u|owi|em|ie|ego|emu|ach|ami|ów|om|y|i|e",
-    "et": "[a-zõäöü]{1,5}",
-    "fi": "[a-zäö]{1,5}",
-    **dict.fromkeys(("da", "nb", "nn"), "s|en|et|er|ens|ets|ers|erne|ene"),
-}
 
 
 def affixes(languages: Iterable[str]) -> Callable[[str], tuple[int, int]]:

@@ -11,6 +11,7 @@ from ranklet.runtime.text.spellings import joined_acronyms
 # An optional minus, then a quoted phrase or anything up to a space; both may be typographic.
 _QUOTES = '"“”„‟«»＂'
 _PART = re.compile(rf"([-‐‑–−﹣－]?)(?:[{_QUOTES}]([^{_QUOTES}]*)[{_QUOTES}]|(\S+))")
+_PARTS = ("phrases", "prefixes", "excluded", "excluded_phrases", "excluded_prefixes")
 
 
 @dataclass(frozen=True)
@@ -99,9 +100,6 @@ class Query:
         """Whether some documents cannot be hits."""
         excluded = (self.excluded, self.excluded_phrases, self.excluded_prefixes)
         return bool(self.phrases) or any(excluded)
-
-
-_PARTS = ("phrases", "prefixes", "excluded", "excluded_phrases", "excluded_prefixes")
 
 
 def typed_query(text: str, *, syntax: bool = False, typos: bool = False) -> str | Query:

@@ -29,6 +29,10 @@ if TYPE_CHECKING:
     from ranklet.runtime.bundles.files import BundleFiles
     from ranklet.runtime.onnx.session import Runs
 
+# The files of the kind in rankers/NAME/, in addition to its network and the impact index.
+IDF = "idf.npy"  # the idf of each word form, (terms,) float32
+FLOORS = "floors.npy"  # the floor of each word form's latent scores, (terms,) float32
+
 
 class TermMatching(TermNetwork):
     """The model of a Conformer-Kernel with the statistics of a collection.
@@ -101,11 +105,6 @@ class TermMatching(TermNetwork):
         idf_of[known] = self.idf_of[terms[known]]
         tf, lengths = documents.frequencies(terms), documents.lengths[None, :]
         return self.settings.matches(tf, lengths, idf_of[:, None])
-
-
-# The files of the kind in rankers/NAME/, in addition to its network and the impact index.
-IDF = "idf.npy"  # the idf of each word form, (terms,) float32
-FLOORS = "floors.npy"  # the floor of each word form's latent scores, (terms,) float32
 
 
 class ConformerKernel(Retriever):

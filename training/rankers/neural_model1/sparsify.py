@@ -23,13 +23,12 @@ from ranklet.training.rankers.neural_model1.network import (
     NeuralModel1,
 )
 
+MOST_PAIRS = 100_000_000  # maximum size of a table, 800 MB in a bundle
+BLOCK = 4096  # query tokens at a time, so that the work fits into the cache
+
 
 class DenseTableError(InputError):
     """More translations reach a threshold than a table may have."""
-
-
-MOST_PAIRS = 100_000_000  # maximum size of a table, 800 MB in a bundle
-BLOCK = 4096  # query tokens at a time, so that the work fits into the cache
 
 
 def sparsify(

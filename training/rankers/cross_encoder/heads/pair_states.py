@@ -11,6 +11,8 @@ import torch
 from torch import Tensor
 from torch.nn.functional import normalize
 
+LEAST = -1e4  # in place of minus infinity, because it fits into 16 bits
+
 
 class PairStates(NamedTuple):
     """The chunks of pairs after the encoder, with c chunks, t tokens and p pairs."""
@@ -84,9 +86,6 @@ class PairStates(NamedTuple):
     def longest_query(self) -> Tensor:
         """Number of tokens of the longest query, at least 1, () int64."""
         return self.query.sum(1).amax().clamp(min=1).to(torch.int64)
-
-
-LEAST = -1e4  # in place of minus infinity, because it fits into 16 bits
 
 
 def first_of(mask: Tensor) -> Tensor:
