@@ -263,17 +263,13 @@ def check_target(target: Path, overwrite: bool) -> None:
     Raises:
         ExportError: the target exists, or is not a bundle and nothing else.
     """
-    if not target.exists():
-        return
-    if not overwrite:
-        raise ExportError(f"{str(target)!r} exists; choose another path, or {REPLACE}")
-    if target.is_dir() and not any(target.iterdir()):
+    if _is_free(target, overwrite) or (target.is_dir() and not any(target.iterdir())):
         return
     try:
         listed, names = _contents(target)
     except (OSError, zipfile.BadZipFile, ValueError, NotImplementedError, RecursionError) as error:
         raise ExportError(
-            f"{str(target)!r} exists and is not a bundle, so it is not replaced; give another path"
+            f"{str(target)!r} exists and is not a bundle, so it is not replaced; give another name"
         ) from error
     refuse_strangers(target, names, {MANIFEST, *listed}.__contains__, "bundle", ExportError)
 
@@ -287,10 +283,8 @@ def check_listed(target: Path, listing: str, what: str, *, overwrite: bool) -> N
         what: what the folder is.
         overwrite: whether to replace an earlier one.
     """
-    if not target.exists():
+    if _is_free(target, overwrite):
         return
-    if not overwrite:
-        raise ExportError(f"{str(target)!r} exists; choose another name, or {REPLACE}")
     try:
         own = {listing, *json.loads((target / listing).read_bytes())["files"]}
     except (OSError, ValueError, TypeError, LookupError, RecursionError) as error:
@@ -299,6 +293,13 @@ def check_listed(target: Path, listing: str, what: str, *, overwrite: bool) -> N
             "its files; choose another name, or remove it"
         ) from error
     refuse_strangers(target, files_in(target), own.__contains__, what, ExportError)
+
+
+def _is_free(target: Path, overwrite: bool) -> bool:
+    """Return whether nothing is there; raise ExportError if something is, and has to stay."""
+    if target.exists() and not overwrite:
+        raise ExportError(f"{str(target)!r} exists; choose another name, or {REPLACE}")
+    return not target.exists()
 
 
 def _contents(target: Path) -> tuple[set[str], list[str]]:

@@ -163,8 +163,9 @@ def check_place(path: Path, *, replace: bool = True) -> None:
         )
     if not replace:
         raise InputError(f"{str(path)!r} exists; choose another name, or replace it with --force")
-    own = [name for name in files_in(path) if "/" not in name and _OWN(name)]
-    refuse_strangers(path, files_in(path), own.__contains__, "checkpoint", InputError)
+    refuse_strangers(
+        path, files_in(path), lambda name: "/" not in name and _OWN(name), "checkpoint", InputError
+    )
 
 
 def _is_checkpoint(path: Path) -> bool:

@@ -9,14 +9,13 @@ class Method(nn.Module):
     """A module that runs a method of a network in place of its ``forward``.
 
     Args:
-        network: the network, whose weights these are, and whose `inputs` if it names them.
+        network: the network, whose weights these are.
         run: the method, or another function of the network's inputs.
     """
 
     def __init__(self, network: nn.Module, run: Callable[..., Tensor | tuple[Tensor, ...]]) -> None:
         super().__init__()
         self.network, self._run = network, run
-        self.inputs: tuple[str, ...] | None = getattr(network, "inputs", None)
 
     def forward(self, *inputs: Tensor) -> Tensor | tuple[Tensor, ...]:
         """Return what the method returns."""

@@ -21,8 +21,6 @@ from ranklet.runtime.rankers.learned_sparse import INPUTS, PRIORITIES
 if TYPE_CHECKING:
     from ranklet.training.rankers.epic import network as epic_network
 
-QUERY_AXES = {name: {0: "batch", 1: "tokens"} for name in (*INPUTS, QUERY_ENCODER.output)}
-
 
 def export(job: ExportJob) -> RankerEntry:
     """Write the variants of both encoders, proven together against PyTorch, and choose r.
@@ -52,8 +50,8 @@ def export(job: ExportJob) -> RankerEntry:
     return export_sparse(
         job, EPICEncoders,
         graphs=[
-            sparse_graph(of_queries, QUERY_ENCODER, job.checkpoint, QUERY_AXES),
-            sparse_graph(encoder, DOCUMENT_ENCODER, job.checkpoint),
+            sparse_graph(job.checkpoint, of_queries, INPUTS, QUERY_ENCODER, by_token=True),
+            sparse_graph(job.checkpoint, encoder, INPUTS, DOCUMENT_ENCODER),
         ],
         per_term={PRIORITIES: priorities},
         queries=queries,

@@ -46,7 +46,7 @@ def export(job: ExportJob) -> RankerEntry:
     queries, _ = encoders.encode_queries(probes.queries)
     return export_sparse(
         job, SPLADEEncoders,
-        graphs=[sparse_graph(network, ENCODER, job.checkpoint)],
+        graphs=[sparse_graph(job.checkpoint, network, network.inputs, ENCODER)],
         per_term=per_term,
         queries=queries,
         vectors=vectors,
@@ -66,8 +66,8 @@ def as_others(job: ExportJob) -> AsOthers:
     settings: SPLADESettings = job.settings
     network = splade.load(job.checkpoint, attention="eager")
     logits = Method(network, network.logits)
-    axes = {name: {0: "batch", 1: "tokens"} for name in (*network.inputs, LOGITS)}
-    graph = sparse_graph(logits, ENCODER._replace(output=LOGITS), job.checkpoint, axes)
+    output = ENCODER._replace(output=LOGITS)
+    graph = sparse_graph(job.checkpoint, logits, network.inputs, output, by_token=True)
     per_term = {PRIORITIES: np.ones(settings.vocabulary, np.float32)}
     if network.head is not None:
         per_term[QUERY_WEIGHTS] = np.maximum(job.checkpoint.weights["head.weight"][:, 0], 0)

@@ -10,13 +10,12 @@ from numpy.typing import NDArray
 
 from ranklet.export.jobs import ExportJob
 from ranklet.export.onnx.fp32_head import name_head, vocabulary_products
-from ranklet.export.onnx.graph import Transformer, example_inputs
-from ranklet.export.proof.variants import Graph, export_proven, write_reports
+from ranklet.export.proof.variants import Graph, encoder_graph, export_proven, write_reports
 from ranklet.export.sparse.pruning import encoders_over, fewest, pruning_reports, text_scores
 from ranklet.runtime.bundles.manifest import RankerEntry
 from ranklet.runtime.call.query import SparseQuery
 from ranklet.runtime.onnx.session import Runs
-from ranklet.runtime.rankers.learned_sparse import INPUTS, PRIORITIES, SparseEncoder, SparseEncoders
+from ranklet.runtime.rankers.learned_sparse import PRIORITIES, SparseEncoder, SparseEncoders
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.data.probes import Probes
 
@@ -26,30 +25,25 @@ if TYPE_CHECKING:
 
 
 def sparse_graph(
-    module: "nn.Module",
-    encoder: SparseEncoder,
     checkpoint: Checkpoint,
-    axes: Mapping[str, Mapping[int, str]] | None = None,
+    module: "nn.Module",
+    inputs: Sequence[str],
+    encoder: SparseEncoder,
+    *,
+    by_token: bool = False,
 ) -> Graph:
     """Return the graph of an encoder whose product with the vocabulary is quantised, too.
 
     That product is most of the work, and everything else after the last layer keeps 32 bits. What
     a module computes before the product is treated as the encoder's: fp16 computes it in 16 bits,
-    int8 leaves it in 32. The module takes the inputs of `INPUTS`, or those that it names itself.
+    int8 leaves it in 32. See `encoder_graph`; `by_token` is said of the encoder's output.
     """
 
     def keep_head(model: "ModelProto") -> None:
         name_head(model, keep=vocabulary_products(model, checkpoint.settings.vocabulary))
 
-    return Graph(
-        module=module,
-        inputs=example_inputs(getattr(module, "inputs", None) or INPUTS),
-        output=encoder.output,
-        axes=axes,
-        transformer=Transformer.of(checkpoint.network),
-        folder=encoder.folder,
-        edit=keep_head,
-    )
+    graph = encoder_graph(checkpoint, module, inputs, {encoder.output: by_token})
+    return replace(graph, folder=encoder.folder, edit=keep_head)
 
 
 def export_sparse(

@@ -221,7 +221,7 @@ def explain_reciprocal_ranks(stage: Fuse, ranks: Sequence[float], reasons: Reaso
 def explain_alternate(
     stage: Fuse, value: float, ranks: Sequence[float], reasons: Reasons
 ) -> Explanation:
-    """Explain 1 / place in a merged list by the list whose turn it was; see above."""
+    """Explain 1 / place in a merged list by the list whose turn it was; see `alternate`."""
     when = turns(np.array(ranks)).tolist()
     first = min(range(len(when)), key=lambda at: np.inf if np.isnan(when[at]) else when[at])
     parts = []

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.runtime.errors import BundleError, damaged
-from ranklet.runtime.onnx.session import Runs, Session, length_batches, run_each, will_run_on_gpu
+from ranklet.runtime.onnx.batches import length_batches, rows_in_budget
+from ranklet.runtime.onnx.session import Runs, Session, run_each, will_run_on_gpu
 from ranklet.runtime.text.tokenizing import TextToken, text_tokens, token_ids
 
 if TYPE_CHECKING:
@@ -30,8 +31,6 @@ TOKENIZER = "tokenizer.json"
 # An output that some graphs have for explanations, the states of the last layer before pooling,
 # (batch, tokens, hidden) float32. Layers after the pooling are already applied to them.
 TOKEN_STATES = "token_states"  # noqa: S105
-
-TOKEN_BUDGET = 16_384  # maximum number of padded tokens per batch on a GPU
 
 
 class Encoded(NamedTuple):
@@ -216,11 +215,6 @@ def _check_output(output: NDArray[np.float32], shape: tuple[int, ...]) -> None:
         raise damaged(
             f"the encoder returned shape {output.shape}; expected finite values of shape {shape}"
         )
-
-
-def rows_in_budget(length: int) -> int:
-    """Return how many rows of `length` tokens fit into one batch on a GPU."""
-    return TOKEN_BUDGET // length
 
 
 def feeds(ids: Sequence[list[int]], segment: int) -> dict[str, NDArray[np.int64]]:

@@ -20,8 +20,6 @@ from ranklet.runtime.metadata.where import (
 from ranklet.runtime.remote.names import KEY, METADATA
 
 NOTHING, EVERYTHING = f'{KEY} == ""', f'{KEY} != ""'  # no entity has an empty key
-
-
 ESCAPES = str.maketrans({'"': r"\"", "\\": r"\\", "\n": r"\n", "\r": r"\r"})  # in a text
 NEGATED = {"==": "!=", ">=": "<", ">": "<=", "<=": ">", "<": ">="}
 

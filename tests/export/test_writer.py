@@ -151,7 +151,7 @@ def test_objects_are_never_written(target: Path) -> None:
 
 def test_an_existing_bundle_is_kept_unless_overwriting_is_allowed(target: Path) -> None:
     write(target, "first")
-    with pytest.raises(ExportError, match="exists; choose another path, or replace it"):
+    with pytest.raises(ExportError, match="exists; choose another name, or replace it"):
         write(target, "second")
     assert BundleFiles(target).manifest.provenance["note"] == "first"
     write(target, "third", overwrite=True)

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.runtime.bundles.files import POINTER
+from ranklet.runtime.bundles.manifest import MANIFEST
 from ranklet.runtime.errors import ModelFolderError
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ class ModelFolder:
             raise ModelFolderError(f"no folder {str(path)!r}; give the folder of a model")
         check_no_adapter(self.path)
         if not any((self.path / name).is_file() for name in (CONFIG, MODULES)):
-            if (self.path / "manifest.json").is_file():
+            if (self.path / MANIFEST).is_file():
                 raise ModelFolderError(
                     f"{str(path)!r} is a bundle, whose models are exported already; give the "
                     "folder of a model, or a checkpoint of `ranklet train`"

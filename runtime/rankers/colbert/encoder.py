@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 from ranklet.runtime.call.protocol import Role
 from ranklet.runtime.dense.maxsim import MaxSimStore, Quantised, TokenStore, pooled, quantise_query
 from ranklet.runtime.errors import damaged
-from ranklet.runtime.onnx.encoder import Encoder, feeds, open_encoder, rows_in_budget
-from ranklet.runtime.onnx.session import length_batches, run_each
+from ranklet.runtime.onnx.batches import length_batches, rows_in_budget
+from ranklet.runtime.onnx.encoder import Encoder, feeds, open_encoder
+from ranklet.runtime.onnx.session import run_each
 from ranklet.runtime.rankers.colbert.settings import OUTPUT, ColBERTSettings
 from ranklet.runtime.rankers.colbert.tokens import Row, TokenLayout
 

@@ -1,5 +1,5 @@
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,13 +18,10 @@ from ranklet.runtime.text.pairing import (
     pair_layout,
 )
 
-if TYPE_CHECKING:
-    from tokenizers import Tokenizer
-
 SHORT = PairFormat(max_query_tokens=4, max_tokens=12, mark_tokens=0)
 
 
-def pair(tokenizer: "Tokenizer", query: str, document: str, **changes: Any) -> Pair:
+def pair(tokenizer: Tokenizer, query: str, document: str, **changes: Any) -> Pair:
     pairing = Pairing(replace(SHORT, **changes), tokenizer)
 
     def cut(text: str) -> list[int]:
@@ -34,14 +31,14 @@ def pair(tokenizer: "Tokenizer", query: str, document: str, **changes: Any) -> P
     return pairing.pair(pairing.query(cut(query)), cut(document))
 
 
-def shown(tokenizer: "Tokenizer", found: Pair) -> list[str]:
+def shown(tokenizer: Tokenizer, found: Pair) -> list[str]:
     return [
         " ".join(tokenizer.id_to_token(each) or f"+{each}" for each in row.ids)
         for row in found.rows
     ]
 
 
-def test_a_pair_is_what_the_tokenizer_makes_of_two_texts(tiny_tokenizer: "Tokenizer") -> None:
+def test_a_pair_is_what_the_tokenizer_makes_of_two_texts(tiny_tokenizer: Tokenizer) -> None:
     found = pair(tiny_tokenizer, "red fruit", "the old river is old")
     theirs = tiny_tokenizer.encode("red fruit", "the old river is old")
     (row,) = found.rows
@@ -50,7 +47,7 @@ def test_a_pair_is_what_the_tokenizer_makes_of_two_texts(tiny_tokenizer: "Tokeni
     assert not found.cut
 
 
-def test_the_document_has_what_the_query_leaves(tiny_tokenizer: "Tokenizer") -> None:
+def test_the_document_has_what_the_query_leaves(tiny_tokenizer: Tokenizer) -> None:
     document = "here " * 20
     found = pair(tiny_tokenizer, "red", document)
     assert shown(tiny_tokenizer, found) == ["[CLS] red [SEP]" + " here" * 8 + " [SEP]"]
@@ -76,7 +73,7 @@ def test_the_document_has_what_the_query_leaves(tiny_tokenizer: "Tokenizer") -> 
     ],
 )
 def test_what_is_read_of_a_document(
-    tiny_tokenizer: "Tokenizer", changes: dict[str, Any], wanted: list[tuple[int, int]]
+    tiny_tokenizer: Tokenizer, changes: dict[str, Any], wanted: list[tuple[int, int]]
 ) -> None:
     pairing = Pairing(replace(SHORT, **changes), tiny_tokenizer)
     query, document = (
@@ -89,7 +86,7 @@ def test_what_is_read_of_a_document(
     assert found.cut is not everything
 
 
-def test_chunks_each_with_the_query(tiny_tokenizer: "Tokenizer") -> None:
+def test_chunks_each_with_the_query(tiny_tokenizer: Tokenizer) -> None:
     document = "red " * 5 + "old " * 5 + "here " * 5
     found = pair(tiny_tokenizer, "red red red red", document, chunks=3)
     assert [row.ids[-6:-1] for row in found.rows] == [
@@ -99,7 +96,7 @@ def test_chunks_each_with_the_query(tiny_tokenizer: "Tokenizer") -> None:
     assert pair(tiny_tokenizer, "red red red red", document, chunks=2).cut
 
 
-def test_windows_of_words(tiny_tokenizer: "Tokenizer") -> None:
+def test_windows_of_words(tiny_tokenizer: Tokenizer) -> None:
     found = pair(
         tiny_tokenizer, "red", "the old river is old , here", chunking="words", window=3, stride=2,
         chunks=9,
@@ -109,13 +106,13 @@ def test_windows_of_words(tiny_tokenizer: "Tokenizer") -> None:
     ]  # fmt: skip
 
 
-def test_a_document_without_words_makes_a_pair(tiny_tokenizer: "Tokenizer") -> None:
+def test_a_document_without_words_makes_a_pair(tiny_tokenizer: Tokenizer) -> None:
     for chunking in ("pieces", "words"):
         found = pair(tiny_tokenizer, "", "", chunking=chunking, chunks=3)
         assert shown(tiny_tokenizer, found) == ["[CLS] [SEP] [SEP]"]
 
 
-def test_marks_take_room_from_the_documents_end(tiny_tokenizer: "Tokenizer") -> None:
+def test_marks_take_room_from_the_documents_end(tiny_tokenizer: Tokenizer) -> None:
     size = tiny_tokenizer.get_vocab_size()
     found = pair(
         tiny_tokenizer, "red", "red red here here here here", marking="pre_pair", max_tokens=16
@@ -139,7 +136,7 @@ def test_marks_take_room_from_the_documents_end(tiny_tokenizer: "Tokenizer") -> 
     "changes", [{}, {"chunks": 9}, {"chunking": "words", "window": 4, "stride": 2, "chunks": 3}]
 )
 def test_marks_with_room_of_their_own_push_no_text_out(
-    tiny_tokenizer: "Tokenizer", marking: str, changes: dict[str, Any]
+    tiny_tokenizer: Tokenizer, marking: str, changes: dict[str, Any]
 ) -> None:
     texts = "red fruit", "red old fruit old red old here old old fruit old red"
     plain = pair(tiny_tokenizer, *texts, **changes)
@@ -149,7 +146,7 @@ def test_marks_with_room_of_their_own_push_no_text_out(
     assert max(len(row.ids) for row in marked.rows) <= 12 + 16
 
 
-def test_marks_by_document_or_by_chunk(tiny_tokenizer: "Tokenizer") -> None:
+def test_marks_by_document_or_by_chunk(tiny_tokenizer: Tokenizer) -> None:
     document = "red " * 12 + "here " * 6
     options = {"marking": "pre_pair", "max_tokens": 16, "chunks": 9}
     by_document = pair(tiny_tokenizer, "red", document, **options)
@@ -162,7 +159,7 @@ def test_marks_by_document_or_by_chunk(tiny_tokenizer: "Tokenizer") -> None:
 
 
 @pytest.mark.parametrize("window", [4, 8])
-def test_windows_that_leave_something_out_are_cut(tiny_tokenizer: "Tokenizer", window: int) -> None:
+def test_windows_that_leave_something_out_are_cut(tiny_tokenizer: Tokenizer, window: int) -> None:
     # A row has room for eight words: two windows of eight read all of 16, two of four do not.
     options: dict[str, Any] = {"chunking": "words", "window": window, "stride": window}
     assert pair(tiny_tokenizer, "red", "old " * 16, chunks=2, **options).cut is (window == 4)
@@ -170,7 +167,7 @@ def test_windows_that_leave_something_out_are_cut(tiny_tokenizer: "Tokenizer", w
     assert pair(tiny_tokenizer, "red red", "old " * 16, chunks=4, **options).cut is (window == 8)
 
 
-def test_a_word_at_a_chunks_edge_is_no_other_word(tiny_tokenizer: "Tokenizer") -> None:
+def test_a_word_at_a_chunks_edge_is_no_other_word(tiny_tokenizer: Tokenizer) -> None:
     """What is left of a word that was cut matches nothing, in the document and in the query."""
 
     def ids(text: str) -> list[int]:
@@ -195,7 +192,7 @@ def test_hash_is_either_an_expansion_or_a_mark() -> None:
 
 @pytest.mark.parametrize(("expansion", "token"), [("mask", "[MASK]"), ("hash", "#")])
 def test_expansion_is_appended_to_the_pieces(
-    tiny_tokenizer: "Tokenizer", expansion: str, token: str
+    tiny_tokenizer: Tokenizer, expansion: str, token: str
 ) -> None:
     if tiny_tokenizer.token_to_id(token) is None:
         with pytest.raises(InputError, match=f"no token '{token}'"):
@@ -242,7 +239,7 @@ def test_what_is_not_allowed_is_refused(changes: dict[str, Any], message: str) -
         replace(SHORT, **changes)
 
 
-def test_a_roberta_reads_two_tokens_between_the_texts(tiny_tokenizer: "Tokenizer") -> None:
+def test_a_roberta_reads_two_tokens_between_the_texts(tiny_tokenizer: Tokenizer) -> None:
     from tokenizers import Tokenizer, processors
 
     ids = {name: tiny_tokenizer.token_to_id(name) or 0 for name in ("[CLS]", "[SEP]")}

@@ -50,7 +50,6 @@ def test_long_documents_become_several_texts_and_masks_depend_on_the_epoch(
     )
 
 
-@pytest.mark.slow
 def test_a_tokenizer_that_adds_no_tokens_will_do(tiny_backbone: Backbone) -> None:
     plain = {**json.loads(tiny_backbone.tokenizer.to_str()), "post_processor": None}
     tokenizer = Tokenizer.from_str(json.dumps(plain))
@@ -59,6 +58,7 @@ def test_a_tokenizer_that_adds_no_tokens_will_do(tiny_backbone: Backbone) -> Non
     assert masked.masked(learned).input_ids.shape == (1, 2)
 
 
+@pytest.mark.slow
 def test_it_learns_to_tell_what_is_hidden(tiny_documents: list[Document], tiny_bert: Path) -> None:
     _, progress = pretrain(tiny_documents, replace(QUICK, backbone=tiny_bert))
     course = [value for _, value in progress.evaluations]
