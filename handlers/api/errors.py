@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http import HTTPStatus
 from typing import Any
 
 from ranklet.runtime.errors import (
@@ -87,6 +86,5 @@ def failure(error: BaseException) -> tuple[int, dict[str, Any]]:
 
 def error_body(status: int, message: str) -> dict[str, Any]:
     """Return the JSON object of an error, whose message is cut if it quotes very much."""
-    error_type = ERROR_TYPES.get(status) or HTTPStatus(status).phrase.lower().replace(" ", "_")
     message = message if len(message) <= _LONGEST else f"{message[:_LONGEST]}…"
-    return {"error": message, "error_type": error_type}
+    return {"error": message, "error_type": ERROR_TYPES.get(status, "error")}

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
-from difflib import get_close_matches
 
 from ranklet.handlers.api.errors import RequestError
 from ranklet.runtime.errors import InputError
@@ -118,6 +117,8 @@ def check_variables(variables: Mapping[str, str]) -> None:
     Raises:
         InputError: one is.
     """
+    from difflib import get_close_matches
+
     limits = (f"MAX_{each.name.upper()}" for each in fields(Limits))
     known = {each: PREFIX + each for each in (*SETTINGS, *limits)} | _BARE
     for name, value in variables.items():

@@ -10,7 +10,6 @@ The signs of a query may have a meaning, so what it can cost is bounded.
 import json
 import re
 from collections.abc import Mapping
-from difflib import get_close_matches
 from typing import Any, NoReturn
 from urllib.parse import parse_qsl
 
@@ -166,6 +165,8 @@ class Request:
     def _check_known(self, name: str, value: Any) -> None:
         field = self._fields.get(name)
         if field is None:
+            from difflib import get_close_matches
+
             allowed = [each.name for each in self._fields.values() if each.type is not ABSENT]
             close = get_close_matches(name[:_SHOWN], allowed, 1)
             meant = f" (did you mean {close[0]!r}?)" if close else ""

@@ -1,9 +1,4 @@
-"""Open a bundle from a path, or download it from S3.
-
-A bundle at a path (in the image, in /tmp, on EFS) is mapped from there. An object
-``s3://bucket/key`` is the zip of a bundle. It is downloaded once, to a folder of this user under
-the temporary folder, and every process maps it from there.
-"""
+"""Download the zip of a bundle from S3, once, to a folder of this user under the temporary one."""
 
 import os
 import tempfile
@@ -14,20 +9,15 @@ from pathlib import Path
 from shutil import disk_usage
 from typing import NamedTuple
 
-from ranklet.runtime.bundle import Bundle
-from ranklet.runtime.bundles.files import Check
 from ranklet.runtime.errors import BundleError, InputError
 from ranklet.runtime.objects.cache_folder import locks
 from ranklet.runtime.objects.s3_ranges import S3Ranges
 from ranklet.runtime.objects.transport import AbsentError, Part, ReplacedError
-from ranklet.runtime.ranking import BUNDLE_VARIABLE, COLLECTION_VARIABLE, load
-from ranklet.runtime.storage.address import Address, shown
+from ranklet.runtime.storage.address import Address
 from ranklet.runtime.writing.private_folder import private_folder
 
-SHA256_VARIABLE = "RANKLET_BUNDLE_SHA256"
 TRIES = 3  # downloads that start again because the object was replaced
 KEEP_SECONDS = 3600  # older versions stay this long, because another process may still map one
-SCHEME = "s3://"
 _DIGEST_BYTES = 4096  # at most, of an object with a sha256
 
 
@@ -38,53 +28,20 @@ class Source(NamedTuple):
     proven: bool
 
 
-def open_bundle(where: str | None = None, digest: str | None = None) -> Bundle:
-    """Load the bundle at a path or an address.
-
-    RANKLET_COLLECTION may have the address of a collection in Milvus that is ranked in place of the
-    bundle's own; see `load`.
-
-    Args:
-        where: a path, or ``s3://bucket/key``; None for RANKLET_BUNDLE.
-        digest: the sha256 that the object must have; None for RANKLET_BUNDLE_SHA256, else the
-            metadata ``sha256`` of the object, else the content of an object ``key.sha256``.
-
-    Raises:
-        InputError: no path is given, or the address or digest is malformed.
-        BundleError: it differs from what was published, or is not a bundle.
-        RemoteError: S3 or Milvus does not answer, or the object may not be read.
-    """
-    where = where or os.environ.get(BUNDLE_VARIABLE) or ""
-    if not where:
-        raise InputError(f"no bundle: set {BUNDLE_VARIABLE} to a path or to s3://bucket/key")
-    collection = os.environ.get(COLLECTION_VARIABLE) or None
-    digest = digest or os.environ.get(SHA256_VARIABLE) or None
-    if not where.startswith(SCHEME):
-        if digest is not None:
-            raise InputError(
-                f"{SHA256_VARIABLE} is compared only with what {SCHEME}bucket/key has, and the "
-                f"bundle is {shown(where)!r}; do not set it"
-            )
-        return load(where, collection=collection)
-    source = fetch(where, digest)
-    # Without a published sha256 the bundle's own digests show whether the download is complete.
-    check: Check = "fast" if source.proven else "full"
-    return load(source.path, check=check, collection=collection)
-
-
 def fetch(address: str, digest: str | None = None, folder: Path | None = None) -> Source:
     """Download an object of S3 unless this machine has it. Several processes may do so at once.
 
-    Downloads go to `folder`, by default a private one under the temporary folder.
+    Args:
+        address: ``s3://bucket/key``.
+        digest: the sha256 that the object must have, if it is known.
+        folder: where downloads go, by default a private one under the temporary folder.
 
     Raises:
         InputError, BundleError, RemoteError: as `open_bundle`.
     """
     s3 = S3Ranges(Address(address))
-    if digest is not None:
-        digest = _checked(digest, SHA256_VARIABLE)
     folder = _private_folder() if folder is None else folder
-    name = sha256(address.removeprefix(SCHEME).encode()).hexdigest()[:16]
+    name = sha256(address.encode()).hexdigest()[:16]
     with closing(s3), (folder / f"{name}.lock").open("w") as lock:
         fcntl = locks()
         fcntl.flock(lock, fcntl.LOCK_EX)  # one process downloads; the others wait and find the file
@@ -107,13 +64,13 @@ def fetch(address: str, digest: str | None = None, folder: Path | None = None) -
 def _published(s3: S3Ranges, part: Part) -> str | None:
     """Return the sha256 that was published with the object, None if there is none."""
     if part.sha256 is not None:
-        return _checked(part.sha256, f"the metadata sha256 of {s3.address}")
+        return checked(part.sha256, f"the metadata sha256 of {s3.address}")
     with closing(S3Ranges(Address(f"{s3.address.raw}.sha256"))) as sibling:
         try:
             words = sibling.last(_DIGEST_BYTES).data.decode("utf-8", "replace").split()
         except AbsentError:  # 403, too, if the caller may not list the bucket
             return None
-        return _checked((words or [""])[0], str(sibling.address))
+        return checked((words or [""])[0], str(sibling.address))
 
 
 def _is_there(path: Path, size: int) -> bool:
@@ -168,7 +125,12 @@ def _private_folder() -> Path:
     return private_folder(folder, "move it away")
 
 
-def _checked(digest: str, source: str) -> str:
+def checked(digest: str, source: str) -> str:
+    """Return a sha256 in small letters.
+
+    Raises:
+        InputError: it is none; the message names its source.
+    """
     lowered = digest.lower()
     if len(lowered) != 64 or set(lowered) - set("0123456789abcdef"):
         raise InputError(f"{source} is {digest[:80]!r}; a sha256 has 64 hexadecimal digits")

@@ -21,7 +21,6 @@ from ranklet.handlers.api.errors import RequestError
 from ranklet.handlers.api.limits import Room
 from ranklet.handlers.api.reading import check_coding
 from ranklet.runtime.errors import InputError
-from ranklet.runtime.objects.s3_ranges import s3_client
 from ranklet.runtime.storage.address import shown
 
 Shape = Literal["direct", "rest", "http", "alb", "sqs"]
@@ -178,6 +177,8 @@ class Results:
     def put(self, message: str, answer: str) -> None:
         """Write the answer to a message."""
         if self._client is None:
+            from ranklet.runtime.objects.s3_ranges import s3_client
+
             self._client = s3_client(1)
         self._client.put_object(
             Bucket=self._bucket,

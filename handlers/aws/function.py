@@ -13,7 +13,6 @@ from ranklet.handlers.api.errors import RequestError, failure, panics_as_errors
 from ranklet.handlers.api.limits import Limits, whole_number
 from ranklet.handlers.api.reading import IN_BODY, parse
 from ranklet.handlers.api.trial import try_out
-from ranklet.handlers.aws.bundle_download import open_bundle
 from ranklet.handlers.aws.events import (
     MOST_BYTES,
     RESULTS_VARIABLE,
@@ -25,6 +24,7 @@ from ranklet.handlers.aws.events import (
     http_request,
     shape_of,
 )
+from ranklet.handlers.aws.opening import open_bundle
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.errors import InputError, RankletError
 from ranklet.runtime.hits import Timing

@@ -42,7 +42,7 @@ def test_a_panic_is_an_error_and_an_interruption_is_none() -> None:
     ("error", "status", "kind"),
     [
         (RequestError(413, "too long"), 413, "too_large"),
-        (RequestError(418, "a teapot"), 418, "i'm_a_teapot"),
+        (RequestError(418, "a teapot"), 418, "error"),
         (InputError("no"), 422, "invalid"),
         (UnknownRankerError("no"), 404, "not_found"),
         (UnknownDocumentError("no"), 404, "not_found"),

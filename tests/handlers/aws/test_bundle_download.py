@@ -14,7 +14,8 @@ from tests.handlers.aws.conftest import ADDRESS, PLACE, digest, left
 from tests.handlers.runtime_api import PATIENCE
 
 from ranklet.handlers.aws import bundle_download
-from ranklet.handlers.aws.bundle_download import fetch, open_bundle
+from ranklet.handlers.aws.bundle_download import fetch
+from ranklet.handlers.aws.opening import open_bundle
 from ranklet.runtime.errors import BundleError, InputError, RemoteError
 from ranklet.runtime.objects import transport
 
@@ -110,7 +111,7 @@ def test_a_malformed_digest_is_reported(bucket: Any, monkeypatch: pytest.MonkeyP
     with pytest.raises(InputError, match=r"the metadata sha256 of s3://bundles/team/search.zip is"):
         fetch(ADDRESS)
     with pytest.raises(InputError, match="RANKLET_BUNDLE_SHA256 is 'xyz'"):
-        fetch(ADDRESS, "xyz")
+        open_bundle(ADDRESS, "xyz")
 
 
 def test_a_digest_of_what_is_no_object_is_refused(
@@ -197,7 +198,7 @@ def test_a_folder_that_others_can_write_is_refused(bucket: Any, tmp_path: Path) 
 
 DOWNLOAD = """
 import sys
-from ranklet.handlers.aws.bundle_download import open_bundle
+from ranklet.handlers.aws.opening import open_bundle
 from ranklet.runtime.objects import s3_ranges, transport
 transport.COPIED = 4096
 calls = []
