@@ -44,6 +44,7 @@ def serve(settings: ServerSettings) -> None:
         MissingPackageError: RANKLET_TRACES wants a package that is not installed.
     """
     tracer()  # raises here what each request would
+    _raise_limit_of_files()
     with listen(settings) as listening:
         address = _address(listening)
         logs.write("NOTICE", f"listening on http://{address}", workers=settings.workers)
@@ -60,8 +61,8 @@ def serve(settings: ServerSettings) -> None:
 
 def run(settings: ServerSettings, listening: socket.socket) -> None:
     """Serve in this process."""
-    logger = logging.getLogger("uvicorn")
-    logger.handlers, logger.propagate = [logs.JSONLines(logging.WARNING)], False
+    for logger in map(logging.getLogger, ("uvicorn", "asyncio")):
+        logger.handlers, logger.propagate = [logs.JSONLines(logging.WARNING)], False
     # By default a thread that ranks may keep the interpreter for 5 ms, and all others wait for it.
     sys.setswitchinterval(SWITCH_SECONDS)
     service = Service(settings)
@@ -107,11 +108,16 @@ class OneByOne(socket.socket):
 
         Raises:
             BlockingIOError: none waits, or the last call has returned one.
+            OSError: there is no descriptor left, for example.
         """
         if self._paused:
             self._paused = False
             raise BlockingIOError
-        accepted = super().accept()
+        try:
+            accepted = super().accept()
+        except OSError as error:  # asyncio waits a second then, but would first try 2,048 times
+            self._paused = not isinstance(error, BlockingIOError)
+            raise
         self._paused = True
         return accepted
 
@@ -157,6 +163,18 @@ def listen(settings: ServerSettings) -> socket.socket:
     listening.listen(2048)
     listening.set_inheritable(True)
     return listening
+
+
+def _raise_limit_of_files() -> None:
+    """Let this process and its children open as many files and connections as the system allows.
+
+    Where 1,024 is the usual limit, a thousand connections and the files of a bundle exceed it.
+    """
+    with suppress(ImportError, OSError, ValueError):  # Windows has no such limit
+        import resource
+
+        _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
 def _address(listening: socket.socket) -> str:

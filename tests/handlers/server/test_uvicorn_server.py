@@ -174,6 +174,23 @@ def test_processes_share_the_connections_that_wait(listening: socket.socket) -> 
         one.close()
 
 
+def test_accepting_is_tried_once_where_no_descriptor_is_left(listening: socket.socket) -> None:
+    resource = pytest.importorskip("resource")
+    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with socket.create_connection(listening.getsockname()), OneByOne(listening) as accepting:
+        lowest = os.dup(0)
+        os.close(lowest)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (lowest, limits[1]))
+        try:
+            with pytest.raises(OSError, match="Too many open files"):
+                accepting.accept()
+            with pytest.raises(BlockingIOError):
+                accepting.accept()
+        finally:
+            resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+        accepting.accept()[0].close()
+
+
 def test_an_address_that_is_taken_is_an_error(listening: socket.socket) -> None:
     port = listening.getsockname()[1]
     with pytest.raises(InputError, match=f"cannot listen on 127.0.0.1 port {port}: Address"):
