@@ -1,6 +1,7 @@
 """Write a bundle's collection into Milvus, with the vectors of its rankers."""
 
 import json
+import re
 import secrets
 from collections.abc import Iterator, Sequence
 from contextlib import closing, suppress
@@ -29,13 +30,14 @@ from ranklet.runtime.remote.names import (
     about,
     stored,
 )
-from ranklet.training.progress import progress
+from ranklet.training.progress import progress, warn
 
 if TYPE_CHECKING:
     from pymilvus import MilvusClient
 
 SECONDS = 120.0  # for a call; a batch of long texts may take a while
-BATCH = 500  # entities of a call
+# Entities of a call. Those with the longest texts and metadata have 200 kB, and Milvus reads 64 MB.
+BATCH = 250
 
 
 def publish(
@@ -81,6 +83,7 @@ def publish(
     name = source.plan.index
     with closing(connect(place, token, SECONDS)) as client, remote_errors(place):
         before = _target(client, name, overwrite)
+        _warn_of_leftovers(client, name, before)
         new = f"{name}_{secrets.token_hex(4)}"
         try:
             _create(client, new, source.plan, _about(bundle, source))
@@ -118,6 +121,20 @@ def _target(client: "MilvusClient", name: str, overwrite: bool) -> str:
     if not overwrite:
         raise ExportError(f"Milvus has {name!r}; choose another name, or {REPLACE}")
     return before
+
+
+def _warn_of_leftovers(client: "MilvusClient", name: str, before: str) -> None:
+    """Name the collections that a killed run has left; another one may be writing them, too."""
+    left = [
+        each
+        for each in client.list_collections()
+        if each != before and re.fullmatch(rf"{re.escape(name)}_[0-9a-f]{{8}}", each)
+    ]
+    if left:
+        warn(
+            f"Milvus has {', '.join(left)}, which `ranklet publish` was killed over, or is writing "
+            "now; drop in Milvus what nobody is writing"
+        )
 
 
 def _about(bundle: str | Path, source: Source) -> str:

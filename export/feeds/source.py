@@ -45,6 +45,13 @@ class Source:
             )
         self._rankers = {name: self._retriever(name) for name in self._chosen(rankers)}
         fields = tuple(self._field(name, each) for name, each in self._rankers.items())
+        owners: dict[str, str] = {}
+        for each in fields:
+            if owners.setdefault(each.name, each.ranker) != each.ranker:
+                raise InputError(
+                    f"the rankers {owners[each.name]!r} and {each.ranker!r} would both be called "
+                    f"{each.name!r} in the engine; choose one of them with --ranker"
+                )
         manifest = self._bundle.manifest
         passages = self._documents.first is not None
         self.plan = Plan(index, fields, manifest.metadata, passages)

@@ -12,7 +12,7 @@ from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.errors import CollectionError, InputError
 from ranklet.training.data.bundle_documents import whole_documents
 from ranklet.training.data.cells import Bad, is_decoded
-from ranklet.training.data.collection import SPLIT_NAME, Collection
+from ranklet.training.data.collection import QRELS, SPLIT_NAME, Collection
 from ranklet.training.data.sources.tables import read_table
 from ranklet.training.data.splits import JudgedQuery, read_split
 from ranklet.training.data.weak import SENTENCES, TITLES, make_pairs
@@ -63,10 +63,22 @@ def read_judgements(path: Path, documents: Documents) -> Given:
                 f"{str(path)!r} has no judged queries; it needs queries.NAME.jsonl and "
                 "qrels.NAME.txt, as `ranklet judge` writes them"
             )
-        splits = {name: read_split(collection, name) for name in names}
+        splits = {name: _judged(collection, name) for name in names}
     else:
         splits = {"clicks": list(read_clicks(path))}
     return _known(splits, documents, str(path))
+
+
+def _judged(collection: Collection, split: str) -> list[JudgedQuery]:
+    """Return the queries of a split; none, with a warning, if nothing of it is judged relevant."""
+    if not any((collection.path / each.format(split)).is_file() for each in QRELS):
+        warn(f"split {split!r} of {collection.path} has queries without qrels, and is left out")
+        return []
+    try:
+        return read_split(collection, split)
+    except InputError as error:
+        warn(f"{error}, and is left out")
+        return []
 
 
 def made_judgements(bundle: BundleFiles) -> Given:

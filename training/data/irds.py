@@ -27,12 +27,18 @@ def write_dataset(
 
     Raises:
         MissingPackageError: ir_datasets is not installed.
-        InputError: a dataset is unknown, or has no documents, queries or judgements.
+        InputError: a dataset is unknown, or has no documents, queries or judgements; or two have
+            different documents.
         CollectionError: see `write_collection`.
     """
     found = {split: _loaded(name) for split, name in splits.items()}
     if not found:
         raise InputError("no dataset was named; give {'test': 'beir/scifact/test'}, for example")
+    if len({each.docs_namespace() for each in found.values()}) > 1:
+        raise InputError(
+            f"{' and '.join(map(repr, splits.values()))} have different documents; write a "
+            "collection of each"
+        )
     queries = {split: (_queries(each), _judged(each)) for split, each in found.items()}
     return write_collection(
         path, _documents(next(iter(found.values()))), queries, overwrite=overwrite
@@ -69,5 +75,7 @@ def _queries(dataset: Any) -> list[Query]:
 def _judged(dataset: Any) -> dict[str, dict[str, int]]:
     judged: dict[str, dict[str, int]] = {}
     for each in dataset.qrels_iter():
-        judged.setdefault(each.query_id, {})[each.doc_id] = int(each.relevance)
+        of_query, grade = judged.setdefault(each.query_id, {}), int(each.relevance)
+        # A document is judged for each subtopic of a query, and relevant if it is for one of them.
+        of_query[each.doc_id] = max(grade, of_query.get(each.doc_id, grade))
     return judged

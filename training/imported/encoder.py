@@ -6,6 +6,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from ranklet.runtime.errors import ModelFolderError
 from ranklet.training.faults import one_line
 from ranklet.training.imported.folder import CONFIG, check_no_adapter, check_weights, read_json
@@ -83,6 +85,16 @@ def check_whole(folder: Path, missing: Sequence[str], report: Mapping[str, Any])
         )
 
 
+def check_numbers(folder: Path, weights: Mapping[str, Any]) -> None:
+    """Raise ModelFolderError if weights, by name, hold what is no finite number."""
+    for name, values in weights.items():
+        if not np.isfinite(np.asarray(values)).all():
+            raise ModelFolderError(
+                f"{str(folder)!r} has weights that are no finite numbers (NaN or infinite), such "
+                f"as those of {name!r}; fetch the model again, or save it again"
+            )
+
+
 def chosen(settings: Mapping[str, Any], names: Sequence[str]) -> Mapping[str, Any]:
     """Return a setting by the first of its several names that is present; empty if none is."""
     found: Mapping[str, Any] = next((settings[name] for name in names if settings.get(name)), {})
@@ -119,14 +131,22 @@ def network_class(loader: str, config: Mapping[str, Any]) -> Any:
     return getattr(transformers, loader)
 
 
+def implementation(attention: str) -> str | None:
+    """Return what transformers is asked for; of itself it takes sdpa where a network has that.
+
+    MPNet and DeBERTa have eager attention only, and would be refused if sdpa were asked for.
+    """
+    return None if attention == "sdpa" else attention
+
+
 def new_network(loader: str, config: Mapping[str, Any], attention: str) -> "torch.nn.Module":
     """Return a network with random weights, float32; see `network_class` and `load_network`."""
     described, source = known_config(config), network_class(loader, config)
     if source.__name__ != loader:
-        described._attn_implementation = attention
+        described._attn_implementation = implementation(attention)
         network: torch.nn.Module = source(described)
         return network
-    network = source.from_config(described, attn_implementation=attention)
+    network = source.from_config(described, attn_implementation=implementation(attention))
     return network  # noqa: RET504, because the class is untyped
 
 

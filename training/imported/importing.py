@@ -10,7 +10,7 @@ from ranklet.runtime.errors import InputError, ModelFolderError, RankletError
 from ranklet.runtime.kinds import KINDS
 from ranklet.training.checkpoint import RANKLET, Checkpoint, read_checkpoint
 from ranklet.training.faults import one_line
-from ranklet.training.imported.encoder import check_known, check_not_generative
+from ranklet.training.imported.encoder import check_known, check_not_generative, check_numbers
 from ranklet.training.imported.folder import ModelFolder
 from ranklet.training.imported.forms import Form, Match
 
@@ -152,4 +152,5 @@ def read_model(
     importing = form.importer()
     with one_line(f"{str(folder.path)!r} cannot be loaded"):
         checkpoint: Checkpoint = importing.import_model(folder, **options)
+    check_numbers(folder.path, checkpoint.weights)
     return checkpoint

@@ -43,7 +43,7 @@ class ModelTokenizer(NamedTuple):
         Positions in a table limit the text. Other networks can read more than they were trained
         on, and sentence-transformers lets them if its settings say so.
         """
-        rows = _position_rows(network)
+        rows = position_rows(network)
         trained = getattr(network.config, "max_position_embeddings", None)
         limits = [self.limit, rows]
         if isinstance(trained, int) and trained > 0 and (rows or not self.fixed):
@@ -154,7 +154,7 @@ def _lower_case(tokenizer: "Tokenizer") -> None:
     tokenizer.normalizer = normalizers.Sequence([normalizers.Lowercase(), *own])
 
 
-def _position_rows(network: "torch.nn.Module") -> int | None:
+def position_rows(network: "torch.nn.Module") -> int | None:
     """Return how many positions a network has vectors for; None if it has no such table.
 
     RoBERTa and its kin number positions from the padding token's id + 1, and BART from 2.

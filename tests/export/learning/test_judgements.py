@@ -101,6 +101,19 @@ def test_queries_whose_documents_are_gone_are_left_out(
     assert "1 of 2 relevant documents are not in the bundle" in capsys.readouterr().err
 
 
+def test_a_split_without_relevant_documents_is_left_out(
+    documents: Documents, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    judged = {"train": ([Query("q1", "one")], {"q1": {"d1": 1}})}
+    begun = {"dev": ([Query("q2", "two")], {"q2": {"d1": 0}})}
+    write_collection(tmp_path / "c", [], judged | begun)
+    (tmp_path / "c" / "queries.log.jsonl").write_text('{"_id": "q3", "text": "three"}\n')
+    assert list(read_judgements(tmp_path / "c", documents).splits) == ["train"]
+    said = capsys.readouterr().err
+    assert "split 'dev'" in said
+    assert "split 'log'" in said
+
+
 def test_judgements_of_other_documents_are_refused(documents: Documents, tmp_path: Path) -> None:
     path = written(tmp_path, "query,id,clicks\noven,elsewhere,9\n")
     with pytest.raises(InputError, match=r"no query with a relevant document.*'elsewhere'"):

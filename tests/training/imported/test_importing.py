@@ -57,6 +57,12 @@ def only_pickled(folder: Path) -> None:
     (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
 
 
+def spoil_weights(folder: Path) -> None:
+    weights = load_file(folder / "model.safetensors")
+    weights["encoder.layer.0.output.dense.bias"][3] = float("nan")
+    save_file(weights, folder / "model.safetensors", {"format": "pt"})
+
+
 def cut_weights(folder: Path) -> None:
     path = folder / "model.safetensors"
     path.write_bytes(path.read_bytes()[:-1000])
@@ -169,6 +175,7 @@ UNUSABLE: dict[str, tuple[Callable[[Path], object], str]] = {
         lambda f: (add_dense(f), (f / "2_Dense" / "model.safetensors").unlink()),  # type: ignore[func-returns-value]
         "2_Dense' has no model.safetensors",
     ),
+    "weights that are not a number": (spoil_weights, "no finite numbers .* of 'encoder"),
     "an unknown similarity": (
         lambda f: (
             modules_of(f),  # type: ignore[func-returns-value]

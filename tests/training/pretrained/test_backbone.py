@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
+from tests.models import transformer_folder
 
 from ranklet.runtime.errors import InputError
 from ranklet.training.pretrained.backbone import WHEEL_PACKAGE, Backbone, load_backbone, new_model
@@ -41,6 +42,22 @@ def test_both_ways_of_attention_compute_the_same(tiny_bert: Path) -> None:
             for each in ("sdpa", "eager")
         )
     torch.testing.assert_close(one, two, atol=1e-5, rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("architecture", "longest"), [("mpnet", 78), ("deberta-v2", 80), ("t5", 10_000)]
+)
+def test_an_encoder_without_sdpa_or_a_table_of_positions_will_do(
+    architecture: str, longest: int, tmp_path: Path
+) -> None:
+    folder = transformer_folder(tmp_path / "model", architecture)
+    found = load_backbone(folder, segments=False)
+    found.check_length(longest)
+    if architecture == "mpnet":  # its two first rows of positions are for padding
+        with pytest.raises(InputError, match="reads at most 78; lower --max-tokens"):
+            found.check_length(longest + 1)
+    again = new_model(found.config_json(), segments=False)
+    assert again.state_dict().keys() == found.model.state_dict().keys()
 
 
 def test_an_electra_will_do_and_a_model_without_segments_will_not(

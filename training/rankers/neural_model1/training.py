@@ -141,7 +141,7 @@ def train(
 def _begin(options: Options) -> "tuple[Tokenizer, NDArray[np.float32] | None]":
     """Return the tokenizer, and the first word vectors; None for random ones."""
     if options.embeddings == "backbone" or (options.backbone and not options.tokenizer):
-        backbone = load_backbone(options.backbone)
+        backbone = load_backbone(options.backbone, segments=False)
         if options.embeddings != "backbone":
             return backbone.tokenizer, None
         # Many models have some more rows than word pieces, such as a multiple of 64.

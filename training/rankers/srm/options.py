@@ -4,11 +4,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ranklet.runtime.errors import InputError
-from ranklet.runtime.options import integer, number, one_of, place, switch
+from ranklet.runtime.options import integer, number, one_of, options_of, place, switch
 from ranklet.runtime.rankers.srm.settings import LightForm
 from ranklet.training.learning.options import MARGIN, NEGATIVES, TextPairOptions
 
 INITIAL = ("centroids", "random")
+FINE_TUNING = (
+    "teacher", "train_table", "learning_rate", "epochs", "steps", "max_minutes", "accumulation",
+    "evaluate_every", "patience", "tensorboard",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,5 +51,13 @@ class Options(LightForm, TextPairOptions):
         super().__post_init__()
         if self.backbone is not None:
             raise InputError("light vectors imitate an --oracle and have no --backbone")
-        if self.teacher is not None and not self.fine_tune:
-            raise InputError("a --teacher teaches fine-tuning; leave out --no-fine-tuning")
+        given = [
+            each.flag
+            for each in options_of(self)
+            if each.path[0] in FINE_TUNING and each.default != getattr(type(self), each.path[0])
+        ]
+        if given and not self.fine_tune:
+            raise InputError(
+                f"{', '.join(given)}: for fine-tuning only; leave out --no-fine-tuning, or give "
+                "--distil-steps, --distil-batch and --distil-rate"
+            )

@@ -18,7 +18,7 @@ from ranklet.training.rankers.colbert.network import max_sim
 from ranklet.training.rankers.srm import training as srm
 from ranklet.training.rankers.srm.material import Material, oracle_settings
 from ranklet.training.rankers.srm.network import LightNetwork, light_vectors, load
-from ranklet.training.rankers.srm.options import Options
+from ranklet.training.rankers.srm.options import FINE_TUNING, Options
 
 SHORT: dict[str, Any] = {
     "batch": 8, "max_query_tokens": 12, "max_document_tokens": 16, "device": "cpu", "steps": 2,
@@ -45,7 +45,10 @@ def read(tiny: TinyRankers, oracle: Path | None, **changes: Any) -> Material:
 
 
 def trained(material: Material, oracle: Path, **changes: Any) -> Checkpoint:
-    return srm.learn(material, Options(oracle=oracle, **{**SHORT, **changes}))
+    own = {**SHORT, **changes}
+    if not own.get("fine_tune", True):
+        own = {name: each for name, each in own.items() if name not in FINE_TUNING}
+    return srm.learn(material, Options(oracle=oracle, **own))
 
 
 def error(material: Material, checkpoint: Checkpoint) -> float:
@@ -214,3 +217,5 @@ def test_options_that_do_not_go_together_are_refused(oracle: Path) -> None:
         Options(oracle=oracle, negatives="in-batch")
     with pytest.raises(InputError, match="leave out --no-fine-tuning"):
         Options(oracle=oracle, teacher=oracle, fine_tune=False)
+    with pytest.raises(InputError, match="--minutes, --train-table: for fine-tuning only"):
+        Options(oracle=oracle, max_minutes=1.0, train_table=True, fine_tune=False)
