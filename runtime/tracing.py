@@ -78,3 +78,12 @@ def request_span(name: str, headers: Mapping[str, str]) -> Iterator[Any]:
     kind, above = trace.SpanKind.SERVER, propagate.extract(headers)
     with own.start_as_current_span(name, context=above, kind=kind) as span:
         yield span
+
+
+def end_of(span: Any, status: int) -> None:
+    """Say with which HTTP status the span of a request ends; from 500 on it has failed."""
+    from opentelemetry.trace import StatusCode
+
+    span.set_attribute("http.response.status_code", status)
+    if status >= 500:
+        span.set_status(StatusCode.ERROR)

@@ -17,7 +17,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from ranklet.handlers import logs
 from ranklet.handlers.server.metrics import Metrics
 from ranklet.handlers.server.settings import ServerSettings
-from ranklet.runtime.tracing import request_span
+from ranklet.runtime.tracing import end_of, request_span
 
 CLIENT_GONE = 499  # the log's status for a caller who hung up; never sent
 _ID = re.compile(r"[\w.-]{1,64}", re.ASCII)
@@ -89,7 +89,7 @@ class Middleware:
             with request_span(f"{scope['method']} {route}", headers) as span:
                 await self._app(scope, receive, send_with_headers)
                 if span:
-                    span.set_attribute("http.response.status_code", status)
+                    end_of(span, status)
         except Exception as error:
             record.error = error
             status = 500

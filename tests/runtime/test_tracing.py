@@ -59,6 +59,19 @@ def test_a_request_is_below_its_caller_and_above_its_ranking(built: "Built", spa
     assert ranking.parent.span_id == request.context.span_id
 
 
+@pytest.mark.parametrize(
+    ("status", "failed"), [(200, False), (422, False), (500, True), (503, True)]
+)
+def test_the_span_of_a_fault_of_the_server_has_failed(
+    status: int, failed: bool, spans: Any
+) -> None:
+    with tracing.request_span("POST /rank", {}) as span:
+        tracing.end_of(span, status)
+    (found,) = spans.get_finished_spans()
+    assert found.attributes["http.response.status_code"] == status
+    assert (found.status.status_code.name == "ERROR") == failed
+
+
 @pytest.mark.parametrize("value", ["", "0", "false", "off"])
 def test_nothing_is_recorded_unless_it_is_asked_for(
     value: str, built: "Built", spans: Any, monkeypatch: pytest.MonkeyPatch
