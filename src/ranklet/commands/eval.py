@@ -8,7 +8,7 @@ import json
 from contextlib import ExitStack
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from ranklet.commands.output import say, show, show_json
 from ranklet.runtime.errors import InputError
@@ -16,6 +16,7 @@ from ranklet.runtime.errors import InputError
 if TYPE_CHECKING:
     from ranklet.runtime import Bundle
     from ranklet.training.data.collection import Collection
+    from ranklet.training.data.judgements import JudgementCheck
     from ranklet.training.data.splits import JudgedQuery
     from ranklet.training.evaluation.overlap import Overlap
     from ranklet.training.evaluation.systems import Evaluation, Watcher
@@ -75,22 +76,10 @@ def run(options: argparse.Namespace) -> int | None:
     from ranklet.training.data.collection import Collection
     from ranklet.training.data.judgements import check_judgements
     from ranklet.training.data.splits import read_split
-    from ranklet.training.evaluation import systems as evaluation
     from ranklet.training.evaluation.baseline_run import parse_condition, read_baseline
-    from ranklet.training.evaluation.ranked import parse_ranked
-    from ranklet.training.evaluation.run_files import run_files
-    from ranklet.training.evaluation.systems import Consistency
-    from ranklet.training.progress import warn
 
-    if options.consistency is not None and options.consistency < 1:
-        raise InputError(f"--consistency is {options.consistency}; it must be a number from 1")
-    measures = options.measures.split(",")
-    for name in measures:
-        if 0 < options.depth < (parse_ranked(name).cut or 0):
-            warn(f"{name} reads more documents than --depth {options.depth} ranks")
-    if options.fail_if is not None and options.baseline is None:
-        raise InputError("--fail-if compares with a run; give --baseline RUN, too")
-    condition = parse_condition(options.fail_if, measures) if options.fail_if is not None else None
+    measures = _measures(options)
+    condition = None if options.fail_if is None else parse_condition(options.fail_if, measures)
     if options.runs:  # before hours of ranking, not after them
         _make_folder(Path(options.runs))
     bundle = load(options.bundle)
@@ -101,11 +90,7 @@ def run(options: argparse.Namespace) -> int | None:
         collection, [options.split], documents.lacking, f"the bundle {shown(options.bundle)}"
     )
     seen = _seen(collection, queries, bundle, options.trained_on)
-    names = options.pipelines.split(",") if options.pipelines else list(bundle.manifest.pipelines)
-    if not names:
-        raise InputError("the bundle has no pipeline; export a ranker that can retrieve, too")
-    if twice := sorted({name for name in names if names.count(name) > 1}):
-        raise InputError(f"pipeline {twice[0]!r} is given twice; name each once")
+    names = _pipelines(options, bundle)
     before, unlisted = None, list[int]()
     if options.baseline:
         before, unlisted = read_baseline(options.baseline, queries, measures)
@@ -113,54 +98,108 @@ def run(options: argparse.Namespace) -> int | None:
         raise InputError(
             f"a pipeline is named {before.pipeline!r}, too; rename the file of the run"
         )
+    evaluations, shares = _evaluated(options, bundle, queries, names, measures)
+    failed: list[str] = []
+    if before:
+        _warn_of_gains(evaluations, queries, unlisted, options.baseline)
+        if condition:
+            failed = [each.pipeline for each in evaluations if condition.holds(each, before)]
+        evaluations.insert(0, before)
+    results = _Results(queries, evaluations, judgements, seen, shares, failed)
+    (_show_json if options.json else _show)(results, options)
+    return FAILED if failed else None
+
+
+def _measures(options: argparse.Namespace) -> list[str]:
+    """Return the names of the measures, and check what else is known before a bundle is read."""
+    from ranklet.training.evaluation.ranked import parse_ranked
+    from ranklet.training.progress import warn
+
+    if options.consistency is not None and options.consistency < 1:
+        raise InputError(f"--consistency is {options.consistency}; it must be a number from 1")
+    measures: list[str] = options.measures.split(",")
+    for name in measures:
+        if 0 < options.depth < (parse_ranked(name).cut or 0):
+            warn(f"{name} reads more documents than --depth {options.depth} ranks")
+    if options.fail_if is not None and options.baseline is None:
+        raise InputError("--fail-if compares with a run; give --baseline RUN, too")
+    return measures
+
+
+def _pipelines(options: argparse.Namespace, bundle: "Bundle") -> list[str]:
+    """Return the names of the pipelines to evaluate."""
+    names = options.pipelines.split(",") if options.pipelines else list(bundle.manifest.pipelines)
+    if not names:
+        raise InputError("the bundle has no pipeline; export a ranker that can retrieve, too")
+    if twice := sorted({name for name in names if names.count(name) > 1}):
+        raise InputError(f"pipeline {twice[0]!r} is given twice; name each once")
+    return names
+
+
+def _evaluated(
+    options: argparse.Namespace,
+    bundle: "Bundle",
+    queries: "list[JudgedQuery]",
+    names: list[str],
+    measures: list[str],
+) -> "tuple[list[Evaluation], dict[str, float]]":
+    """Return the evaluation of each pipeline, and its consistency with the first if asked for."""
+    from ranklet.training.evaluation.run_files import run_files
+    from ranklet.training.evaluation.systems import Consistency, evaluate
+
     agreement = Consistency(options.consistency) if options.consistency else None
     with ExitStack() as stack:
         watchers: list[Watcher] = [agreement.add] if agreement else []
         if options.runs:
             watchers.append(stack.enter_context(run_files(Path(options.runs))))
-        evaluations = evaluation.evaluate(
-            bundle,
-            queries,
-            {name: name for name in names},
-            measures=measures,
-            depth=options.depth,
-            watchers=watchers,
-        )
-    shares = agreement.means() if agreement else {}
-    if before:
-        _warn_of_gains(evaluations, queries, unlisted, options.baseline)
-        evaluations.insert(0, before)
-    first = evaluations[0].pipeline
-    failed = [
-        each.pipeline
-        for each in evaluations[1:]
-        if before and condition and condition.holds(each, before)
-    ]
-    if options.json:
-        more: dict[str, object] = {"judgements": judgements.counts()}
-        if seen:
-            more["seen_in_training"] = asdict(seen)
-        if shares:
-            more[f"consistency@{options.consistency}"] = shares
-        if before:
-            more["differences"] = _differences(evaluations, queries, measures)
-        if condition:
-            more["failed"] = failed
-        show_json(json.dumps({**_plain(evaluations, first), **more}))
-        return FAILED if failed else None
-    show(evaluation.table(evaluations, first))
-    if before:
-        _say_changed(evaluations, queries, measures[0])
-    if judgements.missing:
-        missed = judgements.missing_relevant
+        evaluations = evaluate(
+            bundle, queries, {name: name for name in names}, measures=measures,
+            depth=options.depth, watchers=watchers,
+        )  # fmt: skip
+    return evaluations, agreement.means() if agreement else {}
+
+
+class _Results(NamedTuple):
+    """What was measured. The first evaluation is that of --baseline, if it is given."""
+
+    queries: "list[JudgedQuery]"
+    evaluations: "list[Evaluation]"
+    judgements: "JudgementCheck"
+    seen: "Overlap | None"
+    shares: dict[str, float]
+    failed: list[str]
+
+
+def _show_json(results: _Results, options: argparse.Namespace) -> None:
+    more: dict[str, object] = {"judgements": results.judgements.counts()}
+    if results.seen:
+        more["seen_in_training"] = asdict(results.seen)
+    if results.shares:
+        more[f"consistency@{options.consistency}"] = results.shares
+    if options.baseline:
+        more["differences"] = _differences(results.evaluations, results.queries)
+    if options.fail_if:
+        more["failed"] = results.failed
+    show_json(json.dumps({**_plain(results.evaluations), **more}))
+
+
+def _show(results: _Results, options: argparse.Namespace) -> None:
+    from ranklet.training.evaluation.systems import table
+
+    first, *others = results.evaluations
+    show(table(results.evaluations, first.pipeline))
+    if options.baseline:
+        _say_changed(first, others, results.queries)
+    if results.judgements.missing:
+        missed = results.judgements.missing_relevant
         say(f"relevant documents that cannot be found, and so are missed: {missed:,}")
-    if seen:
-        say(str(seen))
-    for name, share in shares.items():
-        say(f"{share:.1%} of the top {options.consistency} of {name} are also in {names[0]}")
-    for name in failed:
-        say(f"failed: {options.fail_if} holds for {name} next to {first}")
-    return FAILED if failed else None
+    if results.seen:
+        say(str(results.seen))
+    of_first = others[0].pipeline if options.baseline else first.pipeline
+    for name, share in results.shares.items():
+        say(f"{share:.1%} of the top {options.consistency} of {name} are also in {of_first}")
+    for name in results.failed:
+        say(f"failed: {options.fail_if} holds for {name} next to {first.pipeline}")
 
 
 def _warn_of_gains(
@@ -179,7 +218,7 @@ def _warn_of_gains(
 
 
 def _differences(
-    evaluations: "list[Evaluation]", queries: "list[JudgedQuery]", measures: list[str]
+    evaluations: "list[Evaluation]", queries: "list[JudgedQuery]"
 ) -> dict[str, dict[str, dict[str, float]]]:
     """Return each changed query's difference from the first system, by system and measure."""
     from ranklet.training.evaluation.baseline_run import differences
@@ -190,19 +229,19 @@ def _differences(
             name: {
                 query.id: new - old for query, old, new in differences(each, before, name, queries)
             }
-            for name in measures
+            for name in before.values
         }
         for each in others
     }
 
 
 def _say_changed(
-    evaluations: "list[Evaluation]", queries: "list[JudgedQuery]", measure: str
+    before: "Evaluation", others: "list[Evaluation]", queries: "list[JudgedQuery]"
 ) -> None:
-    """Print the queries that lost or gained most next to the first system."""
+    """Print the queries that lost or gained most next to a run of before, by the first measure."""
     from ranklet.training.evaluation.baseline_run import differences
 
-    before, *others = evaluations
+    measure = next(iter(before.values))
     for each in others:
         changed = differences(each, before, measure, queries)
         lost = [row for row in changed if row[2] < row[1]][:CHANGED]
@@ -235,10 +274,11 @@ def _seen(
     return overlap(collection, queries, [split or DEFAULT_SPLIT])
 
 
-def _plain(evaluations: "list[Evaluation]", baseline: str) -> dict[str, object]:
-    """Return means and p-values as plain dictionaries."""
+def _plain(evaluations: "list[Evaluation]") -> dict[str, object]:
+    """Return means and p-values next to the first as plain dictionaries."""
     from ranklet.training.evaluation.systems import comparisons
 
+    baseline = evaluations[0].pipeline
     return {
         "queries": evaluations[0].queries,
         "baseline": baseline,
