@@ -223,13 +223,13 @@ def _rounded(values: Mapping[str, float]) -> dict[str, float]:
     return {name: float(f"{value:.{DIGITS}g}") for name, value in values.items()}
 
 
-def made_queries(documents: Documents, count: int = QUERIES) -> list[str]:
+def made_queries(documents: Documents) -> list[str]:
     """Return titles of evenly spaced documents, or a sentence of each untitled one.
 
     They depend on nothing but the documents and their order.
     """
     size = len(documents.ids)
-    numbers = np.unique(np.linspace(0, size - 1, min(count, size)).astype(np.int64))
+    numbers = np.unique(np.linspace(0, size - 1, min(QUERIES, size)).astype(np.int64))
     queries = []
     for number in numbers.tolist():
         made = sentence(documents.texts[number], np.random.default_rng(number))

@@ -41,7 +41,7 @@ from ranklet.export.learning.parts import FEW, Parts, cut
 from ranklet.export.learning.result import Learned, Row
 from ranklet.export.learning.work import Work
 from ranklet.export.options import ExportOptions
-from ranklet.export.writer import check_source
+from ranklet.export.writer import check_source, check_target
 from ranklet.runtime import load
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.bundles.files import BundleFiles
@@ -115,14 +115,13 @@ def learn(
     Raises:
         InputError: there are too few judged queries, or an option is wrong.
         BundleError: the bundle cannot be read.
-        ExportError: the target exists.
+        ExportError: the target exists, or is not a bundle and nothing else.
     """
     began, limits = monotonic(), Limits(minutes, max_ms, max_mb, network)
     parse_measure(measure)
     check_source(source := on_disk(bundle), target)
     place = writable(target)
-    if place.exists() and not overwrite:
-        raise ExportError(f"{str(target)!r} exists; name another target, or replace it by --force")
+    check_target(place, overwrite)
     files = BundleFiles(source, check="full")
     documents = files.need_documents()
     given = made_judgements(files) if judged is None else read_judgements(Path(judged), documents)

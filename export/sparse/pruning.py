@@ -22,14 +22,12 @@ if TYPE_CHECKING:
 LADDER = (50, 100, 200, 500, 1000, 2000, 5000)  # values of r that are measured
 TOLERATED_LOSS = 0.005  # of nDCG@10, if r is chosen automatically
 LEAST_OVERLAP = 0.95  # of the top 10 instead, for probes without judgements
-FLOOR = 0.5  # quantile
-COMMON = 0.25  # exponent
 
 Encoders = TypeVar("Encoders", bound=SparseEncoders)
 
 
-def term_floors(vectors: NDArray[np.float32], share: float = FLOOR) -> NDArray[np.float32]:
-    """Return a quantile of each term's values, usually the median, (vocabulary,) float32.
+def term_floors(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Return the median of each term's values, (vocabulary,) float32.
 
     Impacts are counted from these floors. The paper prunes φ_d as it is, but nearly all values of a
     φ_d are above 0, and the largest are often large in every document, so they tell no documents
@@ -39,18 +37,15 @@ def term_floors(vectors: NDArray[np.float32], share: float = FLOOR) -> NDArray[n
 
     Args:
         vectors: φ_d of some documents, ≥ 0, (documents, vocabulary) float32.
-        share: the quantile, from 0 to 1.
 
     >>> term_floors(np.array([[0, 1], [0, 3], [2, 8]], np.float32)).tolist()
     [0.0, 3.0]
     """
-    return np.quantile(vectors, share, axis=0).astype(np.float32)
+    return np.quantile(vectors, 0.5, axis=0).astype(np.float32)
 
 
 def term_priorities(
-    documents: Sequence[Sequence[int] | NDArray[np.integer]],
-    vocabulary: int,
-    exponent: float = COMMON,
+    documents: Sequence[Sequence[int] | NDArray[np.integer]], vocabulary: int
 ) -> NDArray[np.float32]:
     """Return the factor of each term's values while vectors are pruned, (vocabulary,) float32.
 
@@ -61,7 +56,6 @@ def term_priorities(
     Args:
         documents: terms of each document.
         vocabulary: number of terms.
-        exponent: the power of 1 + n, ¼ in the formula above.
 
     >>> term_priorities([[0, 1], [1]] * 15 + [[1]] * 50, 3).tolist()
     [2.0, 3.0, 1.0]
@@ -69,7 +63,7 @@ def term_priorities(
     frequencies = np.zeros(vocabulary, np.int64)
     for terms in documents:
         frequencies[np.unique(np.array(terms, np.int64))] += 1
-    return np.asarray((1.0 + frequencies) ** exponent, np.float32)
+    return np.asarray((1.0 + frequencies) ** 0.25, np.float32)
 
 
 def pruning_reports(

@@ -29,7 +29,6 @@ ERROR_TYPES = {
     504: "timeout",
 }
 
-
 _LONGEST = 2_000  # characters of a message
 
 

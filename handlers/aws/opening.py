@@ -17,16 +17,15 @@ SHA256_VARIABLE = "RANKLET_BUNDLE_SHA256"
 SCHEME = "s3://"
 
 
-def open_bundle(where: str | None = None, digest: str | None = None) -> Bundle:
+def open_bundle(where: str | None = None) -> Bundle:
     """Load the bundle at a path or an address.
 
-    RANKLET_COLLECTION may have the address of a collection in Milvus that is ranked in place of the
-    bundle's own; see `load`.
+    An object must have the sha256 of RANKLET_BUNDLE_SHA256, else of its metadata ``sha256``, else
+    of an object ``key.sha256``. RANKLET_COLLECTION may have the address of a collection in Milvus
+    that is ranked in place of the bundle's own; see `load`.
 
     Args:
         where: a path, or ``s3://bucket/key``; None for RANKLET_BUNDLE.
-        digest: the sha256 that the object must have; None for RANKLET_BUNDLE_SHA256, else the
-            metadata ``sha256`` of the object, else the content of an object ``key.sha256``.
 
     Raises:
         InputError: no path is given, or the address or digest is malformed.
@@ -37,7 +36,7 @@ def open_bundle(where: str | None = None, digest: str | None = None) -> Bundle:
     if not where:
         raise InputError(f"no bundle: set {BUNDLE_VARIABLE} to a path or to s3://bucket/key")
     collection = os.environ.get(COLLECTION_VARIABLE) or None
-    digest = digest or os.environ.get(SHA256_VARIABLE) or None
+    digest = os.environ.get(SHA256_VARIABLE) or None
     if not where.startswith(SCHEME):
         if digest is not None:
             raise InputError(

@@ -16,7 +16,6 @@ from ranklet.runtime.text.lexicon import Lexicon, Word
 STRATEGIES = ("none", "sim_doc", "sim_pair", "pre_doc", "pre_pair")
 TERMS = 20  # number of query terms that get precise markers; later terms stay unmarked
 
-
 # The tokens before and after each marked term, by the term's stem, in the query's order.
 Marks = dict[str, tuple[int, int]]
 

@@ -94,7 +94,6 @@ def test_queries_are_titles_and_sentences_of_documents_without_one(
     documents = indexed(rankers, tmp_path / "b").files.need_documents()
     queries = made_queries(documents)
     assert queries[:2] == [TEXTS[0]["title"], TEXTS[1]["text"]]
-    assert len(made_queries(documents, 3)) <= 3
 
 
 def test_given_weights_are_kept_and_who_has_none_takes_no_part(

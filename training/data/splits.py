@@ -115,9 +115,7 @@ def percentile(query_id: str) -> int:
     return zlib.crc32(query_id.encode()) % 100
 
 
-def read_split(
-    collection: Collection, spec: str, *, limit: int | None = None, seed: int = 0
-) -> list[JudgedQuery]:
+def read_split(collection: Collection, spec: str, *, limit: int | None = None) -> list[JudgedQuery]:
     """Read the queries of a split that have a relevant document.
 
     A large group of queries may make a part much larger or smaller than its percentages say, and a
@@ -127,7 +125,6 @@ def read_split(
         collection: the collection.
         spec: the name of a split, or a percentage of it as in ``train[90%:]``.
         limit: maximum number of queries, drawn at random and kept in order.
-        seed: random seed of the draw.
 
     Raises:
         InputError: the spec is malformed, the limit is below 1, or no judged query is left.
@@ -154,7 +151,7 @@ def read_split(
         share = f"{len(queries):,} of the {len(split):,} queries of {part.name}"
         warn(f"{spec} has {share}, {len(queries) / len(split):.1%}; {together}")
     if limit is not None and len(queries) > limit:
-        chosen = np.random.default_rng(seed).choice(len(queries), limit, replace=False)
+        chosen = np.random.default_rng(0).choice(len(queries), limit, replace=False)
         queries = [queries[index] for index in sorted(chosen.tolist())]
     return queries
 

@@ -104,11 +104,11 @@ class AnalysedCollection:
         """Return where each document's tokens begin and end, (documents + 1,) int64."""
         return self._stored(field)[0].offsets
 
-    def postings(self, field: str) -> Postings:
-        """Return the documents of each token of a field and its frequency in them."""
-        return self._postings(field)
+    def postings(self, field: str, titles: Titles | None = None) -> Postings:
+        """Return the documents of each token of a field and its frequency in them.
 
-    def _postings(self, field: str, titles: Titles | None = None) -> Postings:
+        The words of `titles` may count more than once.
+        """
         stored, renumber = self._stored(field)
         size = self.analyzer.size(field)
         return invert(stored.tokens, stored.offsets, size, renumber, titles)
@@ -131,7 +131,7 @@ class AnalysedCollection:
         if settings.title_boost == 1:
             return self.postings(settings.field)
         # Title and text are on lines of their own, so the words of the title come first.
-        return self._postings(settings.field, Titles(self._title_lengths(), settings.title_boost))
+        return self.postings(settings.field, Titles(self._title_lengths(), settings.title_boost))
 
     def _title_lengths(self) -> NDArray[np.int64]:
         """Return the number of words of each title, without stop words, (documents,) int64."""

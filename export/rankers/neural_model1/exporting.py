@@ -118,10 +118,7 @@ def _gathered(tokenizer: "Tokenizer", texts: Sequence[str]) -> Gathered:
 
 
 def sparse_translations(
-    module: "NeuralModel1",
-    tokens: NDArray[np.integer] | None,
-    leave_out: Collection[int],
-    most: int | None = None,
+    module: "NeuralModel1", tokens: NDArray[np.integer] | None, leave_out: Collection[int]
 ) -> Translations:
     """Return the translations that reach the lowest of `THRESHOLDS` at which they fit into a table.
 
@@ -132,25 +129,17 @@ def sparse_translations(
         module: the trained model.
         tokens: ids to translate from and to; None for all.
         leave_out: further ids to leave out.
-        most: maximum number of pairs; None for the default.
 
     Raises:
         DenseTableError: too many translations reach even the highest threshold.
     """
-    from ranklet.training.rankers.neural_model1.sparsify import (
-        MOST_PAIRS,
-        DenseTableError,
-        sparsify,
-    )
+    from ranklet.training.rankers.neural_model1.sparsify import DenseTableError, sparsify
 
-    most = MOST_PAIRS if most is None else most
     *lower, highest = THRESHOLDS
     for threshold in lower:
         with suppress(DenseTableError):
-            return sparsify(
-                module, threshold=threshold, tokens=tokens, leave_out=leave_out, most=most
-            )
-    return sparsify(module, threshold=highest, tokens=tokens, leave_out=leave_out, most=most)
+            return sparsify(module, threshold=threshold, tokens=tokens, leave_out=leave_out)
+    return sparsify(module, threshold=highest, tokens=tokens, leave_out=leave_out)
 
 
 EXPORTER = Exporter(

@@ -139,27 +139,11 @@ def run(options: argparse.Namespace) -> int:
     from ranklet.export.bundles import check_names, export_bundle
     from ranklet.export.exporter import exporter
     from ranklet.export.hub import writing
-    from ranklet.export.options import ExportOptions
     from ranklet.export.proof.report import read_reports, report_table
     from ranklet.runtime.storage.address import writable
 
     _check(options)
-    hub = options.layout == "hub"
-    variants = options.variants
-    if variants is None:
-        variants = "fp32,fp16,int8" if hub else "fp32,int8"
-    chosen = ExportOptions(
-        variants=tuple(variants.split(",")),
-        probes=_probes(options.probes, options.split or "dev") if options.probes else None,
-        max_ndcg_loss=options.max_ndcg_loss,
-        max_mb=options.max_mb,
-        prune=_prune(options.prune) if options.prune else ExportOptions.prune,
-        settings={
-            key: value
-            for key in exported_settings()
-            if (value := getattr(options, key)) is not None
-        },
-    )
+    hub, chosen = options.layout == "hub", _chosen(options)
     folders = named_folders(options.checkpoints, download=options.download)
     # Refused before models are loaded and compared, which takes minutes.
     (writing if hub else writer).check_target(writable(options.output), options.force)
@@ -189,6 +173,24 @@ def run(options: argparse.Namespace) -> int:
     say(f"{', '.join(checkpoints)} → {options.output}")
     refused = any(proof.refused for proofs in reports.values() for proof in proofs)
     return REFUSED if refused else 0
+
+
+def _chosen(options: argparse.Namespace) -> "ExportOptions":
+    """Return how the variants are made and proven."""
+    from ranklet.export.options import ExportOptions
+
+    variants = options.variants
+    if variants is None:
+        variants = "fp32,fp16,int8" if options.layout == "hub" else "fp32,int8"
+    settings = {name: getattr(options, name) for name in exported_settings()}
+    return ExportOptions(
+        variants=tuple(variants.split(",")),
+        probes=_probes(options.probes, options.split or "dev") if options.probes else None,
+        max_ndcg_loss=options.max_ndcg_loss,
+        max_mb=options.max_mb,
+        prune=_prune(options.prune) if options.prune else ExportOptions.prune,
+        settings={name: value for name, value in settings.items() if value is not None},
+    )
 
 
 def _export_hub(

@@ -195,8 +195,11 @@ def test_judgements_that_bm25_meets_already_end_with_status_3(
 
 
 def test_a_target_that_exists_is_not_replaced(bundle: Path, judged: Path, tmp_path: Path) -> None:
-    with pytest.raises(ExportError, match="exists; name another target"):
+    with pytest.raises(ExportError, match="exists; choose another name"):
         learn(bundle, judged, tmp_path)
+    (tmp_path / "mine.txt").touch()
+    with pytest.raises(ExportError, match="is not a bundle"):  # and not after an hour of learning
+        learn(bundle, judged, tmp_path, overwrite=True)
 
 
 def test_a_folder_of_somebody_else_is_not_emptied(

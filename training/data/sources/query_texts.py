@@ -11,7 +11,7 @@ JSON_LINES = (".jsonl", ".ndjson")
 TABLES = (".csv", ".tsv", ".tab", ".json", ".parquet", ".xlsx")
 
 
-def read_query_texts(path: str | Path, encoding: str = "utf-8") -> list[str]:
+def read_query_texts(path: str | Path) -> list[str]:
     """Return the queries of a file: one per line, or the ``text`` of JSON Lines.
 
     The file's ending tells which, and may be followed by .gz or .zst. Empty lines are left out.
@@ -27,9 +27,9 @@ def read_query_texts(path: str | Path, encoding: str = "utf-8") -> list[str]:
             f"{path} is a table; give a text with one query per line, or JSON Lines with a text"
         )
     if format_suffix(path) in JSON_LINES:
-        texts = _of_json_lines(path, encoding)
+        texts = _of_json_lines(path)
     else:
-        with open_text(path, encoding) as file:
+        with open_text(path, "utf-8") as file:
             texts = [line.strip() for line in lines(path, file)]
     texts = [text for text in texts if text.strip()]
     if not texts:
@@ -37,9 +37,9 @@ def read_query_texts(path: str | Path, encoding: str = "utf-8") -> list[str]:
     return texts
 
 
-def _of_json_lines(path: Path, encoding: str) -> list[str]:
+def _of_json_lines(path: Path) -> list[str]:
     texts = []
-    for record in read_json_lines(path, encoding):
+    for record in read_json_lines(path, "utf-8"):
         if isinstance(record, Bad):
             raise CollectionError(f"{record.place}: {record.found}")
         text = record.fields.get("text")

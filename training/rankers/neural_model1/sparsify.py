@@ -37,7 +37,6 @@ def sparsify(
     threshold: float = THRESHOLD,
     tokens: NDArray[np.integer] | None = None,
     leave_out: Collection[int] = (),
-    most: int = MOST_PAIRS,
 ) -> Translations:
     """Compute T(q|d) of every pair of tokens and keep values that reach the threshold.
 
@@ -51,7 +50,6 @@ def sparsify(
         tokens: ids to translate from and to, such as the tokens that the network was trained on;
             None for the whole vocabulary. The network's special tokens are left out.
         leave_out: further ids to leave out.
-        most: maximum number of pairs.
 
     Returns:
         Translations sorted by (target, source), query token and document token. There are no
@@ -60,7 +58,7 @@ def sparsify(
     Raises:
         InputError: the threshold is not a probability, a token is outside of the vocabulary, or the
             network is the cosine variant.
-        DenseTableError: there are more than `most` pairs.
+        DenseTableError: there are more than `MOST_PAIRS` pairs.
     """
     if not 0 < threshold <= 1:
         raise InputError(f"threshold is {threshold!r}; it must be above 0 and at most 1")
@@ -70,7 +68,7 @@ def sparsify(
             "train with the parametrisation network"
         )
     kept = _tokens(model, tokens, leave_out)
-    blocks = []
+    blocks, most = [], MOST_PAIRS
     with torch.inference_mode():
         parts = Parts.of(model.translate, kept)
         for begin in progress(range(0, len(kept), BLOCK), "translating"):

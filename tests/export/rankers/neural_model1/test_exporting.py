@@ -6,6 +6,7 @@ from tests.kinds import TinyRankers
 
 from ranklet.export.proof.report import read_reports
 from ranklet.export.rankers.neural_model1 import exporting
+from ranklet.training.rankers.neural_model1 import sparsify as sparsifying
 from ranklet.training.rankers.neural_model1 import training as neural_model1
 from ranklet.training.rankers.neural_model1.sparsify import DenseTableError, sparsify
 
@@ -32,8 +33,10 @@ def test_a_table_that_would_not_be_sparse_has_a_higher_threshold(
     low, middle, high = np.quantile(everything.probability, [0.01, 0.5, 0.99]).tolist()
     monkeypatch.setattr(exporting, "THRESHOLDS", (low, middle, high))
     room = int(len(everything.probability) * 0.6)
-    found = exporting.sparse_translations(module, None, (), room)
+    monkeypatch.setattr(sparsifying, "MOST_PAIRS", room)
+    found = exporting.sparse_translations(module, None, ())
     assert found.probability.min() >= middle * (1 - 1e-6)
     assert len(found.probability) > room / 2  # and not the highest one
+    monkeypatch.setattr(sparsifying, "MOST_PAIRS", 1)
     with pytest.raises(DenseTableError, match="train longer"):
-        exporting.sparse_translations(module, None, (), 1)
+        exporting.sparse_translations(module, None, ())

@@ -83,16 +83,17 @@ def test_the_tables_of_tuning_are_those_that_will_be_served() -> None:
     assert len(found.row(1)[0]) == 0
 
 
-def test_what_cannot_be_sparse_is_refused() -> None:
+def test_what_cannot_be_sparse_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(InputError, match="cosine variant cannot be sparsified"):
         sparsify(model("cosine"))
-    with pytest.raises(InputError, match="would not be sparse"):
-        sparsify(model(), most=100)
     for threshold in (0, -1, 1.5, float("nan")):
         with pytest.raises(InputError, match="threshold"):
             sparsify(model(), threshold=threshold)
     with pytest.raises(InputError, match="vocabulary of 120"):
         sparsify(model(), tokens=np.array([SIZE]))
+    monkeypatch.setattr(sparsifying, "MOST_PAIRS", 100)
+    with pytest.raises(InputError, match="would not be sparse"):
+        sparsify(model())
 
 
 def test_the_threshold_in_logits() -> None:
