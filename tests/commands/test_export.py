@@ -230,4 +230,3 @@ def test_what_cannot_be_written_is_refused_before_a_model_is_read(
         assert "NAME=CHECKPOINT" in fails(capsys, *arguments, tmp_path / "new")
     else:
         assert "leave .zip out" in fails(capsys, *arguments, tmp_path / "new.zip")
-    assert "variants are none" in fails(capsys, *arguments, tmp_path / "new", "--variants", "")

@@ -14,6 +14,9 @@ from ranklet.commands import main
         (("update", "x", "y.csv"), "ranklet update has --help, --add"),
         (("train", "bm25", "x", "-o", "y", "--langage=de"), "did you mean --language?"),
         (("rank", "x"), "required: query"),
+        (("eval", "x", "y", "--baseline", ""), "--baseline is blank"),
+        (("serve", "x", "--host", ""), "--host is blank"),  # which would listen on every address
+        (("train", "bm25", "x", "-o= "), "-o is blank"),
         (("biuld",), "'build'"),
     ],
 )

@@ -1,9 +1,13 @@
 """The parser of a command line, which answers a mistake with what may be meant."""
 
 import argparse
+import sys
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from types import MappingProxyType
 from typing import Any, NoReturn
+
+MAY_BE_BLANK = ("--query-prompt", "--document-prompt")  # which then replace the folder's by none
 
 
 class OptionParser(argparse.ArgumentParser):
@@ -24,8 +28,18 @@ class OptionParser(argparse.ArgumentParser):
         self.exit(2, f"{self.prog}: error: {message}\n`{self.prog} --help` says more\n")
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """Parse arguments, and refuse those that are unknown instead of returning them."""
-        parsed, unknown = super().parse_known_args(args, namespace)
+        """Parse arguments, and refuse blank values and unknown arguments instead of returning them.
+
+        A blank value is a variable that a script forgot to set, as in ``--baseline "$RUN"``.
+        """
+        words = list(sys.argv[1:] if args is None else args)
+        given = [*pairwise(words), *(each.split("=", 1) for each in words)]
+        for flag, *value in given:
+            known = self._option_string_actions.get(flag)
+            blank = bool(value) and not value[0].strip()
+            if known and known.nargs != 0 and blank and flag not in MAY_BE_BLANK:
+                self.error(f"{flag} is blank; give it a value, or leave it out")
+        parsed, unknown = super().parse_known_args(words, namespace)
         if unknown:
             self._refuse(unknown)
         return parsed, []
