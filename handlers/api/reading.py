@@ -226,7 +226,8 @@ def _check_string(field: Field, value: str, most: int | None) -> None:
     if field.values and value not in field.values:
         raise RequestError(
             422,
-            f"{field.name!r} is {value[:_SHOWN]!r}; it must be {field.values[0]!r}: {field.help}",
+            f"{field.name!r} is {value[:_SHOWN]!r}; it must be "
+            f"{' or '.join(map(repr, field.values))}: {field.help}",
         )
 
 

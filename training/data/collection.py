@@ -149,6 +149,17 @@ class Collection:
                 queries.append(Query(name, text))
         return queries
 
+    def every_query(self) -> Iterator[Query]:
+        """Yield the queries of all files, judged or not; one may be in several.
+
+        Raises:
+            CollectionError: a line is malformed; names file and line.
+        """
+        for pattern in (*SPLIT_QUERIES, *ALL_QUERIES):
+            for path in sorted(self.path.glob(pattern.format("*"))):
+                for where, name, record in _records(path, "query"):
+                    yield Query(name, _text(record, where))
+
     def qrels(self, split: str) -> dict[str, dict[str, int]]:
         """Return the relevance grades of a split by query id and document id.
 

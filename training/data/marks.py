@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from itertools import zip_longest
+from itertools import count, zip_longest
 from pathlib import Path
 
 from ranklet.runtime.errors import CollectionError, InputError
@@ -106,20 +106,23 @@ class Marks:
             yield
 
     def _add(self, texts: Sequence[str]) -> list[Query]:
-        """Add new queries to the split; return the queries with the given texts."""
+        """Add new queries to the split; return the queries with the given texts.
+
+        A query has the id that it has in another split, and no two queries have one id.
+        """
         collection = Collection(self.folder)
         known, grades = [], {}
         if self.split in collection.splits():
             known, grades = collection.queries(self.split), collection.qrels(self.split)
         by_text = {each.text: each for each in known}
         ids = {each.id for each in known} | set(grades)
-        number = 0
+        by_id = {each.id: each for each in collection.every_query()}
+        elsewhere = {each.text: each for each in by_id.values() if each.id not in ids}
+        ids |= by_id.keys()
+        free = (name for number in count(1) if (name := f"q{number}") not in ids)
         for text in texts:
             if text not in by_text:
-                while f"q{number + 1}" in ids:
-                    number += 1
-                number += 1
-                by_text[text] = Query(f"q{number}", text)
+                by_text[text] = elsewhere.get(text) or Query(next(free), text)
                 known.append(by_text[text])
         queries = self.folder / SPLIT_QUERIES[0].format(self.split)
         write_lines(queries, record_lines(known, "query"))

@@ -84,6 +84,15 @@ def test_a_collection_that_has_judgements_keeps_them(tmp_path: Path) -> None:
     assert Collection(folder).queries("train") == [Query("q1", "theirs"), Query("q2", "ours")]
 
 
+def test_an_id_is_one_query_in_all_splits(tmp_path: Path) -> None:
+    folder = tmp_path / "theirs"
+    write_collection(folder, DOCUMENTS, {"test": ([Query("q1", "a"), Query("q2", "b")], {})})
+    (folder / "queries.jsonl").write_text('{"_id": "q3", "text": "c"}\n')
+    made = marks(folder, "d", "b", "e", "b")
+    assert made.queries == [Query("q4", "d"), Query("q2", "b"), Query("q5", "e")]
+    assert marks(folder, "e", "c", split="dev").queries == [Query("q5", "e"), Query("q3", "c")]
+
+
 @pytest.mark.parametrize(
     ("others", "message"),
     [
