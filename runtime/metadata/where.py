@@ -4,10 +4,11 @@ A filter becomes a tree of conditions, which can be compared and hashed, before 
 opened. `masks` evaluates it.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from datetime import date, datetime
 from math import isfinite
+from typing import Any
 
 import numpy as np
 
@@ -178,11 +179,21 @@ class _Reader:
 
 def _several(value: object) -> Sequence[object] | None:
     """Return a list, a set, or an array or column of another library as a list, else None."""
-    if isinstance(value, set | frozenset):
+    if isinstance(value, Set):
         return list(value)
-    if hasattr(value, "tolist") and not isinstance(value, np.generic):
-        value = value.tolist()
+    if isinstance(value, np.ndarray):
+        value = _python(value)
+    elif not isinstance(value, np.generic):
+        convert = getattr(value, "tolist", None) or getattr(value, "to_list", None)  # of polars
+        value = convert() if convert else value
     return value if isinstance(value, Sequence) and not isinstance(value, str | bytes) else None
+
+
+def _python(value: Any) -> object:
+    """Return a value or an array of numpy as Python's, to which nanoseconds would be numbers."""
+    if value.dtype.kind == "M" and np.datetime_data(value.dtype)[0] == "ns":
+        value = value.astype("datetime64[us]")
+    return value.tolist()
 
 
 def read_operand(value: object, name: str, type_: str) -> Operand:
@@ -192,18 +203,18 @@ def read_operand(value: object, name: str, type_: str) -> Operand:
         InputError: a field of this type cannot equal such a value.
     """
     if isinstance(value, np.generic):
-        value = value.item()
+        value = _python(value)
     if type_ in (STRING, STRINGS) and isinstance(value, str):
         return value
     if type_ == FLAG and isinstance(value, bool):
         return value
-    if type_ == NUMBER and type(value) is int:  # isfinite overflows on one of 400 digits
-        return value
+    if type_ == NUMBER and isinstance(value, int) and not isinstance(value, bool):
+        return int(value)  # isfinite overflows on one of 400 digits
     if type_ == NUMBER and isinstance(value, float) and isfinite(value):
         return value
     if type_ in (DATE, DATETIME):
         day = read_date(value) if isinstance(value, str) else value
-        if isinstance(day, date):
+        if isinstance(day, date) and str(day) != "NaT":  # pandas' missing date is one by its type
             return _in_range(day, name)
     wanted = {
         STRING: "a string",

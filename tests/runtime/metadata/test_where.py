@@ -1,6 +1,7 @@
 """Reading filters: what they mean, and what is refused."""
 
 from datetime import UTC, date, datetime
+from enum import IntEnum
 from typing import Any
 
 import numpy as np
@@ -37,7 +38,16 @@ def nested(depth: int) -> dict[str, Any]:
         ({"year": [1, 2.5]}, Test("year", "in", (1, 2.5))),
         *[
             ({"year": values}, Test("year", "in", (1, 2)))
-            for values in (np.array([1, 2]), {1, 2}, range(1, 3))
+            for values in (np.array([1, 2]), {1, 2}, range(1, 3), {1: "a", 2: "b"}.keys())
+        ],
+        ({"year": IntEnum("Year", {"A": 7})(7)}, Test("year", "==", (7,))),
+        ({"day": np.datetime64("2024-05-31")}, Test("day", "==", (date(2024, 5, 31),))),
+        *[
+            ({"seen": value}, Test("seen", operator, (datetime(2024, 5, 31, tzinfo=UTC),)))
+            for value, operator in (
+                (np.datetime64("2024-05-31", "ns"), "=="),
+                (np.array(["2024-05-31"], "datetime64[ns]"), "in"),
+            )
         ],
         ({"year": {"!=": 1}}, Not(Test("year", "==", (1,)))),
         ({"name": {"not in": ("a", "b")}}, Not(Test("name", "in", ("a", "b")))),
@@ -109,6 +119,14 @@ def test_a_filter_that_cannot_be_used_is_refused(where: Any, message: str) -> No
     with pytest.raises(InputError, match=message) as raised:
         read_where(where, TYPES)
     assert len(str(raised.value)) < 400
+
+
+def test_columns_and_missing_dates_of_other_libraries() -> None:
+    pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
+    for column in (pandas.Series([1, 2]), polars.Series([1, 2])):
+        assert read_where({"year": {"in": column}}, TYPES) == Test("year", "in", (1, 2))
+    with pytest.raises(InputError, match="cannot be compared with a value of type NaTType"):
+        read_where({"day": {">=": pandas.NaT}}, TYPES)
 
 
 def test_without_metadata_a_filter_says_so() -> None:
