@@ -116,6 +116,9 @@ def all_cut(origins: Origins, name: str, new: NDArray[np.int64]) -> NDArray[np.u
         origins: where the documents were indexed before.
         name: the ranker's name.
         new: the truncated ones among the new documents, by their places.
+
+    Raises:
+        BundleError: an earlier bundle names a document that it does not have.
     """
     flags = []
     for bundle in origins.bundles:

@@ -255,6 +255,13 @@ def copied_nodes(model: "ModelProto") -> "list[NodeProto]":
     return [NodeProto.FromString(node.SerializeToString()) for node in model.graph.node]
 
 
+def remove_unread(model: "ModelProto", constants: set[str]) -> None:
+    """Remove those of some constants that no node reads any more."""
+    unread = constants - {name for node in model.graph.node for name in node.input}
+    for each in [each for each in model.graph.initializer if each.name in unread]:
+        model.graph.initializer.remove(each)
+
+
 def add_constants(model: "ModelProto", prefix: str, constants: Mapping[str, NDArray[Any]]) -> None:
     """Add constants to a graph, each named ``PREFIX.NAME``."""
     from onnx import numpy_helper

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ranklet.export.onnx.graph import add_constants, replace_nodes
+from ranklet.export.onnx.graph import add_constants, remove_unread, replace_nodes
 
 if TYPE_CHECKING:
     from onnx import ModelProto, NodeProto, TensorProto
@@ -64,9 +64,7 @@ def store_words_by_row(model: "ModelProto") -> None:
         return [node]
 
     replace_nodes(model, replaced)
-    used = {name for node in model.graph.node for name in node.input}
-    for name in quantised - used:
-        model.graph.initializer.remove(tables[name])
+    remove_unread(model, quantised)
 
 
 def _is_words(table: "TensorProto | None") -> bool:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from ranklet.export.onnx.graph import add_constants, replace_nodes
+from ranklet.export.onnx.graph import add_constants, remove_unread, replace_nodes
 from ranklet.export.onnx.int8_embeddings import quantise_rows
 
 if TYPE_CHECKING:
@@ -65,9 +65,7 @@ def store_weights_by_channel(model: "ModelProto") -> None:
         return _in_8_bits(node)
 
     replace_nodes(model, quantised)
-    used = {name for node in model.graph.node for name in node.input}
-    for name in done - used:
-        model.graph.initializer.remove(weights[name])
+    remove_unread(model, done)
 
 
 def store_weights_alone(model: "ModelProto") -> None:
@@ -95,9 +93,7 @@ def store_weights_alone(model: "ModelProto") -> None:
         return nodes
 
     replace_nodes(model, dequantised)
-    used = {name for node in model.graph.node for name in node.input}
-    for name in done - used:
-        model.graph.initializer.remove(weights[name])
+    remove_unread(model, done)
 
 
 def _has_8_bit_form(node: "NodeProto") -> bool:

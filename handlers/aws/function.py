@@ -294,7 +294,11 @@ class Function:
 
 
 def served_path(path: str) -> str:
-    """Return a path without the stage or base path that API Gateway puts before it."""
+    """Return a path without the stage or base path that API Gateway puts before it.
+
+    Raises:
+        RequestError: 404: there is no such path.
+    """
     parts = path.rstrip("/").split("/")
     for at in range(1, len(parts)):
         end = "/" + "/".join(parts[at:])

@@ -316,7 +316,11 @@ class BundleFiles:
         )
 
     def texts(self, name: str, count: int) -> Strings:
-        """Return strings, which are compressed if there is a dictionary."""
+        """Return strings, which are compressed if there is a dictionary.
+
+        Raises:
+            BundleError: they or the dictionary are damaged.
+        """
         strings = self.strings(name, Strings, count)
         if not self.has(name + DICTIONARY):
             return strings

@@ -50,6 +50,9 @@ def build(
         path: the file to write.
         m: links per vector on each layer.
         ef_construction: candidates while building.
+
+    Raises:
+        OSError: the disk is full.
     """
     index = _hnswlib().Index(space="ip", dim=vectors.shape[1])
     index.init_index(max_elements=len(vectors), M=m, ef_construction=ef_construction, random_seed=0)

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from ranklet.runtime.errors import BundleError
 from ranklet.runtime.onnx.self_contained import check_openvino
-from ranklet.runtime.onnx.session import feeds_of, threads
+from ranklet.runtime.onnx.session import Model, threads
 
 PROVIDER = "OpenVINO"
 TOKENS = "attention_mask"  # the input that masks padding
@@ -15,7 +15,7 @@ PADDED = ("input_ids", TOKENS, "token_type_ids")  # (batch, tokens) each
 STEP = 16  # texts are padded to a multiple of this many tokens
 
 
-class OpenVINOSession:
+class OpenVINOSession(Model):
     """A model of OpenVINO on the processor, compiled when it is opened.
 
     OpenVINO prepares its kernels again whenever the shape of the inputs changes. With MiniLM-L6
@@ -81,7 +81,7 @@ class OpenVINOSession:
             if len(shape) > 1 and shape[-1].is_dynamic
         }  # fmt: skip
         self._free: list[Any] = []  # requests that are not running; each runs one input at a time
-        self._name = name
+        self.name = name
 
     def run(self, output: str, feeds: dict[str, NDArray[Any]]) -> NDArray[np.float32]:
         """Run the model; see `Session.run`.
@@ -89,9 +89,9 @@ class OpenVINOSession:
         Raises:
             BundleError: the model has no such output or cannot run on these inputs.
         """
-        own_feeds = feeds_of((self.inputs, self.outputs), self._name, output, feeds)
+        own_feeds = self.own_feeds(output, feeds)
         if missing := [name for name in self.inputs if name not in own_feeds]:
-            raise BundleError(f"{self._name} cannot run: there is no {', '.join(missing)}")
+            raise BundleError(f"{self.name} cannot run: there is no {', '.join(missing)}")
         try:
             request = self._free.pop()
         except IndexError:
@@ -99,7 +99,7 @@ class OpenVINOSession:
         try:
             values = request.infer(_padded(own_feeds), share_inputs=True)[output]
         except Exception as error:
-            raise BundleError(f"{self._name} cannot run: {_first_reason(error)}") from error
+            raise BundleError(f"{self.name} cannot run: {_first_reason(error)}") from error
         if output in self._by_token and TOKENS in own_feeds:
             values = values[..., : own_feeds[TOKENS].shape[1]]
         result = np.array(values, np.float32)  # a copy, because the request may be used again

@@ -26,6 +26,9 @@ def threads() -> int:
 
     RANKLET_THREADS has precedence over Lambda's memory size. Otherwise it is the smaller of the
     process's affinity and the quota of its control group.
+
+    Raises:
+        InputError: RANKLET_THREADS is no number from 1 to 1,024.
     """
     if value := os.environ.get(THREADS_VARIABLE):
         if not (value.isascii() and value.isdecimal()) or not 0 < int(value) <= 1024:
@@ -81,24 +84,21 @@ class Runs(Protocol):
         ...
 
 
-def feeds_of(
-    ports: tuple[Sequence[str], Sequence[str]],
-    name: str,
-    output: str,
-    feeds: dict[str, NDArray[Any]],
-) -> dict[str, NDArray[Any]]:
-    """Return the feeds that are inputs of a model; `ports` are its inputs and outputs.
+class Model:
+    """A model with names of its inputs and outputs, which messages call `name`."""
 
-    Raises:
-        BundleError: the model, which messages call `name`, has no such output.
-    """
-    inputs, outputs = ports
-    if output not in outputs:
-        raise BundleError(f"{name} has no output {output!r}; it has {outputs}")
-    return {each: values for each, values in feeds.items() if each in inputs}
+    name: str
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+
+    def own_feeds(self, output: str, feeds: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+        """Return the feeds that are inputs; raise BundleError if there is no such output."""
+        if output not in self.outputs:
+            raise BundleError(f"{self.name} has no output {output!r}; it has {self.outputs}")
+        return {each: values for each, values in feeds.items() if each in self.inputs}
 
 
-class Session:
+class Session(Model):
     """A model ready to run on one provider.
 
     Args:
@@ -153,7 +153,7 @@ class Session:
         self.inputs = tuple(each.name for each in self._session.get_inputs())
         self.outputs = tuple(each.name for each in self._session.get_outputs())
         self.workers = threads() if many and not self.on_gpu else 1
-        self._name = name
+        self.name = name
 
     def run(self, output: str, feeds: dict[str, NDArray[Any]]) -> NDArray[np.float32]:
         """Run the model, passing only the feeds that are inputs of the model.
@@ -161,11 +161,11 @@ class Session:
         Raises:
             BundleError: the model has no such output or cannot run on these inputs.
         """
-        own_feeds = feeds_of((self.inputs, self.outputs), self._name, output, feeds)
+        own_feeds = self.own_feeds(output, feeds)
         try:
             (values,) = self._session.run([output], own_feeds)
         except Exception as error:
-            raise BundleError(f"{self._name} cannot run: {error}") from error
+            raise BundleError(f"{self.name} cannot run: {error}") from error
         return np.asarray(values, np.float32)
 
 

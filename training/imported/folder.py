@@ -72,7 +72,11 @@ class ModelFolder:
 
     @cached_property
     def modules(self) -> tuple[Module, ...]:
-        """The modules of a sentence-transformers model, in order; empty for a plain model."""
+        """The modules of a sentence-transformers model, in order; empty for a plain model.
+
+        Raises:
+            ModelFolderError: their list is damaged, or names what is no module.
+        """
         if not (self.path / MODULES).is_file():
             return ()
         modules = []

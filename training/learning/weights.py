@@ -71,7 +71,11 @@ def load_weights(model: nn.Module, weights: "Arrays", prefix: str = "") -> None:
 
 
 def save_state(folder: Path, state: dict[str, Any]) -> None:
-    """Write the state atomically, so that the folder always holds a complete state or none."""
+    """Write the state atomically, so that the folder always holds a complete state or none.
+
+    Raises:
+        OSError: it cannot be written, as on a full disk.
+    """
     make_private(folder)
     with atomic_file(folder / STATE) as file:
         try:

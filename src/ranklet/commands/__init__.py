@@ -55,7 +55,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command and return the exit status.
 
     It is 0, 1 after a reported error, 2 for wrong usage and for a model's folder that cannot be
-    imported, or 3 after a training that did not improve or made too few steps.
+    imported, 3 where a command says so of its result, or 130 after Ctrl-C.
     """
     words = list(sys.argv[1:] if arguments is None else arguments)
     with screened():

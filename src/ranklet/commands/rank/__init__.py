@@ -66,7 +66,11 @@ def run(options: argparse.Namespace) -> None:
 
 
 def read_filter(text: str) -> dict[str, Any]:
-    """Return the filter that a JSON text is; its fields and operators are checked by the bundle."""
+    """Return the filter that a JSON text is; its fields and operators are checked by the bundle.
+
+    Raises:
+        InputError, RequestError: it is no JSON object, or has a key twice.
+    """
     from ranklet.handlers.api.reading import loads  # a key that stands twice is an error
     from ranklet.runtime import InputError
 
