@@ -143,11 +143,7 @@ def rerank(
     pipeline = fields["pipeline"]
     ranking = bundle.rank(fields["query"], texts, k=k, pipeline=pipeline, budget_ms=budget_ms)
     if not fields["truncate"] and ranking.truncated:
-        ranker, count = max(ranking.truncated.items(), key=lambda item: item[1])
-        raise RequestError(
-            413, f"'truncate' is false, and {count:,} texts are longer than {ranker!r} reads"
-        )
-
+        raise _too_long(*max(ranking.truncated.items(), key=lambda item: item[1]))
     room = Room(limits.answer_bytes)
 
     def result(hit: Hit) -> dict[str, Any]:
@@ -209,26 +205,15 @@ def embed(
     role: Role = "query" if fields["prompt_name"] == "query" else "document"
     found = _encoded(bundle, fields, "inputs", role, budget_ms)
     if found.cut and not fields["truncate"]:
-        raise RequestError(
-            413,
-            f"'truncate' is false, and {len(found.cut):,} texts are longer than {found.ranker!r} "
-            "reads",
-        )
+        raise _too_long(found.ranker, len(found.cut))
     room = Room(limits.answer_bytes, FEWER)
     if sparse:
         rows = [row for row in found.vectors if isinstance(row, SparseQuery)]
         if len(rows) != len(found.vectors):
             raise RequestError(422, f"{found.ranker!r} is no sparse encoder; ask /embed")
         room.take(sum(len(row.terms) for row in rows) * len('{"index":1,"value":1},'))
-        return Answer(
-            [
-                [
-                    {"index": term, "value": weight}
-                    for term, weight in zip(row.terms.tolist(), _numbers(row.weights), strict=True)
-                ]
-                for row in rows
-            ]
-        )
+        pairs = (zip(row.terms.tolist(), _numbers(row.weights), strict=True) for row in rows)
+        return Answer([[{"index": term, "value": each} for term, each in row] for row in pairs])
     vectors = _dense(found)
     room.take(vectors.size * 2)
     if fields["normalize"]:
@@ -244,6 +229,12 @@ def models(bundle: Bundle) -> dict[str, Any]:
         for name in encoders(bundle.files)
     ]
     return {"object": "list", "data": data}
+
+
+def _too_long(ranker: str, count: int) -> RequestError:
+    return RequestError(
+        413, f"'truncate' is false, and {count:,} texts are longer than {ranker!r} reads"
+    )
 
 
 def _encoded(

@@ -94,7 +94,7 @@ def test_the_words_that_are_corrected_are_limited() -> None:
         read(query=f'{text} -"word"', syntax=True, typos=True)
 
 
-def test_fields_have_the_types_that_a_body_has() -> None:
+def test_fields_of_a_query_string_have_the_types_that_a_body_has() -> None:
     text = "query=d%C3%A9j%C3%A0+vu&k=3&min_score=-0.5&explain=true&highlight=false&pipeline="
     text += "&typos=true"
     assert request_of(text.encode()) == {
@@ -133,6 +133,6 @@ def test_fields_have_the_types_that_a_body_has() -> None:
         ("a=1&" * (MOST_FIELDS + 1), f"more than {MOST_FIELDS} fields"),
     ],
 )
-def test_what_cannot_be_read_is_refused(text: str, message: str) -> None:
+def test_a_query_string_that_cannot_be_read_is_refused(text: str, message: str) -> None:
     with pytest.raises(RequestError, match=message):
         request_of(text.encode())

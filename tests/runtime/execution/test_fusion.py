@@ -21,6 +21,12 @@ from ranklet.runtime.hits import Hit
 from ranklet.runtime.pipeline import SCALINGS, Fuse
 
 NAN = float("nan")
+RETRIEVE: list[dict[str, Any]] = [
+    {"stage": "retrieve", "ranker": "bm25", "k": 8},
+    {"stage": "retrieve", "ranker": "bm25_pieces", "k": 8},
+]
+RESCORE = {"stage": "rescore", "ranker": "model1"}
+QUERY = "how long must a dough rise"
 
 
 def column(*scores: float) -> Column:
@@ -148,14 +154,6 @@ def test_the_fixed_scale_multiplies_as_it_did_to_the_bit() -> None:
     scalings = [fusion.scaling_of("fixed", *each) for each in zip(columns, scales, strict=True)]
     found = fusion.linear(columns, weights, scalings)
     assert found.tobytes() == wanted.astype(np.float32).tobytes()
-
-
-RETRIEVE: list[dict[str, Any]] = [
-    {"stage": "retrieve", "ranker": "bm25", "k": 8},
-    {"stage": "retrieve", "ranker": "bm25_pieces", "k": 8},
-]
-RESCORE = {"stage": "rescore", "ranker": "model1"}
-QUERY = "how long must a dough rise"
 
 
 def fuse(method: str, *inputs: str, name: str = "fused") -> dict[str, Any]:

@@ -19,6 +19,9 @@ from ranklet.runtime.text.pairing import (
 )
 
 SHORT = PairFormat(max_query_tokens=4, max_tokens=12, mark_tokens=0)
+UNKNOWN = "[UNK]"
+WORDS = {"[UNK]": 0, "[CLS]": 1, "[SEP]": 2, "a": 3, "b": 4}
+ENDS = ("[SEP]", 2), ("[CLS]", 1)
 
 
 def pair(tokenizer: Tokenizer, query: str, document: str, **changes: Any) -> Pair:
@@ -254,11 +257,6 @@ def test_a_roberta_reads_two_tokens_between_the_texts(tiny_tokenizer: Tokenizer)
     assert found.cut
     with pytest.raises(InputError, match="a query with its markers may take 8"):
         Pairing(replace(SHORT, max_tokens=8), roberta)
-
-
-UNKNOWN = "[UNK]"
-WORDS = {"[UNK]": 0, "[CLS]": 1, "[SEP]": 2, "a": 3, "b": 4}
-ENDS = ("[SEP]", 2), ("[CLS]", 1)
 
 
 def made(processor: object = None, words: dict[str, int] = WORDS) -> Tokenizer:
