@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.runtime.call.mask import Mask
+from ranklet.runtime.sets import among, distinct
 from ranklet.runtime.text.analysis import Analysis
 
 T = TypeVar("T")
@@ -60,8 +61,8 @@ class QueryContext:
         if field not in self._fields:
             tokens = self.analysis.asked(self.text, field)
             if self._added is not None and field != "wordpieces":
-                added = np.setdiff1d(self.analysis.in_field(self._added, field), tokens)
-                tokens = np.concatenate([tokens, added])
+                added = distinct(self.analysis.in_field(self._added, field))
+                tokens = np.append(tokens, added[~among(added, np.sort(tokens))])
             self._fields[field] = tokens
         return self._fields[field]
 

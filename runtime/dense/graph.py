@@ -9,6 +9,7 @@ each vector, and for each its key, its level, and its links on every level.
 """
 
 from abc import ABC, abstractmethod
+from contextlib import suppress
 from importlib.util import find_spec
 from math import ceil
 from struct import unpack_from
@@ -21,8 +22,9 @@ from numpy.typing import NDArray
 from ranklet.runtime.call.mask import Mask, checked_mask
 from ranklet.runtime.call.topk import Scored, top_k
 from ranklet.runtime.dense.stored import GATHERED, ExactIndex, StoredVectors
-from ranklet.runtime.errors import BundleError
+from ranklet.runtime.errors import BundleError, MissingPackageError
 from ranklet.runtime.extras import hinted
+from ranklet.runtime.onnx.session import onnxruntime
 
 _VISITED = 8  # taking one more vector from the graph takes as long as comparing 8 exactly
 _SPARE = 2  # the last of what is taken from the graph are found less surely
@@ -120,6 +122,9 @@ def build(
 
 
 def _empty(dimension: int, *, m: int = 16, ef_construction: int = 200, ef: int = 128) -> Any:
+    # A process that imports onnxruntime after usearch ends with a segmentation fault (1.32, 2.26).
+    with suppress(MissingPackageError):
+        onnxruntime()
     with hinted():
         from usearch.index import Index
     return Index(

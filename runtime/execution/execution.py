@@ -22,6 +22,7 @@ from ranklet.runtime.execution.prefetch import encode_ahead
 from ranklet.runtime.explanation import Explanation
 from ranklet.runtime.hits import Timing
 from ranklet.runtime.pipeline import FIXED, Fuse, Keep, Pipeline, Rescore, Retrieve
+from ranklet.runtime.sets import among, distinct
 
 QUERY = -1  # the query's place among the texts of a call
 
@@ -133,7 +134,7 @@ class Execution:
     def documents(self) -> int:
         """The number of documents among the candidates; passages of one count once."""
         owners = self.candidates.owners
-        return len(self.candidates) if owners is None else len(np.unique(owners))
+        return len(self.candidates) if owners is None else len(distinct(owners))
 
     def top(self, k: int) -> tuple[NDArray[np.intp], NDArray[np.float32]]:
         """Return the positions of the k best candidates and their scores, best first.
@@ -228,7 +229,7 @@ class Execution:
             self.candidates = self._stored(numbers)
             self._columns[ranker] = scores
             return
-        new = numbers[~np.isin(numbers, known)]
+        new = numbers[~among(numbers, np.sort(known))]
         merged = np.append(known, new)
         for name, column in self._columns.items():
             self._columns[name] = np.append(column, np.full(len(new), np.nan, np.float32))

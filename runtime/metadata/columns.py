@@ -22,6 +22,7 @@ from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.bundles.manifest import DATE, DATETIME, FLAG, NUMBER, STRING, STRINGS, Value
 from ranklet.runtime.call.mask import Mask
 from ranklet.runtime.errors import BundleError, damaged
+from ranklet.runtime.sets import distinct
 from ranklet.runtime.storage.block_array import fetch_rows, fetch_whole, is_absent
 from ranklet.runtime.storage.strings import Strings
 
@@ -231,7 +232,7 @@ class Lists(Column):
         places = np.flatnonzero(wanted[self.codes])
         owners = np.searchsorted(self.offsets, places, side="right") - 1
         # A list may hold a string twice.
-        each = np.unique(owners * len(self.distinct) + self.codes[places])
+        each = distinct(owners * len(self.distinct) + self.codes[places])
         counts = np.bincount(each // max(1, len(self.distinct)), minlength=len(self.offsets) - 1)
         mask: Mask = counts == len(found)
         return mask

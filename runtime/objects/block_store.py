@@ -14,6 +14,7 @@ from ranklet.runtime.errors import BundleError
 from ranklet.runtime.objects.block_file import BlockFile
 from ranklet.runtime.objects.cache_folder import cache_folder, limit, make_room
 from ranklet.runtime.objects.transport import CONNECTIONS, ReplacedError, Transport
+from ranklet.runtime.sets import distinct
 
 TAIL = 1 << 17  # bytes that are read first, from the end, where a zip has its directory
 PART = 1 << 21  # bytes of a range at most, so that large files arrive by several connections
@@ -85,7 +86,7 @@ class BlockStore:
         is_long = lasts - firsts > 1  # most spans are of one or two blocks
         for first, last in zip(firsts[is_long].tolist(), lasts[is_long].tolist(), strict=True):
             missing.append(first + np.flatnonzero(states[first : last + 1] == _ABSENT))
-        blocks = np.unique(np.concatenate(missing))
+        blocks = distinct(np.concatenate(missing))
         while len(blocks := blocks[states[blocks] == _ABSENT]):
             self._claimed(blocks.tolist())
 

@@ -127,7 +127,7 @@ class Session(Model):
         many: bool = False,
     ) -> None:
         check_onnx(model, name)
-        ort = _onnxruntime()
+        ort = onnxruntime()
         options = ort.SessionOptions()
         options.intra_op_num_threads = 1 if many else threads()
         options.inter_op_num_threads = 1
@@ -218,7 +218,7 @@ def will_run_on_gpu(device: str, *, strict: bool) -> bool:
     """
     if device not in ("auto", "cpu", "cuda"):
         raise InputError(f"device is {device!r}; allowed are auto, cpu and cuda")
-    available = PROVIDERS["cuda"] in _onnxruntime().get_available_providers()
+    available = PROVIDERS["cuda"] in onnxruntime().get_available_providers()
     if device == "cuda" and not available:
         _lost(PROVIDERS["cpu"], strict)
     return available and device != "cpu"
@@ -242,9 +242,14 @@ def quiet_telemetry() -> None:
     os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
 
 
-def _onnxruntime() -> Any:
+def onnxruntime() -> Any:
+    """Return the package.
+
+    Raises:
+        MissingPackageError: it is not installed.
+    """
     quiet_telemetry()
     with hinted():
-        import onnxruntime
+        import onnxruntime as package
 
-    return onnxruntime
+    return package

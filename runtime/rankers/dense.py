@@ -18,7 +18,6 @@ from ranklet.runtime.call.protocol import EncodesTexts, Retrieved, Retriever, Ro
 from ranklet.runtime.call.query import QueryContext
 from ranklet.runtime.dense import graph
 from ranklet.runtime.dense.binary import WORD, BinaryIndex
-from ranklet.runtime.dense.hnsw import HNSWIndex
 from ranklet.runtime.dense.pooling import ADDITIVE, token_shares
 from ranklet.runtime.dense.stored import FORMS, WHOLE, ExactIndex, StoredVectors
 from ranklet.runtime.dense.word_amounts import explain_words
@@ -260,6 +259,8 @@ class Dense(Retriever, EncodesTexts):
         """
         search, ef = self.settings.search, self.settings.ef
         if search == "hnsw":
+            from ranklet.runtime.dense.hnsw import HNSWIndex  # with what writes temporary files
+
             return HNSWIndex(self._bundle.file(self._folder + HNSW), self.vectors, ef=ef)
         if search == "graph" and graph.is_installed() and not self._bundle.is_remote:
             return graph.GraphIndex(self._bundle.file(self._folder + GRAPH), self.vectors, ef=ef)

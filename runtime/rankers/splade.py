@@ -18,6 +18,7 @@ from ranklet.runtime.rankers.learned_sparse import (
     SparseEncoders,
     SparseSettings,
 )
+from ranklet.runtime.sets import distinct
 from ranklet.runtime.text.tokenizing import token_ids
 
 # One graph encodes queries and documents. Its output is (batch, vocabulary) float32.
@@ -61,7 +62,8 @@ class SPLADEEncoders(SparseEncoders):
             return [SparseQuery.positive(terms, vector) for vector in vectors], cut
         ids, cut = token_ids(self.tokenizer, texts, limit)
         weights = self.per_term(QUERY_WEIGHTS)
-        return [SparseQuery.positive(terms, weights[terms]) for terms in map(np.unique, ids)], cut
+        each = [distinct(np.asarray(row)) for row in ids]
+        return [SparseQuery.positive(terms, weights[terms]) for terms in each], cut
 
     def verify(self, name: str) -> None:
         """Check the arrays and run the document encoder; a BundleError names the ranker."""

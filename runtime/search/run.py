@@ -21,6 +21,7 @@ from ranklet.runtime.hits import Hit, Ranking, Timing
 from ranklet.runtime.pipeline import Pipeline
 from ranklet.runtime.rankers.opening import ranker_of
 from ranklet.runtime.search.selection import Selection
+from ranklet.runtime.sets import distinct
 from ranklet.runtime.text.ranked import ranked_text
 
 
@@ -91,7 +92,7 @@ class Run(ABC):
             fits = self._query.phrases.fitting(numbers[part])
             fitting = np.append(fitting, part[: len(fits)][fits])
             begin, size = begin + len(fits), 2 * size
-            count = len(fitting if owners is None else np.unique(owners[fitting]))
+            count = len(fitting if owners is None else distinct(owners[fitting]))
             enough = selection.group_by is None and count >= selection.reach
             if enough or len(fits) < len(part):
                 break
@@ -115,7 +116,7 @@ class Run(ABC):
         positions, scores = execution.top(len(execution.candidates))
         if selection.above(scores) < len(scores):  # what comes later has lower scores, too
             return False
-        return len(np.unique(self.groups(selection.group_by, positions))) < selection.reach
+        return len(distinct(self.groups(selection.group_by, positions))) < selection.reach
 
     def chosen(self, selection: Selection) -> tuple[NDArray[np.intp], NDArray[np.float32]]:
         """Return the positions of the documents that come back, and their scores, best first."""

@@ -15,6 +15,7 @@ from numpy.lib.mixins import NDArrayOperatorsMixin
 from numpy.typing import NDArray
 
 from ranklet.runtime.errors import BundleError, damaged
+from ranklet.runtime.sets import distinct
 
 SMALL = 1 << 18  # bytes; a file of at most this size is always fetched whole
 
@@ -249,7 +250,7 @@ def fetch_rows(
     """
     if not any(map(is_absent, (*plain, *chain.from_iterable(ragged)))):
         return
-    rows = np.unique(np.array(list(numbers), np.int64))
+    rows = distinct(np.array(list(numbers), np.int64))
     if not len(rows):
         return
     wanted = [(each, 1) for each in plain] + [(arrays[0], 2) for arrays in ragged]

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.runtime.errors import BundleError
+from ranklet.runtime.sets import among
 from ranklet.runtime.storage.strings import SortedStrings
 from ranklet.runtime.text.known_words import KnownWords
 from ranklet.runtime.text.splitter import Placed, Splitter
@@ -249,7 +250,7 @@ class Analysis:
                     kept = [part for part in kept if part[0] < begin]
             kept.append(each)
         ids = self._word_ids([word for _, _, word in kept])
-        left = ids[~_among(ids, vocabulary.stopped)]
+        left = ids[~among(ids, vocabulary.stopped)]
         return self.in_field(left if self._is_known(left) else ids, field)
 
     def _words_of(self, query: str) -> list[Placed]:
@@ -320,7 +321,7 @@ class Analysis:
         left_out: AbstractSet[int] = frozenset()
         if len(vocabulary.stopped):
             ids = self._word_ids([word for _, _, word in words])
-            asked = _among(ids, vocabulary.stopped)
+            asked = among(ids, vocabulary.stopped)
             if self._is_known(ids[~asked]):
                 left_out = frozenset(ids[asked].tolist())
         for begin, end, word in words:
@@ -343,14 +344,3 @@ class Analysis:
             return self._analyzer.vocabulary.forms[token]
         place = token - len(self._analyzer.vocabulary)
         return self._spellings[place] if place < len(self._spellings) else f"#{token}"
-
-
-def _among(ids: NDArray[np.int32], some: NDArray[np.int32]) -> NDArray[np.bool_]:
-    """Return which ids are among some that ascend, which takes a tenth of `np.isin`'s time.
-
-    >>> _among(np.array([4, 1, 9]), np.array([1, 4, 8])).tolist()
-    [True, True, False]
-    """
-    if not len(some):
-        return np.zeros(len(ids), np.bool_)
-    return np.asarray(some.take(np.searchsorted(some, ids), mode="clip") == ids)

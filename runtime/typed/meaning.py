@@ -15,6 +15,7 @@ from ranklet.runtime.call.query import QueryContext
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.kinds import KINDS
 from ranklet.runtime.rankers.opening import ranker_of
+from ranklet.runtime.sets import distinct
 from ranklet.runtime.text.analysis import STOPPED
 from ranklet.runtime.text.compounds import only_word, parts
 from ranklet.runtime.text.spellings import unaccented
@@ -77,7 +78,7 @@ def meaning(
             raise InputError(
                 f"{prefix[:40]}* stands for more than {MOST_WORDS} words; type more letters"
             )
-    words, restricts = np.unique(_joined(added)), query.restricts
+    words, restricts = distinct(_joined(added)), query.restricts
     allowed, exact = (found.allowed, found.exact) if restricts else (None, None)
     return Meaning(query.text, words, allowed, corrected, exact, found.left_out)
 
@@ -208,7 +209,7 @@ class _Collection:
         # Capitals and accents tell some words from stop words; others have none.
         every = {whole, unaccented(whole.lower())}
         ranges = [np.arange(*self._vocabulary.forms.range_of(each)) for each in sorted(every)]
-        ids = np.unique(np.concatenate(ranges)).astype(np.int32)
+        ids = distinct(np.concatenate(ranges)).astype(np.int32)
         words: Words = ids[self._vocabulary.lemma_of[ids] != STOPPED]
         return words
 
@@ -332,7 +333,7 @@ class _Collection:
             return np.zeros(len(self._documents), np.bool_)
         if self._postings is None or not phrases:
             return np.ones(len(self._documents), np.bool_)
-        words = np.unique([word for each in phrases for word in each.ids])
+        words = distinct(np.array([word for each in phrases for word in each.ids]))
         rarest, *others = sorted(self._postings.having(words), key=len)
         for each in others:
             rarest = rarest[np.isin(rarest, each, assume_unique=True)]

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from ranklet.runtime.call.deadline import Deadline
 from ranklet.runtime.call.mask import Mask
 from ranklet.runtime.call.protocol import TermIndex
+from ranklet.runtime.sets import distinct
 from ranklet.runtime.storage.forward import Forward
 
 _TOKENS = 1 << 18  # that are read between two looks at the deadline
@@ -32,7 +33,7 @@ class Postings(NamedTuple):
 
     def having(self, words: NDArray[np.integer]) -> list[NDArray[np.uint32]]:
         """Return the documents of the terms of some words, ascending, one array per term."""
-        ids = np.unique(words if self.term_of is None else self.term_of[words]).astype(np.int32)
+        ids = distinct(words if self.term_of is None else self.term_of[words]).astype(np.int32)
         self.terms.fetch(ids)
         return [self.terms.postings(each)[0] for each in ids.tolist()]
 

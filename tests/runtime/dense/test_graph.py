@@ -1,5 +1,7 @@
 """Both graphs, of usearch and of hnswlib, are searched alike; what usearch reads is checked."""
 
+import subprocess
+import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -15,7 +17,7 @@ from ranklet.runtime.dense.graph import Graph, GraphIndex, build, check_graph
 from ranklet.runtime.dense.stored import ExactIndex, StoredVectors
 from ranklet.runtime.errors import BundleError, InputError
 
-pytest.importorskip("usearch")
+pytestmark = pytest.mark.skipif(not module.is_installed(), reason="usearch is not installed")
 RNG = np.random.default_rng(0)
 VECTORS = RNG.normal(size=(500, 16)).astype(np.float32)
 STORED = StoredVectors(VECTORS)
@@ -186,3 +188,14 @@ def test_a_link_to_a_vector_without_that_level_is_refused() -> None:
     pack_into("<I", content, place, int(np.flatnonzero(levels == 0)[0]))
     with pytest.raises(BundleError, match="missing level"):
         GraphIndex(memoryview(bytes(content)), STORED)
+
+
+def test_onnxruntime_can_be_imported_after_a_graph() -> None:
+    pytest.importorskip("onnxruntime")
+    code = """
+import numpy as np
+from ranklet.runtime.dense import graph
+graph.build(np.eye(3, dtype=np.float32))
+import onnxruntime
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)

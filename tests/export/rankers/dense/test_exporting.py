@@ -151,6 +151,7 @@ def test_exact_search_of_a_large_collection_must_be_chosen(
 def test_a_graph_replaces_codes_where_they_would_take_long_and_codes_replace_it_without_usearch(
     tiny: TinyRankers, dense: Checkpoint, tmp_path: Path, monkeypatch: Any
 ) -> None:
+    pytest.importorskip("onnxruntime")  # first, see `ranklet.runtime.dense.graph`
     pytest.importorskip("usearch")
     monkeypatch.setattr(exporting, "CODES_FROM", 2)
     monkeypatch.setattr(exporting, "GRAPH_FROM", 48 * 32)

@@ -1,0 +1,34 @@
+"""Sets of numbers, as arrays.
+
+numpy's own functions import masked arrays when they are first called, which takes as long as a
+query, and they are slower where sets are small.
+"""
+
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+T = TypeVar("T", bound=np.generic)
+
+
+def distinct(numbers: NDArray[T]) -> NDArray[T]:
+    """Return the different numbers of an array, which ascend.
+
+    >>> distinct(np.array([4, 1, 4, 9])).tolist()
+    [1, 4, 9]
+    """
+    ascending: NDArray[T] = np.sort(numbers, axis=None)
+    begins = np.append(True, ascending[1:] != ascending[:-1])
+    return np.asarray(ascending[begins[: len(ascending)]])
+
+
+def among(numbers: NDArray[Any], some: NDArray[Any]) -> NDArray[np.bool_]:
+    """Return which numbers are among some that ascend.
+
+    >>> among(np.array([4, 1, 9]), np.array([1, 4, 8])).tolist()
+    [True, True, False]
+    """
+    if not len(some):
+        return np.zeros(len(numbers), np.bool_)
+    return np.asarray(some.take(np.searchsorted(some, numbers), mode="clip") == numbers)
