@@ -182,7 +182,7 @@ def _list(items: Schema) -> Schema:
 def _schemas(limits: Limits) -> Schema:
     late = {"budget_spent": {"type": "boolean"}, "left_out": _list(_STRING)}
     name, key = {"type": ["string", "null"]}, {"type": ["string", "integer", "null"]}
-    few = {**_or_null(fields_of(Route.RANK)["k"], limits), "maximum": limits.explained}
+    few = _or_null(fields_of(Route.RANK)["k"]._replace(most="explained"), limits)
     passage = {"type": "integer", "minimum": 1, "description": "Of a document that was split."}
     span = _object({"begin": _INTEGER, "end": _INTEGER, "value": _NUMBER})
     hit = _object(

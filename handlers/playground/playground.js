@@ -184,7 +184,7 @@ document.addEventListener("keydown", (event) => {
 
 const address = new URLSearchParams(location.search);
 await prepare();
-if (address.has("pipeline")) $("pipeline").value = address.get("pipeline");
+for (const option of $("pipeline").options) if (option.value === address.get("pipeline")) option.selected = true;
 if (address.get("q")) {
   $("query").value = address.get("q");
   ask();
