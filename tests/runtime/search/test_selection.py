@@ -65,7 +65,8 @@ def test_hits_below_the_least_score_are_left_out(described: "Described") -> None
     found = described.bundle.rank(QUERY, k=100, min_score=least)
     assert found.hits == tuple(hit for hit in everything if hit.score >= least)
     assert len(described.bundle.rank(QUERY, min_score=1e9)) == 0
-    for number in (np.float16, np.float32, np.int8):  # which overflow where they are compared
+    kinds: list[Any] = [np.float16, np.float32, np.int8]  # which overflow where they are compared
+    for number in kinds:
         assert described.bundle.rank(QUERY, min_score=number(0), budget_ms=number(99)).hits
     own = described.bundle.rank(
         "bread", ["bread", "house", "bread bread"], min_score=0.01, offset=1
