@@ -13,7 +13,8 @@ from ranklet.export.writer import BundleWriter, check_source
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.bundles.manifest import Manifest, check_name
-from ranklet.runtime.errors import BundleError, InputError
+from ranklet.runtime.errors import BundleError
+from ranklet.runtime.options import check_one_of
 from ranklet.runtime.pipeline import FIXED, SCALINGS, Fuse, Pipeline
 from ranklet.training.data.splits import JudgedQuery
 from ranklet.training.evaluation.measures import parse_measure
@@ -76,8 +77,7 @@ def learn_weights(
         InputError: the measure, the number of folds or the scaling is not allowed.
     """
     parse_measure(measure)  # raises before hours of scoring, not after them
-    if scaling not in SCALINGS:
-        raise InputError(f"unknown scaling {scaling!r}; allowed are {', '.join(SCALINGS)}")
+    check_one_of("scaling", scaling, SCALINGS)
     if folds:
         check_folds(folds, len(rankers), len(queries))
     kinds = bundle.manifest.rankers

@@ -29,6 +29,7 @@ from ranklet.runtime.explanation import Explanation
 from ranklet.runtime.highlight import Span, spans
 from ranklet.runtime.hits import Hit, Ranking
 from ranklet.runtime.metadata.where import Condition
+from ranklet.runtime.options import check_one_of
 from ranklet.runtime.pipeline import FIXED, SCALINGS, PipelineLike
 from ranklet.runtime.rankers.encoding import encode, similarity
 from ranklet.runtime.rankers.opening import analysis_of
@@ -509,6 +510,5 @@ class Bundle:
         has those of the passage that the pipeline ranks highest.
         """
         check_query(query)
-        if scaling not in SCALINGS:
-            raise InputError(f"scaling is {scaling!r}; allowed are {', '.join(SCALINGS)}")
+        check_one_of("scaling", scaling, SCALINGS)
         return self._search.features(query, self.manifest.pipeline(pipeline), scaling)

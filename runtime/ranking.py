@@ -18,6 +18,8 @@ from ranklet.runtime.bundles.manifest import MANIFEST
 from ranklet.runtime.errors import InputError, RemoteError
 from ranklet.runtime.hits import Ranking
 from ranklet.runtime.metadata.where import Condition
+from ranklet.runtime.onnx.session import DEVICES
+from ranklet.runtime.options import check_one_of
 from ranklet.runtime.pipeline import PipelineLike
 from ranklet.runtime.storage.address import Address, located, raw_text
 from ranklet.runtime.typed.query_syntax import Query
@@ -76,10 +78,8 @@ def load(
     for name, place in (("bundle", bundle), ("cache", "" if cache is None else cache)):
         if not isinstance(place, str | os.PathLike) or isinstance(os.fspath(place), bytes):
             raise InputError(f"{name} must be a path, not {type(place).__name__}")
-    if check not in ("fast", "full"):
-        raise InputError(f"check is {check!r}; allowed are 'fast' and 'full'")
-    if device not in ("auto", "cpu", "cuda"):
-        raise InputError(f"device is {device!r}; allowed are 'auto', 'cpu' and 'cuda'")
+    check_one_of("check", check, ("fast", "full"))
+    check_one_of("device", device, DEVICES)
     if collection is not None:
         if not isinstance(collection, str):
             raise InputError(f"collection must be an address, not {type(collection).__name__}")

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from ranklet.runtime.bundles.manifest import FORMAT_VERSION, other_version
 from ranklet.runtime.errors import BundleError, InputError
-from ranklet.runtime.kinds import KINDS, ranker_module
+from ranklet.runtime.kinds import ranker_module
 from ranklet.runtime.storage.address import writable
 from ranklet.runtime.writing.atomic_folder import atomic_folder
 from ranklet.runtime.writing.strangers import files_in, matching, refuse_strangers
@@ -207,15 +207,13 @@ def read_checkpoint(path: str | Path) -> Checkpoint:
             described.get("format_version", 1), "train it again with `ranklet train`"
         ):
             raise InputError(f"the checkpoint {str(path)!r} {reason}")
-        if kind not in KINDS:
-            raise ValueError(f"kind is {kind!r}; known are {', '.join(KINDS)}")
         settings = ranker_module(kind).SETTINGS.from_json(raw, str(path / RANKLET))
         arrays = {file.stem: np.load(file, allow_pickle=False) for file in path.glob("*.npy")}
         tokens, training = _read_tokens(path / TOKENS), dict(described.get("training", {}))
         network = _read_json(path / NETWORK) if (path / NETWORK).is_file() else {}
         curve = _read_json(path / CURVE) if (path / CURVE).is_file() else {}
         languages, normaliser = _read_languages(described)
-    except (OSError, EOFError, ValueError, KeyError, TypeError, RecursionError) as error:
+    except (OSError, EOFError, ValueError, LookupError, TypeError, RecursionError) as error:
         raise InputError(f"the checkpoint {str(path)!r} cannot be read: {error!r}") from error
     except BundleError as error:  # a wrong setting, which the message names
         raise InputError(str(error)) from error

@@ -20,6 +20,7 @@ from ranklet.runtime.bundles.documents import Documents
 from ranklet.runtime.bundles.files import TOKENIZER, BundleFiles
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.extras import hinted
+from ranklet.runtime.options import check_one_of
 from ranklet.runtime.storage.address import on_disk
 from ranklet.training.data.bundle_documents import metadata_of
 from ranklet.training.indexing.origins import Origins
@@ -66,8 +67,7 @@ def merge(
         raise InputError("merge needs a list of two bundles or more")
     for path in bundles:
         on_disk(path)
-    if prefer not in PREFER:
-        raise InputError(f"prefer is {prefer!r}; allowed are {', '.join(PREFER)}")
+    check_one_of("prefer", prefer, PREFER)
     with hinted(), BundleWriter(target, overwrite=overwrite) as writer:
         sources = [BundleFiles(each, check="full") for each in bundles]
         for source in sources:

@@ -15,8 +15,10 @@ from numpy.typing import NDArray
 from ranklet.runtime.errors import BundleError, InputError
 from ranklet.runtime.extras import hinted
 from ranklet.runtime.onnx.self_contained import check_onnx
+from ranklet.runtime.options import check_one_of
 
 MB_PER_CPU = 1769  # AWS Lambda grants one processor per this much memory, but shows more
+DEVICES = ("auto", "cpu", "cuda")
 PROVIDERS = {"cpu": "CPUExecutionProvider", "cuda": "CUDAExecutionProvider"}
 THREADS_VARIABLE = "RANKLET_THREADS"
 
@@ -216,8 +218,7 @@ def will_run_on_gpu(device: str, *, strict: bool) -> bool:
         InputError: the device is unknown, or `strict` is set and CUDA is requested but not
             available.
     """
-    if device not in ("auto", "cpu", "cuda"):
-        raise InputError(f"device is {device!r}; allowed are auto, cpu and cuda")
+    check_one_of("device", device, DEVICES)
     available = PROVIDERS["cuda"] in onnxruntime().get_available_providers()
     if device == "cuda" and not available:
         _lost(PROVIDERS["cpu"], strict)

@@ -53,7 +53,7 @@ def test_what_is_wrong_with_a_fusion_is_refused_before_it_scores(
     two = ("bm25", "cross")
     for wrong, message in (
         ({"measure": "MAP"}, "MAP"),
-        ({"scaling": "max"}, "unknown scaling 'max'; allowed are fixed, variance, minmax"),
+        ({"scaling": "max"}, "scaling is 'max'; allowed are fixed, variance, minmax"),
         ({"folds": 1}, "folds is 1"),
         ({"folds": 1000}, "folds is 1000"),
         ({"target": tmp_path / "taken"}, "taken"),

@@ -74,7 +74,7 @@ def test_a_missing_gpu_is_reported() -> None:
         assert not will_run_on_gpu("cuda", strict=False)
     with pytest.raises(InputError, match="CUDA was requested"):
         will_run_on_gpu("cuda", strict=True)
-    with pytest.raises(InputError, match="allowed are auto, cpu and cuda"):
+    with pytest.raises(InputError, match="allowed are auto, cpu, cuda"):
         will_run_on_gpu("tpu", strict=False)
 
 
