@@ -5,7 +5,7 @@ for a command line. A subclass may change a field's default and inherits the res
 """
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
 from math import inf
 from pathlib import Path
@@ -14,6 +14,9 @@ from typing import Any, NamedTuple
 from ranklet.runtime.errors import InputError
 
 _KEY = "option"  # in a field's metadata
+# Of options by name: another option, and values of it beside which the option has no effect. A
+# class names them in its attribute IDLE, and a command line cannot have both.
+Idle = Mapping[str, tuple[object, ...]]
 
 
 @dataclass(frozen=True)

@@ -6,13 +6,13 @@ pairs become token ids, for both training and serving.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.runtime.errors import InputError
-from ranklet.runtime.options import check_integer, check_options, integer, one_of
+from ranklet.runtime.options import Idle, check_integer, check_options, integer, one_of
 from ranklet.runtime.text.chunks import Span, covered, piece_chunks, within, word_windows
 from ranklet.runtime.text.lexicon import Lexicon, Word
 from ranklet.runtime.text.marking import STRATEGIES, Marker, Marks, inserted
@@ -82,6 +82,11 @@ def token_id(tokenizer: "Tokenizer", token: str) -> int:
 @dataclass(frozen=True)
 class PairFormat:
     """How a query and a document become token ids."""
+
+    IDLE: ClassVar[Idle] = {
+        **dict.fromkeys(("window", "stride"), ("chunking", "pieces")),
+        **dict.fromkeys(("mark_tokens", "mark_level"), ("marking", "none")),
+    }
 
     max_query_tokens: int = integer(32, "maximum tokens per query, with expansion", 1, MOST_TOKENS)
     max_tokens: int = integer(128, "maximum tokens of query and chunk", AROUND + 2, MOST_TOKENS)

@@ -85,3 +85,6 @@ def test_wrong_places_are_refused(tiny: TinyRankers, tmp_path: Path, capsys: Cap
     assert "no cross-encoder at" in fails(
         capsys, "score", tmp_path / "nothing", collection, "-o", tmp_path / "x"
     )
+    assert "that of --candidates" in fails(
+        capsys, "score", bundle, collection, "-o", tmp_path / "x", "--pipeline", "bm25"
+    )

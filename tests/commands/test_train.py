@@ -238,3 +238,25 @@ def test_options_that_contradict_each_other_are_refused() -> None:
         for given in each:
             with pytest.raises(InputError):
                 options_from(defaults(kind), given)
+
+
+@pytest.mark.parametrize(
+    ("kind", "given", "message"),
+    [
+        ("tk", {"network.regions": 2}, "--regions has no effect beside --architecture tk"),
+        ("cross_encoder", {"settings.mark_level": "chunk"}, "beside --marking none"),
+        ("cross_encoder", {"settings.window": 99}, "beside --chunking pieces"),
+        ("cross_encoder", {"layers": 2}, "beside --head vanilla"),
+        ("dense", {"temperature": 0.1, "similarity": "dot"}, "beside --similarity dot"),
+        ("splade", {"sparse_queries": 0.1, "queries": "idf"}, "beside --queries idf"),
+        ("srm", {"context_window": 3}, "beside --context oracle"),
+        ("srm", {"distil_rate": 0.1, "distil_steps": 0}, "beside --distil-steps 0"),
+        ("bm25", {"tokenizer": "t.json"}, "beside --field lemmas"),
+        ("conformer_kernel", {"network.groups": 4, "network.width": 0}, "beside --width 0"),
+    ],
+)
+def test_an_option_without_effect_beside_another_is_refused(
+    kind: str, given: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(InputError, match=message):
+        options_from(defaults(kind), given)

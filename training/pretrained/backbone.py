@@ -22,7 +22,12 @@ from ranklet.training.imported.encoder import (
 )
 from ranklet.training.imported.folder import check_weights, model_name, read_json
 from ranklet.training.imported.hub import model_folder
-from ranklet.training.imported.tokenizer import position_rows
+from ranklet.training.imported.tokenizer import (
+    TOKENIZER,
+    TOKENIZER_CONFIG,
+    model_tokenizer,
+    position_rows,
+)
 from ranklet.training.indexing.wordpieces import padding_token, read_tokenizer
 
 if TYPE_CHECKING:
@@ -183,7 +188,7 @@ def takes_token_types(encoder: "torch.nn.Module") -> bool:
 def _load(folder: Path, name: str, attention: str, masked: bool, segments: bool) -> Backbone:
     import torch
 
-    tokenizer = read_tokenizer(folder)
+    tokenizer = _tokenizer(folder)
     padding_token(tokenizer)  # raises an error if there is none
     config = read_json(folder / "config.json")
     check_weights(folder)
@@ -209,6 +214,17 @@ def _load(folder: Path, name: str, attention: str, masked: bool, segments: bool)
     if masked:
         _begin_head(model, missing=set(report["missing_keys"]))
     return Backbone(model, tokenizer, name, _prediction(folder, model), folder)
+
+
+def _tokenizer(folder: Path) -> "Tokenizer":
+    """Read an encoder's tokenizer.
+
+    With a config next to it, transformers makes another one of it, such as one that keeps capitals.
+    ranklet writes no such config.
+    """
+    if (folder / TOKENIZER).is_file() and not (folder / TOKENIZER_CONFIG).is_file():
+        return read_tokenizer(folder)
+    return model_tokenizer(folder).tokenizer
 
 
 def _begin_head(model: Any, missing: set[str]) -> None:

@@ -4,9 +4,10 @@ Source: Boualili 2022, "Deep learning for information retrieval", chapter 8.
 """
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from ranklet.runtime.errors import InputError
-from ranklet.runtime.options import integer, one_of, switch
+from ranklet.runtime.options import Idle, integer, one_of, switch
 from ranklet.runtime.rankers.colbert.settings import (
     MOST_TOKENS,
     SIMILARITIES,
@@ -54,6 +55,8 @@ class LightForm:
             biases, and no output matrix after it.
         idf: whether each token of a query weighs as much as it is rare in the collection.
     """
+
+    IDLE: ClassVar[Idle] = {"context_window": ("context", "oracle")}
 
     sub_embeddings: int = integer(10, "static vectors per token, K", 1, 255)
     mixing: str = one_of("attention", MIXINGS, "mix of K vectors: attention, average or top1")

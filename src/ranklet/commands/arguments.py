@@ -62,7 +62,8 @@ def options_from(options: T, given: Mapping[str, Any]) -> T:
     """Return options with the values that were given, by the names that `add_options` uses.
 
     Raises:
-        InputError: a value is not allowed or cannot be read, or two exclude each other.
+        InputError: a value is not allowed or cannot be read, two exclude each other, or one has no
+            effect beside another.
     """
     changes: dict[str, Any] = {}
     inner: dict[str, dict[str, Any]] = {}
@@ -73,7 +74,22 @@ def options_from(options: T, given: Mapping[str, Any]) -> T:
             value = option.read(given[name]) if option.read else given[name]
             (changes if len(path) == 1 else inner.setdefault(path[0], {}))[path[-1]] = value
     changes |= {name: replace(getattr(options, name), **values) for name, values in inner.items()}
-    return replace(options, **changes)  # type: ignore[type-var]
+    chosen: T = replace(options, **changes)  # type: ignore[type-var]
+    _check_idle(chosen, given)
+    return chosen
+
+
+def _check_idle(options: Any, given: Mapping[str, Any]) -> None:
+    """Raise InputError if a value was given that has no effect beside another one; see `Idle`."""
+    chosen = {each.path[-1]: each for each in options_of(options)}
+    for each in options_of(options):
+        owner = options if len(each.path) == 1 else getattr(options, each.path[0])
+        other, *values = getattr(owner, "IDLE", {}).get(each.path[-1], ("",))
+        if ".".join(each.path) in given and other and chosen[other].default in values:
+            raise InputError(
+                f"{each.flag} has no effect beside {chosen[other].flag} {chosen[other].default}; "
+                "leave it out, or change that"
+            )
 
 
 def _add(group: "argparse._ActionsContainer", declared: Declared, shown: bool) -> None:

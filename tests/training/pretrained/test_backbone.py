@@ -44,6 +44,18 @@ def test_both_ways_of_attention_compute_the_same(tiny_bert: Path) -> None:
     torch.testing.assert_close(one, two, atol=1e-5, rtol=1e-5)
 
 
+def test_a_tokenizer_keeps_capitals_if_its_config_says_so(tmp_path: Path) -> None:
+    folder = transformer_folder(tmp_path / "model")
+    (folder / "tokenizer.json").unlink()
+    tokens = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "Apple", "apple"]
+    (folder / "vocab.txt").write_text("\n".join(tokens))
+    for lower, expected in ((False, [5, 6]), (True, [6, 6])):
+        config = {"tokenizer_class": "BertTokenizer", "do_lower_case": lower}
+        (folder / "tokenizer_config.json").write_text(json.dumps(config))
+        encoded = load_backbone(folder).tokenizer.encode("Apple apple", add_special_tokens=False)
+        assert encoded.ids == expected
+
+
 @pytest.mark.parametrize(
     ("architecture", "longest"), [("mpnet", 78), ("deberta-v2", 80), ("t5", 10_000)]
 )

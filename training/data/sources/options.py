@@ -1,10 +1,11 @@
 """Options that say how a source of documents is read."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from ranklet.runtime.bundles.manifest import Splitting
 from ranklet.runtime.errors import InputError
-from ranklet.runtime.options import check_options, integer, one_of, switch, text
+from ranklet.runtime.options import Idle, check_options, integer, one_of, switch, text
 
 FORMATS = ("auto", "csv", "tsv", "jsonl", "json", "parquet", "text")
 
@@ -14,6 +15,7 @@ class SourceOptions:
     """How documents are read and split into passages."""
 
     GROUP = "documents"
+    IDLE: ClassVar[Idle] = {"overlap_words": ("passage_words", 0)}
 
     text_column: str = text("", "column of the text, or several with commas; guessed by default")
     title_column: str = text("", "column of the title, - for none; guessed by default")

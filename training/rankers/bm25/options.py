@@ -2,8 +2,9 @@
 
 from dataclasses import dataclass
 from itertools import product
+from typing import ClassVar
 
-from ranklet.runtime.options import number
+from ranklet.runtime.options import Idle, number
 from ranklet.runtime.rankers.bm25 import BM25Settings
 from ranklet.training.learning.options import FieldOptions
 
@@ -17,6 +18,7 @@ class Options(FieldOptions):
     """
 
     GROUP = "bm25"
+    IDLE: ClassVar[Idle] = {"tokenizer": ("field", "words", "lemmas")}
 
     field: str = "lemmas"
     title_boost: float = number(1.0, "how often each word of a title counts", 1, 100)

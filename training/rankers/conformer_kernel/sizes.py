@@ -2,10 +2,11 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.options import (
+    Idle,
     check_integer,
     check_one_of,
     check_options,
@@ -82,6 +83,8 @@ class Network(TermSizes):
     Attributes:
         architecture: ndrm1, ndrm2 or ndrm3.
     """
+
+    IDLE: ClassVar[Idle] = {"groups": ("width", 0)}
 
     architecture: str = "ndrm3"
     form: str = one_of(RANKLET, (RANKLET, AUTHORS), "details of ranklet or authors")

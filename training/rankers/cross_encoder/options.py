@@ -1,9 +1,10 @@
 """Cross-encoders: rescore by a network that reads query and document together."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from ranklet.runtime.errors import InputError
-from ranklet.runtime.options import integer, one_of
+from ranklet.runtime.options import Idle, integer, one_of
 from ranklet.runtime.rankers.cross_encoder.ranker import HEADS, IMPORTED, CrossEncoderSettings
 from ranklet.training.learning.options import (
     NEGATIVES,
@@ -44,6 +45,9 @@ class Options(CrossBatchOptions, CandidateOptions):
     """
 
     GROUP = "cross_encoder"
+    IDLE: ClassVar[Idle] = {
+        "layers": ("head", *(each for each in HEADS if not each.startswith("cedr")))
+    }
 
     settings: CrossEncoderSettings = SETTINGS
     layers: int = integer(0, "last layers that a CEDR head reads; 0 for all", 0)

@@ -1,9 +1,10 @@
 """Dense encoders: retrieve by one vector per text; RepBERT is one."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from ranklet.runtime.errors import InputError
-from ranklet.runtime.options import integer, number, one_of
+from ranklet.runtime.options import Idle, integer, number, one_of
 from ranklet.runtime.rankers.dense import SIMILARITIES
 from ranklet.training.learning.options import NEGATIVES, TextPairOptions
 
@@ -20,6 +21,8 @@ class Options(TextPairOptions):
     trained from BERT base on a GPU by Adam with learning rate 3e-6, warm-up over 10,000 of 350,000
     steps, batch 26 × accumulation 2, queries of 20 tokens and documents of 256.
     """
+
+    IDLE: ClassVar[Idle] = {"temperature": ("similarity", "dot")}
 
     # After 60 steps from MiniLM-L6 on qa-mix, 5e-5 gave an MRR@10 of .854 in the pool of held-out
     # queries of train, 1.5e-4 gave .818, and the start has .781.

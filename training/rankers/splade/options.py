@@ -1,8 +1,9 @@
 """SPLADE: retrieve by the sparse term weights of a masked language model."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
-from ranklet.runtime.options import number, one_of
+from ranklet.runtime.options import Idle, number, one_of
 from ranklet.runtime.rankers.splade import QUERIES
 from ranklet.training.learning.options import HeadOptions, TextPairOptions
 
@@ -16,6 +17,7 @@ class Options(HeadOptions, TextPairOptions):
     """
 
     GROUP = "splade"
+    IDLE: ClassVar[Idle] = {"sparse_queries": ("queries", "idf", "learned")}
 
     queries: str = one_of("network", QUERIES, "what weighs query terms; idf, learned: no network")
     sparse_queries: float = number(3e-4, "lambda_q, strength of the queries' FLOPS penalty", 0, 100)

@@ -2,9 +2,10 @@
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar
 
 from ranklet.runtime.errors import InputError
-from ranklet.runtime.options import integer, number, one_of, options_of, place, switch
+from ranklet.runtime.options import Idle, integer, number, one_of, options_of, place, switch
 from ranklet.runtime.rankers.srm.settings import LightForm
 from ranklet.training.learning.options import MARGIN, NEGATIVES, TextPairOptions
 
@@ -27,6 +28,10 @@ class Options(LightForm, TextPairOptions):
     """
 
     GROUP = "srm"
+    IDLE: ClassVar[Idle] = {
+        **LightForm.IDLE,
+        **dict.fromkeys(("distil_batch", "distil_tokens", "distil_rate"), ("distil_steps", 0)),
+    }
 
     backbone: str | Path | None = place("not used, because the oracle is the encoder", flag=None)
     oracle: str | Path | None = place("checkpoint of the ColBERT that is imitated (needed)")

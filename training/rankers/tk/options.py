@@ -1,8 +1,9 @@
 """TK: rescore by a transformer over words, and kernels between query and document."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
-from ranklet.runtime.options import check_integer, check_one_of, integer
+from ranklet.runtime.options import Idle, check_integer, check_one_of, integer
 from ranklet.runtime.rankers.tk import ARCHITECTURES, TKSettings
 from ranklet.training.rankers.conformer_kernel.options import TermOptions
 from ranklet.training.rankers.conformer_kernel.sizes import TermSizes
@@ -15,6 +16,10 @@ class TKNetwork(TermSizes):
     Attributes:
         architecture: tk or tkl.
     """
+
+    IDLE: ClassVar[Idle] = dict.fromkeys(
+        ("chunk", "overlap", "window", "stride", "regions"), ("architecture", "tk")
+    )
 
     attention: str = "full"
     kernels: int = 11

@@ -64,6 +64,8 @@ def run(options: argparse.Namespace) -> None:
     _check_place(output, force=options.force)
     chosen, engine = options_from(ScoreOptions(), vars(options)), engine_from(options)
     _check_device(chosen.device, engine)
+    if chosen.pipeline and not options.candidates:
+        raise InputError("--pipeline is that of --candidates bundles; give one, or leave it out")
     if engine.on_ray and is_address(options.teacher):
         raise InputError("--engine ray takes the teacher from a disk of this machine; download it")
     teacher = read_teacher(options.teacher, options.ranker, chosen.device)
