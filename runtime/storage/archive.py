@@ -112,7 +112,8 @@ def zip_members(shown: str, file: IO[bytes]) -> "dict[str, ZipInfo]":
             every = archive.infolist()
     except (BadZipFile, *_BAD_ZIP) as error:
         raise BundleError(
-            f"{shown!r} is neither a bundle's folder nor a zip of one: {error}"
+            f"{shown!r} is neither a bundle's folder nor a zip of one ({error}); give the "
+            "folder or the .zip that `ranklet build` makes of texts"
         ) from error
     members: dict[str, ZipInfo] = {}
     for member in every:

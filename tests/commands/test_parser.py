@@ -17,6 +17,7 @@ from ranklet.commands import main
         (("eval", "x", "y", "--baseline", ""), "--baseline is blank"),
         (("serve", "x", "--host", ""), "--host is blank"),  # which would listen on every address
         (("train", "bm25", "x", "-o= "), "-o is blank"),
+        (("explain", "x"), "required: query\n"),
         (("biuld",), "'build'"),
     ],
 )

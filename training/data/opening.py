@@ -22,8 +22,6 @@ _PIECE = 1 << 11  # bytes of .zst that are decompressed at once, because 4 may s
 
 # First bytes of files that are no text, and what to do with them.
 _SIGNATURES = (
-    (b"\x1f\x8b", "is compressed by gzip; add .gz to its name"),
-    (b"\x28\xb5\x2f\xfd", "is compressed by zstd; add .zst to its name"),
     (b"PK\x03\x04", "is a zip or Excel file; unpack it, or save the sheet as CSV UTF-8"),
     (b"PAR1", "is a Parquet file; pass --format parquet"),
     (b"SQLite format 3\0", "is an SQLite database; export its table as CSV"),
@@ -166,11 +164,15 @@ def _without_mark(path: Path, begin: bytes, encoding: str) -> str:
     )
 
 
-def _unpacked(path: Path, file: Any) -> Any:
-    """Return a file whose bytes are not compressed, with a method ``peek``."""
-    if path.suffix.lower() == ".gz":
+def _unpacked(path: Path, file: io.BufferedReader) -> Any:
+    """Return a file whose bytes are not compressed, with a method ``peek``.
+
+    Without an ending the first bytes tell, because the standard input has no name.
+    """
+    begin, suffix = file.peek(4), path.suffix.lower()
+    if suffix == ".gz" or begin.startswith(b"\x1f\x8b"):
         return gzip.GzipFile(fileobj=file)
-    if path.suffix.lower() == ".zst":
+    if suffix == ".zst" or begin.startswith(b"\x28\xb5\x2f\xfd"):
         return io.BufferedReader(_Zstandard(path, file))
     return file
 

@@ -146,9 +146,10 @@ def table(
                 f"{evaluation.mean(measure):9.4f}{mark(compared.p_holm) if compared else ' '}"
             )
         lines.append(f"{names[evaluation.pipeline]:{width}}  " + "  ".join(cells))
+    count = evaluations[0].queries
     lines.append(
-        f"{evaluations[0].queries} queries; against {names[baseline]}: † p < .05, ‡ p < .01 "
-        "(two-sided paired t-test, Holm)"
+        f"{count} {'query' if count == 1 else 'queries'}; against {names[baseline]}: "
+        "† p < .05, ‡ p < .01 (two-sided paired t-test, Holm)"
     )
     return "\n".join(lines)
 

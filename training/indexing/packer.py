@@ -3,6 +3,7 @@
 import mmap
 from array import array
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from tempfile import TemporaryFile
 from typing import Any
 
@@ -24,7 +25,8 @@ class Packer:
         self._count = self._end = 0
 
     def __del__(self) -> None:
-        self._file.close()  # without a warning if an error has ended the reading
+        with suppress(OSError):  # of a full disk, whose error has ended the packing
+            self._file.close()
 
     def __len__(self) -> int:
         return self._count
@@ -70,7 +72,8 @@ class NumberPacker:
         self._file = TemporaryFile()  # noqa: SIM115 (the mapping outlives any context)
 
     def __del__(self) -> None:
-        self._file.close()  # without a warning if an error has ended the packing
+        with suppress(OSError):  # of a full disk, whose error has ended the packing
+            self._file.close()
 
     def add(self, values: NDArray[Any]) -> None:
         """Add rows at the end; their pages are dropped if they are mapped themselves."""

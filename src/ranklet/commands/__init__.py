@@ -1,6 +1,7 @@
 """The command line ``ranklet COMMAND …``, with one file per command, imported when it is called."""
 
 import argparse
+import errno
 import signal
 import sys
 import threading
@@ -88,9 +89,21 @@ def _run(command: str, arguments: Sequence[str]) -> int:
         complain(f"ranklet {command}: interrupted; no result was written")
         return 130
     except (RankletError, OSError) as error:  # a full disk or missing permissions, for example
-        complain(f"ranklet {command}: {shown_in(str(error))}")
+        complain(f"ranklet {command}: {shown_in(str(error))}{_where_full(error)}")
         return 2 if isinstance(error, ModelFolderError) else 1
     return status or 0
+
+
+def _where_full(error: Exception) -> str:
+    """Return where to look for space, if an error does not say which disk is full."""
+    if not isinstance(error, OSError) or error.errno != errno.ENOSPC or error.filename:
+        return ""
+    from tempfile import gettempdir
+
+    return (
+        " where the result is written, or where temporary files are, in "
+        f"{gettempdir()!r}; free some, or name another folder by the variable TMPDIR"
+    )
 
 
 class HelpWithDefaults(argparse.HelpFormatter):

@@ -27,6 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "document",
         nargs="*",
+        default=[],
         help="ids of the documents to explain, ranked high or not (default: the best -k)",
     )
     parser.add_argument("-k", type=int, help="number of hits to explain, not with ids (default: 5)")

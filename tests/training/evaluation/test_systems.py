@@ -127,7 +127,7 @@ def test_nothing_is_compared_where_there_is_one_system(found: list[Evaluation]) 
 
 def test_one_query_can_be_evaluated(bundle: Bundle, queries: list[JudgedQuery]) -> None:
     one = evaluate(bundle, queries[:1], {"bm25": "bm25", "linear": "linear"})
-    assert "1 queries" in table(one, "bm25")
+    assert "1 query;" in table(one, "bm25")
 
 
 def ranked(*names: str) -> Ranked:

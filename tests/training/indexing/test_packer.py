@@ -1,3 +1,5 @@
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -20,6 +22,16 @@ def test_packed_strings_are_read_back(
     packed = packer.strings()
     assert list(packed) == [text.replace("\ud800", "?") for text in texts]
     assert (packed.data.dtype.name, packed.offsets.dtype.name) == ("uint8", "int64")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="it stands for a disk that is full")
+def test_a_full_disk_is_one_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "TemporaryFile", lambda: Path("/dev/full").open("wb"))  # noqa: SIM115
+    packer = Packer()
+    packer.add("text")
+    with pytest.raises(OSError, match="No space left"):
+        packer.strings()
+    packer.__del__()  # an error here would be printed with its stack
 
 
 def test_released_strings_can_be_read_again() -> None:

@@ -56,7 +56,8 @@ def read_json(path: Path, encoding: str, position: Position | None = None) -> Re
     """Yield the records of a JSON file.
 
     It is a list of objects or texts, an object whose values are the documents by their ids, an
-    object one of whose values is such a list, or one document. A list is read in parts.
+    object one of whose values is such a list, columns as pandas writes them, or one document. A
+    list is read in parts.
 
     Raises:
         CollectionError: the file has another content.
@@ -108,6 +109,8 @@ def _of_value(path: Path, value: Any) -> Records:
             value = [value]
         elif len(lists) == 1:
             value = lists[0]
+        elif rows := _numbered(value):
+            value = [{name: column[row] for name, column in value.items()} for row in rows]
     if isinstance(value, Mapping):
         yield from _by_id(path, value)
     elif isinstance(value, list):
@@ -117,6 +120,14 @@ def _of_value(path: Path, value: Any) -> Records:
             f"{path} is {kind_of(value)}; it must be a list of documents, or an object with "
             "documents by id"
         )
+
+
+def _numbered(value: Mapping[str, Any]) -> list[str]:
+    """Return the numbers of the rows if all values are columns of them; else nothing."""
+    columns = [each for each in value.values() if isinstance(each, Mapping)]
+    rows = list(columns[0]) if columns else []
+    same = all(list(each) == rows for each in columns) and len(columns) == len(value)
+    return rows if same and all(map(str.isdigit, rows)) else []
 
 
 class _Items:

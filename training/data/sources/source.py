@@ -92,6 +92,8 @@ class Source:
         self._wanted = self.options.metadata_fields()
         self._others = set[str]()  # names of fields that were seen besides id, title and text
         if isinstance(texts, str | os.PathLike):
+            if not os.fspath(texts):  # such as a variable of a script that is not set
+                raise InputError("the path of the documents is empty; give a file or a folder")
             path = Path(texts)
             self.name = path.absolute().name
             self._given: Files | Objects | Spool = files_of(path, self.options)
@@ -253,7 +255,7 @@ class Source:
         """Return the chosen fields besides id, title and text."""
         if self._wanted == ():
             return {}
-        used = (columns.id, columns.title, *columns.text)
+        used = {*filter(None, (columns.id, columns.title)), *columns.text}
         others = {name: each for name, each in fields.items() if name not in used}
         if self._wanted is None:
             return others

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import date, datetime
 from decimal import Decimal
 from secrets import token_hex
@@ -36,7 +37,8 @@ class Spool:
         self._sign = token_hex()  # the only key of an object that stands for another value
 
     def __del__(self) -> None:
-        self._file.close()
+        with suppress(OSError):  # of a full disk, whose error has ended the writing
+            self._file.close()
 
     def copied(self, records: Records) -> Records:
         """Yield records, and write them."""

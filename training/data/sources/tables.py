@@ -12,7 +12,7 @@ from ranklet.runtime.errors import CollectionError
 from ranklet.training.data.cells import Bad, Cell, Record, Records
 from ranklet.training.data.opening import LONGEST, Position, format_suffix, lines, open_text
 
-DELIMITERS = (",", ";", "\t", "|")
+DELIMITERS = (",", ";", "\t", "|", ", ", "; ", "| ")  # a space: those behind it are no data
 SAMPLE, SAMPLED = 50, 1 << 20  # lines and characters from which the delimiter is guessed
 MAX_LINES = 100  # of one row of a table with tabs
 
@@ -38,8 +38,8 @@ def read_table(
 ) -> Records:
     """Yield the rows of a table, whose columns are named by its first line.
 
-    The delimiter of a .csv file is the one that divides its first lines most evenly, or the one
-    that a first line such as ``sep=;`` names.
+    The delimiter of a .csv file is the one that divides its first lines most evenly, with or
+    without spaces behind it, or the one that a first line such as ``sep=;`` names.
 
     Args:
         path: the file.
@@ -61,14 +61,16 @@ def read_table(
         _check_first(sample, path)
         delimiter = named or _delimiter(sample, path)
         given = chain(sample, remaining)
-        rows = _of_tabs(given, begin) if delimiter == "\t" else _rows(path, given, delimiter, begin)
+        rows = (
+            _of_tabs(given, begin) if delimiter[0] == "\t" else _rows(path, given, delimiter, begin)
+        )
         first = next(rows, None)
         if first is None:
             raise CollectionError(f"{path} has no row")
         if first.error:
             raise CollectionError(f"{path}:{first.line} is no first line of a table: {first.error}")
         if header:
-            names: Sequence[str] = first.fields
+            names: Sequence[str] = [name.strip() for name in first.fields]
             _check_names(names, path, first.line)
         else:
             names = [str(number) for number in range(1, len(first.fields) + 1)]
@@ -105,7 +107,8 @@ def _rows(path: Path, lines: Iterable[str], delimiter: str, begin: int) -> Itera
                 raise CollectionError(f"{path}:{line} begins a row of over {size:,} characters")
             yield each
 
-    reader = csv.reader(bounded(), delimiter=delimiter, strict=True)
+    spaced = len(delimiter) > 1
+    reader = csv.reader(bounded(), delimiter=delimiter[0], skipinitialspace=spaced, strict=True)
     while True:
         line, size = begin + reader.line_num, 0
         try:
@@ -212,11 +215,15 @@ def _delimiter(sample: Sequence[str], path: Path) -> str:
     def evenness(delimiter: str) -> tuple[float, int]:
         widths: list[int] = []
         with suppress(csv.Error):  # a field is too long
-            widths += (len(row) for row in csv.reader(sample, delimiter=delimiter) if row)
+            spaced = len(delimiter) > 1
+            rows = csv.reader(sample, delimiter=delimiter[0], skipinitialspace=spaced)
+            widths += (len(row) for row in rows if row)
         width = widths[0] if widths else 0
         return (widths.count(width) / len(widths) if width > 1 else 0.0), width
 
-    return max(DELIMITERS, key=evenness)
+    best = max(DELIMITERS, key=evenness)
+    places = sample[0].count(best)
+    return f"{best} " if 0 < places == sample[0].count(f"{best} ") else best
 
 
 def _check_names(names: Sequence[str], path: Path, line: int) -> None:

@@ -1,11 +1,13 @@
 """The oracle's vectors of the tokens of many texts, which are computed once and kept."""
 
+import errno
 import hashlib
 import json
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import NamedTuple
+from typing import IO, NamedTuple
 
 import numpy as np
 import torch
@@ -131,16 +133,15 @@ class _File:
         name = f"oracle.{digest[:16]}"
         self._count = None if folder is None else folder / f"{name}.json"
         self.done = 0
-        if folder is None:
-            with TemporaryFile() as file:  # the mapping outlives it
-                file.truncate(shape[0] * shape[1] * np.dtype(np.float16).itemsize)
-                self.values = np.memmap(file, np.float16, "r+", shape=shape)
-            return
-        make_private(folder)
-        path = folder / f"{name}.f16"
-        if self._count is not None and self._count.is_file() and path.is_file():
-            self.done = int(json.loads(self._count.read_text()))
-        self.values = np.memmap(path, np.float16, "r+" if self.done else "w+", shape=shape)
+        if folder is not None:
+            make_private(folder)
+            path = folder / f"{name}.f16"
+            if self._count is not None and self._count.is_file() and path.is_file():
+                self.done = int(json.loads(self._count.read_text()))
+        # The mapping outlives the file.
+        with path.open("r+b" if self.done else "w+b") if folder else TemporaryFile() as file:
+            _reserve(file, shape[0] * shape[1] * np.dtype(np.float16).itemsize)
+            self.values = np.memmap(file, np.float16, "r+", shape=shape)
 
     def keep(self, blocks: int) -> None:
         """Note that so many blocks are in the file."""
@@ -148,6 +149,20 @@ class _File:
             self.values.flush()
             with atomic_file(self._count) as file:
                 file.write(json.dumps(blocks).encode())
+
+
+def _reserve(file: IO[bytes], size: int) -> None:
+    """Give a file its size on the disk, because a full one would end the process at a later write.
+
+    Raises:
+        OSError: the disk is full.
+    """
+    try:
+        os.posix_fallocate(file.fileno(), 0, size)
+    except (AttributeError, OSError) as error:  # some systems cannot
+        if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EFBIG):
+            raise
+        file.truncate(size)
 
 
 def _digest(oracle: ColBERTNetwork, rows: Sequence[Row]) -> str:

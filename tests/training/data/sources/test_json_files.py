@@ -29,9 +29,13 @@ def test_json_lines_are_objects_or_texts(tmp_path: Path) -> None:
         [CATS._asdict(), DOGS._asdict()],
         {"version": 1, "data": [CATS._asdict(), DOGS._asdict()]},
         {each.id: {"title": each.title, "text": each.text} for each in (CATS, DOGS)},
+        {
+            name: {"0": getattr(CATS, name), "3": getattr(DOGS, name)}
+            for name in ("id", "title", "text")
+        },
     ],
 )
-def test_json_is_a_list_or_an_object_with_one_or_documents_by_id(
+def test_json_is_a_list_or_an_object_with_one_or_documents_by_id_or_columns(
     content: object, tmp_path: Path
 ) -> None:
     assert read(write(tmp_path / "a.json", json.dumps(content))) == [CATS, DOGS]

@@ -77,6 +77,10 @@ def test_other_arguments_are_refused(texts: object) -> None:
     assert "documents must be a path or a list of texts, not" in refused(texts)  # type: ignore[arg-type]
 
 
+def test_an_empty_path_is_not_the_current_folder() -> None:
+    assert "the path of the documents is empty" in refused("")
+
+
 def test_only_bad_documents_are_no_collection() -> None:
     rows = [{"id": "a", "text": ""}, {"id": "b", "text": " "}]
     assert refused(rows).startswith("2 of 2 documents of documents cannot be used:")
@@ -150,6 +154,8 @@ def test_other_columns_are_metadata(tmp_path: Path) -> None:
     assert all(isinstance(each, Cell) for each in document.metadata.values())
     (document,) = Source([{"text": "x", "a": 1, "metadata": {"a": 2, "b": None}}]).documents()
     assert document.metadata == {"a": 1, "b": None}
+    (document,) = Source([{"text": "x", "": 1}]).documents()  # whose values are counted as lost
+    assert document.metadata == {"": 1}
 
 
 def test_metadata_can_be_chosen() -> None:

@@ -5,6 +5,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from tests.training.data.sources.reading import CATS, DOGS, announced, read, refused, write
 
+from ranklet.training.data.collection import Document
 from ranklet.training.data.sources import tables
 
 HEADER = ("id", "title", "text")
@@ -19,6 +20,12 @@ def test_the_delimiter_of_a_csv_file_is_guessed(delimiter: str, tmp_path: Path) 
 def test_commas_in_texts_are_no_delimiters(tmp_path: Path) -> None:
     path = write(tmp_path / "a.csv", "id;text\n1;One, two, three\n2;Four, five\n")
     assert [each.text for each in read(path)] == ["One, two, three", "Four, five"]
+
+
+@pytest.mark.parametrize("header", ["id, title, text", "id,title,text", "id , title , text"])
+def test_spaces_behind_delimiters_are_no_data(header: str, tmp_path: Path) -> None:
+    path = write(tmp_path / "a.csv", header + '\n1, Cats, "They sleep, all."\n2, A, "b, c"\n')
+    assert read(path) == [CATS._replace(text="They sleep, all."), Document("2", "A", "b, c")]
 
 
 def test_a_first_line_of_excel_names_the_delimiter(tmp_path: Path) -> None:
