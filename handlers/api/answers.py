@@ -70,9 +70,12 @@ def rank(
     deadline = Deadline(budget_ms)
     request = Request(Route.RANK, body, limits)
     explain, highlight = request["explain"], request["highlight"]
-    most = limits.explained if explain or highlight else limits.k
-    k = request.at_most("k", most // request.at_most("group_size", most))
-    request.at_most("offset", limits.k - k)
+    most, which = limits.k, ""
+    if explain or highlight:
+        most, which = limits.explained, " with 'explain' or 'highlight'"
+    why = f"at most {most:,} hits come back{which}"
+    k = request.at_most("k", most // request.at_most("group_size", most, why), why)
+    request.at_most("offset", limits.k - k, f"with 'k' it is at most {limits.k:,}")
     wanted = request.rest("syntax", "typos", "highlight", "return_documents")
     wanted |= {"query": typed(request), "explain": explain or highlight}
     if wanted["documents"] is None and not bundle.has_collection:

@@ -146,10 +146,17 @@ class Request:
             self._values[name] = read(self._fields[name], self._body.get(name), self._limits)
         return self._values[name]
 
-    def at_most(self, name: str, most: int) -> int:
-        """Return a whole number that another field bounds, too, and so its default; see `read`."""
-        bounded = self._fields[name]._replace(most=most)
-        self._values[name] = read(bounded, self._body.get(name), self._limits)
+    def at_most(self, name: str, most: int, why: str) -> int:
+        """Return a whole number that another field bounds, too, and so its default; see `read`.
+
+        A message about a larger one says `why`.
+        """
+        bounded, value = self._fields[name]._replace(most=most), self._body.get(name)
+        try:
+            self._values[name] = read(bounded, value, self._limits)
+        except RequestError as error:
+            larger = isinstance(value, int | float) and value > most
+            raise RequestError(error.status, f"{error}; {why}" if larger else str(error)) from None
         return int(self._values[name])
 
     def rest(self, *used: str) -> dict[str, Any]:

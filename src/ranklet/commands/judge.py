@@ -88,7 +88,7 @@ def summary(marks: "Marks", bundle: str) -> str:
 
     grades = [marks.grades().get(query.id, {}) for query in marks.queries]
     judged = sum(bool(each) for each in grades)
-    answered = sum(any(each.values()) for each in grades)
+    answered = sum(max(each.values(), default=0) > 0 for each in grades)
     total = f"{judged:,} of {len(grades):,} queries are judged"
     text = f"{total}, {answered:,} with a relevant document → {marks.folder}"
     if answered:

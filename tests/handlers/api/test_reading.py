@@ -61,7 +61,7 @@ def test_a_known_field_that_is_not_supported_has_its_reason() -> None:
 
 def test_a_limit_below_a_default_takes_its_place() -> None:
     assert Request(Route.RANK, {"query": "dough"}, Limits(k=5))["k"] == 5
-    assert Request(Route.RANK, {"query": "dough"}, Limits()).at_most("k", 3) == 3
+    assert Request(Route.RANK, {"query": "dough"}, Limits()).at_most("k", 3, "") == 3
 
 
 def read(**body: Any) -> str | Query:
