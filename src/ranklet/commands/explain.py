@@ -46,7 +46,7 @@ def run(options: argparse.Namespace) -> None:
     from ranklet.runtime import load
 
     if options.html:
-        check_target(options.html)
+        check_page(options.html)
     for name, value in (("--where", options.where), ("-k", options.k)):
         if value is not None and options.document:
             raise InputError(f"{name} is of a search; leave it out, because ids name the documents")
@@ -89,7 +89,7 @@ def as_json(hit: "Hit", alone: bool) -> str:
     return json.dumps({**name, **passage, **tree}, ensure_ascii=False)
 
 
-def check_target(path: Path) -> None:
+def check_page(path: Path) -> None:
     """Raise InputError if `path` is a folder or its folder does not exist."""
     if path.is_dir() or not path.parent.is_dir():
         raise InputError(

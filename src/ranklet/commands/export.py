@@ -179,12 +179,10 @@ def _chosen(options: argparse.Namespace) -> "ExportOptions":
     """Return how the variants are made and proven."""
     from ranklet.export.options import ExportOptions
 
-    variants = options.variants
-    if variants is None:
-        variants = "fp32,fp16,int8" if options.layout == "hub" else "fp32,int8"
+    usual = "fp32,fp16,int8" if options.layout == "hub" else "fp32,int8"
     settings = {name: getattr(options, name) for name in exported_settings()}
     return ExportOptions(
-        variants=tuple(variants.split(",")),
+        variants=tuple((options.variants or usual).split(",")),
         probes=_probes(options.probes, options.split or "dev") if options.probes else None,
         max_ndcg_loss=options.max_ndcg_loss,
         max_mb=options.max_mb,

@@ -59,7 +59,7 @@ def run(options: argparse.Namespace) -> int:
     """Learn, write the bundle and print what was gained; return the exit status."""
     from pathlib import Path
 
-    from ranklet.commands.explain import check_target
+    from ranklet.commands.explain import check_page
     from ranklet.export.learning.learn import learn
     from ranklet.export.learning.page import write_page
     from ranklet.export.learning.table import table
@@ -72,7 +72,7 @@ def run(options: argparse.Namespace) -> int:
         )
     report = Path(options.html or f"{options.output}.html")
     if options.html:
-        check_target(report)  # before an hour of learning
+        check_page(report)  # before an hour of learning
     learned = learn(
         options.bundle,
         options.judged,

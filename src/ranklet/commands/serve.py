@@ -31,17 +31,16 @@ def run(options: argparse.Namespace) -> None:
     from ranklet.handlers.server.settings import ServerSettings
     from ranklet.handlers.server.uvicorn_server import serve
     from ranklet.runtime import InputError, load
+    from ranklet.runtime.ranking import BUNDLE_VARIABLE
 
     if (options.workers is not None and options.workers < 1) or not 0 <= (
         options.port or 0
     ) <= 65_535:
         raise InputError("--workers must be at least 1, and --port from 0 to 65535")
-    given = {"RANKLET_BUNDLE": options.bundle, "HOST": options.host}
+    given = {BUNDLE_VARIABLE: options.bundle, "HOST": options.host}
     settings = ServerSettings.from_environment({**os.environ, **given})
     port = settings.port if options.port is None else options.port
     workers = settings.workers if options.workers is None else options.workers
-    collection = options.collection
-    if collection is None:
-        collection = settings.collection or None
-    load(options.bundle, collection=collection)  # reports a wrong path at once
-    serve(replace(settings, port=port, workers=workers, collection=collection or ""))
+    collection = options.collection or settings.collection
+    load(options.bundle, collection=collection or None)  # reports a wrong path at once
+    serve(replace(settings, port=port, workers=workers, collection=collection))
