@@ -164,7 +164,7 @@ def _without_mark(path: Path, begin: bytes, encoding: str) -> str:
     )
 
 
-def _unpacked(path: Path, file: io.BufferedReader) -> Any:
+def _unpacked(path: Path, file: "io.BufferedReader[Any]") -> Any:
     """Return a file whose bytes are not compressed, with a method ``peek``.
 
     Without an ending the first bytes tell, because the standard input has no name.

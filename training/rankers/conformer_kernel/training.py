@@ -80,18 +80,7 @@ def train_on_terms(
     Exact matching, if the model has it, begins `as_bm25` or as it was built.
     """
     settings, bm25 = options.settings, options.bm25
-    if options.query_log:
-        documents = with_query_log(collection, options.query_log, [*queries, *dev])
-    else:
-        documents = collection.documents()
-    analysed = analyse(
-        documents,
-        [settings.field, bm25.field],
-        titles=options.titles,
-        # The network also knows words that only queries have.
-        known_texts=[query.text for query in queries],
-        options=options.words,
-    )
+    analysed = _analysed(collection, queries, dev, options)
     terms = choose_terms(analysed, settings.field, queries, least=options.least, most=options.most)
     rows = term_rows(terms, analysed.analyzer.vocabulary)
     reader = TermReader(analysed, settings, rows)
@@ -108,10 +97,7 @@ def train_on_terms(
         if options.vectors == "word2vec" and model.latent is not None and not options.resume:
             texts = [*_rows_of(analysed, settings.field, rows)]
             texts += [_known(reader.query_terms(query.text), rows) for query in queries]
-            table = model.latent.encoder.embedding.weight
-            learned = word_vectors(texts, *table.shape, seed=options.seed)
-            with torch.no_grad():  # row 0 is for padding
-                table[1:] = torch.from_numpy(learned[1:])
+            _begin_as_word2vec(model.latent.encoder.embedding.weight, texts, options.seed)
         _gather_statistics(model, [pairs.pairs(batch) for batch in pairs.batches(0)[:WARMING]])
         if as_bm25 and model.explicit is not None:
             model.explicit.begin_as_bm25(bm25.k1, bm25.b, float(reader.lengths.mean()))
@@ -150,6 +136,30 @@ def train_on_terms(
         probes=draw_probes(analysed.listed(), dev, titles=options.titles),
         **analysed.words_of(settings.field, bm25.field),
     )
+
+
+def _analysed(
+    collection: Collection, queries: JudgedQueries, dev: JudgedQueries, options: TermOptions
+) -> AnalysedCollection:
+    """Return the words of the collection and, because the network knows these, too, of queries."""
+    if options.query_log:
+        documents = with_query_log(collection, options.query_log, [*queries, *dev])
+    else:
+        documents = collection.documents()
+    return analyse(
+        documents,
+        [options.settings.field, options.bm25.field],
+        titles=options.titles,
+        known_texts=[query.text for query in queries],
+        options=options.words,
+    )
+
+
+def _begin_as_word2vec(table: torch.Tensor, texts: Sequence[NDArray[np.int64]], seed: int) -> None:
+    """Replace the word vectors of a network, (rows, dimension), by those that texts teach."""
+    learned = word_vectors(texts, *table.shape, seed=seed)
+    with torch.no_grad():  # row 0 is for padding
+        table[1:] = torch.from_numpy(learned[1:])
 
 
 def load(checkpoint: Checkpoint) -> ConformerKernel:
