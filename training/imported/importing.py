@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from functools import cache
 from importlib import import_module
 from pathlib import Path
+from typing import Any, TypedDict, Unpack
 
 from ranklet.runtime.errors import InputError, ModelFolderError, RankletError
 from ranklet.runtime.kinds import KINDS
@@ -104,15 +105,26 @@ def choices_of(path: str | Path, kind: str | None = None) -> tuple[str, ...]:
     return () if is_checkpoint(path) else recognise(ModelFolder(path), kind).choices
 
 
+class Choices(TypedDict, total=False):
+    """What can be chosen of a model of another library.
+
+    Attributes:
+        dimension: keep only the first numbers of a dense vector.
+        label: the label of a cross-encoder that means relevant, if it has several.
+        marking: the exact matches that a cross-encoder was trained to see marked, if any.
+        query_prompt: the text before every query of a dense encoder; None for the folder's.
+        document_prompt: the text before every document of one; None for the folder's.
+    """
+
+    dimension: int | None
+    label: str | None
+    marking: str | None
+    query_prompt: str | None
+    document_prompt: str | None
+
+
 def read_model(
-    path: str | Path,
-    *,
-    dimension: int | None = None,
-    label: str | None = None,
-    marking: str | None = None,
-    query_prompt: str | None = None,
-    document_prompt: str | None = None,
-    kind: str | None = None,
+    path: str | Path, *, kind: str | None = None, **choices: Unpack[Choices]
 ) -> Checkpoint:
     """Return a checkpoint that ranklet has trained, or a model of another library.
 
@@ -120,28 +132,17 @@ def read_model(
         path: the folder.
         kind: what the folder contains, a name of `forms`, if its files do not say so; None
             recognises it.
-        dimension: keep only the first numbers of a dense vector.
-        label: the label of a cross-encoder that means relevant, if it has several.
-        marking: the exact matches that a cross-encoder was trained to see marked, if any.
-        query_prompt: the text before every query of a dense encoder; None for the folder's.
-        document_prompt: the text before every document of one; None for the folder's.
+        choices: see `Choices`.
 
     Raises:
         ModelFolderError: the folder of another library cannot be used.
         InputError: a checkpoint of ranklet cannot be read, or the model does not have what is
             chosen.
     """
-    chosen = {
-        "dimension": dimension,
-        "label": label,
-        "marking": marking,
-        "query_prompt": query_prompt,
-        "document_prompt": document_prompt,
-    }
-    options = {name: value for name, value in chosen.items() if value is not None}
+    options: dict[str, Any] = {name: value for name, value in choices.items() if value is not None}
     if is_checkpoint(path):
         if options or kind is not None:
-            flags = ", ".join(f"--{name.replace('_', '-')}" for name in chosen)
+            flags = ", ".join(f"--{name.replace('_', '-')}" for name in Choices.__annotations__)
             raise InputError(f"{flags} and --as are for models of other libraries only")
         return read_checkpoint(path)
     folder = ModelFolder(path)

@@ -141,6 +141,7 @@ def run(options: argparse.Namespace) -> int:
     from ranklet.export.hub import writing
     from ranklet.export.proof.report import read_reports, report_table
     from ranklet.runtime.storage.address import writable
+    from ranklet.training.imported.importing import Choices
 
     _check(options)
     hub, chosen = options.layout == "hub", _chosen(options)
@@ -149,10 +150,7 @@ def run(options: argparse.Namespace) -> int:
     (writing if hub else writer).check_target(writable(options.output), options.force)
     if not hub:
         check_names(folders)
-    choices = {
-        key: getattr(options, key)
-        for key in ("dimension", "label", "marking", "query_prompt", "document_prompt")
-    }
+    choices = {name: getattr(options, name) for name in Choices.__annotations__}
     checkpoints = read_folders(folders, options.kind, choices)
     if options.prune and not any(exporter(each.kind).prunes for each in checkpoints.values()):
         raise InputError("--prune needs a ranker of sparse vectors, and no checkpoint is one")
