@@ -73,7 +73,7 @@ def load(
     """
     if bundle is None:
         bundle = os.environ.get(BUNDLE_VARIABLE) or None
-    if bundle is None:
+    if bundle is None or bundle == "":  # which would be the current folder
         raise InputError(f"no bundle is given; give its path or set {BUNDLE_VARIABLE} to it")
     for name, place in (("bundle", bundle), ("cache", "" if cache is None else cache)):
         if not isinstance(place, str | os.PathLike) or isinstance(os.fspath(place), bytes):

@@ -129,6 +129,8 @@ def test_the_environment_names_the_bundle(built: "Built", monkeypatch: pytest.Mo
             monkeypatch.setenv("RANKLET_BUNDLE", value)
         with pytest.raises(InputError, match=r"no bundle is given.*RANKLET_BUNDLE"):
             runtime.rank("dough")
+    with pytest.raises(InputError, match="no bundle is given"):
+        runtime.load("")
 
 
 def file(path: Path, text: str) -> Path:
