@@ -108,6 +108,7 @@ def build(
         ClusterError: the cluster cannot be used.
     """
     writable(target)
+    check_one_of("vocabulary", vocabulary, VOCABULARIES)
     words = TextOptions(language=language, normaliser=normaliser)
     if title_boost is None:
         title_boost = TITLE_BOOST if titles else 1.0
@@ -121,7 +122,6 @@ def build(
         one_bar(*_plan(len(models))),
         BundleWriter(target, overwrite=overwrite) as writer,
     ):
-        check_one_of("vocabulary", vocabulary, VOCABULARIES)
         checkpoints = read_models(
             models, label=label, query_prompt=query_prompt, document_prompt=document_prompt
         )
