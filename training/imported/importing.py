@@ -66,7 +66,7 @@ def _recognised(folder: ModelFolder) -> Form:
         raise ModelFolderError(
             f"{str(folder.path)!r} is a {folder.type or folder.architecture}, which may be a "
             f"{', a '.join(form.about for form in fitting)}, or a language model that ranks "
-            "nothing before it is trained; say "
+            "nothing before it is trained; with `ranklet export` say "
             f"{' or '.join(f'--as {form.name}' for form in fitting)}"
             f"{''.join(f', or {form.hint}' for form in fitting if form.hint)}"
         )

@@ -127,7 +127,8 @@ def _numbered(value: Mapping[str, Any]) -> list[str]:
     columns = [each for each in value.values() if isinstance(each, Mapping)]
     rows = list(columns[0]) if columns else []
     same = all(list(each) == rows for each in columns) and len(columns) == len(value)
-    return rows if same and all(map(str.isdigit, rows)) else []
+    sure = rows[:1] == ["0"] or any(is_known(name, TEXTS) for name in value)  # no years by name
+    return rows if same and sure and all(map(str.isdigit, rows)) else []
 
 
 class _Items:

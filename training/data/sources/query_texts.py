@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from ranklet.runtime.errors import CollectionError
-from ranklet.training.data.cells import Bad
+from ranklet.training.data.cells import Bad, is_decoded, not_decoded
 from ranklet.training.data.opening import format_suffix, lines, open_text
 from ranklet.training.data.sources.json_files import read_json_lines
 
@@ -31,6 +31,10 @@ def read_query_texts(path: str | Path) -> list[str]:
     else:
         with open_text(path, "utf-8") as file:
             texts = [line.strip() for line in lines(path, file)]
+    bad = next((text for text in texts if not is_decoded(text)), None)
+    if bad is not None:
+        found = not_decoded(str(path), bad).found
+        raise CollectionError(f"{path} is not UTF-8 ({found}); save it as UTF-8")
     texts = [text for text in texts if text.strip()]
     if not texts:
         raise CollectionError(f"{path} has no query; give a file with one query per line")

@@ -30,7 +30,7 @@ def test_json_lines_are_objects_or_texts(tmp_path: Path) -> None:
         {"version": 1, "data": [CATS._asdict(), DOGS._asdict()]},
         {each.id: {"title": each.title, "text": each.text} for each in (CATS, DOGS)},
         {
-            name: {"0": getattr(CATS, name), "3": getattr(DOGS, name)}
+            name: {"2": getattr(CATS, name), "3": getattr(DOGS, name)}
             for name in ("id", "title", "text")
         },
     ],

@@ -29,6 +29,7 @@ def test_queries_are_lines_or_texts_of_objects(tmp_path: Path, name: str, conten
     [
         ("q.txt", None, "does not exist; give a file with one query per line"),
         ("q.txt", " \n", "has no query"),
+        ("q.txt", "yeast\ncaf\udce9", r"q\.txt is not UTF-8 \(byte 0xe9 after 'caf'\)"),
         ("q.jsonl", '{"query": "yeast"}', r"q\.jsonl:1: a query needs a text"),
         ("q.jsonl", '{"text": "yeast"}\n{"text": ', r"q\.jsonl:2: not JSON"),
     ],
@@ -37,6 +38,6 @@ def test_what_is_wrong_with_a_file_is_said(
     tmp_path: Path, name: str, content: str | None, message: str
 ) -> None:
     if content is not None:
-        (tmp_path / name).write_text(content)
+        (tmp_path / name).write_text(content, "utf-8", "surrogateescape")
     with pytest.raises(CollectionError, match=message):
         read_query_texts(tmp_path / name)
