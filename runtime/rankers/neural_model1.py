@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ranklet.runtime.call.deadline import FIRST_SLICE
 from ranklet.runtime.onnx.batches import length_batches
 from ranklet.runtime.onnx.encoder import open_session
-from ranklet.runtime.options import one_of
+from ranklet.runtime.options import integer, one_of
 from ranklet.runtime.rankers import model1
 from ranklet.runtime.storage.forward import Gathered
 
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 # Σ_d T(q|d) P(d|D), (batch, query tokens) float32.
 INPUTS = ("query_ids", "document_ids")
 OUTPUT = "likelihoods"
-PADDING = 0  # [PAD] in BERT's vocabularies; training checks it
 SCORERS = ("table", "onnx")
 
 PAIR_BUDGET = 1 << 20  # query × document tokens per batch, with 270 MB of hidden values
@@ -37,11 +36,13 @@ class NeuralModel1Settings(model1.Model1Settings):
 
     field: str = one_of("wordpieces", ("wordpieces",), "tokens of a text")
     scorer: str = one_of("table", SCORERS, "what gives T(q|d), the table or the network")
+    padding: int = integer(0, "the id of [PAD], 0 in BERT's vocabularies", 0, flag=None)
 
 
 class NeuralModel1(model1.Model1):
     """Σ over query word pieces of log P(q|D) − log λP(q|C), with T(q|d) from a network."""
 
+    settings: NeuralModel1Settings
     session: "Runs | None" = None
 
     @classmethod
@@ -62,11 +63,11 @@ class NeuralModel1(model1.Model1):
         """Return Σ_d T(q|d) P(d|D), (query tokens, documents) float32."""
         if self.session is None:
             return super().likelihoods(tokens, documents)
-        return network_likelihoods(self.session, tokens, documents)
+        return network_likelihoods(self.session, tokens, documents, self.settings.padding)
 
 
 def network_likelihoods(
-    session: "Runs", tokens: NDArray[np.int32], documents: Gathered
+    session: "Runs", tokens: NDArray[np.int32], documents: Gathered, padding: int
 ) -> NDArray[np.float32]:
     """Run the network on one query and some documents, in batches within `PAIR_BUDGET`.
 
@@ -80,7 +81,7 @@ def network_likelihoods(
     filled = np.flatnonzero(documents.lengths)
     lengths = documents.lengths[filled].tolist()
     for batch in length_batches(lengths, lambda length: PAIR_BUDGET // (length * len(tokens))):
-        rows = np.full((len(batch), lengths[batch[0]]), PADDING, np.int64)
+        rows = np.full((len(batch), lengths[batch[0]]), padding, np.int64)
         for row, index in zip(rows, batch, strict=True):
             end = ends[filled[index]]
             row[: lengths[index]] = documents.tokens[end - lengths[index] : end]

@@ -53,6 +53,7 @@ class Backbone:
         prediction: the matrix of its masked language model, (vocabulary, dimension) float32, or
             None if it has none.
         folder: the folder that it was read from.
+        predicts: whether it is a masked language model whose head the folder has, too.
     """
 
     model: "torch.nn.Module"
@@ -60,6 +61,7 @@ class Backbone:
     source: str
     prediction: "NDArray[Any] | None" = None
     folder: Path = Path()
+    predicts: bool = False
 
     @property
     def config(self) -> Any:
@@ -213,7 +215,9 @@ def _load(folder: Path, name: str, attention: str, masked: bool, segments: bool)
     check_numbers(folder, model.state_dict())
     if masked:
         _begin_head(model, missing=set(report["missing_keys"]))
-    return Backbone(model, tokenizer, name, _prediction(folder, model), folder)
+    headless = any(not each.startswith(own) for each in report["missing_keys"])
+    predicts = masked and not headless
+    return Backbone(model, tokenizer, name, _prediction(folder, model), folder, predicts)
 
 
 def _tokenizer(folder: Path) -> "Tokenizer":

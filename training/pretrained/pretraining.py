@@ -16,6 +16,7 @@ from torch.nn.functional import cross_entropy, gelu
 
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.text.chunks import piece_chunks
+from ranklet.runtime.text.pairing import MASKS
 from ranklet.runtime.text.ranked import ranked_text
 from ranklet.runtime.text.tokenizing import encode, encode_batch
 from ranklet.training.data.collection import Document
@@ -50,15 +51,18 @@ class MaskedTexts:
     """A collection's texts, masked differently in each epoch.
 
     Raises:
-        InputError: there is no text, or the tokenizer has no [MASK].
+        InputError: there is no text, or the tokenizer has no mask.
     """
 
     def __init__(
         self, texts: Sequence[str], tokenizer: "Tokenizer", options: PretrainingOptions
     ) -> None:
-        mask = tokenizer.token_to_id("[MASK]")
+        ids = [tokenizer.token_to_id(name) for name in MASKS]
+        mask = next((each for each in ids if each is not None), None)
         if mask is None:
-            raise InputError("the tokenizer has no token '[MASK]'; use a tokenizer made for BERT")
+            raise InputError(
+                "the tokenizer has no token [MASK] or <mask>; give a masked language model"
+            )
         self._mask, self._padding = mask, padding_token(tokenizer)
         self._special, self._size = special_tokens(tokenizer), tokenizer.get_vocab_size()
         self._options = options
@@ -159,7 +163,7 @@ def pretrain(
         InputError: there is too little text, or the encoder reads fewer tokens.
         TrainingError: see `fit`.
     """
-    backbone = load_backbone(options.backbone)
+    backbone = load_backbone(options.backbone, segments=False)
     backbone.check_length(options.max_tokens)
     texts = [ranked_text(document.title, document.text, options.titles) for document in documents]
     masked = MaskedTexts(texts, backbone.tokenizer, options)

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from ranklet.export.errors import ExportError
 from ranklet.export.exporter import Exporter
 from ranklet.export.jobs import ExportJob, IndexJob
 from ranklet.export.onnx.graph import example_inputs
@@ -22,7 +21,6 @@ from ranklet.runtime.onnx.session import Runs
 from ranklet.runtime.rankers.neural_model1 import (
     INPUTS,
     OUTPUT,
-    PADDING,
     NeuralModel1Settings,
     network_likelihoods,
 )
@@ -52,16 +50,13 @@ def export(job: ExportJob) -> RankerEntry:
     There is no int8 variant, because a processor uses the table instead of the network.
 
     Raises:
-        ExportError: there are no probes, [PAD] does not have the id 0, or no variant is within its
-            tolerance.
+        ExportError: there are no probes, or no variant is within its tolerance.
     """
     from ranklet.export.onnx.method import Method
     from ranklet.training.rankers.neural_model1 import training as neural_model1
 
     settings: NeuralModel1Settings = job.settings
     probes, tokenizer = job.probes().first(*PROBES), job.tokenizer()
-    if tokenizer.token_to_id("[PAD]") != PADDING:
-        raise ExportError(f"{job.name!r}: its tokenizer must give [PAD] the id {PADDING}")
     module = neural_model1.load(job.checkpoint)
     module.network = replace(module.network, p_self=settings.p_self, lambda_=settings.lambda_)
     special = [tokenizer.token_to_id(token) for token in ("[CLS]", "[SEP]", "[MASK]", "[UNK]")]
@@ -84,7 +79,7 @@ def export(job: ExportJob) -> RankerEntry:
         return np.array(rows, np.float32)
 
     def score_by_network(sessions: Sequence[Runs], texts: Probes) -> NDArray[np.float32]:
-        return score(partial(network_likelihoods, sessions[0]), texts)
+        return score(partial(network_likelihoods, sessions[0], padding=settings.padding), texts)
 
     graph = Graph(
         module=Method(module, module.likelihoods), inputs=example_inputs(INPUTS), output=OUTPUT

@@ -7,7 +7,14 @@ such files, or a saved dataset. Names may end in .gz or .zst. Without --model, w
 
 import argparse
 
-from ranklet.commands.arguments import add_engine, add_group, add_prompts, engine_from, options_from
+from ranklet.commands.arguments import (
+    add_engine,
+    add_group,
+    add_prompts,
+    engine_from,
+    names_of,
+    options_from,
+)
 from ranklet.commands.output import say
 from ranklet.runtime.console import suggested
 
@@ -97,7 +104,7 @@ def run(options: argparse.Namespace) -> None:
         document_prompt=options.document_prompt,
         vocabulary=options.vocabulary,
         export=ExportOptions(
-            variants=tuple(options.variants.split(",")),
+            variants=tuple(names_of(options.variants)),
             settings={"stored": options.stored} if options.stored else {},
         ),
         titles=not options.no_titles,

@@ -10,6 +10,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from ranklet.commands.arguments import names_of
 from ranklet.commands.output import say, show, show_json
 from ranklet.runtime.errors import InputError
 
@@ -117,7 +118,7 @@ def _measures(options: argparse.Namespace) -> list[str]:
 
     if options.consistency is not None and options.consistency < 1:
         raise InputError(f"--consistency is {options.consistency}; it must be a number from 1")
-    measures: list[str] = options.measures.split(",")
+    measures = names_of(options.measures)
     for name in measures:
         if 0 < options.depth < (parse_ranked(name).cut or 0):
             warn(f"{name} reads more documents than --depth {options.depth} ranks")
@@ -128,7 +129,7 @@ def _measures(options: argparse.Namespace) -> list[str]:
 
 def _pipelines(options: argparse.Namespace, bundle: "Bundle") -> list[str]:
     """Return the names of the pipelines to evaluate."""
-    names = options.pipelines.split(",") if options.pipelines else list(bundle.manifest.pipelines)
+    names = names_of(options.pipelines) if options.pipelines else list(bundle.manifest.pipelines)
     if not names:
         raise InputError("the bundle has no pipeline; export a ranker that can retrieve, too")
     if twice := sorted({name for name in names if names.count(name) > 1}):

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ranklet.commands.arguments import METAVARS, add_prompts, allowed_of, described
+from ranklet.commands.arguments import METAVARS, add_prompts, allowed_of, described, names_of
 from ranklet.commands.output import say, show
 from ranklet.export.exporter import exported_settings
 from ranklet.runtime.errors import InputError
@@ -180,7 +180,7 @@ def _chosen(options: argparse.Namespace) -> "ExportOptions":
     usual = "fp32,fp16,int8" if options.layout == "hub" else "fp32,int8"
     settings = {name: getattr(options, name) for name in exported_settings()}
     return ExportOptions(
-        variants=tuple((options.variants or usual).split(",")),
+        variants=tuple(names_of(options.variants or usual)),
         probes=_probes(options.probes, options.split or "dev") if options.probes else None,
         max_ndcg_loss=options.max_ndcg_loss,
         max_mb=options.max_mb,

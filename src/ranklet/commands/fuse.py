@@ -6,6 +6,7 @@ bundle's default pipeline, by weights that were learned on other queries (five f
 
 import argparse
 
+from ranklet.commands.arguments import names_of
 from ranklet.commands.output import say
 from ranklet.runtime.pipeline import FIXED, SCALINGS
 
@@ -64,7 +65,7 @@ def run(options: argparse.Namespace) -> int:
     queries = read_split(collection, options.split, limit=options.max_queries)
     name = f"the bundle {options.bundle}"
     check_judgements(collection, [options.split], documents.lacking, name)
-    names = options.rankers.split(",") if options.rankers else tuple(files.manifest.rankers)
+    names = names_of(options.rankers) if options.rankers else tuple(files.manifest.rankers)
     learned = fuse_bundle(
         options.bundle,
         options.output,

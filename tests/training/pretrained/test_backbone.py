@@ -72,6 +72,16 @@ def test_an_encoder_without_sdpa_or_a_table_of_positions_will_do(
     assert again.state_dict().keys() == found.model.state_dict().keys()
 
 
+@pytest.mark.parametrize("architecture", ["roberta", "distilbert"])
+def test_a_head_of_any_name_predicts_if_the_folder_has_it(
+    architecture: str, tmp_path: Path
+) -> None:
+    for head in ("Model", "ForMaskedLM"):
+        folder = transformer_folder(tmp_path / head, architecture, head)
+        found = load_backbone(folder, masked=True, segments=False)
+        assert found.predicts == (head == "ForMaskedLM")
+
+
 def test_an_electra_will_do_and_a_model_without_segments_will_not(
     tiny_bert: Path, tmp_path: Path
 ) -> None:

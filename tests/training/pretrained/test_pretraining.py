@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from tests.models import transformer_folder
 from tokenizers import Tokenizer
 
 from ranklet.commands import main
@@ -59,6 +60,15 @@ def test_a_tokenizer_that_adds_no_tokens_will_do(tiny_backbone: Backbone) -> Non
 
 
 @pytest.mark.slow
+def test_an_encoder_with_another_mask_and_no_segments_is_pretrained(
+    tiny_documents: list[Document], tmp_path: Path
+) -> None:
+    folder = transformer_folder(tmp_path / "model", "modernbert", "ForMaskedLM")
+    options = replace(QUICK, backbone=folder, epochs=1, steps=1)
+    _, progress = pretrain(tiny_documents, options)
+    assert progress.steps == 1
+
+
 def test_it_learns_to_tell_what_is_hidden(tiny_documents: list[Document], tiny_bert: Path) -> None:
     _, progress = pretrain(tiny_documents, replace(QUICK, backbone=tiny_bert))
     course = [value for _, value in progress.evaluations]

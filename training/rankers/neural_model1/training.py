@@ -123,7 +123,7 @@ def train(
     tuned = tune_constants(analysed, dev, retriever, likelihoods, options.measure)
     return Checkpoint(
         "neural_model1",
-        NeuralModel1Settings(FIELD, tuned.p_self, tuned.lambda_),
+        NeuralModel1Settings(FIELD, tuned.p_self, tuned.lambda_, padding=padding),
         {"seen": pairs.seen()},
         tokenizer=tokenizer,
         network={"architectures": ["NeuralModel1"], **asdict(network)},

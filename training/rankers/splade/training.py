@@ -37,7 +37,7 @@ def train(
         InputError: as `EncoderTexts`; the start is no SPLADE.
         TrainingError: see `fit`.
     """
-    backbone, start = load_start(options, "splade", masked=True)
+    backbone, start = load_start(options, "splade", masked=True, segments=False)
     vocabulary = backbone.config.vocab_size
     settings = SPLADESettings(*options.limits, vocabulary, queries=options.queries)
     texts = EncoderTexts(collection, queries, dev, options, backbone)
@@ -53,7 +53,7 @@ def train(
             load_weights(model.head, start.weights, "head.")
     of_queries = partial(texts.encode, model, model.queries, ENCODER.segment)
     of_documents = partial(texts.encode, model, model.forward, ENCODER.segment)
-    if start is None and backbone.prediction is None:
+    if start is None and not backbone.predicts:
         begin_sparse(model.encoder, texts.sample(of_documents), FIRST_SHARE)
 
     def batches(epoch: int) -> list[tuple[Batch, float]]:
