@@ -57,8 +57,8 @@ class MaskedTexts:
     def __init__(
         self, texts: Sequence[str], tokenizer: "Tokenizer", options: PretrainingOptions
     ) -> None:
-        ids = [tokenizer.token_to_id(name) for name in MASKS]
-        mask = next((each for each in ids if each is not None), None)
+        masks = [tokenizer.token_to_id(name) for name in MASKS]
+        mask = next((each for each in masks if each is not None), None)
         if mask is None:
             raise InputError(
                 "the tokenizer has no token [MASK] or <mask>; give a masked language model"
