@@ -63,8 +63,9 @@ def read(line: bytes) -> Message:
     """
     message: Any = None
     try:
-        message = json.loads(line.decode("utf-8", "replace"))
-        check_characters(loads(line.decode()))
+        # As other bodies, it may begin with a BOM.
+        message = json.loads(line.decode("utf-8-sig", "replace"))
+        check_characters(loads(line.decode("utf-8-sig")))
         _check_form(message)
     except UnicodeDecodeError:
         fault = FaultError(NO_JSON, "the message is not UTF-8")

@@ -146,13 +146,14 @@ def listen(settings: ServerSettings) -> socket.socket:
     Raises:
         InputError: the server cannot listen on the address.
     """
-    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    host = settings.host.removeprefix("[").removesuffix("]")  # as URLs write IPv6
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
     # IPPROTO_TCP by name, because asyncio turns off Nagle's algorithm only on sockets that name it.
     # With Nagle's algorithm a response's head and body would wait 40 ms for each other.
     listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
-        listening.bind((settings.host, settings.port))
+        listening.bind((host, settings.port))
     except (OSError, ValueError, TypeError) as error:  # ValueError, TypeError: it is no name
         listening.close()
         reason = error.strerror if isinstance(error, OSError) else "it is no name of a host"

@@ -32,6 +32,10 @@ def request(**more: Any) -> bytes:
     return json.dumps({**CALL, **more}).encode()
 
 
+def test_a_message_may_begin_with_a_byte_order_mark() -> None:
+    assert read(b"\xef\xbb\xbf" + request())["id"] == CALL["id"]
+
+
 @pytest.mark.parametrize(
     ("line", "identity", "reason"),
     [

@@ -197,6 +197,16 @@ def test_an_address_that_is_taken_is_an_error(listening: socket.socket) -> None:
         listen(ServerSettings("a bundle", host="127.0.0.1", port=port))
 
 
+def test_an_address_of_ipv6_may_have_brackets() -> None:
+    with socket.socket(socket.AF_INET6) as probe:
+        try:
+            probe.bind(("::1", 0))
+        except OSError:
+            pytest.skip("this machine has no IPv6")
+    with listen(ServerSettings("a bundle", host="[::1]", port=0)) as found:
+        assert found.getsockname()[0] == "::1"
+
+
 @pytest.mark.parametrize("host", ["no such host", "a" * 70, "a\0b", "256.0.0.1"])
 def test_an_address_that_is_none_is_an_error(host: str) -> None:
     with pytest.raises(InputError, match=r"cannot listen on .* port 0: "):
