@@ -35,10 +35,10 @@ def read_json_lines(path: Path, encoding: str, position: Position | None = None)
                 yield from (bad for bad, _ in early)
                 early, read = [], True
                 yield record
-            elif len(early) < EARLY:
-                early.append((record, line))
             else:
-                break
+                early.append((record, line))
+                if len(early) > EARLY or line.strip() == "[":  # a list, whose last item is a line
+                    break
     if early:
         raise _no_json_lines(*early[0])
 

@@ -83,6 +83,7 @@ def test_broken_lines_are_reported_with_their_numbers(tmp_path: Path) -> None:
         ("a.jsonl", "id,text\n1,one\n", "if it is a table, pass --format csv"),
         ("a.jsonl", '{\n "text": "a"\n}\n', "pass --format json"),
         ("a.jsonl", "[1, 2]", "pass --format json"),
+        ("a.jsonl", '[\n{"text": "a"},\n{"text": "b"}\n]\n', "pass --format json"),
         ("a.jsonl", "", "has no document"),
         ("a.json", "", "is empty"),
         ("a.json", LINES, "if each line is one document, pass --format jsonl"),
