@@ -138,10 +138,6 @@ def load_backbone(
     found = model_folder(name, download=True)
     if not found.is_dir():
         raise InputError(f"no folder {name!r}; give a folder, or a name such as ORGANISATION/MODEL")
-    if not (found / "model.safetensors").is_file():
-        raise InputError(
-            f"{name!r} has no model.safetensors; other formats are not read because they are unsafe"
-        )
     return _load(found, name, attention, masked, segments)
 
 
@@ -249,15 +245,14 @@ def _prediction(folder: Path, model: "torch.nn.Module") -> "NDArray[Any] | None"
     """Return a BERT's prediction matrix, either a stored one or the word embeddings."""
     from safetensors import safe_open
 
-    path = folder / "model.safetensors"
-    if not path.is_file():
-        return None
-    with safe_open(str(path), "pt") as file:
-        names = set(file.keys())
-        own = next((name for name in names if name.endswith(_DECODER)), None)
-        if own is not None:
-            matrix: NDArray[Any] = file.get_tensor(own).float().numpy()
-            return matrix
+    names = set[str]()
+    for path in sorted(folder.glob("model*.safetensors")):  # one, or shards
+        with safe_open(str(path), "pt") as file:
+            names.update(file.keys())
+            own = next((name for name in file.keys() if name.endswith(_DECODER)), None)  # noqa: SIM118
+            if own is not None:
+                matrix: NDArray[Any] = file.get_tensor(own).float().numpy()
+                return matrix
     if not any(name.startswith(_PREDICTIONS) for name in names):
         return None
     embeddings: NDArray[Any] = model.get_input_embeddings().weight.detach().numpy()  # type: ignore[operator]

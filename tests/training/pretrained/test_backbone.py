@@ -82,6 +82,25 @@ def test_a_head_of_any_name_predicts_if_the_folder_has_it(
         assert found.predicts == (head == "ForMaskedLM")
 
 
+def test_predictions_are_found_in_shards(tmp_path: Path) -> None:
+    whole = transformer_folder(tmp_path / "model", "bert", "ForMaskedLM")
+    expected = load_backbone(whole)
+    shards = tmp_path / "shards"
+    transformer_folder(shards, "bert", "ForMaskedLM")
+    weights = load_file(shards / "model.safetensors")
+    (shards / "model.safetensors").unlink()
+    files = {name: f"model-{at % 2}.safetensors" for at, name in enumerate(sorted(weights))}
+    for file in set(files.values()):
+        part = {name: weights[name] for name in weights if files[name] == file}
+        save_file(part, shards / file, {"format": "pt"})
+    index = {"metadata": {}, "weight_map": files}
+    (shards / "model.safetensors.index.json").write_text(json.dumps(index))
+    found = load_backbone(shards)
+    assert expected.prediction is not None
+    assert found.prediction is not None
+    assert (found.prediction == expected.prediction).all()
+
+
 def test_an_electra_will_do_and_a_model_without_segments_will_not(
     tiny_bert: Path, tmp_path: Path
 ) -> None:
