@@ -14,6 +14,7 @@ from typing import Any
 from ranklet.runtime.bundles.manifest import Splitting
 from ranklet.runtime.console import printable
 from ranklet.runtime.errors import CollectionError, InputError
+from ranklet.runtime.storage.address import shown
 from ranklet.training.data.cells import (
     Bad,
     Fault,
@@ -92,8 +93,10 @@ class Source:
         self._wanted = self.options.metadata_fields()
         self._others = set[str]()  # names of fields that were seen besides id, title and text
         if isinstance(texts, str | os.PathLike):
-            if not os.fspath(texts):  # such as a variable of a script that is not set
-                raise InputError("the path of the documents is empty; give a file or a folder")
+            if not (given := os.fspath(texts)) or "://" in given:  # "" is a variable without value
+                raise InputError(
+                    f"{shown(given)!r} is no path; give a file or a folder on this machine"
+                )
             path = Path(texts)
             self.name = path.absolute().name
             self._given: Files | Objects | Spool = files_of(path, self.options)

@@ -77,8 +77,10 @@ def test_other_arguments_are_refused(texts: object) -> None:
     assert "documents must be a path or a list of texts, not" in refused(texts)  # type: ignore[arg-type]
 
 
-def test_an_empty_path_is_not_the_current_folder() -> None:
-    assert "the path of the documents is empty" in refused("")
+def test_an_empty_path_is_not_the_current_folder_and_an_address_is_none() -> None:
+    assert refused("").startswith("'' is no path; give a file or a folder on this machine")
+    assert refused("https://example.org/a.csv?sig=secret").startswith("'https://example.org/a.csv")
+    assert "secret" not in refused("https://example.org/a.csv?sig=secret")
 
 
 def test_only_bad_documents_are_no_collection() -> None:
