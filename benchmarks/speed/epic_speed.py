@@ -62,11 +62,16 @@ class Asked(NamedTuple):
 
 def run(place: Place) -> str:
     """Time all of it, once the peers are found and the bundle is built, on all cores."""
-    if missing := [package for module, package in PEERS.items() if find_spec(module) is None]:
-        raise ModuleNotFoundError(f"{', '.join(missing)}: not installed; they are of extra [bench]")
+    check_peers()
     path = qa_mix_epic(place)
     with one_thread():
         return _timed(place, path)
+
+
+def check_peers() -> None:
+    """Raise ModuleNotFoundError if a package is missing that is compared."""
+    if missing := [package for module, package in PEERS.items() if find_spec(module) is None]:
+        raise ModuleNotFoundError(f"{', '.join(missing)}: not installed; they are of extra [bench]")
 
 
 def _timed(place: Place, path: Path) -> str:
@@ -88,7 +93,7 @@ def _timed(place: Place, path: Path) -> str:
     lists = [
         part
         for kept in RETRIEVED
-        for part in _retrieval(
+        for part in retrieval(
             further(store, kept, ranker.encoders.priorities()),
             kept,
             ranker.settings.vocabulary,
@@ -214,8 +219,15 @@ def _processors(count: int) -> Iterator[None]:
         ahead._processors = before
 
 
-def _retrieval(store: SparseStore, kept: int, vocabulary: int, asked: list[Asked]) -> list[str]:
-    """Return a table for each depth; every index is built once."""
+def retrieval(store: SparseStore, kept: int, vocabulary: int, asked: list[Asked]) -> list[str]:
+    """Return a table for each depth; every index is built once.
+
+    Args:
+        store: the vectors of the documents.
+        kept: how many values each has, about.
+        vocabulary: the number of terms.
+        asked: the queries.
+    """
     values = store.values.astype(np.float32)
     ours = {
         f"ranklet, {form}": index_of_rows(store.offsets, store.terms, values, vocabulary, form)
