@@ -27,7 +27,7 @@ BENCHMARKS = {
     "hybrid_speed": "speed",
     "dense_search": "dense",
     "epic_speed": "speed",
-    "splade_speed": "speed",
+    "sparse_speed": "speed",
     "late_interaction_speed": "late_interaction",
     "all_systems": "all_systems",
     "pipeline_precision": "parity",

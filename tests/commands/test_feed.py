@@ -33,7 +33,6 @@ def test_nothing_to_do_is_an_error(built: "Built", capsys: Capture) -> None:
     assert "give a folder to write (-o FOLDER), or a --query" in fails(
         capsys, "feed", built.indexed, "--to", "qdrant"
     )
-    assert "query" in fails(capsys, "feed", built.indexed, "--to", "qdrant", "--query", " ")
 
 
 def test_the_command_names_the_engines_that_there_are() -> None:
