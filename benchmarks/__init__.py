@@ -39,8 +39,4 @@ BENCHMARKS = {
     "hostile_requests": "speed",
     "gpu_checks": "gpu",
     "paper_trainings": "papers",
-    "ndrm3_elsewhere": "papers",
-    "expanded_lists": "papers",
-    "epic_heads": "papers",
-    "first_lists": "papers",
 }
