@@ -85,14 +85,15 @@ def run(settings: ServerSettings, listening: socket.socket) -> None:
         timeout_keep_alive=KEEP_ALIVE_SECONDS,
         timeout_graceful_shutdown=ceil(settings.limits.seconds) + 5,
     )
-    _Server(config, service).run([OneByOne(listening)])
+    _Server(config, service).run([InTurns(listening)])
 
 
-class OneByOne(socket.socket):
-    """A listening socket that hands out one connection per turn of the event loop.
+class InTurns(socket.socket):
+    """A listening socket that hands out one connection in a turn of the event loop, then 2, then 4.
 
     asyncio accepts in one turn all connections that wait, so of several processes the first one to
-    look would have to answer them all, while the others idle.
+    look would have to answer them all, while the others idle. With one per turn, the last of many
+    would wait for all answers to those before it.
 
     Args:
         listening: the socket, which is empty afterwards.
@@ -101,24 +102,27 @@ class OneByOne(socket.socket):
     def __init__(self, listening: socket.socket) -> None:
         made_of = listening.family, listening.type, listening.proto
         super().__init__(*made_of, fileno=listening.detach())
-        self._paused = False
+        self._taken, self._most = 0, 1
 
     def accept(self) -> tuple[socket.socket, Any]:
-        """Return a connection and its address, every second time.
+        """Return a connection and its address.
 
         Raises:
-            BlockingIOError: none waits, or the last call has returned one.
+            BlockingIOError: none waits, or this turn has had its share.
             OSError: there is no descriptor left, for example.
         """
-        if self._paused:
-            self._paused = False
+        if self._taken >= self._most:
+            self._taken, self._most = 0, 2 * self._most
             raise BlockingIOError
         try:
             accepted = super().accept()
-        except OSError as error:  # asyncio waits a second then, but would first try 2,048 times
-            self._paused = not isinstance(error, BlockingIOError)
+        except BlockingIOError:
+            self._taken, self._most = 0, 1
             raise
-        self._paused = True
+        except OSError:  # asyncio waits a second then, but would first try 2,048 times
+            self._taken = self._most
+            raise
+        self._taken += 1
         return accepted
 
 

@@ -20,7 +20,7 @@ from tests.handlers.conftest import JSON, PATIENCE
 from tests.handlers.gate import Gate
 
 from ranklet.handlers.server.settings import ServerSettings
-from ranklet.handlers.server.uvicorn_server import OneByOne, listen, serve
+from ranklet.handlers.server.uvicorn_server import InTurns, listen, serve
 from ranklet.runtime import tracing
 from ranklet.runtime.errors import InputError, MissingPackageError
 
@@ -150,7 +150,7 @@ def test_no_answer_waits_for_an_acknowledgement(listening: socket.socket) -> Non
 
     async def accept() -> None:
         loop = asyncio.get_running_loop()
-        server = await loop.create_server(Accepting, sock=OneByOne(listening))
+        server = await loop.create_server(Accepting, sock=InTurns(listening))
         reader, writer = await asyncio.open_connection(*server.sockets[0].getsockname())
         assert await reader.read() == b""
         writer.close()
@@ -161,12 +161,12 @@ def test_no_answer_waits_for_an_acknowledgement(listening: socket.socket) -> Non
 
 
 def test_processes_share_the_connections_that_wait(listening: socket.socket) -> None:
-    callers = [socket.create_connection(listening.getsockname()) for _ in range(4)]
-    each = OneByOne(listening.dup()), OneByOne(listening)
+    callers = [socket.create_connection(listening.getsockname()) for _ in range(6)]
+    each = InTurns(listening.dup()), InTurns(listening)
     taken = []
-    for _ in range(2):
+    for share in (1, 2):
         for process in each:
-            taken.append(process.accept()[0])
+            taken += [process.accept()[0] for _ in range(share)]
             with pytest.raises(BlockingIOError):  # which ends its turn of accepting
                 process.accept()
     assert {one.getpeername() for one in taken} == {one.getsockname() for one in callers}
@@ -177,7 +177,7 @@ def test_processes_share_the_connections_that_wait(listening: socket.socket) -> 
 def test_accepting_is_tried_once_where_no_descriptor_is_left(listening: socket.socket) -> None:
     resource = pytest.importorskip("resource")
     limits = resource.getrlimit(resource.RLIMIT_NOFILE)
-    with socket.create_connection(listening.getsockname()), OneByOne(listening) as accepting:
+    with socket.create_connection(listening.getsockname()), InTurns(listening) as accepting:
         lowest = os.dup(0)
         os.close(lowest)
         resource.setrlimit(resource.RLIMIT_NOFILE, (lowest, limits[1]))
