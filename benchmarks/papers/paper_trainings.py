@@ -33,6 +33,7 @@ ONLY = os.environ.get("RANKLET_PAPERS_KINDS", "")  # kinds of trainings to run; 
 LEARN, TUNE, MOST = "train[:90%]", "train[90%:]", 1500  # queries that are ranked
 SPLITS = {"scifact": "test"}  # its dev has 95 queries
 MEASURES = ("MRR@10", "nDCG@10", "R@1000")
+WAIT_FOR = {"teachers", "goes_on"}  # what other trainings make
 TUNED = {
     "qa-mix": BM25Settings("lemmas", k1=0.3, b=0.75),
     "medquad": BM25Settings("lemmas", k1=0.1, b=0.6),
@@ -56,7 +57,7 @@ def run(place: Place) -> str:
     if not torch.cuda.is_available():
         raise MissingDataError("these trainings need a GPU that PyTorch can use")
     plans = [plan for plan in planned() if plan.kind in ONLY.split(",") or not ONLY]
-    plans.sort(key=lambda plan: "teachers" in plan.options)  # they wait for their teachers
+    plans.sort(key=lambda plan: not WAIT_FOR.isdisjoint(plan.options))
     with ProcessPoolExecutor(TOGETHER, get_context("spawn")) as pool:
         return section(list(zip(plans, pool.map(partial(kept, place), plans), strict=True)))
 
@@ -85,6 +86,9 @@ def measured(place: Place, plan: Training) -> dict[str, Any]:
         drawn = np.random.default_rng(plan.seed).permutation(len(learn))[: 6 * plan.steps]
         learn = [learn[at] for at in np.sort(drawn)]
     options = dict(plan.options)
+    for option in {"saves", "goes_on"} & options.keys():
+        name = f"papers.{options[option]}.{plan.seed}".replace(" ", "_")
+        options[option] = place.work / name
     scores = [str(place.work / f"papers.teacher.{seed}.npz") for seed in SEEDS]
     if options.get("loss") == "softmax" and plan.kind == "last_stage":
         options["teaches"] = scores[SEEDS.index(plan.seed)]

@@ -35,9 +35,11 @@ def planned() -> list[Training]:
     same, apart, unmarked = "margin, same segments", "margin, distinct segments", "no marks"
     margin, softmax = ({"loss": loss, "segments": "same"} for loss in ("margin", "softmax"))
     plans = [
-        Training("NDRM1", "terms", {"architecture": "ndrm1"}, *medquad, (BM25, "NDRM3", "TK")),
+        Training("NDRM1", "terms", {"architecture": "ndrm1"}, *medquad,
+                 (BM25, "NDRM3", "TK", "TKL")),
         Training("NDRM3", "terms", {"architecture": "ndrm3"}, *medquad),
         Training("TK", "terms", {"architecture": "tk"}, *medquad),
+        Training("TKL", "terms", {"architecture": "tkl"}, *medquad),
         Training(
             "NDRM1, authors' form", "terms", {"architecture": "ndrm1", "form": "authors"},
             *medquad, (BM25, "NDRM1"),
@@ -47,11 +49,32 @@ def planned() -> list[Training]:
         Training("softmax", "dense", softmax, *qa_mix, (BM25, same)),
     ]  # fmt: skip
     plans += [
-        Training(name, "cross_encoder", {"marking": marking}, *unseen,
+        Training(name, "cross_encoder", {"marking": marking, "saves": name}, *unseen,
                  (BM25, unmarked) if name != unmarked else (BM25,), without=MEDICAL)
         for name, marking in
         ((unmarked, "none"), ("Sim-Pair", "sim_pair"), ("Pre-Pair", "pre_pair"))
     ]  # fmt: skip
+    both, once, never = (
+        "Sim-Pair, second phase",
+        "Sim-Pair, then no marks",
+        f"{unmarked}, second phase",
+    )
+    plans += [
+        Training(name, "cross_encoder", {"marking": marking, "goes_on": start},
+                 "medquad", ("medquad",), 400, against)
+        for name, marking, start, against in (
+            (never, "none", unmarked, (BM25, unmarked)),
+            (both, "sim_pair", "Sim-Pair", (BM25, "Sim-Pair", never)),
+            (once, "none", "Sim-Pair", (BM25, both, never)),
+        )
+    ]  # fmt: skip
+    for head in ("vanilla", "model1"):
+        first, every = (f"{head}, {part}" for part in ("first chunk", "all chunks"))
+        plans += [
+            Training(first, "cross_encoder", {"head": head}, *medquad[:2], 1_200),
+            Training(every, "cross_encoder", {"head": head, "chunks": 4}, *medquad[:2], 1_200,
+                     (BM25, first)),
+        ]  # fmt: skip
     own, vanilla = ("qa-mix", ("qa-mix", "medquad"), 1_200), "head vanilla"
     plans += [
         Training(f"head {head}", "cross_encoder", {"head": head}, *own,

@@ -22,7 +22,7 @@ from ranklet.training.rankers.colbert.network import max_sim
 from ranklet.training.teaching.score_file import read_scores
 
 READ = 100  # documents of BM25 that a student ranks anew
-WAIT = 1800.0  # seconds for a teacher that another process trains
+WAIT = 1800.0  # seconds for what another process trains
 # Scores a query's text and documents' numbers.
 Scorer = Callable[[str, Sequence[int]], Tensor]
 
@@ -52,17 +52,24 @@ def train(data: Any, options: dict[str, Any]) -> Trained:
 
 def ensemble(paths: Sequence[str]) -> Path:
     """Return a file of the mean of teachers' scores of the same pairs, once all are there."""
-    ends = time.monotonic() + WAIT
-    while not all(Path(path).is_file() for path in paths):
-        if time.monotonic() > ends:
-            raise TimeoutError(f"no scores at {paths}")
-        time.sleep(1)
+    for path in paths:
+        wait_for(path)
     files = [read_scores(path) for path in paths]
     if len(files) == 1:
         return Path(paths[0])
     mean = np.mean([each.scores for each in files], axis=0).astype(np.float32)
     digest = "+".join(each.digest for each in files)
     return replace(files[0], scores=mean, digest=digest).save(Path(f"{paths[0]}.mean.npz"))
+
+
+def wait_for(path: str | Path) -> Path:
+    """Return the path of what another process makes, once it is there."""
+    ends = time.monotonic() + WAIT
+    while not Path(path).exists():
+        if time.monotonic() > ends:
+            raise TimeoutError(f"no {path}")
+        time.sleep(1)
+    return Path(path)
 
 
 def _scorer(kind: str, model: Any, checkpoint: Checkpoint, asked: Asked) -> Scorer:

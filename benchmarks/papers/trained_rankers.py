@@ -8,9 +8,10 @@ import torch
 from numpy.typing import NDArray
 
 from benchmarks.papers.searched import DEPTH, Asked, Lists, Trained, again, encoded
+from benchmarks.papers.students import wait_for
 from ranklet.runtime.rankers.conformer_kernel.settings import ConformerKernelSettings
 from ranklet.runtime.rankers.cross_encoder.ranker import CrossEncoderSettings
-from ranklet.runtime.rankers.tk import TKSettings
+from ranklet.runtime.rankers.tk import ARCHITECTURES, TKSettings
 from ranklet.training.learning.device import choose_device
 from ranklet.training.rankers.conformer_kernel import training as conformer
 from ranklet.training.rankers.conformer_kernel.network import Pairs
@@ -35,8 +36,8 @@ def on_terms(data: Any, options: dict[str, Any]) -> Trained:
     """Train a Conformer-Kernel or a TK by its architecture and form."""
     architecture, form = options.pop("architecture"), options.pop("form", "ranklet")
     common = {"batch": 64, "vectors": "word2vec", **options}
-    if architecture == "tk":
-        of_tk = TKSettings(field="lemmas", architecture="tk", max_document_terms=400)
+    if architecture in ARCHITECTURES:
+        of_tk = TKSettings(field="lemmas", architecture=architecture, max_document_terms=400)
         checkpoint = tk.train(
             *data, TKOptions(settings=of_tk, network=TKNetwork(**SIZES), **common)
         )
@@ -90,12 +91,17 @@ def searching(data: Any, options: dict[str, Any]) -> Trained:
 
 
 def pairwise(data: Any, options: dict[str, Any]) -> Trained:
-    """Train a cross-encoder by its marks or its head."""
-    changes = {name: options.pop(name) for name in ("marking", "head") if name in options}
+    """Train a cross-encoder by its marks, head or chunks, from the start or where another ended."""
+    changes = {name: options.pop(name) for name in ("marking", "head", "chunks") if name in options}
+    saves = options.pop("saves", None)
+    if "goes_on" in options:
+        options["start"] = wait_for(options.pop("goes_on"))
     settings = CrossEncoderSettings(**changes, max_tokens=TOKENS, mark_tokens=MARKS)
     batches = {"batch": 6, "negatives_each": 7, "accumulation": 1}  # 48 pairs per step
     common = {"loss": "softmax", "learning_rate": 1e-4, **batches, **options}
     checkpoint = cross.train(*data, CrossOptions(settings=settings, **common))
+    if saves is not None:
+        checkpoint.save(saves)
     score = cross.text_scorer(checkpoint, "auto")
 
     def rank(asked: Asked) -> Mapping[str, Lists]:

@@ -85,7 +85,7 @@ def test_no_training_is_compared_with_one_that_is_not_planned() -> None:
     assert len({*keys}) == len(keys)
     for plan in planned:
         others = {*plan.against} - {plans.BM25, plans.HYBRID}
-        assert others <= {each.name for each in planned if each.ranks == plan.ranks}
+        assert others <= {each.name for each in planned if {*plan.ranks} <= {*each.ranks}}
 
 
 def test_a_training_that_is_kept_is_not_repeated(
@@ -110,8 +110,10 @@ def short_pairs(options: dict[str, Any]) -> dict[str, Any]:
     [
         ("terms", {"architecture": "ndrm1", "form": "authors"}),
         ("terms", {"architecture": "tk"}),
+        ("terms", {"architecture": "tkl"}),
         ("dense", {"loss": "margin", "segments": "distinct", **SHORT_TEXTS}),
         ("cross_encoder", {"marking": "pre_doc"}),
+        ("cross_encoder", {"head": "model1", "chunks": 2}),
         ("last_stage", {"loss": "margin"}),
         ("translation", {"network": True}),
         ("translation", {"network": False}),
@@ -144,6 +146,27 @@ def test_rankers_are_trained_and_rank_what_bm25_finds(
     if kind not in ("dense", "last_stage"):  # the same documents in another order
         assert values[""]["R@1000"] == values["BM25"]["R@1000"]
         assert values[""]["MRR@10"] != values["BM25"]["MRR@10"]
+
+
+@pytest.mark.slow
+def test_a_second_phase_begins_where_the_first_ended(
+    tiny: "TinyRankers", tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(tiny.data.collection.path, tmp_path / "tiny")
+    for name, value in {"LEARN": "train", "TUNE": "train"}.items():
+        monkeypatch.setattr(trainings, name, value)
+    monkeypatch.setattr(rankers, "TOKENS", 40)
+    place, made, trained = harness.Place(tmp_path, tmp_path / "work"), [], rankers.cross.train
+
+    def watched(*given: Any) -> Any:
+        made.append(trained(*given))
+        return made[-1]
+
+    monkeypatch.setattr(rankers.cross, "train", watched)
+    for options in ({"saves": "a b", "backbone": tiny.data.bert}, {"goes_on": "a b"}):
+        plan = plans.Training("it", "cross_encoder", options, "tiny", ("tiny",), 1)
+        trainings.measured(place, plan)
+    assert made[1].training["backbone"] == "papers.a_b.0"
 
 
 @pytest.mark.slow
