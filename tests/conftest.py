@@ -5,6 +5,7 @@ import gc
 import json
 import os
 import signal
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -85,11 +86,20 @@ def ctrl_c() -> Iterator[None]:
     libc.sigaltstack(ctypes.byref(alternate), None)
 
 
+MANY_MODULES = 50
+frozen: set[str] = set()  # names of modules that are out of the collector's sight
+
+
 @pytest.hookimpl(trylast=True)
-def pytest_collection_finish() -> None:
-    """Keep what was imported out of later garbage collections: it stays until the end."""
-    gc.collect()
-    gc.freeze()
+def pytest_runtest_teardown() -> None:
+    """Keep what was imported out of later garbage collections: it stays until the end.
+
+    Each export collects several times, and would look at all of transformers each time.
+    """
+    if len(sys.modules.keys() - frozen) > MANY_MODULES:
+        frozen.update(sys.modules)
+        gc.collect()
+        gc.freeze()
 
 
 @dataclass(frozen=True)
