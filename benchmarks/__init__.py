@@ -39,4 +39,5 @@ BENCHMARKS = {
     "hostile_requests": "speed",
     "gpu_checks": "gpu",
     "paper_trainings": "papers",
+    "logged_documents": "papers",
 }
