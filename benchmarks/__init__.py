@@ -39,5 +39,4 @@ BENCHMARKS = {
     "hostile_requests": "speed",
     "gpu_checks": "gpu",
     "paper_trainings": "papers",
-    "logged_documents": "papers",
 }
