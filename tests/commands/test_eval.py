@@ -57,6 +57,7 @@ def test_judged_documents_that_the_bundle_lacks_are_counted(
     first = queries[0].id
     more = {**qrels, first: {**qrels[first], "gone": 1}}
     collection = write_collection(tmp_path / "more", kept.documents(), {"test": (queries, more)})
+    (collection.path / "corpus.jsonl").unlink()  # the bundle has the documents
     arguments = ["eval", str(built.fused), str(collection.path), "--pipelines", "bm25"]
     assert main(arguments) == 0
     captured = capsys.readouterr()

@@ -29,7 +29,7 @@ CHANGED = 5  # queries that lost or gained most, which are printed
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument("bundle", help="an indexed bundle, or its address")
-    parser.add_argument("collection", help="collection folder in BEIR form")
+    parser.add_argument("collection", help="folder of judged queries in BEIR form")
     parser.add_argument("--split", default="test", help="split with the judged queries")
     parser.add_argument(
         "--max-queries", type=int, help="maximum number of queries, drawn at random (default: all)"
@@ -84,7 +84,7 @@ def run(options: argparse.Namespace) -> int | None:
     if options.runs:  # before hours of ranking, not after them
         _make_folder(Path(options.runs))
     bundle = load(options.bundle)
-    collection = Collection(options.collection)
+    collection = Collection(options.collection, documents=False)  # the bundle has them
     queries = read_split(collection, options.split, limit=options.max_queries)
     documents = bundle.files.need_documents()
     judgements = check_judgements(
