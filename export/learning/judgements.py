@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
+from urllib.parse import unquote
 
 from ranklet.runtime.bundles.documents import Documents
 from ranklet.runtime.bundles.files import BundleFiles
@@ -91,7 +92,8 @@ def made_judgements(bundle: BundleFiles) -> Given:
     except InputError:  # titles of one word are no queries
         pairs = make(SENTENCES)
     queries = [
-        JudgedQuery(each.query.id, each.query.text, dict.fromkeys(each.relevant, 1))
+        # Pairs have ids of their own, in which "%" and white space are written as in addresses.
+        JudgedQuery(each.query.id, each.query.text, dict.fromkeys(map(unquote, each.relevant), 1))
         for each in (*pairs.learn, *pairs.held_out)
     ]
     return Given({"made": queries}, 0)

@@ -143,3 +143,16 @@ def test_sentences_are_queries_where_titles_are_too_short(tmp_path: Path) -> Non
     ]
     (made,) = made_judgements(BundleFiles(build(rows, tmp_path / "b.ranklet"))).splits.values()
     assert {query.text.split()[0] for query in made} <= {"Knead", "Let"}
+
+
+def test_made_queries_name_documents_whose_ids_are_addresses_or_files(tmp_path: Path) -> None:
+    text = "Some words of text number {} here."
+    rows = [
+        {"id": f"my notes/{n} 100%25.md", "title": f"Title of text {n}", "text": text.format(n)}
+        for n in range(60)
+    ]
+    files = BundleFiles(build(rows, tmp_path / "b.ranklet"))
+    (made,) = made_judgements(files).splits.values()
+    named = {name for each in made for name in each.relevant}
+    assert named
+    assert not files.need_documents().lacking(named)
