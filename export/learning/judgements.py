@@ -147,7 +147,8 @@ def _records(path: Path) -> Iterator[Any]:
     try:
         yield from read_table(path, "utf-8", header=True)
     except CollectionError as error:
-        fault = str(error).partition("; ")[0]  # what follows names options of `ranklet build`
+        # What follows the fault names options of `ranklet build`. A path may have "; " in it.
+        fault = str(path) + str(error).removeprefix(str(path)).partition("; ")[0]
         raise CollectionError(
             f"{fault}; a log of clicks is a .csv or .tsv file in UTF-8 whose first line names the "
             f"columns {CLICKS}, and perhaps position"

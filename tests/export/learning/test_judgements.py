@@ -84,8 +84,8 @@ def test_what_is_no_log_of_clicks_is_refused(tmp_path: Path, text: str, message:
 def test_a_log_without_two_clicks_or_in_another_form_says_so(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"no query with 2 clicks.*it has 2 queries"):
         list(read_clicks(written(tmp_path, "query,id,clicks\noven,d1,1\ndough,d2,1\n")))
-    with pytest.raises(CollectionError, match=r"looks like JSON.*; a log of clicks is") as raised:
-        list(read_clicks(written(tmp_path, '{"query": "oven"}\n', "clicks.jsonl")))
+    with pytest.raises(CollectionError, match=r"y; it\.jsonl:1 looks like JSON.*; a log") as raised:
+        list(read_clicks(written(tmp_path, '{"query": "oven"}\n', "my; it.jsonl")))
     assert "--format" not in str(raised.value)
 
 
