@@ -90,7 +90,7 @@ def run(options: argparse.Namespace) -> int | None:
     judgements = check_judgements(
         collection, [options.split], documents.lacking, f"the bundle {shown(options.bundle)}"
     )
-    seen = _seen(collection, queries, bundle, options.trained_on)
+    seen = _seen(collection, queries, bundle, options)
     names = _pipelines(options, bundle)
     before, unlisted = None, list[int]()
     if options.baseline:
@@ -262,15 +262,22 @@ def _make_folder(path: Path) -> None:
 
 
 def _seen(
-    collection: "Collection", queries: "list[JudgedQuery]", bundle: "Bundle", split: str | None
+    collection: "Collection",
+    queries: "list[JudgedQuery]",
+    bundle: "Bundle",
+    options: argparse.Namespace,
 ) -> "Overlap | None":
-    """Return what the queries share with the training; None if nobody knows its split."""
+    """Return what the queries share with the training; None if nobody knows its split.
+
+    Marks of `ranklet judge` are the split train, which says nothing of a training.
+    """
     from ranklet.training.evaluation.overlap import DEFAULT_SPLIT, overlap, recorded_splits
 
+    split = options.trained_on
     recorded = recorded_splits(bundle.manifest.provenance, collection)
     if split is None and recorded:
         return overlap(collection, queries, recorded, recorded=True)
-    if split is None and DEFAULT_SPLIT not in collection.splits():
+    if split is None and DEFAULT_SPLIT not in {*collection.splits()} - {options.split}:
         return None
     return overlap(collection, queries, [split or DEFAULT_SPLIT])
 
