@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
+from urllib.parse import unquote
 
 from ranklet.runtime.bundles.documents import Documents
 from ranklet.runtime.bundles.files import BundleFiles
@@ -91,7 +92,8 @@ def made_judgements(bundle: BundleFiles) -> Given:
     except InputError:  # titles of one word are no queries
         pairs = make(SENTENCES)
     queries = [
-        JudgedQuery(each.query.id, each.query.text, dict.fromkeys(each.relevant, 1))
+        # Pairs have ids of their own, in which "%" and white space are written as in addresses.
+        JudgedQuery(each.query.id, each.query.text, dict.fromkeys(map(unquote, each.relevant), 1))
         for each in (*pairs.learn, *pairs.held_out)
     ]
     return Given({"made": queries}, 0)
@@ -145,7 +147,8 @@ def _records(path: Path) -> Iterator[Any]:
     try:
         yield from read_table(path, "utf-8", header=True)
     except CollectionError as error:
-        fault = str(error).partition("; ")[0]  # what follows names options of `ranklet build`
+        # What follows the fault names options of `ranklet build`. A path may have "; " in it.
+        fault = str(path) + str(error).removeprefix(str(path)).partition("; ")[0]
         raise CollectionError(
             f"{fault}; a log of clicks is a .csv or .tsv file in UTF-8 whose first line names the "
             f"columns {CLICKS}, and perhaps position"

@@ -98,8 +98,8 @@ def _joined(sources: Sequence[BundleFiles], prefer: Prefer) -> Changes:
         shown = ", ".join(repr(each[:80]) for each in twice[:_SHOWN])
         more = f" and {len(twice) - _SHOWN:,} more" if len(twice) > _SHOWN else ""
         raise InputError(
-            f"several bundles have the document {shown}{more}; pass --prefer first or last to take "
-            "it from the first or the last of them"
+            f"several bundles have the document{'s' * (len(twice) > 1)} {shown}{more}; pass "
+            "--prefer first or last to take each from the first or the last of them"
         )
     chosen = [found[-1 if prefer == "last" else 0] for found in owners.values()]
     whole, wholes = np.array(chosen, np.int64).T

@@ -3,7 +3,7 @@
 import dataclasses
 import logging
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeGuard
@@ -62,6 +62,7 @@ def update(
     missing_ok: bool = False,
     overwrite: bool = False,
     engine: EngineOptions = LOCAL,
+    announce: Callable[[str], None] = _log.info,
 ) -> Update:
     """Write a bundle with other documents: some added, some replaced and some deleted.
 
@@ -80,6 +81,8 @@ def update(
         missing_ok: whether ids to delete may be unknown.
         overwrite: whether another bundle at the target is replaced.
         engine: where new documents are analysed and encoded, on this machine or on several by Ray.
+        announce: a function that is called with the columns that are read, because some may be
+            guessed.
 
     Returns:
         The path, and how many documents were added, replaced, deleted and left.
@@ -107,7 +110,7 @@ def update(
         source.need_collection()
         if add is not None:
             _warn_of_cut(source)
-        added = _documents(source, add, options)
+        added = _documents(source, add, options, announce)
         changes = changed(source, added, wanted, missing_ok=missing_ok)
         if cluster is not None:
             changes = _with_shards(cluster, changes, source, out.resume_folder)
@@ -137,7 +140,10 @@ def analysed(changes: Changes, source: BundleFiles) -> AnalysedCollection:
 
 
 def _documents(
-    source: BundleFiles, add: Texts | Source | Collection | None, options: SourceOptions | None
+    source: BundleFiles,
+    add: Texts | Source | Collection | None,
+    options: SourceOptions | None,
+    announce: Callable[[str], None],
 ) -> Iterable[Document]:
     """Return the documents to add, split in the same way as the bundle's documents."""
     if add is None:
@@ -153,7 +159,7 @@ def _documents(
             add = Collection(add)
         else:
             chosen = dataclasses.replace(chosen, passage_words=words, overlap_words=overlap)
-            add = Source(add, chosen)
+            add = Source(add, chosen, announce)
     return add.documents() if isinstance(add, Collection) else _with_own_ids(add)
 
 

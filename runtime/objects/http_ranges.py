@@ -75,7 +75,8 @@ class HTTPRanges(Transport):
                 if not hop and target is not self._first and status in _EXPIRED:
                     target = self._target = self._first
                     continue
-                raise self.status(status)
+                # A server that ignores If-Match says only that the object has become shorter.
+                raise self.replaced() if status == 416 and etag else self.status(status)
             try:
                 following = self._checked(urljoin(target.geturl(), location))
             except ValueError as error:

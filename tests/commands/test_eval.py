@@ -49,21 +49,24 @@ def test_eval_as_json(built: "Built", capsys: Capture) -> None:
         strict(succeeds(capsys, *arguments, *options))  # too few to test, or alike: no NaN
 
 
+@pytest.mark.parametrize("split", ["test", "train"])
 def test_judged_documents_that_the_bundle_lacks_are_counted(
-    built: "Built", tmp_path: Path, capsys: Capture
+    split: str, built: "Built", tmp_path: Path, capsys: Capture
 ) -> None:
     kept = built.collection
     queries, qrels = kept.queries("test"), kept.qrels("test")
     first = queries[0].id
     more = {**qrels, first: {**qrels[first], "gone": 1}}
-    collection = write_collection(tmp_path / "more", kept.documents(), {"test": (queries, more)})
+    collection = write_collection(tmp_path / "more", kept.documents(), {split: (queries, more)})
+    (collection.path / "corpus.jsonl").unlink()  # the bundle has the documents
     arguments = ["eval", str(built.fused), str(collection.path), "--pipelines", "bm25"]
+    arguments += ["--split", split]
     assert main(arguments) == 0
     captured = capsys.readouterr()
     assert captured.err.count("warning") == 1
     assert f"the first is 'gone', judged for query '{first}'" in captured.err
     assert "relevant documents that cannot be found, and so are missed: 1" in captured.out
-    assert "training" not in captured.out  # there is no split to compare with
+    assert "have a relevant document" not in captured.out  # there is no split to compare with
     assert main([*arguments, "--json"]) == 0
     assert strict(capsys.readouterr().out)["judgements"]["missing_relevant"] == 1
 

@@ -27,6 +27,9 @@ def test_rank_prints_hits_for_people(built: "Built", capsys: Capture) -> None:
     assert len(text.splitlines()) <= 2 * (2 + ROWS + 1) + 1
     nothing = succeeds(capsys, "rank", built.fused, "gnorp")
     assert nothing == "no hits for 'gnorp'\n"
+    beyond = succeeds(capsys, "rank", built.fused, "dough", "--offset", 1_000)
+    assert beyond.startswith("no hits for 'dough' after the first 1,000\n")
+    assert "because -k is 0" in succeeds(capsys, "rank", built.fused, "dough", "-k", 0)
     only_stopped = succeeds(capsys, "rank", built.fused, "to be or not to be")
     assert only_stopped.splitlines()[1:] == ["left out as stop words: to, be, or, not"]
 

@@ -34,7 +34,8 @@ def test_documents_are_added_replaced_and_deleted(
     more = source(tmp_path, {"id": "new", "text": "one"}, {"id": "d2", "text": "two"})
     printed = succeeds(capsys, "update", bundle, "--add", more, "--delete", "d0", "d3")
     counts = "1 added, 1 replaced, 2 deleted, 1 unchanged"
-    assert printed == f"{counts}: 3 documents → {bundle}\n"
+    columns = "more.jsonl: the text is 'text', there is no title, the id is 'id'"
+    assert printed == f"{columns}\n{counts}: 3 documents → {bundle}\n"
     assert ids(bundle) == ["d1", "d2", "new"]
 
 

@@ -1,6 +1,7 @@
 """From a collection to an answer, by commands alone."""
 
 from pathlib import Path
+from shutil import copytree, ignore_patterns
 from typing import TYPE_CHECKING
 
 import pytest
@@ -40,8 +41,9 @@ def test_the_whole_way(built: "Built", tmp_path: Path, capsys: Capture) -> None:
     text, warning = falls_short(capsys, "fuse", indexed, collection, "-o", fused, *options)
     assert "weights bm25 " in text
     assert "the gain is not sure" in warning
-    packed = tmp_path / "fused.zip"
-    falls_short(capsys, "fuse", indexed, collection, "-o", packed, *options)
+    packed, judged = tmp_path / "fused.zip", tmp_path / "judged"
+    copytree(collection, judged, ignore=ignore_patterns("corpus*"))  # the bundle has the documents
+    falls_short(capsys, "fuse", indexed, judged, "-o", packed, *options)
 
     for bundle in (fused, packed):
         assert "bread" in succeeds(capsys, "rank", bundle, "how long to knead dough", "-k", 1)

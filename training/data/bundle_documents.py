@@ -9,23 +9,24 @@ from ranklet.runtime.errors import InputError
 from ranklet.runtime.metadata.columns import Metadata
 from ranklet.training.data.collection import Document
 from ranklet.training.data.passages import sentences
+from ranklet.training.data.trec import is_id
 
 
 def whole_documents(bundle: BundleFiles) -> Iterator[Document]:
     """Yield every document of a bundle; passages of one are joined.
 
     Raises:
-        InputError: an id has white space, which separates the columns of judgements.
+        InputError: an id has what separates the columns of judgements, see `is_id`.
     """
     documents, splitting = bundle.need_documents(), bundle.manifest.splitting
     number = 0
     while number < len(documents):
         name, title, text = documents.record(number)
-        if name.split() != [name]:
+        if not is_id(name):
             raise InputError(
-                f"judgements cannot name the document {name!r}, because white space separates "
-                "their columns; build the bundle again with --id-column -, which numbers the "
-                "documents, or with ids without white space"
+                f"judgements cannot name the document {name!r}, because tabs and line breaks "
+                "separate them and white space at its ends is not kept; build the bundle again "
+                "with --id-column -, which numbers the documents, or with other ids"
             )
         count = len(documents.passages(number))
         before = text

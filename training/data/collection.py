@@ -183,7 +183,9 @@ class Collection:
     def _check(self, split: str) -> None:
         names = self.splits()
         if split not in names:
-            known = f"there are {', '.join(names)}" if names else "this collection has no splits"
+            known = "it has no queries.NAME.jsonl and no qrels.NAME.txt"
+            if names:
+                known = f"there are {', '.join(names)}"
             raise CollectionError(f"{self.path}: no split {split!r}; {known}")
 
     def _find(self, patterns: Sequence[str], what: str, split: str = "") -> Path:

@@ -4,8 +4,9 @@
     qrels, BEIR   qid docid rel                 three columns, with or without a header line
     run           qid Q0 docid rank score tag   six columns
 
-White space separates the columns, so an id cannot contain any. Files whose name ends in ``.gz`` are
-read and written through gzip. Every error is a CollectionError that names the file and the line.
+White space separates the columns. Those of judgements may have tabs between them, and then an id
+may contain blanks, as names of files do. Files whose name ends in ``.gz`` are read and written
+through gzip. Every error is a CollectionError that names the file and the line.
 """
 
 import contextlib
@@ -26,6 +27,7 @@ from ranklet.runtime.writing.syncing import sync_file, sync_folder
 from ranklet.training.data.opening import LONGEST
 
 BEIR_HEADER = ["query-id", "corpus-id", "score"]
+_BETWEEN = re.compile(r"[\t\r\n]")  # what separates columns and lines
 _GRADE = re.compile(r"[+-]?[0-9]{1,9}")  # trec_eval has 32 bits for it
 
 
@@ -43,7 +45,7 @@ def read_qrels(path: str | os.PathLike[str]) -> dict[str, dict[str, int]]:
     qrels: dict[str, dict[str, int]] = {}
     width = 0
     for number, line in read_lines(path):
-        fields = line.split()
+        fields = _columns(line)
         if not fields:
             continue
         if not width and len(fields) in (3, 4):
@@ -76,10 +78,11 @@ def read_qrels(path: str | os.PathLike[str]) -> dict[str, dict[str, int]]:
 def write_qrels(path: str | os.PathLike[str], qrels: Mapping[str, Mapping[str, int]]) -> None:
     """Write judgements in TREC form; the file appears complete or not at all.
 
-    A query without judgements has no line, so `read_qrels` does not return it.
+    A query without judgements has no line, so `read_qrels` does not return it. A line whose ids
+    contain blanks has tabs between its columns, which other programs may not read.
 
     Raises:
-        CollectionError: an id is empty or contains white space, a grade has more than 9 digits, or
+        CollectionError: an id is wrong, see `check_id`, a grade has more than 9 digits, or
             the file cannot be written.
     """
 
@@ -93,7 +96,8 @@ def write_qrels(path: str | os.PathLike[str], qrels: Mapping[str, Mapping[str, i
                         f"{path}: query {query!r} and document {document!r} have the grade "
                         f"{grade}, expected an integer of at most 9 digits"
                     )
-                yield f"{query} 0 {document} {int(grade)}\n"
+                between = " " if _is_word(query) and _is_word(document) else "\t"
+                yield between.join((query, "0", document, f"{int(grade)}\n"))
 
     write_lines(path, lines())
 
@@ -146,7 +150,7 @@ def write_run(
             is higher than the one above it, a query lists a document twice, or the file cannot be
             written.
     """
-    check_id(tag, f"{path}: tag")  # also of an empty run
+    _check_word(tag, f"{path}: tag")  # also of an empty run
     lines = (run_lines(path, query, hits, tag) for query, hits in run.items())
     write_lines(path, chain.from_iterable(lines))
 
@@ -155,12 +159,12 @@ def run_lines(
     path: str | os.PathLike[str], query: str, hits: Sequence[tuple[str, float]], tag: str
 ) -> Iterator[str]:
     """Yield the lines of one query in a run; arguments and errors are those of `write_run`."""
-    check_id(tag, f"{path}: tag")
-    check_id(query, f"{path}: query id")
+    _check_word(tag, f"{path}: tag")
+    _check_word(query, f"{path}: query id")
     seen: set[str] = set()
     above = math.inf
     for rank, (document, number) in enumerate(hits, start=1):
-        check_id(document, f"{path}: document id")
+        _check_word(document, f"{path}: document id")
         score = float(number)
         where = f"{path}: query {query!r}, rank {rank}, document {document!r}"
         if not math.isfinite(score):
@@ -179,14 +183,41 @@ def run_lines(
 
 
 def check_id(value: str, what: str) -> None:
-    """Reject an id that cannot be written into a column.
+    """Reject an id that cannot be written into a column of judgements.
 
     Raises:
-        CollectionError: the id is empty, contains white space or cannot be written as UTF-8.
+        CollectionError: the id is empty, contains a tab or a line break, begins or ends with white
+            space, or cannot be written as UTF-8.
     """
-    if value.split() != [value]:
-        raise CollectionError(f"{what} {value!r}, expected one word without white space")
+    if not is_id(value):
+        raise CollectionError(
+            f"{what} {value!r}, expected a text without tabs and line breaks, and without white "
+            "space at its ends"
+        )
     check_text(value, what)
+
+
+def is_id(value: str) -> bool:
+    """Return whether an id can stand between tabs."""
+    return value != "" and value == value.strip() and not _BETWEEN.search(value)
+
+
+def _check_word(value: str, what: str) -> None:
+    if not _is_word(value):
+        raise CollectionError(
+            f"{what} {value!r}, expected one word without white space, which separates the columns "
+            "of a run"
+        )
+    check_text(value, what)
+
+
+def _is_word(value: str) -> bool:
+    return value.split() == [value]
+
+
+def _columns(line: str) -> list[str]:
+    tabbed = [each.strip() for each in line.strip().split("\t")]
+    return tabbed if len(tabbed) in (3, 4) and all(tabbed) else line.split()
 
 
 def check_text(value: str, what: str) -> None:

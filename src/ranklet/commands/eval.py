@@ -29,7 +29,7 @@ CHANGED = 5  # queries that lost or gained most, which are printed
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument("bundle", help="an indexed bundle, or its address")
-    parser.add_argument("collection", help="collection folder in BEIR form")
+    parser.add_argument("collection", help="folder of judged queries in BEIR form")
     parser.add_argument("--split", default="test", help="split with the judged queries")
     parser.add_argument(
         "--max-queries", type=int, help="maximum number of queries, drawn at random (default: all)"
@@ -84,13 +84,13 @@ def run(options: argparse.Namespace) -> int | None:
     if options.runs:  # before hours of ranking, not after them
         _make_folder(Path(options.runs))
     bundle = load(options.bundle)
-    collection = Collection(options.collection)
+    collection = Collection(options.collection, documents=False)  # the bundle has them
     queries = read_split(collection, options.split, limit=options.max_queries)
     documents = bundle.files.need_documents()
     judgements = check_judgements(
         collection, [options.split], documents.lacking, f"the bundle {shown(options.bundle)}"
     )
-    seen = _seen(collection, queries, bundle, options.trained_on)
+    seen = _seen(collection, queries, bundle, options)
     names = _pipelines(options, bundle)
     before, unlisted = None, list[int]()
     if options.baseline:
@@ -262,15 +262,22 @@ def _make_folder(path: Path) -> None:
 
 
 def _seen(
-    collection: "Collection", queries: "list[JudgedQuery]", bundle: "Bundle", split: str | None
+    collection: "Collection",
+    queries: "list[JudgedQuery]",
+    bundle: "Bundle",
+    options: argparse.Namespace,
 ) -> "Overlap | None":
-    """Return what the queries share with the training; None if nobody knows its split."""
+    """Return what the queries share with the training; None if nobody knows its split.
+
+    Marks of `ranklet judge` are the split train, which says nothing of a training.
+    """
     from ranklet.training.evaluation.overlap import DEFAULT_SPLIT, overlap, recorded_splits
 
+    split = options.trained_on
     recorded = recorded_splits(bundle.manifest.provenance, collection)
     if split is None and recorded:
         return overlap(collection, queries, recorded, recorded=True)
-    if split is None and DEFAULT_SPLIT not in collection.splits():
+    if split is None and DEFAULT_SPLIT not in {*collection.splits()} - {options.split}:
         return None
     return overlap(collection, queries, [split or DEFAULT_SPLIT])
 

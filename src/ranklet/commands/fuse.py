@@ -61,7 +61,7 @@ def run(options: argparse.Namespace) -> int:
 
     files = BundleFiles(on_disk(options.bundle))
     documents = files.need_documents()
-    collection = Collection(options.collection)
+    collection = Collection(options.collection, documents=False)  # the bundle has them
     queries = read_split(collection, options.split, limit=options.max_queries)
     name = f"the bundle {options.bundle}"
     check_judgements(collection, [options.split], documents.lacking, name)

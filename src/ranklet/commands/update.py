@@ -41,6 +41,7 @@ def run(options: argparse.Namespace) -> None:
     from ranklet.export.updating.update import update
     from ranklet.runtime import load
     from ranklet.training.progress import one_bar
+    from ranklet.training.progress import say as announce
 
     given = vars(options)
     read = any(name in given for name in vars(SourceOptions()))
@@ -54,6 +55,7 @@ def run(options: argparse.Namespace) -> None:
             missing_ok=options.missing_ok,
             overwrite=options.force,
             engine=engine_from(options),
+            announce=announce,
         )
     say(f"{done}: {load(done.path).size} → {done.path}")
 

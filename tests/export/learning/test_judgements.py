@@ -84,8 +84,8 @@ def test_what_is_no_log_of_clicks_is_refused(tmp_path: Path, text: str, message:
 def test_a_log_without_two_clicks_or_in_another_form_says_so(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"no query with 2 clicks.*it has 2 queries"):
         list(read_clicks(written(tmp_path, "query,id,clicks\noven,d1,1\ndough,d2,1\n")))
-    with pytest.raises(CollectionError, match=r"looks like JSON.*; a log of clicks is") as raised:
-        list(read_clicks(written(tmp_path, '{"query": "oven"}\n', "clicks.jsonl")))
+    with pytest.raises(CollectionError, match=r"y; it\.jsonl:1 looks like JSON.*; a log") as raised:
+        list(read_clicks(written(tmp_path, '{"query": "oven"}\n', "my; it.jsonl")))
     assert "--format" not in str(raised.value)
 
 
@@ -143,3 +143,16 @@ def test_sentences_are_queries_where_titles_are_too_short(tmp_path: Path) -> Non
     ]
     (made,) = made_judgements(BundleFiles(build(rows, tmp_path / "b.ranklet"))).splits.values()
     assert {query.text.split()[0] for query in made} <= {"Knead", "Let"}
+
+
+def test_made_queries_name_documents_whose_ids_are_addresses_or_files(tmp_path: Path) -> None:
+    text = "Some words of text number {} here."
+    rows = [
+        {"id": f"my notes/{n} 100%25.md", "title": f"Title of text {n}", "text": text.format(n)}
+        for n in range(60)
+    ]
+    files = BundleFiles(build(rows, tmp_path / "b.ranklet"))
+    (made,) = made_judgements(files).splits.values()
+    named = {name for each in made for name in each.relevant}
+    assert named
+    assert not files.need_documents().lacking(named)

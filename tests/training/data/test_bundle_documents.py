@@ -32,9 +32,9 @@ def test_passages_become_documents_again(tmp_path: Path) -> None:
 
 
 def test_an_id_that_judgements_cannot_name_is_refused(tmp_path: Path) -> None:
-    texts = [{"id": "my notes.txt", "text": "Dough rises."}]
+    texts = [{"id": "my\tnotes.txt", "text": "Dough rises."}]
     bundle = BundleFiles(build(texts, tmp_path / "b"))
-    with pytest.raises(InputError, match=r"'my notes\.txt'.* --id-column -"):
+    with pytest.raises(InputError, match=r"'my\\tnotes\.txt'.* --id-column -"):
         list(whole_documents(bundle))
 
 

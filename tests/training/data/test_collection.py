@@ -90,7 +90,7 @@ def test_what_is_missing_is_named(folder: Path) -> None:
     with pytest.raises(CollectionError, match=r"looked for qrels\.train\.txt, .*qrels/train\.tsv"):
         Collection(folder).qrels("train")
     (folder / "queries.train.jsonl").unlink()
-    with pytest.raises(CollectionError, match=r"no split 'train'; this collection has no splits"):
+    with pytest.raises(CollectionError, match=r"no split 'train'; it has no queries"):
         Collection(folder).queries("train")
     (folder / "qrels.train.txt").touch()
     with pytest.raises(CollectionError, match=r"looked for queries\.train\.jsonl, .*queries\.json"):
@@ -111,10 +111,10 @@ GOOD = '{"_id": "a", "text": "t"}\n'
         ("[1]", r":2: of type list, expected an object"),
         ("null", r":2: missing or null, expected an object"),
         ('{"text": "t"}', r":2: the document id \(_id or id\) is missing or null"),
-        ('{"_id": "", "text": "t"}', r":2: document id '', expected one word"),
+        ('{"_id": "", "text": "t"}', r":2: document id '', expected a text without"),
         ('{"_id": 1.5, "text": "t"}', r":2: the document id .* is of type float, expected a str"),
         ('{"_id": true, "text": "t"}', r":2: the document id .* is of type bool"),
-        ('{"_id": "b c", "text": "t"}', r":2: document id 'b c', expected one word without white"),
+        ('{"_id": "b ", "text": "t"}', r":2: document id 'b ', expected .* at its ends"),
         ('{"_id": "b"}', r":2: the text is missing or null, expected a string"),
         ('{"_id": "b", "text": ["t"]}', r":2: the text is of type list"),
         ('{"_id": "b", "text": "t", "title": 3}', r":2: the title is of type int"),
@@ -134,7 +134,7 @@ def test_bad_documents_name_file_and_line(tmp_path: Path, line: str, message: st
         ('{"_id": "a", "text": "t"}', r":2: query id 'a' occurs twice"),
         ('{"_id": "b", "text": " \\n"}', r":2: the text of query 'b' is empty"),
         ('{"_id": "b"}', r":2: the text is missing or null"),
-        ('{"_id": "b c", "text": "t"}', r":2: query id 'b c', expected one word"),
+        ('{"_id": "b\\tc", "text": "t"}', r":2: query id 'b\\tc', expected a text without tabs"),
     ],
 )
 def test_bad_queries_name_file_and_line(folder: Path, line: str, message: str) -> None:
@@ -243,7 +243,7 @@ def test_what_is_no_collection_is_never_replaced(tmp_path: Path) -> None:
     ("documents", "queries", "split", "message"),
     [
         ([*DOCUMENTS, DOCUMENTS[0]], [], "dev", r"document id 'd1' occurs twice"),
-        ([Document("d 1", "", "")], [], "dev", r"document id 'd 1', expected one word"),
+        ([Document("d\t1", "", "")], [], "dev", r"document id 'd\\t1', expected a text"),
         ([Document("d1", "\ud83d", "")], [], "dev", r"document 'd1': the title contains a lone"),
         (DOCUMENTS, [Query("q1", "a"), Query("q1", "b")], "dev", r"query id 'q1' occurs twice"),
         (DOCUMENTS, [Query("q1", " ")], "dev", r"the text of query 'q1' is empty"),

@@ -20,6 +20,9 @@ from ranklet.training.data.trec import (
 
 GRADES = st.integers(-999_999_999, 999_999_999)
 ids = st.text(st.characters(codec="utf-8"), min_size=1).filter(lambda name: name.split() == [name])
+titles = st.text(st.characters(codec="utf-8", exclude_characters="\t\r\n"), min_size=1).filter(
+    lambda name: name.strip() == name
+)
 scores = st.floats(allow_nan=False, allow_infinity=False)
 hits = st.lists(st.tuples(ids, scores), min_size=1, unique_by=lambda hit: hit[0]).map(
     lambda hits: sorted(hits, key=lambda hit: -hit[1])
@@ -47,9 +50,17 @@ JUDGED = {"q1": {"d1": 1, "d2": 0}, "q2": {"d1": -1}}
         "q1\t0\td1\t1\r\nq1\t0\td2\t0\r\n\r\nq2\t0\td1\t-1",
         "query-id\tcorpus-id\tscore\nq1\td1\t1\nq1\td2\t0\nq2\td1\t-1\n",
         "q1\td1\t1\nq1\td2\t0\nq2\td1\t-1\n",
+        "q1 0\td1 1\nq1\t0\td2\t0\nq2 \t 0\td1\t\t-1\t\n",
         "\ufeffq1\td1\t1\nq1\td2\t0\nq1\td2\t0\nq2\td1\t-1\n",
     ],
-    ids=["trec", "trec-windows", "beir", "beir-without-header", "byte-order-mark-and-repetition"],
+    ids=[
+        "trec",
+        "trec-windows",
+        "beir",
+        "beir-without-header",
+        "mixed",
+        "byte-order-mark-and-repetition",
+    ],
 )
 def test_every_form_of_qrels_reads_the_same(tmp_path: Path, name: str, text: str) -> None:
     assert read_qrels(written(tmp_path / name, text)) == JUDGED
@@ -79,7 +90,7 @@ def test_bad_qrels_name_file_and_line(tmp_path: Path, text: str, message: str) -
 
 
 @again
-@given(qrels=st.dictionaries(ids, st.dictionaries(ids, GRADES, min_size=1)))
+@given(qrels=st.dictionaries(titles, st.dictionaries(titles, GRADES, min_size=1)))
 def test_qrels_read_back_equal(tmp_path: Path, qrels: dict[str, dict[str, int]]) -> None:
     write_qrels(tmp_path / "qrels.txt", qrels)
     assert read_qrels(tmp_path / "qrels.txt") == qrels
@@ -140,6 +151,11 @@ def test_a_run_that_cannot_be_read_back_is_not_written(
         write_run(tmp_path / "run.txt", run, tag)
     assert [path.name for path in tmp_path.iterdir()] == ["run.txt"]
     assert (tmp_path / "run.txt").read_bytes() == before
+
+
+def test_ids_with_blanks_stand_between_tabs(tmp_path: Path) -> None:
+    write_qrels(tmp_path / "qrels.txt", {"q1": {"my notes/a  b.md": 1, "c.md": 0}})
+    assert (tmp_path / "qrels.txt").read_text() == "q1\t0\tmy notes/a  b.md\t1\nq1 0 c.md 0\n"
 
 
 def test_a_bad_id_is_not_written_into_qrels(tmp_path: Path) -> None:

@@ -1,9 +1,11 @@
 """Read CSV and TSV files."""
 
 import csv
+import re
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
@@ -97,29 +99,53 @@ def _sample(lines: Iterator[str]) -> list[str]:
 
 
 def _rows(path: Path, lines: Iterable[str], delimiter: str, begin: int) -> Iterator[Row]:
-    size = line = 0
+    """Yield the rows of a table, in which quotes are written twice or behind backslashes.
+
+    Spark, Hive and R write backslashes. The first row that only they explain decides.
+    """
+    source, later, read = iter(lines), deque[str](), list[str]()
+    size, number, width, escaped = 0, begin, 0, False
+    spaced = len(delimiter) > 1
+    dialect = partial(csv.reader, delimiter=delimiter[0], skipinitialspace=spaced, strict=True)
 
     def bounded() -> Iterator[str]:
         nonlocal size
-        for each in lines:
+        for each in _remaining(later, source):
+            read.append(each)
             size += len(each)
             if size > 2 * LONGEST:  # of several quoted fields, none of which is too long
-                raise CollectionError(f"{path}:{line} begins a row of over {size:,} characters")
+                raise CollectionError(f"{path}:{number} begins a row of over {size:,} characters")
             yield each
 
-    spaced = len(delimiter) > 1
-    reader = csv.reader(bounded(), delimiter=delimiter[0], skipinitialspace=spaced, strict=True)
+    reader = dialect(bounded())
     while True:
-        line, size = begin + reader.line_num, 0
+        size = 0
+        read.clear()
         try:
-            fields = next(reader)
+            row = Row(number, next(reader))
         except StopIteration:
             return
         except csv.Error as error:
-            yield Row(line, (), _reason(error))
-            continue
-        if fields:
-            yield Row(line, fields)
+            row = Row(number, (), _reason(error))
+        wrong = row.error or len(row.fields) not in (0, width or len(row.fields))
+        if wrong and not escaped and any('\\"' in line for line in read):
+            ahead = [*read, *_sample(_remaining(later, source))]
+            with suppress(csv.Error):
+                fields = next(dialect(map(_escaped, ahead), escapechar="\\"))
+                escaped = len(fields) == (width or len(fields))
+            later.extendleft(reversed(ahead if escaped else ahead[len(read) :]))
+            if escaped:
+                reader = dialect(map(_escaped, bounded()), escapechar="\\")
+                continue
+        number += len(read)
+        width = width or len(row.fields)
+        if row.fields or row.error:
+            yield row
+
+
+def _escaped(line: str) -> str:
+    """Return a line in which a backslash is a character unless a quote or another one follows."""
+    return re.sub(r'\\["\\]?', lambda found: found[0] if found[0][1:] else 2 * found[0], line)
 
 
 def _of_tabs(lines: Iterable[str], begin: int) -> Iterator[Row]:
@@ -162,6 +188,11 @@ def _is_quoted(field: str) -> bool:
 
 def _next(later: "deque[str]", source: Iterator[str]) -> str | None:
     return later.popleft() if later else next(source, None)
+
+
+def _remaining(later: "deque[str]", source: Iterator[str]) -> Iterator[str]:
+    while (line := _next(later, source)) is not None:
+        yield line
 
 
 def _quoted(lines: list[str]) -> list[str]:

@@ -33,7 +33,9 @@ def answers(bundle: Bundle, settings: Mapping[str, Any]) -> Callable[[str], str]
 
     def answer(query: str) -> str:
         ranking = bundle.rank(typed_query(query, **settings["typed"]), **options)
-        return ranking.to_json() if settings["json"] else as_text(ranking, options["offset"])
+        if settings["json"]:
+            return ranking.to_json()
+        return as_text(ranking, options["offset"], wanted=options["k"] != 0)
 
     return answer
 
@@ -89,14 +91,20 @@ def _blocks(queries: Iterator[str]) -> Iterator[list[str]]:
         yield block
 
 
-def as_text(ranking: "Ranking", offset: int = 0) -> str:
-    """Return a ranking as readable text, whose first hit has the place after `offset`."""
+def as_text(ranking: "Ranking", offset: int = 0, *, wanted: bool = True) -> str:
+    """Return a ranking as readable text, whose first hit has the place after `offset`.
+
+    If there is none, the text says why, and not that nothing was found where no hit was `wanted`.
+    """
     lines = [
         f"searched for {better!r} instead of {word!r}"
         for word, better in ranking.corrections.items()
     ]
     if not len(ranking):
-        return _laid_out([*lines, f"no hits for {ranking.query!r}", *ignored_words(ranking)])
+        after = f" after the first {offset:,}" if offset else ""
+        why = after if wanted else ", because -k is 0"
+        nothing = f"no hits for {ranking.query!r}{why}"
+        return _laid_out([*lines, nothing, *ignored_words(ranking)])
     for place, hit in enumerate(ranking, offset + 1):
         lines.append(f"{place:2}. {hit.score:8.4f}  {hit.name}  {hit.title}".rstrip())
         text = " ".join(hit.text.split())

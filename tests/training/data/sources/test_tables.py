@@ -130,6 +130,39 @@ def test_zero_bytes_inside_a_text_are_kept(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    "texts",
+    [
+        ["plain", 'He said "hello, you" in C:\\new\\', "a, b", "He\nsaid C:\\a"],
+        ['5" of pipe, 3" thick', 'say "a\nb", too', 'a "b"'],
+        ['ends with "5"', 'a "b", c', "d"],
+    ],
+)
+def test_quotes_may_be_written_behind_backslashes_as_spark_does(
+    texts: list[str], tmp_path: Path
+) -> None:
+    fields = [each.replace("\\", "\\\\").replace('"', '\\"') for each in texts]
+    rows = [f'{number},"{field}",x' for number, field in enumerate(fields)]
+    path = write(tmp_path / "a.csv", "id,text,more\n" + "\n".join(rows) + "\n")
+    assert [each.text for each in read(path)] == texts
+
+
+def test_backslashes_of_other_tables_are_plain(tmp_path: Path) -> None:
+    rows = [
+        '1,"C:\\new\\"',
+        '2,"a ""C:\\"""',
+        '3,G\\"odel',
+        "4,\\\\server\\d",
+        '5,"a\\"b',
+        '6,"x"',
+        "7,a\\b",
+    ]
+    path = write(tmp_path / "a.csv", "id,text\n" + "\n".join(rows) + "\n")
+    assert f"{path}:6 (text follows a closing quote" in refused(path).splitlines()[1]
+    found = [each.text for each in read(path, skip_bad=True)]
+    assert found == ["C:\\new\\", 'a "C:\\"', 'G\\"odel', "\\\\server\\d", "x", "a\\b"]
+
+
+@pytest.mark.parametrize(
     ("content", "texts"),
     [
         ('"id"\t"text"\n"1"\t"one\n\tline"\n"2"\t"two"\n', ["one\n\tline", "two"]),
