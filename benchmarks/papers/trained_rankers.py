@@ -92,7 +92,9 @@ def searching(data: Any, options: dict[str, Any]) -> Trained:
 def pairwise(data: Any, options: dict[str, Any]) -> Trained:
     """Train a cross-encoder by its marks or its head."""
     changes = {name: options.pop(name) for name in ("marking", "head") if name in options}
-    settings = CrossEncoderSettings(**changes, max_tokens=TOKENS, mark_tokens=MARKS)
+    if "marking" in changes:
+        changes["mark_tokens"] = MARKS
+    settings = CrossEncoderSettings(**changes, max_tokens=TOKENS)
     batches = {"batch": 6, "negatives_each": 7, "accumulation": 1}  # 48 pairs per step
     common = {"loss": "softmax", "learning_rate": 1e-4, **batches, **options}
     checkpoint = cross.train(*data, CrossOptions(settings=settings, **common))
