@@ -20,6 +20,7 @@ from functools import partial
 from itertools import chain
 from pathlib import Path
 
+from ranklet.runtime.arguments import listed
 from ranklet.runtime.errors import CollectionError
 from ranklet.runtime.storage.address import writable
 from ranklet.runtime.writing.syncing import sync_file, sync_folder
@@ -79,8 +80,8 @@ def write_qrels(path: str | os.PathLike[str], qrels: Mapping[str, Mapping[str, i
     A query without judgements has no line, so `read_qrels` does not return it.
 
     Raises:
-        CollectionError: an id is empty or contains white space, a grade has more than 9 digits, or
-            the file cannot be written.
+        CollectionError: an id is empty or contains white space, a grade is no whole number or has
+            more than 9 digits, or the file cannot be written.
     """
 
     def lines() -> Iterator[str]:
@@ -88,12 +89,13 @@ def write_qrels(path: str | os.PathLike[str], qrels: Mapping[str, Mapping[str, i
             check_id(query, f"{path}: query id")
             for document, grade in judged.items():
                 check_id(document, f"{path}: document id")
-                if not _GRADE.fullmatch(str(int(grade))):
+                shown = str(int(grade) if isinstance(grade, bool) else grade).removesuffix(".0")
+                if not _GRADE.fullmatch(shown):
                     raise CollectionError(
                         f"{path}: query {query!r} and document {document!r} have the grade "
                         f"{grade}, expected an integer of at most 9 digits"
                     )
-                yield f"{query} 0 {document} {int(grade)}\n"
+                yield f"{query} 0 {document} {int(shown)}\n"
 
     write_lines(path, lines())
 
@@ -159,7 +161,8 @@ def run_lines(
     check_id(query, f"{path}: query id")
     seen: set[str] = set()
     above = math.inf
-    for rank, (document, number) in enumerate(hits, start=1):
+    pairs = listed(hits, f"the hits of query {query!r}", "give (document id, score), best first")
+    for rank, (document, number) in enumerate(pairs, start=1):
         check_id(document, f"{path}: document id")
         score = float(number)
         where = f"{path}: query {query!r}, rank {rank}, document {document!r}"
@@ -182,9 +185,10 @@ def check_id(value: str, what: str) -> None:
     """Reject an id that cannot be written into a column.
 
     Raises:
-        CollectionError: the id is empty, contains white space or cannot be written as UTF-8.
+        CollectionError: the id is no text, is empty, contains white space or cannot be written as
+            UTF-8.
     """
-    if value.split() != [value]:
+    if not isinstance(value, str) or value.split() != [value]:
         raise CollectionError(f"{what} {value!r}, expected one word without white space")
     check_text(value, what)
 

@@ -17,6 +17,7 @@ from ranklet.export.build import build
 from ranklet.export.bundles import export_bundle, index_bundle
 from ranklet.export.default_fusion import FusionOptions
 from ranklet.export.errors import ExportError
+from ranklet.export.fusion import learn_weights
 from ranklet.export.options import ExportOptions
 from ranklet.export.updating.update import update
 from ranklet.handlers.api.answers import ANSWERS
@@ -39,7 +40,9 @@ from ranklet.training.data.collection import Collection, Document, write_collect
 from ranklet.training.data.sources.options import SourceOptions
 from ranklet.training.data.sources.source import Source
 from ranklet.training.data.splits import read_split
-from ranklet.training.data.trec import read_run
+from ranklet.training.data.trec import read_run, write_qrels, write_run
+from ranklet.training.rankers.bm25.options import Options as BM25Options
+from ranklet.training.rankers.bm25.training import train as train_bm25
 from ranklet.training.rankers.model1.options import Options as Model1Options
 from ranklet.training.rankers.tk.options import Options as TKOptions
 from ranklet.training.rankers.tk.options import TKNetwork
@@ -257,6 +260,20 @@ CALLS = [
          lambda place: build(["a text"], file("out", "precious")(place))),
     call("a variant is unknown", InputError, "fp8", lambda place: ExportOptions(variants=("fp8",))),
     call("the size is NaN", InputError, "max_mb", lambda place: ExportOptions(max_mb=math.nan)),
+    call("documents of a collection are objects", InputError, "training.data.collection.Document",
+         lambda place: write_collection(place.out, [{"id": "a"}], {})),  # type: ignore[list-item]
+    call("a grade has a fraction", CollectionError, "expected an integer",
+         lambda place: write_qrels(place.folder / "q", {"q": {"a": 0.5}})),  # type: ignore[dict-item]
+    call("hits of a run are an object", InputError, "best first",
+         lambda place: write_run(place.folder / "run", {"q": {"d1": 1.0}}, "x")),  # type: ignore[dict-item]
+    call("a split of a path", InputError, "collection.Collection",
+         lambda place: read_split(place.collection, "train")),
+    call("no query to learn weights from", InputError, "at least one",
+         lambda place: learn_weights(runtime.load(place.bundle), ["bm25"], [])),
+    call("no query to tune on", InputError, "at least one",
+         lambda place: train_bm25(Collection(place.collection), [], [], BM25Options())),
+    call("a lexical learning has a model", InputError, "leave out one",
+         lambda place: ranklet.learn(place.bundle, None, place.out, lexical=True, model="x")),
     call("more queries than none", InputError, "above 0",
          lambda place: read_split(Collection(place.collection), "train", limit=0)),
     call("a document's id has a blank", CollectionError, "white space",
