@@ -115,8 +115,13 @@ def build(
         title_boost = TITLE_BOOST if titles else 1.0
     bm25 = BM25Settings(title_boost=title_boost, impacts=impacts)
     bm25.check_titles(titles)
-    check_type("export", export := export or ExportOptions(), ExportOptions)
+    check_type("export", export or ExportOptions(), ExportOptions)
     check_type("fusion", fusion, FusionOptions)
+    if not models and (export is not None or fusion.fusion != FUSION.fusion):
+        raise InputError(
+            f"{'fusion' if export is None else 'export'} has no effect without models; leave it "
+            "out, or give models"
+        )
     models = [model_folder(each) for each in listed(models, "models", "put the one in a list")]
     source = source_of(documents, options)
     with (

@@ -238,6 +238,8 @@ CALLS = [
          lambda place: build(["a text"], place.out, engine="ray")),  # type: ignore[arg-type]
     call("the fusion is a text", InputError, "FusionOptions",
          lambda place: build(["a text"], place.out, fusion="ranks")),  # type: ignore[arg-type]
+    call("an export without models", InputError, "no effect without models",
+         lambda place: build(["a text"], place.out, export=ExportOptions())),
     call("a source gets options", InputError, "leave options out",
          lambda place: build(Source(["a text"]), place.out, options=SourceOptions())),
     call("options without documents", InputError, "no documents to add",
