@@ -19,11 +19,12 @@ from ranklet.export.indexing.writing import INDEXING, write_indexed
 from ranklet.export.options import ExportOptions
 from ranklet.export.vocabulary.cutting import cut_all
 from ranklet.export.writer import BundleWriter
+from ranklet.runtime.arguments import listed
 from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.extras import hinted
 from ranklet.runtime.kinds import KINDS
-from ranklet.runtime.options import check_one_of
+from ranklet.runtime.options import check_one_of, check_type
 from ranklet.runtime.rankers.bm25 import BM25Settings
 from ranklet.runtime.storage.address import writable
 from ranklet.runtime.text.ranked import ranked_text
@@ -31,7 +32,7 @@ from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.data.collection import Document
 from ranklet.training.data.probes import unjudged_probes
 from ranklet.training.data.sources.options import SourceOptions
-from ranklet.training.data.sources.source import FINDING, Source, Texts
+from ranklet.training.data.sources.source import FINDING, Source, Texts, source_of
 from ranklet.training.imported.hub import model_folder
 from ranklet.training.imported.importing import choices_of, needed_extra, read_model
 from ranklet.training.indexing.analysed import ANALYSING, AnalysedCollection, analyse
@@ -114,8 +115,15 @@ def build(
         title_boost = TITLE_BOOST if titles else 1.0
     bm25 = BM25Settings(title_boost=title_boost, impacts=impacts)
     bm25.check_titles(titles)
-    models = [model_folder(each) for each in models]
-    source = documents if isinstance(documents, Source) else Source(documents, options)
+    check_type("export", export or ExportOptions(), ExportOptions)
+    check_type("fusion", fusion, FusionOptions)
+    if not models and (export is not None or fusion.fusion != FUSION.fusion):
+        raise InputError(
+            f"{'fusion' if export is None else 'export'} has no effect without models; leave it "
+            "out, or give models"
+        )
+    models = [model_folder(each) for each in listed(models, "models", "put the one in a list")]
+    source = source_of(documents, options)
     with (
         hinted(lambda: needed_extra(models)),
         connected(engine) as cluster,

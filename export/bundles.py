@@ -22,10 +22,10 @@ from ranklet.export.vocabulary.cutting import lightened
 from ranklet.export.writer import BundleWriter, check_source
 from ranklet.runtime.bundles.files import TOKENIZER
 from ranklet.runtime.bundles.manifest import Manifest, RankerEntry, check_name
-from ranklet.runtime.errors import BundleError, ModelFolderError
+from ranklet.runtime.errors import BundleError, InputError, ModelFolderError
 from ranklet.runtime.extras import hinted
 from ranklet.runtime.kinds import KINDS
-from ranklet.runtime.options import allowed_values, check_one_of
+from ranklet.runtime.options import allowed_values, check_one_of, check_type
 from ranklet.runtime.storage.address import writable
 from ranklet.runtime.text.analysis import ENGLISH
 from ranklet.training.checkpoint import Checkpoint, check_finite
@@ -70,10 +70,13 @@ def export_bundle(
     writable(target)
     if not checkpoints:
         raise ExportError("there is no checkpoint to export; give at least one")
+    check_type("checkpoints", checkpoints, Mapping)
     check_names(checkpoints)
-    for name, checkpoint in checkpoints.items():
-        check_finite(checkpoint.weights, f"the checkpoint of {name!r}")
     options = options or ExportOptions()
+    check_type("options", options, ExportOptions)
+    for name, checkpoint in checkpoints.items():
+        check_type(f"checkpoints[{name!r}]", checkpoint, Checkpoint)
+        check_finite(checkpoint.weights, f"the checkpoint of {name!r}")
     checkpoints = _with_own_tokenizers(_with_settings(checkpoints, options))
     tokenizer, words = _one_tokenizer(checkpoints), _one_analysis(checkpoints)
     with BundleWriter(target, overwrite=overwrite) as writer:
@@ -160,6 +163,12 @@ def index_bundle(
         ClusterError: the cluster cannot be used.
     """
     check_source(source, target)
+    check_type("fusion", fusion, FusionOptions)
+    if not hasattr(collection, "documents"):
+        raise InputError(
+            f"collection must be a Collection or a Source, not {type(collection).__name__}; give "
+            "Source(PATH), or Collection(PATH) for a folder in BEIR form"
+        )
     with BundleWriter(target, overwrite=overwrite) as writer, connected(engine) as cluster:
         bundle = engine.opened(source)
         rankers = bundle.manifest.rankers
@@ -167,6 +176,7 @@ def index_bundle(
             raise ExportError(f"the bundle {str(source)!r} has no ranker to index for")
         _warn_if_none_retrieves(rankers)
         words = words or words_of(bundle.manifest)
+        check_type("words", words, TextOptions)
         if cluster is None:
             analysed = analyse(
                 collection.documents(),

@@ -29,7 +29,7 @@ from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.bundles.manifest import Manifest, RankerEntry
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.kinds import KINDS
-from ranklet.runtime.options import check_options, one_of, read_from
+from ranklet.runtime.options import check_options, check_type, one_of, read_from
 from ranklet.runtime.pipeline import MAX_WEIGHT, Fuse, Pipeline
 from ranklet.runtime.search.local import LocalSearch
 from ranklet.training.data.probes import sentence
@@ -91,10 +91,11 @@ class FusionOptions:
         check_options(self)
         if self.weights is not None and self.fusion != "sum":
             raise InputError("weights are those of a sum; leave them out, or pass fusion='sum'")
+        check_type("weights", {} if self.weights is None else self.weights, Mapping)
         for name, weight in (self.weights or {}).items():
-            if not 0 < weight <= MAX_WEIGHT:
+            if not isinstance(weight, int | float) or not 0 < weight <= MAX_WEIGHT:
                 raise InputError(
-                    f"the weight of {name!r} is {weight:g}; it must be above 0 and at most "
+                    f"the weight of {name!r} is {weight!r:.60}; it must be above 0 and at most "
                     f"{MAX_WEIGHT:g}. A ranker that is not named takes no part"
                 )
 

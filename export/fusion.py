@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from ranklet.export.default_pipelines import BY_RANKS, DEPTH, SUM, stages
 from ranklet.export.errors import ExportError
 from ranklet.export.writer import BundleWriter, check_source
+from ranklet.runtime.arguments import listed
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.bundles.manifest import Manifest, check_name
@@ -138,6 +139,7 @@ def fuse_bundle(
     with BundleWriter(target, overwrite=overwrite) as writer:  # raises now if the target exists
         bundle, loaded = BundleFiles(source, check="full"), Bundle(source)
         manifest = bundle.manifest
+        rankers = listed(rankers, "rankers", "give at least two")
         names = _checked(tuple(rankers) or tuple(manifest.rankers), name, manifest)
         learned = learn_weights(
             loaded, names, queries, measure=measure, folds=folds, scaling=scaling,

@@ -5,9 +5,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ranklet.export.onnx.openvino_int8 import need_packages
+from ranklet.runtime.arguments import listed
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.lexical.sparse_store import MOST_TERMS
 from ranklet.runtime.onnx.encoder import VARIANTS
+from ranklet.runtime.options import check_number, check_type
 from ranklet.training.data.probes import Probes
 
 
@@ -62,6 +64,8 @@ class ExportOptions:
     settings: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        listed(self.variants, "variants", "such as ('fp32', 'int8')")
+        check_type("settings", self.settings, Mapping)
         unknown = [name for name in self.variants if name not in VARIANTS]
         if unknown or not self.variants or len({*self.variants}) < len(self.variants):
             raise InputError(
@@ -70,10 +74,9 @@ class ExportOptions:
             )
         if "openvino" in self.variants:
             need_packages()
-        if not 0 <= self.max_ndcg_loss <= 1:
-            raise InputError(f"max_ndcg_loss is {self.max_ndcg_loss}; it must be from 0 to 1")
-        if self.max_mb is not None and not 0 < self.max_mb < float("inf"):
-            raise InputError(f"max_mb is {self.max_mb}; it must be above 0, or None for any size")
+        check_number("max_ndcg_loss", self.max_ndcg_loss, 0, 1)
+        if self.max_mb is not None:
+            check_number("max_mb", self.max_mb, 1e-6)
         if self.prune is not None and (
             type(self.prune) is not int or not 1 <= self.prune <= MOST_TERMS
         ):

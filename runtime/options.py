@@ -4,8 +4,9 @@ A dataclass of options calls `check_options` in its constructor, and `options_of
 for a command line. A subclass may change a field's default and inherits the rest.
 """
 
+import os
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
 from math import inf
 from pathlib import Path
@@ -15,7 +16,7 @@ from ranklet.runtime.errors import InputError
 
 _KEY = "option"  # in a field's metadata
 # Of options by name: another option, and values of it beside which the option has no effect. A
-# class names them in its attribute IDLE, and a command line cannot have both.
+# class names them in its attribute IDLE, and nobody can give both.
 Idle = Mapping[str, tuple[object, ...]]
 
 
@@ -61,6 +62,10 @@ class Option:
             check_one_of(name, value, self.allowed)
         elif self.kind is bool and type(value) is not bool:
             raise InputError(f"{name} is {value!r}; it must be True or False")
+        elif self.kind is str and not isinstance(value, str):
+            raise InputError(f"{name} is {value!r:.60}; it must be a string ({self.about})")
+        elif self.kind is Path and not isinstance(value, str | os.PathLike):
+            raise InputError(f"{name} is {value!r:.60}; it must be a path ({self.about})")
 
 
 class Declared(NamedTuple):
@@ -165,9 +170,46 @@ def typed(options: Any, **paths: str) -> list[str]:
 
 def check_options(options: Any) -> None:
     """Raise InputError unless every option of a dataclass instance has an allowed value."""
+    for each in fields(options):
+        if is_dataclass(usual := getattr(type(options), each.name, None)):
+            check_type(each.name, getattr(options, each.name), type(usual))
     for path, _, value, option in options_of(options):
         if len(path) == 1:  # enclosed instances have checked themselves
             option.check(path[0], value)
+
+
+def check_idle(options: Any, given: Collection[str] | None = None) -> None:
+    """Raise InputError if a value was given that has no effect beside another one; see `Idle`.
+
+    Args:
+        options: an instance of a dataclass of options.
+        given: the names of what was given, with the names of enclosing fields and a point; None for
+            all that is not the default.
+    """
+    declared = list(options_of(options))
+    chosen = {each.path[-1]: each for each in declared}
+    for each in declared:
+        owner, usual = options, type(options)
+        for name in each.path[:-1]:
+            owner, usual = getattr(owner, name), getattr(usual, name)
+        name = each.path[-1]
+        other, *values = getattr(owner, "IDLE", {}).get(name, ("",))
+        changed = each.default != getattr(usual, name)
+        is_given = changed if given is None else ".".join(each.path) in given
+        if is_given and other and chosen[other].default in values:
+            raise InputError(
+                f"{each.flag} has no effect beside {chosen[other].flag} {chosen[other].default}; "
+                "leave it out, or change that"
+            )
+
+
+def check_type(name: str, value: object, wanted: type) -> None:
+    """Raise InputError unless `value` is an instance of a class, such as one of options."""
+    if not isinstance(value, wanted):
+        raise InputError(
+            f"{name} is {value!r:.60}; it must be of the class "
+            f"{wanted.__module__}.{wanted.__name__}"
+        )
 
 
 def allowed_values(options: Any) -> dict[str, tuple[str, ...]]:

@@ -1,7 +1,7 @@
 """Pipelines as plain data, with the stages retrieve, rescore, fuse and keep."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import MISSING, dataclass, fields, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -242,10 +242,10 @@ def _stage(raw: object, where: str) -> Stage:
             )
         _check_option(key, value, where)
     options = {k: tuple(v) if isinstance(v, list) else v for k, v in options.items()}
-    try:
-        stage = kind(**options)
-    except TypeError as error:
-        raise BundleError(f"{where}: {error}") from error
+    for each in fields(kind):
+        if each.default is MISSING and each.name not in options:
+            raise BundleError(f"{where}: {kind.stage} needs {each.name!r}")
+    stage = kind(**options)
     return _check_fuse(stage, where) if isinstance(stage, Fuse) else stage
 
 
@@ -286,5 +286,8 @@ def _check_fuse(stage: Fuse, where: str) -> Fuse:
     if not stage.inputs or len(set(stage.inputs)) != len(stage.inputs):
         raise BundleError(f"{where}: inputs must be different names, at least one")
     if len(stage.weights) != count:
-        raise BundleError(f"{where}: {stage.method} takes {count} weights for these inputs")
+        raise BundleError(
+            f"{where}: {stage.method} takes {count} weights for these inputs, not "
+            f"{len(stage.weights)}"
+        )
     return stage

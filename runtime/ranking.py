@@ -21,7 +21,7 @@ from ranklet.runtime.metadata.where import Condition
 from ranklet.runtime.onnx.session import DEVICES
 from ranklet.runtime.options import check_one_of
 from ranklet.runtime.pipeline import PipelineLike
-from ranklet.runtime.storage.address import Address, located, raw_text
+from ranklet.runtime.storage.address import Address, check_path, located, raw_text
 from ranklet.runtime.typed.query_syntax import Query
 
 BUNDLE_VARIABLE = "RANKLET_BUNDLE"
@@ -29,6 +29,8 @@ COLLECTION_VARIABLE = "RANKLET_COLLECTION"  # read by servers and functions
 
 LOOK_AGAIN = 30.0  # seconds after which an address is looked at again for another version
 KEPT = 32  # bundles, of which each folder may hold twenty of the usual 1,024 open files
+
+BundleLike = str | Path | Bundle  # a bundle or its path
 
 _Key = tuple[Path | Address, str, bool, str | None, Path | None]
 _loaded: dict[_Key, "_Loaded"] = {}
@@ -75,9 +77,11 @@ def load(
         bundle = os.environ.get(BUNDLE_VARIABLE) or None
     if bundle is None or bundle == "":  # which would be the current folder
         raise InputError(f"no bundle is given; give its path or set {BUNDLE_VARIABLE} to it")
-    for name, place in (("bundle", bundle), ("cache", "" if cache is None else cache)):
-        if not isinstance(place, str | os.PathLike) or isinstance(os.fspath(place), bytes):
-            raise InputError(f"{name} must be a path, not {type(place).__name__}")
+    if isinstance(bundle, Bundle):
+        raise InputError("this bundle is loaded; call its methods, such as bundle.rank(query)")
+    check_path("bundle", bundle)
+    if cache is not None:
+        check_path("cache", cache)
     check_one_of("check", check, ("fast", "full"))
     check_one_of("device", device, DEVICES)
     if collection is not None:
@@ -123,21 +127,21 @@ def rank(
     query: str | Query,
     documents: Sequence[Document] | None = None,
     *,
-    bundle: str | Path | None = None,
+    bundle: BundleLike | None = None,
     **options: Unpack[RankOptions],
 ) -> Ranking:
     """Rank a bundle's collection or the caller's own documents; see `Bundle.rank`."""
-    return load(bundle).rank(query, documents, **options)
+    return opened(bundle).rank(query, documents, **options)
 
 
 def rank_batch(
     queries: Sequence[str | Query],
     *,
-    bundle: str | Path | None = None,
+    bundle: BundleLike | None = None,
     **options: Unpack[RankOptions],
 ) -> list[Ranking]:
     """Rank a bundle's collection for several queries; see `Bundle.rank_batch`."""
-    return load(bundle).rank_batch(queries, **options)
+    return opened(bundle).rank_batch(queries, **options)
 
 
 def score(
@@ -145,18 +149,18 @@ def score(
     documents: Sequence[Document] | None = None,
     *,
     ids: Sequence[str] | None = None,
-    bundle: str | Path | None = None,
+    bundle: BundleLike | None = None,
     pipeline: PipelineLike = None,
 ) -> NDArray[np.float32]:
     """Score documents for a query, in their order; see `Bundle.score`."""
-    return load(bundle).score(query, documents, ids=ids, pipeline=pipeline)
+    return opened(bundle).score(query, documents, ids=ids, pipeline=pipeline)
 
 
 def rerank(
     query: str,
     texts: Sequence[Document],
     *,
-    model: "str | Path | Bundle | None" = None,
+    model: BundleLike | None = None,
     k: int | None = None,
     explain: bool = False,
 ) -> Ranking:
@@ -173,9 +177,13 @@ def rerank(
     Raises:
         RankletError: as `Bundle.rank`.
     """
-    bundle = model if isinstance(model, Bundle) else load(model)
     own = listed(texts, "texts", "put the one in a list")
-    return bundle.rank(query, own, k=len(own) if k is None else k, explain=explain)
+    return opened(model).rank(query, own, k=len(own) if k is None else k, explain=explain)
+
+
+def opened(bundle: BundleLike | None) -> Bundle:
+    """Return a bundle, which is loaded if its path is given; see `load`."""
+    return bundle if isinstance(bundle, Bundle) else load(bundle)
 
 
 class _Loaded:

@@ -151,10 +151,11 @@ def checkpoints(collection: Collection, tokenizer_file: Path) -> dict[str, Check
     """Return trained rankers by name."""
     queries = read_split(collection, "train")
     fields = {"bm25": "lemmas", "bm25_words": "words", "bm25_pieces": "wordpieces"}
-    grid = BM25Options(tokenizer=tokenizer_file, k1_grid=(0.6, 1.2), b_grid=(0.3, 0.75))
+    grid = BM25Options(k1_grid=(0.6, 1.2), b_grid=(0.3, 0.75))
     found = {
-        name: train_bm25(collection, queries, [], replace(grid, field=field))
+        name: train_bm25(collection, queries, [], replace(grid, field=field, tokenizer=tokenizer))
         for name, field in fields.items()
+        for tokenizer in [tokenizer_file if field == "wordpieces" else None]
     }
     settings = found["bm25"].settings
     for name, field in (("model1", "words"), ("model1_pieces", "wordpieces")):

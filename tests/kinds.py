@@ -35,7 +35,7 @@ LOOSE = ExportOptions(variants=VARIANTS, max_ndcg_loss=1.0, prune=40)
 FP32 = ExportOptions(variants=("fp32",), max_ndcg_loss=1.0)  # where variants are not the subject
 TERM_SIZES: dict[str, Any] = {"hidden": 16, "heads": 4, "layers": 1, "kernels": 6, "dropout": 0.0}
 CONFORMER_SIZES = {**TERM_SIZES, "groups": 4, "width": 3, "window": 6, "stride": 3}
-TK_SIZES = {**TERM_SIZES, "chunk": 8, "overlap": 2, "window": 6, "stride": 2, "regions": 2}
+TKL_SIZES = {**TERM_SIZES, "chunk": 8, "overlap": 2, "window": 6, "stride": 2, "regions": 2}
 SHORT_TEXTS = {"batch": 8, "max_query_tokens": 12, "max_document_tokens": 16}
 TERM_TRAINING = {
     "learning_rate": 0.01, "epochs": 4, "device": "cpu", "batch": 8, "depth": 20, "pool": 10,
@@ -141,7 +141,7 @@ ROWS: dict[str, Row] = {
         {
             "learning_rate": 1e-3, "epochs": 2, "accumulation": 1, "device": "cpu", "batch": 4,
             "negatives_each": 3, "evaluate_every": 1000,
-            "settings": CrossEncoderSettings(max_query_tokens=8, max_tokens=32, mark_tokens=24),
+            "settings": CrossEncoderSettings(max_query_tokens=8, max_tokens=32),
         },
         {"cross": {"head": "model1", "marking": "pre_doc"}},
         backbone="backbone",
@@ -153,7 +153,7 @@ ROWS: dict[str, Row] = {
         probes=(5, 16),
     ),
     "tk": Row(
-        {**TERM_TRAINING, "network": TKNetwork(**TK_SIZES)},
+        {**TERM_TRAINING, "network": TKNetwork(**TERM_SIZES)},
         {"tk": {}, "tkl": {"architecture": "tkl"}},
         probes=(5, 16),
     ),
@@ -208,10 +208,14 @@ def train(kind: str, data: TinyData, oracle: Path | None = None, **settings: Any
     """
     training = import_module(f"ranklet.training.rankers.{kind}.training")
     row = ROWS[kind]
+    if "marking" in settings:  # the tiny networks read 64 tokens
+        settings = {"mark_tokens": 24, **settings}
     backbone = {row.backbone: data.bert} if row.backbone else {}
     chosen = tiny_options(kind, **backbone, **({"oracle": oracle} if oracle else {}))
     if hasattr(chosen, "settings"):  # what is learned depends on them
         chosen = replace(chosen, settings=replace(chosen.settings, **settings))
+    if settings.get("architecture") == "tkl":
+        chosen = replace(chosen, network=TKNetwork(**TKL_SIZES))
     learned = {name: value for name, value in settings.items() if hasattr(chosen, name)}
     chosen = replace(chosen, **learned)
     queries, dev = (read_split(data.collection, split) for split in ("train", "dev"))

@@ -93,10 +93,12 @@ def searching(data: Any, options: dict[str, Any]) -> Trained:
 def pairwise(data: Any, options: dict[str, Any]) -> Trained:
     """Train a cross-encoder by its marks, head or chunks, from the start or where another ended."""
     changes = {name: options.pop(name) for name in ("marking", "head", "chunks") if name in options}
+    if changes.get("marking", "none") != "none":
+        changes["mark_tokens"] = MARKS
     saves = options.pop("saves", None)
     if "goes_on" in options:
         options["start"] = wait_for(options.pop("goes_on"))
-    settings = CrossEncoderSettings(**changes, max_tokens=TOKENS, mark_tokens=MARKS)
+    settings = CrossEncoderSettings(**changes, max_tokens=TOKENS)
     batches = {"batch": 6, "negatives_each": 7, "accumulation": 1}  # 48 pairs per step
     common = {"loss": "softmax", "learning_rate": 1e-4, **batches, **options}
     checkpoint = cross.train(*data, CrossOptions(settings=settings, **common))

@@ -21,6 +21,7 @@ from ranklet.export.distributed.options import EngineOptions
 from ranklet.export.errors import ClusterError
 from ranklet.runtime.errors import InputError, MissingPackageError
 from ranklet.runtime.extras import install
+from ranklet.runtime.options import check_type
 from ranklet.training.processes import started
 
 ADDRESS = "RAY_ADDRESS"  # the variable that Ray reads, too
@@ -138,6 +139,7 @@ def connected(options: EngineOptions) -> Iterator[Cluster | None]:
         ClusterError: no cluster answers.
         MissingPackageError: ray is not installed.
     """
+    check_type("engine", options, EngineOptions)
     if not options.on_ray:
         yield None
         return

@@ -3,9 +3,11 @@
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from sys import float_info
 from typing import NamedTuple
 
 from ranklet.export.learning.joining import needed_files
+from ranklet.runtime.arguments import within
 from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.pipeline import Pipeline, PipelineLike
@@ -57,8 +59,8 @@ class Limits:
             ("max_mb", "--max-mb"),
         ):
             value = getattr(self, name)
-            if value is not None and not 0 < value < float("inf"):
-                raise InputError(f"{flag} is {value:g}; it must be a number above 0")
+            if value is not None and not (within(value, 0, float_info.max) and value):
+                raise InputError(f"{flag} is {value!r}; it must be a number above 0")
 
 
 class Cost(NamedTuple):

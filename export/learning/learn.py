@@ -117,6 +117,8 @@ def learn(
         BundleError: the bundle cannot be read.
         ExportError: the target exists, or is not a bundle and nothing else.
     """
+    if lexical and model is not None:
+        raise InputError("lexical rankers have no model to train; leave out one of the two")
     began, limits = monotonic(), Limits(minutes, max_ms, max_mb, network)
     parse_measure(measure)
     check_source(source := on_disk(bundle), target)

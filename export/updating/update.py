@@ -146,6 +146,12 @@ def _documents(
     announce: Callable[[str], None],
 ) -> Iterable[Document]:
     """Return the documents to add, split in the same way as the bundle's documents."""
+    if options is not None and (add is None or isinstance(add, Source | Collection)):
+        raise InputError(
+            "there are no documents to add; leave out what says how they are read"
+            if add is None
+            else f"a {type(add).__name__} says itself how it is read; leave options out"
+        )
     if add is None:
         return ()
     words, overlap = recorded = source.manifest.splitting

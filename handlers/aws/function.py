@@ -211,8 +211,8 @@ class Function:
         try:
             request = http_request(event, shape)
             path = served_path(request.path)
-            allow = "GET" if path in HEALTH else "POST"
-            if request.method != allow:
+            allow = "GET, HEAD" if path in HEALTH else "POST"
+            if request.method not in allow.split(", "):
                 raise RequestError(405, f"{path} takes {allow}, not {request.method[:20]!r}")
             if request.in_url and path not in HEALTH:
                 raise RequestError(422, IN_BODY)

@@ -141,9 +141,13 @@ class Documents:
 
         Args:
             count: the most titles to return.
-            among: the numbers of the documents to choose from; None chooses from all.
+            among: the numbers of the documents to choose from; None chooses from all. Of a document
+                that is split, only the first passage counts.
         """
         among = range(len(self)) if among is None else among
+        if self.first is not None:
+            numbers = np.asarray(among)
+            among = numbers[self.first[numbers] == numbers].tolist()
         chosen = among[:: max(1, len(among) // max(1, count))][:count]
         fetch_rows(chosen, ragged=self.stored()[1:])
         return [self.titles[number] or self.texts[number][:60] for number in chosen]

@@ -91,8 +91,9 @@ def similarity(queries: Vectors, documents: Vectors) -> NDArray[np.float32]:
     Raises:
         InputError: the vectors are of different rankers.
     """
-    several, others = _several(queries, documents), _several(documents, queries)
     try:
+        queries, documents = _as_array(queries), _as_array(documents)
+        several, others = _several(queries, documents), _several(documents, queries)
         if isinstance(several, np.ndarray) and isinstance(others, np.ndarray):
             return np.asarray(several @ others.T, np.float32)
         rows = [[_score(query, document) for document in others] for query in several]
@@ -101,11 +102,17 @@ def similarity(queries: Vectors, documents: Vectors) -> NDArray[np.float32]:
     return np.array(rows, np.float32).reshape(len(several), len(others))
 
 
+def _as_array(vectors: Any) -> Any:
+    """Return vectors of a dense encoder that were gathered in a list as an array."""
+    first = vectors[0] if isinstance(vectors, list) and vectors else None
+    return np.stack(vectors) if isinstance(first, np.ndarray) and first.ndim == 1 else vectors
+
+
 def _several(vectors: Any, others: Any) -> Any:
     """Return the vectors of several texts, which may be those of a single one."""
     if isinstance(vectors, np.ndarray) and vectors.ndim == 1:
         return vectors[np.newaxis]
-    of_tokens = isinstance(vectors, np.ndarray) and isinstance(others, list)
+    of_tokens = isinstance(vectors, np.ndarray) and isinstance(others, list) and len(others)
     return [vectors] if isinstance(vectors, SparseQuery) or of_tokens else vectors
 
 

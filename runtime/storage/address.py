@@ -155,8 +155,9 @@ def on_disk(bundle: str | os.PathLike[str]) -> Path:
     """Return the path of a bundle that a new one is made of.
 
     Raises:
-        InputError: it is at an address, from which only rankings are read.
+        InputError: it is no path, or at an address, from which only rankings are read.
     """
+    check_path("a bundle", bundle)
     if _is_any_address(bundle):
         raise InputError(
             f"{shown(bundle)!r} is an address, and a bundle is made only of bundles on disk; "
@@ -171,8 +172,9 @@ def writable(target: str | os.PathLike[str]) -> Path:
     Whatever writes calls this before any other work.
 
     Raises:
-        InputError: the target is an address, or a link that leads nowhere.
+        InputError: the target is no path, an address, or a link that leads nowhere.
     """
+    check_path("what is written", target)
     if _is_any_address(target):
         raise InputError(
             f"{shown(target)!r} is an address, where nothing can be written; give a path, and "
@@ -182,6 +184,14 @@ def writable(target: str | os.PathLike[str]) -> Path:
         return Path(target).resolve()
     except (OSError, RuntimeError, ValueError) as error:  # links in a loop, a NUL
         raise InputError(f"{str(target)!r} cannot be written: {error}") from error
+
+
+def check_path(name: str, place: object) -> None:
+    """Raise InputError unless `place` is a path or a text that is not empty."""
+    if not isinstance(place, str | os.PathLike) or isinstance(os.fspath(place), bytes):
+        raise InputError(f"{name} must be a path, not {type(place).__name__}")
+    if place == "":  # which would be the current folder
+        raise InputError(f"{name} is an empty text; give a path")
 
 
 def _is_any_address(place: str | os.PathLike[str]) -> bool:

@@ -57,9 +57,14 @@ def test_a_folder_that_is_no_model_is_status_2(
     assert message.count("\n") == 1
 
 
-def test_a_form_of_vectors_needs_a_model(table: Path, tmp_path: Path, capsys: Capture) -> None:
-    message = fails(capsys, "build", table, "-o", tmp_path / "b", "--stored", "int8")
-    assert "--stored needs a --model" in message
+@pytest.mark.parametrize(
+    "given", [("--stored", "int8"), ("--variants", "fp32"), ("--download",), ("--fusion", "ranks")]
+)
+def test_what_is_for_models_needs_one(
+    table: Path, tmp_path: Path, capsys: Capture, given: tuple[str, ...]
+) -> None:
+    message = fails(capsys, "build", table, "-o", tmp_path / "b", *given)
+    assert f"{given[0].strip('-')} has no effect without" in message
     assert not (tmp_path / "b").exists()
 
 

@@ -220,6 +220,10 @@ def test_reranking_takes_a_bundle_or_its_path_and_returns_all_texts(built: "Buil
     assert ranking[0].index == 1
     again = runtime.rerank("how to knead dough", texts, model=runtime.load(built.fused), k=1)
     assert [hit.text for hit in again] == ["knead the dough"]
+    loaded = runtime.load(built.fused)
+    found = ranklet.rank("dough", bundle=loaded)
+    assert found.hits == ranklet.rank("dough", bundle=built.fused).hits
+    assert runtime.score("dough", texts, bundle=loaded).shape == (3,)
     with pytest.raises(InputError, match="texts must be a list, not str"):
         runtime.rerank("dough", "one text", model=built.fused)
 

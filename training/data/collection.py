@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 
 from ranklet.runtime.bundles.manifest import UNSPLIT, Splitting
 from ranklet.runtime.errors import CollectionError
+from ranklet.runtime.options import check_type
 from ranklet.runtime.strict_json import DECODER
 from ranklet.runtime.writing.atomic_folder import atomic_folder
 from ranklet.runtime.writing.strangers import files_in, matching, refuse_strangers
@@ -326,6 +327,7 @@ def record_lines(records: Iterable[Document | Query], what: str) -> Iterator[str
     """
     seen = SeenIds()
     for record in records:
+        check_type(f"a {what}", record, Query if what == "query" else Document)
         check_id(record.id, f"{what} id")
         if not seen.add(record.id):
             raise CollectionError(f"{what} id {record.id!r} occurs twice")

@@ -19,6 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ranklet.runtime.errors import InputError
+from ranklet.runtime.options import check_type
 from ranklet.training.data.collection import Collection, Query
 from ranklet.training.progress import warn
 
@@ -132,6 +133,7 @@ def read_split(collection: Collection, spec: str, *, limit: int | None = None) -
     """
     if limit is not None and limit < 1:
         raise InputError(f"at most {limit} queries were requested; use a limit above 0")
+    check_type("collection", collection, Collection)
     part = parse_split(spec)
     qrels = collection.qrels(part.name)
     split = [

@@ -21,6 +21,7 @@ from functools import partial
 from itertools import chain
 from pathlib import Path
 
+from ranklet.runtime.arguments import listed
 from ranklet.runtime.errors import CollectionError
 from ranklet.runtime.storage.address import writable
 from ranklet.runtime.writing.syncing import sync_file, sync_folder
@@ -82,8 +83,8 @@ def write_qrels(path: str | os.PathLike[str], qrels: Mapping[str, Mapping[str, i
     contain blanks has tabs between its columns, which other programs may not read.
 
     Raises:
-        CollectionError: an id is wrong, see `check_id`, a grade has more than 9 digits, or
-            the file cannot be written.
+        CollectionError: an id is wrong, see `check_id`, a grade is no whole number or has more than
+            9 digits, or the file cannot be written.
     """
 
     def lines() -> Iterator[str]:
@@ -91,13 +92,14 @@ def write_qrels(path: str | os.PathLike[str], qrels: Mapping[str, Mapping[str, i
             check_id(query, f"{path}: query id")
             for document, grade in judged.items():
                 check_id(document, f"{path}: document id")
-                if not _GRADE.fullmatch(str(int(grade))):
+                shown = str(int(grade) if isinstance(grade, bool) else grade).removesuffix(".0")
+                if not _GRADE.fullmatch(shown):
                     raise CollectionError(
                         f"{path}: query {query!r} and document {document!r} have the grade "
                         f"{grade}, expected an integer of at most 9 digits"
                     )
                 between = " " if _is_word(query) and _is_word(document) else "\t"
-                yield between.join((query, "0", document, f"{int(grade)}\n"))
+                yield between.join((query, "0", document, f"{int(shown)}\n"))
 
     write_lines(path, lines())
 
@@ -163,7 +165,8 @@ def run_lines(
     _check_word(query, f"{path}: query id")
     seen: set[str] = set()
     above = math.inf
-    for rank, (document, number) in enumerate(hits, start=1):
+    pairs = listed(hits, f"the hits of query {query!r}", "give (document id, score), best first")
+    for rank, (document, number) in enumerate(pairs, start=1):
         _check_word(document, f"{path}: document id")
         score = float(number)
         where = f"{path}: query {query!r}, rank {rank}, document {document!r}"
@@ -186,8 +189,8 @@ def check_id(value: str, what: str) -> None:
     """Reject an id that cannot be written into a column of judgements.
 
     Raises:
-        CollectionError: the id is empty, contains a tab or a line break, begins or ends with white
-            space, or cannot be written as UTF-8.
+        CollectionError: the id is no text, is empty, contains a tab or a line break, begins or ends
+            with white space, or cannot be written as UTF-8.
     """
     if not is_id(value):
         raise CollectionError(
@@ -199,7 +202,8 @@ def check_id(value: str, what: str) -> None:
 
 def is_id(value: str) -> bool:
     """Return whether an id can stand between tabs."""
-    return value != "" and value == value.strip() and not _BETWEEN.search(value)
+    text = isinstance(value, str) and value != "" and value == value.strip()
+    return text and not _BETWEEN.search(value)
 
 
 def _check_word(value: str, what: str) -> None:
@@ -212,7 +216,7 @@ def _check_word(value: str, what: str) -> None:
 
 
 def _is_word(value: str) -> bool:
-    return value.split() == [value]
+    return isinstance(value, str) and value.split() == [value]
 
 
 def _columns(line: str) -> list[str]:

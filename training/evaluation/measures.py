@@ -87,7 +87,12 @@ class Judged:
                 grade 0.
             missed: the grades of each query's relevant documents that are not candidates; None if
                 there are none.
+
+        Raises:
+            InputError: there is no query.
         """
+        if not features:
+            raise InputError("there is no judged query to measure on; give at least one")
         missed = [np.empty(0)] * len(features) if missed is None else missed
 
         lengths = np.array([len(row) for row in features])

@@ -13,8 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ranklet.runtime.arguments import listed
 from ranklet.runtime.bundle import Bundle
-from ranklet.runtime.errors import InputError
+from ranklet.runtime.options import check_integer
 from ranklet.runtime.pipeline import PipelineLike
 from ranklet.training.data.splits import JudgedQuery
 from ranklet.training.evaluation.ranked import RankedMeasure, parse_ranked
@@ -74,9 +75,9 @@ def evaluate(
     Raises:
         InputError: a measure is unknown, or the depth is below 1.
     """
-    if depth < 1:
-        raise InputError(f"the depth is {depth}; it must be a whole number from 1")
-    wanted = {name: parse_ranked(name) for name in measures}
+    check_integer("the depth", depth, 1)
+    queries = listed(queries, "queries", "such as those of read_split")
+    wanted = {name: parse_ranked(name) for name in listed(measures, "measures", "as ['MRR@10']")}
     for recipe in pipelines.values():  # to report mistakes before hours of ranking
         bundle.manifest.pipeline(recipe)
     values = {name: {key: np.zeros(len(queries)) for key in wanted} for name in pipelines}

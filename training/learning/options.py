@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.extras import hinted
 from ranklet.runtime.options import (
+    check_idle,
     check_options,
     integer,
     number,
@@ -56,6 +57,7 @@ class CheckedOptions:
 
     def __post_init__(self) -> None:
         check_options(self)
+        check_idle(self)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from ranklet.export.distributed.options import LOCAL, EngineOptions
 from ranklet.runtime.errors import InputError
-from ranklet.runtime.options import Declared, Option, one_of_two, options_of, short
+from ranklet.runtime.options import Declared, Option, check_idle, one_of_two, options_of, short
 
 T = TypeVar("T")
 
@@ -84,21 +84,8 @@ def options_from(options: T, given: Mapping[str, Any]) -> T:
             (changes if len(path) == 1 else inner.setdefault(path[0], {}))[path[-1]] = value
     changes |= {name: replace(getattr(options, name), **values) for name, values in inner.items()}
     chosen: T = replace(options, **changes)  # type: ignore[type-var]
-    _check_idle(chosen, given)
+    check_idle(chosen, given)
     return chosen
-
-
-def _check_idle(options: Any, given: Mapping[str, Any]) -> None:
-    """Raise InputError if a value was given that has no effect beside another one; see `Idle`."""
-    chosen = {each.path[-1]: each for each in options_of(options)}
-    for each in options_of(options):
-        owner = options if len(each.path) == 1 else getattr(options, each.path[0])
-        other, *values = getattr(owner, "IDLE", {}).get(each.path[-1], ("",))
-        if ".".join(each.path) in given and other and chosen[other].default in values:
-            raise InputError(
-                f"{each.flag} has no effect beside {chosen[other].flag} {chosen[other].default}; "
-                "leave it out, or change that"
-            )
 
 
 def _add(group: "argparse._ActionsContainer", declared: Declared, shown: bool) -> None:

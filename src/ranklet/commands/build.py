@@ -50,9 +50,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "multilingual model takes a third of its memory and other words of queries are split",
     )  # fmt: skip
     parser.add_argument(
-        "--variants", default="int8",
+        "--variants", metavar="NAMES",
         help="comma-separated variants of models, of fp32, fp16 (for GPUs), int8 and openvino (for "
-        "CPUs; openvino is faster and needs packages)",
+        "CPUs; openvino is faster and needs packages) (default: int8)",
     )  # fmt: skip
     parser.add_argument(
         "--stored", metavar="NAME",
@@ -92,8 +92,9 @@ def run(options: argparse.Namespace) -> None:
     from ranklet.training.indexing.language.options import TextOptions
     from ranklet.training.progress import say as announce
 
-    if options.stored and not options.model:
-        raise InputError("--stored needs a --model whose vectors of documents it is for")
+    for name in ("variants", "stored", "download"):
+        if getattr(options, name) and not options.model:
+            raise InputError(f"--{name} has no effect without a --model; leave it out, or give one")
     words = options_from(TextOptions(language=AUTO), vars(options))
     target = build(
         Source(options.source, options_from(SourceOptions(), vars(options)), announce),
@@ -104,9 +105,11 @@ def run(options: argparse.Namespace) -> None:
         document_prompt=options.document_prompt,
         vocabulary=options.vocabulary,
         export=ExportOptions(
-            variants=tuple(names_of(options.variants)),
+            variants=tuple(names_of(options.variants or "int8")),
             settings={"stored": options.stored} if options.stored else {},
-        ),
+        )
+        if options.model
+        else None,
         titles=not options.no_titles,
         language=words.language,
         normaliser=words.normaliser,

@@ -4,8 +4,9 @@ from typing import Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict, SkipValidation, field_serializer
 
-from ranklet.integrations.search import BundleLike, check, path_of, plain_pipeline
+from ranklet.integrations.search import check, path_of, plain_pipeline
 from ranklet.runtime.pipeline import PipelineLike
+from ranklet.runtime.ranking import BundleLike
 
 _NAMED = ("k", "pipeline", "explain", "budget_ms")
 

@@ -11,7 +11,6 @@ from dataclasses import replace
 from typing import Any, Self
 
 from ranklet.integrations.search import (
-    BundleLike,
     check,
     computed,
     own_text,
@@ -24,6 +23,7 @@ from ranklet.integrations.search import (
 from ranklet.runtime import InputError, Ranking
 from ranklet.runtime.extras import hinted
 from ranklet.runtime.pipeline import PipelineLike
+from ranklet.runtime.ranking import BundleLike
 
 with hinted():
     from haystack import Document, component, default_from_dict, default_to_dict

@@ -9,18 +9,11 @@ Both need the extra ``[llamaindex]``.
 from collections.abc import Sequence
 from typing import Any
 
-from ranklet.integrations.search import (
-    BundleLike,
-    check,
-    computed,
-    own_text,
-    rank,
-    rank_async,
-    stored,
-)
+from ranklet.integrations.search import check, computed, own_text, rank, rank_async, stored
 from ranklet.runtime import InputError, Ranking
 from ranklet.runtime.extras import hinted
 from ranklet.runtime.pipeline import PipelineLike
+from ranklet.runtime.ranking import BundleLike
 
 with hinted():
     from llama_index.core.base.base_retriever import BaseRetriever

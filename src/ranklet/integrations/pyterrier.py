@@ -8,10 +8,11 @@ It needs the extra ``[pyterrier]``, and no Java.
 
 from typing import Any
 
-from ranklet.integrations.search import BundleLike, check, rank
+from ranklet.integrations.search import check, rank
 from ranklet.runtime.extras import hinted
 from ranklet.runtime.hits import untied
 from ranklet.runtime.pipeline import PipelineLike
+from ranklet.runtime.ranking import BundleLike
 
 with hinted():
     import pandas

@@ -3,17 +3,15 @@
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
-from pathlib import Path
 from typing import Any
 
-from ranklet.runtime import Bundle, Hit, InputError, Ranking, load
+from ranklet.runtime import Bundle, Hit, InputError, Ranking
 from ranklet.runtime.arguments import RankOptions, check_budget
 from ranklet.runtime.hits import plain
 from ranklet.runtime.pipeline import own_pipeline
+from ranklet.runtime.ranking import BundleLike, opened
 from ranklet.runtime.search.selection import Selection, check_group_by
 from ranklet.runtime.storage.address import located, raw_text
-
-BundleLike = Bundle | str | Path
 
 
 def check(bundle: BundleLike, options: Mapping[str, Any], *, retrieves: bool) -> None:
@@ -29,7 +27,7 @@ def check(bundle: BundleLike, options: Mapping[str, Any], *, retrieves: bool) ->
         UnknownRankerError: the bundle has no such pipeline.
         BundleError: the bundle is missing, damaged, hostile or of another version.
     """
-    found = _opened(bundle)
+    found = opened(bundle)
     _check_names(options)
     chosen = {each.name: options[each.name] for each in fields(Selection) if each.name in options}
     if not retrieves and chosen.get("k") is None:
@@ -77,7 +75,7 @@ def rank(
     passed = dict(options)
     if texts is not None and passed.get("k") is None:
         passed["k"] = len(texts)
-    return _opened(bundle).rank(query, texts, **passed)
+    return opened(bundle).rank(query, texts, **passed)
 
 
 async def rank_async(
@@ -167,7 +165,3 @@ def _check_names(options: Mapping[str, Any]) -> None:
     for name in options:
         if name not in known:
             raise InputError(f"unknown option {name!r}; the options are {', '.join(known)}")
-
-
-def _opened(bundle: BundleLike) -> Bundle:
-    return bundle if isinstance(bundle, Bundle) else load(bundle)

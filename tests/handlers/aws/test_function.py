@@ -80,8 +80,9 @@ def test_rerank_answers_in_the_shapes_of_its_clients(function: Function) -> None
 @pytest.mark.parametrize("name", ["rest", "http", "alb"])
 def test_get_requests_answer_health_checks(function: Function, name: str) -> None:
     for path in ("/healthz", "/readyz"):
-        reply = function(with_body(name, None, path, "GET"), Context())
-        assert answered(reply) == {"status": "ok"}
+        for method in ("GET", "HEAD"):
+            reply = function(with_body(name, None, path, method), Context())
+            assert answered(reply) == {"status": "ok"}
 
 
 @pytest.mark.parametrize("name", ["rest", "http", "alb"])
@@ -108,7 +109,7 @@ def test_get_requests_answer_health_checks(function: Function, name: str) -> Non
         (None, "/rank", "\ud800", 405, "not '\\ud800'"),
         ('{"query": "a \\ud800"}', "/rank", "POST", 400, "half a character (U+D800"),
         ('{"query": "a", "query": "b"}', "/rank", "POST", 400, "'query' stands twice"),
-        (ASKED, "/healthz", "POST", 405, "/healthz takes GET"),
+        (ASKED, "/healthz", "POST", 405, "/healthz takes GET, HEAD"),
     ],
 )
 def test_a_client_error_is_answered_in_json_and_not_raised(

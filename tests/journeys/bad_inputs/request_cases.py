@@ -14,8 +14,12 @@ from tests.journeys.bad_inputs.running import Case, Place, Response, python, rai
 import ranklet
 from ranklet import runtime
 from ranklet.export.build import build
+from ranklet.export.bundles import export_bundle, index_bundle
+from ranklet.export.default_fusion import FusionOptions
 from ranklet.export.errors import ExportError
+from ranklet.export.fusion import learn_weights
 from ranklet.export.options import ExportOptions
+from ranklet.export.updating.update import update
 from ranklet.handlers.api.answers import ANSWERS
 from ranklet.handlers.api.errors import failure
 from ranklet.handlers.api.limits import Limits
@@ -33,8 +37,15 @@ from ranklet.runtime.errors import (
     UnknownRankerError,
 )
 from ranklet.training.data.collection import Collection, Document, write_collection
+from ranklet.training.data.sources.options import SourceOptions
+from ranklet.training.data.sources.source import Source
 from ranklet.training.data.splits import read_split
-from ranklet.training.data.trec import read_run
+from ranklet.training.data.trec import read_run, write_qrels, write_run
+from ranklet.training.rankers.bm25.options import Options as BM25Options
+from ranklet.training.rankers.bm25.training import train as train_bm25
+from ranklet.training.rankers.model1.options import Options as Model1Options
+from ranklet.training.rankers.tk.options import Options as TKOptions
+from ranklet.training.rankers.tk.options import TKNetwork
 
 LIMITS = Limits()
 
@@ -214,10 +225,57 @@ CALLS = [
          lambda place: build([3], place.out)),  # type: ignore[list-item]
     call("texts are one text", InputError, "list",
          lambda place: ranklet.build(b"x", place.out)),  # type: ignore[arg-type]
+    call("the bundle is loaded already", InputError, "call its methods",
+         lambda place: runtime.load(runtime.load(place.bundle))),  # type: ignore[arg-type]
+    call("the models are one folder", InputError, "models must be a list",
+         lambda place: build(["a text"], place.out, models="models/minilm")),
+    call("the target is no path", InputError, "must be a path, not NoneType",
+         lambda place: build(["a text"], None)),  # type: ignore[arg-type]
+    call("the target is empty", InputError, "empty", lambda place: build(["a text"], "")),
+    call("the options are a dict", InputError, "SourceOptions",
+         lambda place: build(["a text"], place.out, options={"format": "csv"})),  # type: ignore[arg-type]
+    call("the engine is a text", InputError, "EngineOptions",
+         lambda place: build(["a text"], place.out, engine="ray")),  # type: ignore[arg-type]
+    call("the fusion is a text", InputError, "FusionOptions",
+         lambda place: build(["a text"], place.out, fusion="ranks")),  # type: ignore[arg-type]
+    call("an export without models", InputError, "no effect without models",
+         lambda place: build(["a text"], place.out, export=ExportOptions())),
+    call("a source gets options", InputError, "leave options out",
+         lambda place: build(Source(["a text"]), place.out, options=SourceOptions())),
+    call("options without documents", InputError, "no documents to add",
+         lambda place: update(place.bundle, delete=["1"], options=SourceOptions())),
+    call("columns are a list", InputError, "must be a string",
+         lambda place: SourceOptions(metadata=["year"])),  # type: ignore[arg-type]
+    call("a path is indexed", InputError, "give Source",
+         lambda place: index_bundle(place.bundle, "corpus.csv", place.out)),  # type: ignore[arg-type]
+    call("a path is exported", InputError, "Checkpoint",
+         lambda place: export_bundle({"a": "folder"}, place.out)),  # type: ignore[dict-item]
+    call("a weight is a text", InputError, "the weight of 'a'",
+         lambda place: FusionOptions(weights={"a": "1"})),  # type: ignore[dict-item]
+    call("the variants are one text", InputError, "must be a list",
+         lambda place: ExportOptions(variants="int8")),  # type: ignore[arg-type]
+    call("BM25 is a path", InputError, "BM25Settings",
+         lambda place: Model1Options(bm25="bm25")),  # type: ignore[arg-type]
+    call("an option has no effect", InputError, "--regions has no effect",
+         lambda place: TKOptions(network=TKNetwork(regions=2))),
     call("the target is a file", ExportError, "exists",
          lambda place: build(["a text"], file("out", "precious")(place))),
     call("a variant is unknown", InputError, "fp8", lambda place: ExportOptions(variants=("fp8",))),
     call("the size is NaN", InputError, "max_mb", lambda place: ExportOptions(max_mb=math.nan)),
+    call("documents of a collection are objects", InputError, "training.data.collection.Document",
+         lambda place: write_collection(place.out, [{"id": "a"}], {})),  # type: ignore[list-item]
+    call("a grade has a fraction", CollectionError, "expected an integer",
+         lambda place: write_qrels(place.folder / "q", {"q": {"a": 0.5}})),  # type: ignore[dict-item]
+    call("hits of a run are an object", InputError, "best first",
+         lambda place: write_run(place.folder / "run", {"q": {"d1": 1.0}}, "x")),  # type: ignore[dict-item]
+    call("a split of a path", InputError, "collection.Collection",
+         lambda place: read_split(place.collection, "train")),
+    call("no query to learn weights from", InputError, "at least one",
+         lambda place: learn_weights(runtime.load(place.bundle), ["bm25"], [])),
+    call("no query to tune on", InputError, "at least one",
+         lambda place: train_bm25(Collection(place.collection), [], [], BM25Options())),
+    call("a lexical learning has a model", InputError, "leave out one",
+         lambda place: ranklet.learn(place.bundle, None, place.out, lexical=True, model="x")),
     call("more queries than none", InputError, "above 0",
          lambda place: read_split(Collection(place.collection), "train", limit=0)),
     call("a document's id has a tab", CollectionError, "without tabs",

@@ -93,6 +93,11 @@ def test_the_vectors_of_one_text_are_compared_as_those_of_a_list(tiny: TinyRanke
         wanted = bundle.similarity(bundle.encode_query([query]), documents)
         found = bundle.similarity(bundle.encode_query(query), documents)
         np.testing.assert_array_equal(found, wanted)
+        gathered = [bundle.encode_document(each) for each in ("old river", "water")]
+        found = bundle.similarity(bundle.encode_query([query]), gathered)
+        np.testing.assert_array_equal(found, wanted)
+        assert bundle.similarity(documents, []).shape == (2, 0)
+        assert bundle.similarity([], documents).shape == (0, 2)
 
 
 def test_many_texts_are_encoded_as_each_alone(

@@ -89,6 +89,7 @@ def test_passages_of_a_document_share_its_metadata(tmp_path: Path) -> None:
     part = bundle.only({"n": {">=": 3}})
     assert (len(part), part.passages) == (3, 12)
     assert part.size == "3 documents in 12 passages"
+    assert (len(bundle.sample_texts(9)), len(part.sample_texts(9))) == (6, 3)
     found = bundle.rank("cats", where={"tags": {"has": "t1"}})
     assert [hit.id for hit in found] == ["d1", "d3", "d5"]
     assert [hit.metadata["n"] for hit in found] == [1, 3, 5]

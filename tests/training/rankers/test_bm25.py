@@ -32,9 +32,8 @@ def test_the_best_point_of_the_grid_is_taken(
     collection: Collection, analysed: AnalysedCollection, tokenizer_file: Path, field: str
 ) -> None:
     queries = read_split(collection, "test")
-    options = Options(
-        field=field, tokenizer=tokenizer_file, k1_grid=(0.1, 1.2, 3.0), b_grid=(0.0, 0.9)
-    )
+    tokenizer = tokenizer_file if field == "wordpieces" else None
+    options = Options(field=field, tokenizer=tokenizer, k1_grid=(0.1, 1.2, 3.0), b_grid=(0.0, 0.9))
     found = train(collection, queries, [], options)
     grid = {(p["k1"], p["b"]): p["value"] for p in found.training["grid"]}
     assert set(grid) == {(k1, b) for k1 in (0.1, 1.2, 3.0) for b in (0.0, 0.9)}

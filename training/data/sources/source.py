@@ -14,6 +14,7 @@ from typing import Any
 from ranklet.runtime.bundles.manifest import Splitting
 from ranklet.runtime.console import printable
 from ranklet.runtime.errors import CollectionError, InputError
+from ranklet.runtime.options import check_type
 from ranklet.runtime.storage.address import shown
 from ranklet.training.data.cells import (
     Bad,
@@ -87,7 +88,8 @@ class Source:
         announce: Callable[[str], None] = _log.info,
     ) -> None:
         self._announce = announce
-        self.options = options or SourceOptions()
+        self.options = SourceOptions() if options is None else options
+        check_type("options", self.options, SourceOptions)
         self.problems = Problems()
         self.columns: Columns | None = None
         self._wanted = self.options.metadata_fields()
@@ -272,6 +274,20 @@ class Source:
                 f"{self.name} has no column {lacking[0]!r} (--metadata) besides id, title and "
                 f"text; it has {listed(dict.fromkeys(sorted(self._others)))}"
             )
+
+
+def source_of(documents: Texts | Source, options: SourceOptions | None) -> Source:
+    """Return a source of texts, or one that was given.
+
+    Raises:
+        InputError: options are given with a source, which has its own.
+        CollectionError: see `Source`.
+    """
+    if not isinstance(documents, Source):
+        return Source(documents, options)
+    if options is not None:
+        raise InputError("a Source says itself how it is read; leave options out")
+    return documents
 
 
 class Problems:

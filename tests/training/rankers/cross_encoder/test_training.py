@@ -26,7 +26,7 @@ from ranklet.training.rankers.cross_encoder.marker_tokens import add_marker_rows
 from ranklet.training.rankers.cross_encoder.options import Options
 from ranklet.training.rankers.cross_encoder.pairs import CrossPairs
 
-SETTINGS = CrossEncoderSettings(max_query_tokens=8, max_tokens=32, mark_tokens=24)
+SETTINGS = CrossEncoderSettings(max_query_tokens=8, max_tokens=32)
 PASSAGES_OF_HEAD = replace(SETTINGS, chunks=3)
 OPTIONS = Options(
     settings=SETTINGS, learning_rate=3e-4, epochs=1, accumulation=1, device="cpu", batch=4,
@@ -94,7 +94,13 @@ def test_transformers_opens_the_checkpoint(learned: Checkpoint, tmp_path: Path) 
 
 
 @pytest.mark.parametrize(
-    "changes", [{}, {"chunks": 3}, {"chunks": 3, "combine": "max"}, {"marking": "pre_pair"}]
+    "changes",
+    [
+        {},
+        {"chunks": 3},
+        {"chunks": 3, "combine": "max"},
+        {"marking": "pre_pair", "mark_tokens": 24},
+    ],
 )
 def test_a_pair_has_the_same_score_alone_and_in_a_batch(
     tiny_collection: Collection, tiny_bert: Path, changes: dict[str, Any]
@@ -220,7 +226,7 @@ def test_a_second_phase_learns_from_passages(
 def test_electra_has_embeddings_of_another_size(
     tiny_collection: Collection, tiny_electra: Path
 ) -> None:
-    settings = replace(SETTINGS, head="cedr_knrm", marking="pre_doc")
+    settings = replace(SETTINGS, head="cedr_knrm", marking="pre_doc", mark_tokens=24)
     found = train(tiny_collection, tiny_electra, settings=settings, loss="cross_entropy", layers=2)
     assert found.weights["embeddings.word_embeddings.weight"].shape[1] == 16
     cross_encoder.load(found)
@@ -235,7 +241,7 @@ def test_electra_has_embeddings_of_another_size(
             {"settings": replace(SETTINGS, head="model1"), "loss": "cross_entropy"},
             "use the loss softmax or margin",
         ),
-        ({"layers": 4}, "layers is 4"),
+        ({"settings": replace(SETTINGS, head="cedr_knrm"), "layers": 4}, "layers is 4"),
         ({"learn_from": "passages"}, "needs --loss cross_entropy"),
         (
             {"learn_from": "passages", "loss": "cross_entropy", "settings": PASSAGES_OF_HEAD},

@@ -77,7 +77,8 @@ def test_distillation_comes_near_the_oracle(
     material: Material, oracle: Path, changes: dict[str, Any]
 ) -> None:
     own = {"fine_tune": False, **changes}
-    begun = error(material, trained(material, oracle, **own, distil_steps=0))
+    nothing = {name: getattr(Options, name) for name in ("distil_batch", "distil_tokens")}
+    begun = error(material, trained(material, oracle, **own, **nothing, distil_steps=0))
     learned = error(material, trained(material, oracle, **own, distil_steps=60))
     assert learned < begun
 
