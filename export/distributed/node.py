@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ranklet.export.errors import ClusterError
 from ranklet.runtime.errors import RankletError
 from ranklet.runtime.extras import hinted
-from ranklet.runtime.onnx.session import THREADS_VARIABLE
+from ranklet.runtime.variables import Variable
 from ranklet.version import __version__
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 # Packages whose results must not depend on the node.
 PACKAGES = ("numpy", "onnxruntime", "onnxruntime-gpu", "openvino", "simplemma", "tokenizers")
 # What libraries read the number of their threads from, when they are imported.
-THREADS = (THREADS_VARIABLE, "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "RAYON_NUM_THREADS")
+THREADS = (Variable.THREADS, "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "RAYON_NUM_THREADS")
 
 Work = Callable[[bytes], bytes]
 Open = Callable[[Path, Mapping[str, Any]], Work]

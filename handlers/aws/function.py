@@ -15,7 +15,6 @@ from ranklet.handlers.api.reading import IN_BODY, parse
 from ranklet.handlers.api.trial import try_out
 from ranklet.handlers.aws.events import (
     MOST_BYTES,
-    RESULTS_VARIABLE,
     Results,
     Shape,
     check_size,
@@ -28,12 +27,12 @@ from ranklet.handlers.aws.opening import open_bundle
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.errors import InputError, RankletError
 from ranklet.runtime.hits import Timing
+from ranklet.runtime.variables import Variable
 
-MARGIN_VARIABLE = "RANKLET_MARGIN_MS"
 MARGIN_MS = 200  # of an invocation's time, kept for writing the answer and the log
 RETRY_SECONDS = 5  # between two attempts to load a bundle
 # Variables of the server that would silently protect nothing here.
-UNREAD = ("RANKLET_API_KEY", "RANKLET_API_KEY_FILTERS", "RANKLET_HOSTS", "RANKLET_CHECK")
+UNREAD = (Variable.API_KEY, Variable.API_KEY_FILTERS, Variable.HOSTS, Variable.CHECK)
 ALIVE, READY = HEALTH = ("/healthz", "/readyz")
 
 
@@ -129,12 +128,12 @@ class Function:
         if unread := [each for each in UNREAD if each in variables]:
             raise InputError(
                 f"{unread[0]} is set, but only a server reads it; who may call a function is "
-                "decided in AWS, and RANKLET_BUNDLE_SHA256 proves what s3://… has"
+                f"decided in AWS, and {Variable.BUNDLE_SHA256} proves what s3://… has"
             )
         self._limits = replace(limits, answer_bytes=min(limits.answer_bytes, MOST_BYTES))
-        self._results = Results(variables.get(RESULTS_VARIABLE, ""))
+        self._results = Results(variables.get(Variable.RESULTS, ""))
         self._name = variables.get("AWS_LAMBDA_FUNCTION_NAME", "ranklet")
-        self._margin_ms = whole_number(variables, MARGIN_VARIABLE, MARGIN_MS, 0, 999_999)
+        self._margin_ms = whole_number(variables, Variable.MARGIN_MS, MARGIN_MS, 0, 999_999)
         self._bundle: Bundle | None = None
         self._tried_at = float("-inf")
         self._cold, self._busy = True, False

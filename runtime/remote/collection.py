@@ -50,7 +50,6 @@ T = TypeVar("T")
 UNREACHABLE, NOT_FOUND = 2, 100
 FIRST_PAUSE, LONGEST_PAUSE = 0.05, 1.0  # seconds between two trials to connect
 SECONDS = 10.0  # for a call
-TOKEN_VARIABLE = "RANKLET_MILVUS_TOKEN"  # noqa: S105  # the name of a variable
 
 
 class ReplacedError(RemoteError):
