@@ -186,10 +186,8 @@ def _difference(one: BundleFiles, other: BundleFiles, name: str) -> str:
 
 def _model(bundle: BundleFiles, name: str) -> dict[str, str]:
     """Return the sha256 of every file of a ranker that does not depend on the collection."""
-    written = (
-        *exporter(bundle.manifest.rankers[name].kind).indexed,
-        REPORT,
-    )  # proofs are no part of a model
+    own = exporter(bundle.manifest.rankers[name].kind)
+    written = (*own.indexed, REPORT)  # a proof is no part of a model
     folder = f"rankers/{name}/"
     return {
         path: entry.sha256
