@@ -184,7 +184,7 @@ def one_of_two(name: str, other: str) -> InputError:
     return InputError(f"--{name} and --{other} say the same in two ways; give only one of them")
 
 
-def check_number(name: str, value: object, least: float, most: float | None = None) -> None:
+def check_number(name: str, value: object, least: float, most: float | None) -> None:
     """Raise InputError unless `value` is a finite number from `least` to `most`."""
     # No math.isfinite: it overflows on a whole number of 400 digits, which JSON may hold.
     if type(value) not in (int, float) or not _within(value, least, most):

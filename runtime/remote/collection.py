@@ -94,9 +94,7 @@ class MilvusCollection:
         MissingPackageError: the extra [milvus] is not installed.
     """
 
-    def __init__(
-        self, files: BundleFiles, uri: str, *, token: str = "", seconds: float = SECONDS
-    ) -> None:
+    def __init__(self, files: BundleFiles, uri: str, *, token: str, seconds: float) -> None:
         self._files, self._seconds, self.closed = files, seconds, False
         self._uri, self._name = address(uri)
         if not self._name:

@@ -42,7 +42,7 @@ class CrossPairs:
         retriever: Retriever,
         options: CrossBatchOptions,
         pairing: Pairing,
-        taught_queries: TaughtQueries | None = None,
+        taught_queries: TaughtQueries | None,
     ) -> None:
         self._options, self._pairing, self._analysed = options, pairing, analysed
         usable, self._relevant, self._negatives = pools(

@@ -202,7 +202,7 @@ class Pairs:
         retriever: Retriever,
         options: PairOptions,
         padding: int,
-        taught_queries: TaughtQueries | None = None,
+        taught_queries: TaughtQueries | None,
     ) -> None:
         usable, self._relevant, self._negatives = pools(
             taught_queries, analysed, queries, retriever, options.negatives, seed=options.seed
