@@ -111,7 +111,7 @@ def _write_tokenizer(checkpoint: Checkpoint, target: Path) -> None:
 def _write_modules(checkpoint: Checkpoint, target: Path) -> None:
     """Write what sentence-transformers reads of an encoder that ranklet has trained."""
     from ranklet.training.imported.layers import LAYERS
-    from ranklet.training.rankers.dense.importing import POOLING_MODES
+    from ranklet.training.imported.sentence_settings import POOLING_MODES
 
     settings = checkpoint.settings
     if not hasattr(settings, "pooling"):  # it has not one vector per text
