@@ -1,7 +1,7 @@
 """Options as data, which are dataclass fields with a help text, a range and allowed values.
 
-A dataclass of options calls `check_options` in its constructor, and `options_of` yields its options
-for a command line. A subclass may change a field's default and inherits the rest.
+A dataclass of options is `Checked`, and `options_of` yields its options for a command line. A
+subclass may change a field's default and inherits the rest.
 """
 
 import re
@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from ranklet.runtime.errors import InputError
 
+MOST_TEXT = 4096  # characters of a prompt or a list of tokens
 _KEY = "option"  # in a field's metadata
 # Of options by name: another option, and values of it beside which the option has no effect. A
 # class names them in its attribute IDLE, and a command line cannot have both.
@@ -27,7 +28,7 @@ class Option:
         about: the help text, one line.
         kind: int, float, bool, str, Path, or object if `read` makes the value.
         least: smallest number.
-        most: largest number; None for no limit.
+        most: largest number, or length of a text without `allowed`; None for no limit.
         allowed: allowed texts; empty for any.
         untyped: one more text, which only Python may give; empty for none.
         optional: whether it may be None.
@@ -61,6 +62,18 @@ class Option:
             check_one_of(name, value, self.allowed)
         elif self.kind is bool and type(value) is not bool:
             raise InputError(f"{name} is {value!r}; it must be True or False")
+        elif self.most is not None and (not isinstance(value, str) or len(value) > self.most):
+            raise InputError(f"{name} must be a text of at most {self.most:,} characters")
+
+
+class Checked:
+    """A base of dataclasses whose instances check that every option has an allowed value."""
+
+    def __post_init__(self) -> None:
+        """Raise InputError with the allowed values of an option that has another."""
+        for path, _, value, option in options_of(self):
+            if len(path) == 1:  # enclosed instances have checked themselves
+                option.check(path[0], value)
 
 
 class Declared(NamedTuple):
@@ -111,9 +124,9 @@ def one_of(
     return _field(default, Option(about, str, allowed=tuple(allowed), flag=flag, untyped=untyped))
 
 
-def text(default: str, about: str) -> Any:
-    """Return a field for any text."""
-    return _field(default, Option(about, str))
+def text(default: str, about: str, most: int | None = None) -> Any:
+    """Return a field for any text, or any of at most some characters."""
+    return _field(default, Option(about, str, most=most))
 
 
 def switch(default: bool, about: str, *, flag: str = "", recorded: bool = True) -> Any:
@@ -161,13 +174,6 @@ def typed(options: Any, **paths: str) -> list[str]:
             shown = short(value) if isinstance(value, float) else str(value)
             words += [each.flag, paths.get(name, shown)]
     return words
-
-
-def check_options(options: Any) -> None:
-    """Raise InputError unless every option of a dataclass instance has an allowed value."""
-    for path, _, value, option in options_of(options):
-        if len(path) == 1:  # enclosed instances have checked themselves
-            option.check(path[0], value)
 
 
 def allowed_values(options: Any) -> dict[str, tuple[str, ...]]:

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.extras import hinted
 from ranklet.runtime.options import (
-    check_options,
+    Checked,
     integer,
     number,
     one_of,
@@ -45,17 +45,14 @@ def read_bm25(path: str) -> BM25Settings:
     return settings
 
 
-class CheckedOptions:
-    """Options that check themselves.
+class CheckedOptions(Checked):
+    """Options of a training.
 
     Attributes:
         GROUP: what a help text shows them under.
     """
 
     GROUP: ClassVar[str]
-
-    def __post_init__(self) -> None:
-        check_options(self)
 
 
 @dataclass(frozen=True, kw_only=True)
