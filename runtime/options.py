@@ -1,7 +1,8 @@
 """Options as data, which are dataclass fields with a help text, a range and allowed values.
 
-A dataclass of options is `Checked`, and `options_of` yields its options for a command line. A
-subclass may change a field's default and inherits the rest.
+A dataclass of options is `Checked`, and `options_of` yields its options for a command line, whose
+help shows them under the class attribute GROUP. A subclass may change a field's default and
+inherits the rest.
 """
 
 import re

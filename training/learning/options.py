@@ -7,7 +7,7 @@ and may give their fields other defaults. Nothing here imports PyTorch.
 from dataclasses import asdict, dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.extras import hinted
@@ -45,18 +45,8 @@ def read_bm25(path: str) -> BM25Settings:
     return settings
 
 
-class CheckedOptions(Checked):
-    """Options of a training.
-
-    Attributes:
-        GROUP: what a help text shows them under.
-    """
-
-    GROUP: ClassVar[str]
-
-
 @dataclass(frozen=True, kw_only=True)
-class CollectionOptions(CheckedOptions):
+class CollectionOptions(Checked):
     """The collection."""
 
     GROUP = "data"
@@ -103,7 +93,7 @@ class FieldOptions(TunedOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
-class TrainingOptions(CheckedOptions):
+class TrainingOptions(Checked):
     """How long and how fast a network learns.
 
     A step is one change of the weights, after `accumulation` batches. The length is given in
@@ -186,7 +176,7 @@ class HeadOptions(EncoderOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
-class TaughtOptions(CheckedOptions):
+class TaughtOptions(Checked):
     """The teacher that a student learns from, if it has one."""
 
     GROUP = "training"
