@@ -29,7 +29,7 @@ from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.bundles.manifest import Manifest, RankerEntry
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.kinds import KINDS
-from ranklet.runtime.options import check_options, check_type, one_of, read_from
+from ranklet.runtime.options import Checked, check_type, one_of, read_from
 from ranklet.runtime.pipeline import MAX_WEIGHT, Fuse, Pipeline
 from ranklet.runtime.search.local import LocalSearch
 from ranklet.training.data.probes import sentence
@@ -68,7 +68,7 @@ def read_weights(typed: str) -> dict[str, float]:
 
 
 @dataclass(frozen=True)
-class FusionOptions:
+class FusionOptions(Checked):
     """How the lists of several rankers become one without judgements.
 
     Attributes:
@@ -88,7 +88,7 @@ class FusionOptions:
 
     def __post_init__(self) -> None:
         """Check every value."""
-        check_options(self)
+        super().__post_init__()
         if self.weights is not None and self.fusion != "sum":
             raise InputError("weights are those of a sum; leave them out, or pass fusion='sum'")
         check_type("weights", {} if self.weights is None else self.weights, Mapping)

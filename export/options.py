@@ -76,7 +76,7 @@ class ExportOptions:
             need_packages()
         check_number("max_ndcg_loss", self.max_ndcg_loss, 0, 1)
         if self.max_mb is not None:
-            check_number("max_mb", self.max_mb, 1e-6)
+            check_number("max_mb", self.max_mb, 1e-6, None)
         if self.prune is not None and (
             type(self.prune) is not int or not 1 <= self.prune <= MOST_TERMS
         ):

@@ -41,7 +41,7 @@ from ranklet.version import __version__
 ALIGNMENT = 64  # bytes; files begin at multiples of it inside a zip, so mapped arrays are aligned
 INDEX_FILES = (OFFSETS, DOCUMENTS, IMPACTS, LARGEST, SCALE)
 _KEPT = matching("*.npz", "*.zip", "*.partial")  # what an interrupted export leaves
-_CHUNK = 1 << 20  # bytes that are read at a time for a digest
+_CHUNK = 1 << 20  # bytes that are copied at a time
 _WRITTEN = 16 << 20  # bytes of an array that are written at a time
 
 
@@ -231,11 +231,8 @@ def check_source(source: str | Path, target: str | Path) -> bool:
 
 def sha256(path: Path) -> str:
     """Return the sha256 of a file's content, 64 hexadecimal digits."""
-    digest = hashlib.sha256()
     with path.open("rb") as file:
-        while chunk := file.read(_CHUNK):
-            digest.update(chunk)
-    return digest.hexdigest()
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def write_zip(folder: Path, target: Path) -> None:

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ranklet.handlers.aws.function import Function
+from ranklet.runtime.variables import Variable
 
 
 def __getattr__(name: str) -> Any:
@@ -30,7 +31,7 @@ def start() -> Function:
     """
     variables = os.environ
     if "AWS_LAMBDA_MAX_CONCURRENCY" in variables:  # several processes share the processors
-        variables.setdefault("RANKLET_THREADS", "1")
+        variables.setdefault(Variable.THREADS, "1")
     function = Function(variables)
     initialization = variables.get("AWS_LAMBDA_INITIALIZATION_TYPE", "on-demand")
     function.load(must=initialization != "on-demand")

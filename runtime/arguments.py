@@ -53,11 +53,6 @@ def check_query(query: object, name: str = "query") -> None:
         raise InputError(f"{name} is empty; give at least one word")
 
 
-def check_k(k: object) -> None:
-    """Raise InputError unless `k` is a whole number, 0 or more."""
-    check_whole("k", k, 0)
-
-
 def check_whole(name: str, value: object, least: int) -> None:
     """Raise InputError unless `value` is a whole number, `least` or more."""
     if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < least:

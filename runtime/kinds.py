@@ -12,6 +12,7 @@ from types import ModuleType
 from typing import Any, Literal, Self
 
 from ranklet.runtime.errors import BundleError, InputError, UnknownRankerError
+from ranklet.runtime.options import Checked
 
 
 @dataclass(frozen=True)
@@ -83,7 +84,7 @@ def ranker_module(kind: str) -> ModuleType:
     return import_module(f"ranklet.runtime.rankers.{kind}")
 
 
-class Settings:
+class Settings(Checked):
     """What the settings of every kind have; a kind's are a frozen dataclass over this class.
 
     Attributes:

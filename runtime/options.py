@@ -1,7 +1,8 @@
 """Options as data, which are dataclass fields with a help text, a range and allowed values.
 
-A dataclass of options calls `check_options` in its constructor, and `options_of` yields its options
-for a command line. A subclass may change a field's default and inherits the rest.
+A dataclass of options is `Checked`, and `options_of` yields its options for a command line, whose
+help shows them under the class attribute GROUP. A subclass may change a field's default and
+inherits the rest.
 """
 
 import os
@@ -14,6 +15,7 @@ from typing import Any, NamedTuple
 
 from ranklet.runtime.errors import InputError
 
+MOST_TEXT = 4096  # characters of a prompt or a list of tokens
 _KEY = "option"  # in a field's metadata
 # Of options by name: another option, and values of it beside which the option has no effect. A
 # class names them in its attribute IDLE, and nobody can give both.
@@ -28,7 +30,7 @@ class Option:
         about: the help text, one line.
         kind: int, float, bool, str, Path, or object if `read` makes the value.
         least: smallest number.
-        most: largest number; None for no limit.
+        most: largest number, or length of a text without `allowed`; None for no limit.
         allowed: allowed texts; empty for any.
         untyped: one more text, which only Python may give; empty for none.
         optional: whether it may be None.
@@ -66,6 +68,21 @@ class Option:
             raise InputError(f"{name} is {value!r:.60}; it must be a string ({self.about})")
         elif self.kind is Path and not isinstance(value, str | os.PathLike):
             raise InputError(f"{name} is {value!r:.60}; it must be a path ({self.about})")
+        elif self.most is not None and isinstance(value, str) and len(value) > self.most:
+            raise InputError(f"{name} must be a text of at most {self.most:,} characters")
+
+
+class Checked:
+    """A base of dataclasses whose instances check that every option has an allowed value."""
+
+    def __post_init__(self) -> None:
+        """Raise InputError with the allowed values of an option that has another."""
+        for each in fields(self):  # type: ignore[arg-type]
+            if is_dataclass(usual := getattr(type(self), each.name, None)):
+                check_type(each.name, getattr(self, each.name), type(usual))
+        for path, _, value, option in options_of(self):
+            if len(path) == 1:  # enclosed instances have checked themselves
+                option.check(path[0], value)
 
 
 class Declared(NamedTuple):
@@ -116,9 +133,9 @@ def one_of(
     return _field(default, Option(about, str, allowed=tuple(allowed), flag=flag, untyped=untyped))
 
 
-def text(default: str, about: str) -> Any:
-    """Return a field for any text."""
-    return _field(default, Option(about, str))
+def text(default: str, about: str, most: int | None = None) -> Any:
+    """Return a field for any text, or any of at most some characters."""
+    return _field(default, Option(about, str, most=most))
 
 
 def switch(default: bool, about: str, *, flag: str = "", recorded: bool = True) -> Any:
@@ -166,16 +183,6 @@ def typed(options: Any, **paths: str) -> list[str]:
             shown = short(value) if isinstance(value, float) else str(value)
             words += [each.flag, paths.get(name, shown)]
     return words
-
-
-def check_options(options: Any) -> None:
-    """Raise InputError unless every option of a dataclass instance has an allowed value."""
-    for each in fields(options):
-        if is_dataclass(usual := getattr(type(options), each.name, None)):
-            check_type(each.name, getattr(options, each.name), type(usual))
-    for path, _, value, option in options_of(options):
-        if len(path) == 1:  # enclosed instances have checked themselves
-            option.check(path[0], value)
 
 
 def check_idle(options: Any, given: Collection[str] | None = None) -> None:
@@ -226,7 +233,7 @@ def one_of_two(name: str, other: str) -> InputError:
     return InputError(f"--{name} and --{other} say the same in two ways; give only one of them")
 
 
-def check_number(name: str, value: object, least: float, most: float | None = None) -> None:
+def check_number(name: str, value: object, least: float, most: float | None) -> None:
     """Raise InputError unless `value` is a finite number from `least` to `most`."""
     # No math.isfinite: it overflows on a whole number of 400 digits, which JSON may hold.
     if type(value) not in (int, float) or not _within(value, least, most):

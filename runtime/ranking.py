@@ -23,9 +23,7 @@ from ranklet.runtime.options import check_one_of
 from ranklet.runtime.pipeline import PipelineLike
 from ranklet.runtime.storage.address import Address, check_path, located, raw_text
 from ranklet.runtime.typed.query_syntax import Query
-
-BUNDLE_VARIABLE = "RANKLET_BUNDLE"
-COLLECTION_VARIABLE = "RANKLET_COLLECTION"  # read by servers and functions
+from ranklet.runtime.variables import Variable
 
 LOOK_AGAIN = 30.0  # seconds after which an address is looked at again for another version
 KEPT = 32  # bundles, of which each folder may hold twenty of the usual 1,024 open files
@@ -74,9 +72,9 @@ def load(
         BundleError: the bundle is missing, damaged, hostile or of another version.
     """
     if bundle is None:
-        bundle = os.environ.get(BUNDLE_VARIABLE) or None
+        bundle = os.environ.get(Variable.BUNDLE) or None
     if bundle is None or bundle == "":  # which would be the current folder
-        raise InputError(f"no bundle is given; give its path or set {BUNDLE_VARIABLE} to it")
+        raise InputError(f"no bundle is given; give its path or set {Variable.BUNDLE} to it")
     if isinstance(bundle, Bundle):
         raise InputError("this bundle is loaded; call its methods, such as bundle.rank(query)")
     check_path("bundle", bundle)

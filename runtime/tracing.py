@@ -12,8 +12,8 @@ from time import time_ns
 from typing import Any
 
 from ranklet.runtime.extras import hinted
+from ranklet.runtime.variables import Variable
 
-VARIABLE = "RANKLET_TRACES"
 _NANOSECONDS = 1_000_000  # per millisecond
 
 
@@ -24,7 +24,7 @@ def tracer() -> Any:
     Raises:
         MissingPackageError: traces are wanted, and the package is not installed.
     """
-    if os.environ.get(VARIABLE, "").lower() in ("", "0", "false", "no", "off"):
+    if os.environ.get(Variable.TRACES, "").lower() in ("", "0", "false", "no", "off"):
         return None
     with hinted():
         from opentelemetry import trace
@@ -33,7 +33,7 @@ def tracer() -> Any:
 
         logging.getLogger("ranklet.tracing").warning(
             "%s is set, but spans go nowhere, because this program has no tracer provider; start "
-            "it by opentelemetry-instrument, or set one up before the first query", VARIABLE,
+            "it by opentelemetry-instrument, or set one up before the first query", Variable.TRACES,
         )  # fmt: skip
     return trace.get_tracer("ranklet")
 

@@ -227,12 +227,9 @@ def read_checkpoint(path: str | Path) -> Checkpoint:
 
 def _read_languages(described: Mapping[str, Any]) -> tuple[tuple[str, ...], str]:
     languages, normaliser = described.get("languages", []), described.get("normaliser", "")
-    if not isinstance(languages, list) or not all(isinstance(each, str) for each in languages):
+    if not isinstance(languages, list) or not all(each in LANGUAGES for each in languages):
         raise ValueError(f"languages is {languages!r}; it must be a list of codes")
     if languages:
-        for language in languages:
-            if language not in LANGUAGES:
-                raise ValueError(f"languages is {languages!r}; it must be a list of codes")
         TextOptions(normaliser=normaliser)
     return tuple(languages), normaliser
 

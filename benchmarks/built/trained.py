@@ -172,11 +172,17 @@ def ndrm3(place: Place, collection: str, *, titles: bool = True) -> Checkpoint:
     return learned(place, "conformer_kernel", collection, titles=titles, settings=settings, **own)
 
 
-def untrained_dense(place: Place, collection: str) -> Checkpoint:
-    """Return MiniLM as it comes, with the probes that a training would set aside."""
+def untrained(place: Place, collection: str, folder: Path, kind: str | None = None) -> Checkpoint:
+    """Return a model as it comes, with the probes that a training would set aside."""
     documents = place.collection(collection)
     held_out = read_split(documents, HELD_OUT, limit=TUNING_QUERIES)
-    return replace(read_model(wheel_folder()), probes=draw_probes(documents.documents(), held_out))
+    probes = draw_probes(documents.documents(), held_out)
+    return replace(read_model(folder, kind=kind), probes=probes)
+
+
+def untrained_dense(place: Place, collection: str) -> Checkpoint:
+    """Return MiniLM as it comes."""
+    return untrained(place, collection, wheel_folder())
 
 
 def dense(place: Place) -> Checkpoint:

@@ -10,7 +10,7 @@ from time import perf_counter
 from typing import Any
 
 from benchmarks.harness.place import ROOT
-from ranklet.runtime.onnx.session import THREADS_VARIABLE
+from ranklet.runtime.variables import Variable
 
 ONE_THREAD = {
     "OMP_NUM_THREADS": "1",
@@ -23,13 +23,13 @@ ONE_THREAD = {
 @contextmanager
 def one_thread() -> Iterator[None]:
     """Open sessions of onnxruntime with one thread; a library's variable does not reach them."""
-    before = os.environ.get(THREADS_VARIABLE)
-    os.environ[THREADS_VARIABLE] = "1"
+    before = os.environ.get(Variable.THREADS)
+    os.environ[Variable.THREADS] = "1"
     try:
         yield
     finally:
-        del os.environ[THREADS_VARIABLE]
-        os.environ |= {THREADS_VARIABLE: before} if before is not None else {}
+        del os.environ[Variable.THREADS]
+        os.environ |= {Variable.THREADS: before} if before is not None else {}
 
 
 # What every snippet begins with. perf_counter is the machine's monotonic clock: it can be compared

@@ -27,9 +27,9 @@ from ranklet.runtime.execution import prefetch as ahead
 from ranklet.runtime.lexical.impact_index import IMPACT_TYPES, ImpactIndex
 from ranklet.runtime.lexical.sparse_store import SparseStore
 from ranklet.runtime.onnx.encoder import VARIANTS, variant_file
-from ranklet.runtime.onnx.session import THREADS_VARIABLE
 from ranklet.runtime.rankers.epic import EPIC, QUERY_ENCODER
 from ranklet.runtime.rankers.opening import ranker_of
+from ranklet.runtime.variables import Variable
 from ranklet.training.data.splits import read_split
 from ranklet.training.indexing.impacts import index_of_rows
 
@@ -104,7 +104,7 @@ def _timed(place: Place, path: Path) -> str:
     return f"""
 {COLLECTION}: {len(store):,} documents, r = {KEPT}, {len(asked)} dev queries of {terms:.1f} terms \
 on average. A figure of a query is the median of {ROUNDS} rounds. onnxruntime and PyTorch have one \
-thread each (`{THREADS_VARIABLE}=1`).
+thread each (`{Variable.THREADS}=1`).
 
 {_spreads("from text to a query's vector", encoding)}
 

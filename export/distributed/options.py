@@ -5,13 +5,13 @@ from pathlib import Path
 
 from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.errors import InputError
-from ranklet.runtime.options import check_options, integer, number, one_of, text
+from ranklet.runtime.options import Checked, integer, number, one_of, text
 
 ENGINES = ("local", "ray")
 
 
 @dataclass(frozen=True, kw_only=True)
-class EngineOptions:
+class EngineOptions(Checked):
     """Whether this machine computes alone, or the nodes of a cluster do."""
 
     GROUP = "several machines"
@@ -29,7 +29,7 @@ class EngineOptions:
 
     def __post_init__(self) -> None:
         """Check every value."""
-        check_options(self)
+        super().__post_init__()
         given = [
             flag
             for flag, is_given in (

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 from ranklet.export.errors import REPLACE, ExportError
 from ranklet.export.feeds.plan import Entry, Plan
 from ranklet.export.feeds.source import Source
-from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.remote.collection import address, as_stored, connect, remote_errors
 from ranklet.runtime.remote.names import (
@@ -86,7 +85,7 @@ def publish(
         _warn_of_leftovers(client, name, before)
         new = f"{name}_{secrets.token_hex(4)}"
         try:
-            _create(client, new, source.plan, _about(bundle, source))
+            _create(client, new, source.plan, json.dumps(about(source.bundle, source.names)))
             entries = progress(source.entries(), "publish", total=len(source))
             for batch in _batches(map(_row, entries)):
                 client.insert(new, batch)
@@ -135,11 +134,6 @@ def _warn_of_leftovers(client: "MilvusClient", name: str, before: str) -> None:
             f"Milvus has {', '.join(left)}, which `ranklet publish` was killed over, or is writing "
             "now; drop in Milvus what nobody is writing"
         )
-
-
-def _about(bundle: str | Path, source: Source) -> str:
-    files = BundleFiles(bundle, device="cpu")
-    return json.dumps(about(files, {field.ranker: field.name for field in source.plan.fields}))
 
 
 def _create(client: "MilvusClient", name: str, plan: Plan, description: str) -> None:

@@ -29,14 +29,19 @@ class Source:
         rankers: the rankers whose vectors are fed; if there are none, all rankers that can be fed.
         index: name of the index or collection in the engine.
 
+    Attributes:
+        bundle: its files.
+        plan: what the engine gets.
+        names: the name of each ranker's field.
+
     Raises:
         InputError: a ranker is unknown or has no vectors, or the name is not allowed.
         BundleError: the bundle cannot be read, or it has no collection.
     """
 
     def __init__(self, path: str | Path, rankers: Sequence[str] = (), index: str = "") -> None:
-        self._bundle = BundleFiles(path, device="cpu")
-        self._documents = self._bundle.need_documents()
+        self.bundle = BundleFiles(path, device="cpu")
+        self._documents = self.bundle.need_documents()
         index = index or re.sub(r"\W+", "_", Path(located(path).name).stem.lower(), flags=re.ASCII)
         if not INDEX_NAME.fullmatch(index):
             raise InputError(
@@ -45,24 +50,25 @@ class Source:
             )
         self._rankers = {name: self._retriever(name) for name in self._chosen(rankers)}
         fields = tuple(self._field(name, each) for name, each in self._rankers.items())
-        owners: dict[str, str] = {}
+        self.names = {each.ranker: each.name for each in fields}
         for each in fields:
-            if owners.setdefault(each.name, each.ranker) != each.ranker:
+            other = next(name for name, field in self.names.items() if field == each.name)
+            if other != each.ranker:
                 raise InputError(
-                    f"the rankers {owners[each.name]!r} and {each.ranker!r} would both be called "
+                    f"the rankers {other!r} and {each.ranker!r} would both be called "
                     f"{each.name!r} in the engine; choose one of them with --ranker"
                 )
-        manifest = self._bundle.manifest
+        manifest = self.bundle.manifest
         passages = self._documents.first is not None
         self.plan = Plan(index, fields, manifest.metadata, passages)
 
     def __len__(self) -> int:
         """Return how many entries there are."""
-        return self._bundle.manifest.documents
+        return self.bundle.manifest.documents
 
     def entries(self) -> Iterator[Entry]:
         """Return the entries in the order of the bundle."""
-        documents, metadata = self._documents, Metadata(self._bundle)
+        documents, metadata = self._documents, Metadata(self.bundle)
         vectors = {
             field.name: self._rankers[field.ranker].document_vectors() for field in self.plan.fields
         }
@@ -93,7 +99,7 @@ class Source:
         name = ranker or next(iter(fields))
         if name not in fields:
             raise InputError(f"the feed has no ranker {name!r}; it has {', '.join(fields)}")
-        context = QueryContext(text, self._bundle.analyzer.begin())
+        context = QueryContext(text, self.bundle.analyzer.begin())
         made = self._rankers[name].query_vector(context)
         if made is None:
             raise InputError(f"the ranker {name!r} has no vector of a query")
@@ -105,7 +111,7 @@ class Source:
         return " ".join(self._documents.samples(1)[0].split()[:8])
 
     def _chosen(self, names: Sequence[str]) -> list[str]:
-        kinds = {name: KINDS[each.kind] for name, each in self._bundle.manifest.rankers.items()}
+        kinds = {name: KINDS[each.kind] for name, each in self.bundle.manifest.rankers.items()}
         able = [name for name, kind in kinds.items() if kind.index in FED]
         if not able:
             raise InputError(
@@ -118,7 +124,7 @@ class Source:
         return list(dict.fromkeys(names)) or able
 
     def _retriever(self, name: str) -> Retriever:
-        ranker = ranker_of(self._bundle, name)
+        ranker = ranker_of(self.bundle, name)
         if not isinstance(ranker, Retriever):
             raise InputError(f"the ranker {name!r} does not retrieve, so it cannot be fed")
         return ranker
@@ -129,5 +135,5 @@ class Source:
         if isinstance(index, ImpactIndex):
             largest = float(np.max(index.largest, initial=0.0))
             return Field(name, f"impacts_{field}", largest=largest)
-        dimension: int = self._bundle.settings(name).dimension
+        dimension: int = self.bundle.settings(name).dimension
         return Field(name, f"vector_{field}", dimension)

@@ -92,7 +92,7 @@ def write_feed(
     with atomic_folder(Path(target), check) as folder:
         _write(source, module, folder, query or source.sample, k)
         about = {
-            "engine": engine, "entries": len(source), "rankers": _rankers(source),
+            "engine": engine, "entries": len(source), "rankers": source.names,
             "files": files_in(folder),
         }  # fmt: skip
         (folder / ABOUT).write_text(as_json(about) + "\n", "utf-8")
@@ -130,7 +130,3 @@ def _write(source: Source, engine: Engine, folder: Path, query: str, k: int) -> 
         file.writelines(f"{line}\n" for line in engine.lines(source.plan, entries))
     body = engine.query(source.plan, *source.query(query), k)
     (folder / QUERY).write_text(as_json(body) + "\n", "utf-8")
-
-
-def _rankers(source: Source) -> dict[str, str]:
-    return {field.ranker: field.name for field in source.plan.fields}

@@ -35,10 +35,6 @@ _NAMES = {
 }
 LINEAR, NORM = "Dense", "LayerNorm"  # layers after the pooling, as sentence-transformers names them
 _OWN = "ranklet_"  # how our keys in config.json begin
-_POOLINGS = {
-    "mean": "mean_tokens", "cls": "cls_token", "max": "max_tokens", "last": "lasttoken",
-    "weighted_mean": "weightedmean_tokens", "mean_sqrt": "mean_sqrt_len_tokens",
-}  # fmt: skip
 
 
 def write_files(checkpoint: Checkpoint, original: Path | None, target: Path) -> str:
@@ -115,6 +111,7 @@ def _write_tokenizer(checkpoint: Checkpoint, target: Path) -> None:
 def _write_modules(checkpoint: Checkpoint, target: Path) -> None:
     """Write what sentence-transformers reads of an encoder that ranklet has trained."""
     from ranklet.training.imported.layers import LAYERS
+    from ranklet.training.imported.sentence_settings import POOLING_MODES
 
     settings = checkpoint.settings
     if not hasattr(settings, "pooling"):  # it has not one vector per text
@@ -140,7 +137,7 @@ def _write_modules(checkpoint: Checkpoint, target: Path) -> None:
         ],
     )
     (target / "1_Pooling").mkdir()
-    pooling = {f"pooling_mode_{name}": key == settings.pooling for key, name in _POOLINGS.items()}
+    pooling = {mode: own == settings.pooling for mode, own in POOLING_MODES.items()}
     hidden = layers[0]["in"] if layers else settings.dimension
     _write(target / "1_Pooling" / CONFIG, {"word_embedding_dimension": hidden, **pooling})
     for layer, place in zip(layers, places, strict=True):

@@ -1,7 +1,7 @@
 """Write a model as the folder that transformers.js, FastEmbed and onnxruntime's users read."""
 
 import json
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import cast
@@ -14,7 +14,7 @@ from ranklet.export.jobs import ExportJob
 from ranklet.export.options import ExportOptions
 from ranklet.export.proof.as_others import AsOthers
 from ranklet.export.proof.report import Report
-from ranklet.export.proof.variants import export_proven
+from ranklet.export.proof.variants import export_proven, with_own
 from ranklet.export.vocabulary.cutting import lightened
 from ranklet.export.writer import BundleWriter, check_listed
 from ranklet.runtime.writing.atomic_folder import atomic_folder
@@ -85,10 +85,7 @@ def export_hub(
         proof = export_proven(
             job, [model.graph], model.score, model.probes, variants=VARIANTS, runs=model.runs
         )
-        queries, documents = model.probes.own
-        reports = [
-            replace(each, own_queries=queries, own_documents=documents) for each in proof.reports
-        ]
+        reports = with_own(proof.reports, model.probes)
         front = write_files(checkpoint, original, folder)
         text = card(name, checkpoint, model, reports, front)
         (folder / "README.md").write_text(text, "utf-8")

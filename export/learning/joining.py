@@ -68,7 +68,7 @@ def reduced(
     pipelines: Mapping[str, Pipeline],
     default: str,
     provenance: Mapping[str, object],
-    variant: str = "int8",
+    variant: str,
     *,
     overwrite: bool,
 ) -> Path:

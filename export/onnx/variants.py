@@ -10,8 +10,6 @@ from ranklet.export.onnx.int8_embeddings import store_words_by_row
 from ranklet.export.onnx.int8_weights import store_weights_alone, store_weights_by_channel
 from ranklet.export.onnx.layer_norms import split_skip_norms
 from ranklet.export.onnx.smoothing import scale_tokens, smooth_channels
-from ranklet.runtime.errors import InputError
-from ranklet.runtime.onnx.encoder import VARIANTS
 from ranklet.runtime.onnx.session import quiet_telemetry
 
 if TYPE_CHECKING:
@@ -21,8 +19,6 @@ if TYPE_CHECKING:
 # others, they lose too much in 8 bits, and only the weights can be stored so.
 SMOOTHED, UNSMOOTHED, WEIGHTS_ONLY = "smoothed", "unsmoothed", "weights only"
 FORMS = {"int8": (SMOOTHED, UNSMOOTHED, WEIGHTS_ONLY)}
-# OpenVINO's variant is made from another graph, see openvino_int8.py.
-ONNX = tuple(variant for variant in VARIANTS if variant != "openvino")
 
 
 def convert(
@@ -35,20 +31,16 @@ def convert(
     """Write a variant of an fp32 graph.
 
     Args:
-        variant: fp32, fp16 or int8.
+        variant: fp32, fp16 or int8. That of OpenVINO is made from another graph, see
+            openvino_int8.py.
         source: the file of the fp32 graph.
         target: the file to write.
         calibration: feeds of real texts, which improve int8.
         form: the form of int8, one of `FORMS`.
-
-    Raises:
-        InputError: the variant is unknown.
     """
     quiet_telemetry()
     import onnx
 
-    if variant not in ONNX:
-        raise InputError(f"unknown variant {variant!r}; allowed are {', '.join(ONNX)}")
     model = onnx.load(str(source))
     if variant == "fp16":
         _store_in_16_bits(model)

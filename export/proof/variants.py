@@ -306,10 +306,15 @@ def write_reports(
             user's.
     """
     if probes is not None:
-        queries, documents = probes.own
-        reports = [replace(each, own_queries=queries, own_documents=documents) for each in reports]
+        reports = with_own(reports, probes)
     content = json.dumps([report.to_json() for report in reports], indent=1)
     job.writer.data(job.folder + REPORT, content.encode())
+
+
+def with_own(reports: Sequence[Report], probes: Probes) -> list[Report]:
+    """Return reports that say how many of the probes are the user's."""
+    queries, documents = probes.own
+    return [replace(each, own_queries=queries, own_documents=documents) for each in reports]
 
 
 def prove(

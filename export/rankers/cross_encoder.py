@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from ranklet.export.jobs import ExportJob, IndexJob
 from ranklet.export.onnx.fp32_head import name_head
 from ranklet.export.onnx.graph import Transformer
 from ranklet.export.proof.as_others import LOGITS, AsOthers, Pooled
-from ranklet.export.proof.variants import Graph, export_proven, write_reports
+from ranklet.export.proof.variants import Graph, encoder_graph, export_proven, write_reports
 from ranklet.runtime.bundles.manifest import RankerEntry
 from ranklet.runtime.call.candidates import TextCandidates
 from ranklet.runtime.call.query import QueryContext
@@ -104,12 +105,10 @@ def as_others(job: ExportJob) -> AsOthers:
             "it as a bundle"
         )
     pairs = example_pairs(Pairing(job.settings, job.tokenizer()).special)
-    graph = Graph(
-        module=Method(network, network.logits),
+    logits = Method(network, network.logits)
+    graph = replace(
+        encoder_graph(job.checkpoint, logits, network.inputs, {LOGITS: False}),
         inputs={name: pairs[name] for name in network.inputs},
-        output=LOGITS,
-        axes={**{name: {0: "batch", 1: "tokens"} for name in network.inputs}, LOGITS: {0: "batch"}},
-        transformer=Transformer.of(job.checkpoint.network),
         edit=_name_classifier,
     )
     probes = job.probes().nearest(*PROBES)

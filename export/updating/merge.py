@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from ranklet.export.exporter import exporter
 from ranklet.export.indexing.writing import write_indexed
+from ranklet.export.proof.report import REPORT
 from ranklet.export.updating.changes import Changes, Counts
 from ranklet.export.updating.update import analysed
 from ranklet.export.writer import BundleWriter
@@ -29,8 +30,6 @@ from ranklet.training.indexing.reuse import Contents, first_passages
 Prefer = Literal["none", "first", "last"]
 PREFER = ("none", "first", "last")
 _SHOWN = 3  # ids that a message names
-
-_REPORT = "report.json"  # proofs, no part of a model
 
 
 def merge(
@@ -187,7 +186,8 @@ def _difference(one: BundleFiles, other: BundleFiles, name: str) -> str:
 
 def _model(bundle: BundleFiles, name: str) -> dict[str, str]:
     """Return the sha256 of every file of a ranker that does not depend on the collection."""
-    written = (*exporter(bundle.manifest.rankers[name].kind).indexed, _REPORT)
+    own = exporter(bundle.manifest.rankers[name].kind)
+    written = (*own.indexed, REPORT)  # a proof is no part of a model
     folder = f"rankers/{name}/"
     return {
         path: entry.sha256

@@ -5,14 +5,8 @@ from dataclasses import asdict, dataclass, fields
 
 from ranklet.handlers.api.errors import RequestError
 from ranklet.runtime.errors import InputError
+from ranklet.runtime.variables import PREFIX, Variable
 
-PREFIX = "RANKLET_"  # of the names of all variables that are ranklet's own
-# The rest of these names, but for those of limits, on all platforms.
-SETTINGS = (
-    "API_KEY", "API_KEY_FILTERS", "BUNDLE", "BUNDLE_SHA256", "CACHE", "CACHE_GB", "CHECK",
-    "COLLECTION", "DEVICE", "DRAIN_SECONDS", "HEADER_SECONDS", "HOSTS", "MARGIN_MS",
-    "MAX_CONNECTIONS", "MILVUS_TOKEN", "POOL", "QUEUE", "RESULTS", "THREADS", "TRACES", "WORKERS",
-)  # fmt: skip
 _BARE = {"HOST": "HOST", "PORT": "PORT"}  # variables without the prefix, which platforms set
 _NEAR = 0.72  # how similar a name must be to one of these to be meant for it
 
@@ -56,7 +50,7 @@ class Limits:
         """
         check_variables(variables)
         limits = {
-            name: whole_number(variables, f"RANKLET_MAX_{name.upper()}", default, 1, (1 << 31) - 1)
+            name: whole_number(variables, limit_variable(name), default, 1, (1 << 31) - 1)
             for name, default in asdict(cls()).items()
         }
         return cls(**limits)
@@ -109,6 +103,11 @@ class Room:
         return encoded
 
 
+def limit_variable(limit: str) -> str:
+    """Return the name of the variable that sets a limit."""
+    return f"{PREFIX}MAX_{limit.upper()}"
+
+
 def check_variables(variables: Mapping[str, str]) -> None:
     """Check that no variable of ranklet is set to nothing, or has a name that is only nearly right.
 
@@ -119,8 +118,8 @@ def check_variables(variables: Mapping[str, str]) -> None:
     """
     from difflib import get_close_matches
 
-    limits = (f"MAX_{each.name.upper()}" for each in fields(Limits))
-    known = {each: PREFIX + each for each in (*SETTINGS, *limits)} | _BARE
+    names = (*Variable, *(limit_variable(each.name) for each in fields(Limits)))
+    known = {each.removeprefix(PREFIX): each for each in names} | _BARE
     for name, value in variables.items():
         short = name.upper().removeprefix(PREFIX)
         # Kubernetes sets RANKLET_PORT=tcp://… where a service is called ranklet.

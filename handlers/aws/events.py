@@ -22,6 +22,7 @@ from ranklet.handlers.api.limits import Room
 from ranklet.handlers.api.reading import check_coding
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.storage.address import shown
+from ranklet.runtime.variables import Variable
 
 Shape = Literal["direct", "rest", "http", "alb", "sqs"]
 
@@ -29,8 +30,6 @@ Shape = Literal["direct", "rest", "http", "alb", "sqs"]
 MOST_BYTES = 6_291_556
 MOST_ALB_BYTES = 1_000_000
 _LONGEST_ESCAPE = 12  # the most bytes of JSON that one character becomes: a pair of \uXXXX
-
-RESULTS_VARIABLE = "RANKLET_RESULTS"
 
 
 class HTTPRequest(NamedTuple):
@@ -163,7 +162,7 @@ class Results:
         bucket, _, prefix = address.removeprefix("s3://").partition("/")
         if address and (not address.startswith("s3://") or not bucket):
             raise InputError(
-                f"{RESULTS_VARIABLE} is {shown(address)!r}; it must be s3://bucket/prefix"
+                f"{Variable.RESULTS} is {shown(address)!r}; it must be s3://bucket/prefix"
             )
         self._bucket, self._prefix = bucket, f"{prefix.strip('/')}/".lstrip("/")
         self._client: Any = None
@@ -171,7 +170,7 @@ class Results:
     def check(self) -> None:
         """Raise RequestError (503) if there is no place for answers."""
         if not self._bucket:
-            remedy = f"set {RESULTS_VARIABLE} to s3://bucket/prefix"
+            remedy = f"set {Variable.RESULTS} to s3://bucket/prefix"
             raise RequestError(503, f"answers to messages need a place: {remedy}")
 
     def put(self, message: str, answer: str) -> None:

@@ -5,17 +5,16 @@ import os
 import time
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 from ranklet.handlers import logs
 from ranklet.handlers.api.answers import ANSWERS
-from ranklet.handlers.api.errors import RequestError, failure, panics_as_errors
+from ranklet.handlers.api.errors import RequestError, panics_as_errors
 from ranklet.handlers.api.limits import Limits, whole_number
 from ranklet.handlers.api.reading import IN_BODY, parse
 from ranklet.handlers.api.trial import try_out
 from ranklet.handlers.aws.events import (
     MOST_BYTES,
-    RESULTS_VARIABLE,
     Results,
     Shape,
     check_size,
@@ -24,83 +23,17 @@ from ranklet.handlers.aws.events import (
     http_request,
     shape_of,
 )
+from ranklet.handlers.aws.log_line import Outcome, log_request
 from ranklet.handlers.aws.opening import open_bundle
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.errors import InputError, RankletError
-from ranklet.runtime.hits import Timing
+from ranklet.runtime.variables import Variable
 
-MARGIN_VARIABLE = "RANKLET_MARGIN_MS"
 MARGIN_MS = 200  # of an invocation's time, kept for writing the answer and the log
 RETRY_SECONDS = 5  # between two attempts to load a bundle
 # Variables of the server that would silently protect nothing here.
-UNREAD = ("RANKLET_API_KEY", "RANKLET_API_KEY_FILTERS", "RANKLET_HOSTS", "RANKLET_CHECK")
+UNREAD = (Variable.API_KEY, Variable.API_KEY_FILTERS, Variable.HOSTS, Variable.CHECK)
 ALIVE, READY = HEALTH = ("/healthz", "/readyz")
-
-
-class Outcome(NamedTuple):
-    """The outcome of one request.
-
-    Attributes:
-        status: the HTTP status, whatever the event's shape.
-        body: the answer, or the object that describes the error.
-        timings: milliseconds per stage.
-        left_out: the stages that the budget left no time for.
-        error: the error, if the request failed.
-    """
-
-    status: int
-    body: Any
-    timings: tuple[Timing, ...] = ()
-    left_out: tuple[str, ...] = ()
-    error: Exception | None = None
-
-    @classmethod
-    def of(cls, error: Exception) -> "Outcome":
-        """Return the outcome of a request that failed."""
-        return cls(*failure(error), error=error)
-
-
-def log_request(
-    outcome: Outcome, seconds: float, *, function: str, cold: bool, **fields: Any
-) -> None:
-    """Write the line of one request, the first one of its process if it was cold.
-
-    The line has CloudWatch's embedded metric format. CloudWatch reads Lambda's log anyway, so a
-    metric costs no call over the network. Metrics are kept per `function`, Lambda's name of it.
-    The line also has the further `fields`.
-    """
-    status, error = outcome.status, outcome.error
-    if error is not None:  # only the caller is told what is wrong with the request
-        fields["error_type"] = outcome.body["error_type"]
-        if status >= 500 and isinstance(error, RequestError):  # raised on purpose
-            fields["error"] = str(error)
-        elif status >= 500:
-            fields["exception"] = logs.stack_of(error)
-    metrics = {
-        "Duration": (round(seconds * 1e3, 3), "Milliseconds"),
-        "ColdStarts": (int(cold), "Count"),
-        "ClientErrors": (int(400 <= status < 500), "Count"),
-        "Faults": (int(status >= 500), "Count"),
-        "LeftOut": (len(outcome.left_out), "Count"),
-    }
-    # Every value of a dimension is billed as further metrics, so the request's id must not be one.
-    directive = {
-        "Namespace": "ranklet",
-        "Dimensions": [["function"]],
-        "Metrics": [{"Name": name, "Unit": unit} for name, (_, unit) in metrics.items()],
-    }
-    logs.write(
-        "INFO" if status < 400 else "WARNING" if status < 500 else "ERROR",
-        "request",
-        cold_start=cold,
-        status=status,
-        stages={stage: round(ms, 3) for stage, ms in outcome.timings},
-        left_out=outcome.left_out,
-        **fields,
-        _aws={"Timestamp": int(time.time() * 1e3), "CloudWatchMetrics": [directive]},
-        function=function,
-        **{name: value for name, (value, _) in metrics.items()},
-    )
 
 
 class Context(Protocol):
@@ -129,12 +62,12 @@ class Function:
         if unread := [each for each in UNREAD if each in variables]:
             raise InputError(
                 f"{unread[0]} is set, but only a server reads it; who may call a function is "
-                "decided in AWS, and RANKLET_BUNDLE_SHA256 proves what s3://… has"
+                f"decided in AWS, and {Variable.BUNDLE_SHA256} proves what s3://… has"
             )
         self._limits = replace(limits, answer_bytes=min(limits.answer_bytes, MOST_BYTES))
-        self._results = Results(variables.get(RESULTS_VARIABLE, ""))
+        self._results = Results(variables.get(Variable.RESULTS, ""))
         self._name = variables.get("AWS_LAMBDA_FUNCTION_NAME", "ranklet")
-        self._margin_ms = whole_number(variables, MARGIN_VARIABLE, MARGIN_MS, 0, 999_999)
+        self._margin_ms = whole_number(variables, Variable.MARGIN_MS, MARGIN_MS, 0, 999_999)
         self._bundle: Bundle | None = None
         self._tried_at = float("-inf")
         self._cold, self._busy = True, False

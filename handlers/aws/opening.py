@@ -10,10 +10,10 @@ import os
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.bundles.files import Check
 from ranklet.runtime.errors import InputError
-from ranklet.runtime.ranking import BUNDLE_VARIABLE, COLLECTION_VARIABLE, load
+from ranklet.runtime.ranking import load
 from ranklet.runtime.storage.address import shown
+from ranklet.runtime.variables import Variable
 
-SHA256_VARIABLE = "RANKLET_BUNDLE_SHA256"
 SCHEME = "s3://"
 
 
@@ -32,22 +32,22 @@ def open_bundle(where: str | None = None) -> Bundle:
         BundleError: it differs from what was published, or is not a bundle.
         RemoteError: S3 or Milvus does not answer, or the object may not be read.
     """
-    where = where or os.environ.get(BUNDLE_VARIABLE) or ""
+    where = where or os.environ.get(Variable.BUNDLE) or ""
     if not where:
-        raise InputError(f"no bundle: set {BUNDLE_VARIABLE} to a path or to s3://bucket/key")
-    collection = os.environ.get(COLLECTION_VARIABLE) or None
-    digest = os.environ.get(SHA256_VARIABLE) or None
+        raise InputError(f"no bundle: set {Variable.BUNDLE} to a path or to s3://bucket/key")
+    collection = os.environ.get(Variable.COLLECTION) or None
+    digest = os.environ.get(Variable.BUNDLE_SHA256) or None
     if not where.startswith(SCHEME):
         if digest is not None:
             raise InputError(
-                f"{SHA256_VARIABLE} is compared only with what {SCHEME}bucket/key has, and the "
-                f"bundle is {shown(where)!r}; do not set it"
+                f"{Variable.BUNDLE_SHA256} is compared only with what {SCHEME}bucket/key has, and "
+                f"the bundle is {shown(where)!r}; do not set it"
             )
         return load(where, collection=collection)
     # What a download needs takes a twentieth of a start, and most functions load none.
     from ranklet.handlers.aws.bundle_download import checked, fetch
 
-    source = fetch(where, digest and checked(digest, SHA256_VARIABLE))
+    source = fetch(where, digest and checked(digest, Variable.BUNDLE_SHA256))
     # Without a published sha256 the bundle's own digests show whether the download is complete.
     check: Check = "fast" if source.proven else "full"
     return load(source.path, check=check, collection=collection)

@@ -15,8 +15,8 @@ from typing import NamedTuple
 from starlette.datastructures import Headers
 
 from ranklet.runtime.errors import InputError
+from ranklet.runtime.variables import Variable
 
-HOSTS_VARIABLE = "RANKLET_HOSTS"
 ANY = "*"
 _LOCAL = "localhost"
 _AUTHORITY = re.compile(r"(\[[0-9a-f:.]+\]|[^\s\[\]:@/?#\\,]+)(?::([0-9]{0,5}))?")
@@ -56,7 +56,7 @@ class Hosts:
         ):
             return (
                 f"the host {text[:80]!r} is none of this server's; ask for 127.0.0.1 with its "
-                f"port, or start it with {HOSTS_VARIABLE} set to the names that it has"
+                f"port, or start it with {Variable.HOSTS} set to the names that it has"
             )
         origin = headers.get("origin")
         if origin is None or origin == f"http://{text}":
@@ -78,7 +78,7 @@ def read_hosts(text: str) -> tuple[str, ...]:
     for name in names:
         if name != ANY and not _NAME.fullmatch(name.lower().removesuffix(".")):
             raise InputError(
-                f"{HOSTS_VARIABLE} has {name[:80]!r}; give names without scheme and port, with "
+                f"{Variable.HOSTS} has {name[:80]!r}; give names without scheme and port, with "
                 "commas between, such as search.example,[2001:db8::1], or * for every name"
             )
     return tuple(_same(name) for name in names)

@@ -8,8 +8,8 @@ from ranklet.handlers.api.errors import RequestError
 from ranklet.handlers.api.reading import loads
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.errors import BundleError, InputError
+from ranklet.runtime.variables import Variable
 
-KEYS_VARIABLE, FILTERS_VARIABLE = "RANKLET_API_KEY", "RANKLET_API_KEY_FILTERS"
 _EXAMPLE = '{"KEY": {"tenant": "a"}}'
 
 Filter = Mapping[str, Any]  # by metadata; see docs/filtering.md
@@ -63,7 +63,9 @@ def part_of(bundle: Bundle, where: Filter | None) -> Bundle:
     try:
         return bundle.only(where)
     except InputError as error:
-        raise BundleError(f"a filter of {FILTERS_VARIABLE} does not fit: {error}") from error
+        raise BundleError(
+            f"a filter of {Variable.API_KEY_FILTERS} does not fit: {error}"
+        ) from error
 
 
 def read_keys(variables: Mapping[str, str]) -> tuple[str, ...]:
@@ -73,16 +75,16 @@ def read_keys(variables: Mapping[str, str]) -> tuple[str, ...]:
         InputError: the variable is set without a key, or a key cannot be one. No message shows a
             key.
     """
-    if KEYS_VARIABLE not in variables:
+    if Variable.API_KEY not in variables:
         return ()
-    keys = tuple(key.strip() for key in variables[KEYS_VARIABLE].split(",") if key.strip())
+    keys = tuple(key.strip() for key in variables[Variable.API_KEY].split(",") if key.strip())
     if not keys:
         raise InputError(
-            f"{KEYS_VARIABLE} is set, but has no key, so nobody could ask; give it one, or do not "
-            "set it, and everybody can"
+            f"{Variable.API_KEY} is set, but has no key, so nobody could ask; give it one, or do "
+            "not set it, and everybody can"
         )
     for key in keys:
-        _check_key(key, KEYS_VARIABLE)
+        _check_key(key, Variable.API_KEY)
     return keys
 
 
@@ -111,24 +113,27 @@ def read_filters(text: str, whole: Sequence[str]) -> dict[str, Filter]:
         filters = loads(text)
     except (ValueError, RecursionError, RequestError):
         raise InputError(
-            f"{FILTERS_VARIABLE} is not JSON, or has a key twice; it must be {_EXAMPLE}"
+            f"{Variable.API_KEY_FILTERS} is not JSON, or has a key twice; it must be {_EXAMPLE}"
         ) from None
     if not isinstance(filters, dict) or not filters:
-        raise InputError(f"{FILTERS_VARIABLE} must be an object with a key at least: {_EXAMPLE}")
+        raise InputError(
+            f"{Variable.API_KEY_FILTERS} must be an object with a key at least: {_EXAMPLE}"
+        )
     for key, where in filters.items():
         if not key.strip() or key != key.strip() or "," in key:
             raise InputError(
-                f"a key of {FILTERS_VARIABLE} is empty, or has a comma or white space around it"
+                f"a key of {Variable.API_KEY_FILTERS} is empty, or has a comma or white space "
+                "around it"
             )
-        _check_key(key, FILTERS_VARIABLE)
+        _check_key(key, Variable.API_KEY_FILTERS)
         if not isinstance(where, dict) or not where:
             raise InputError(
-                f"a key of {FILTERS_VARIABLE} has no filter; give it an object such as "
+                f"a key of {Variable.API_KEY_FILTERS} has no filter; give it an object such as "
                 '{"tenant": "a"}, or put it into RANKLET_API_KEY, where keys open all documents'
             )
         if key in whole:
             raise InputError(
                 f"a key stands in RANKLET_API_KEY, too, where keys open all documents; leave it "
-                f"only in {FILTERS_VARIABLE}"
+                f"only in {Variable.API_KEY_FILTERS}"
             )
     return filters

@@ -39,8 +39,8 @@ class LiveBundle:
         full_check: bool,
         device: str,
         log: Log,
-        filters: Sequence[Filter] = (),
-        collection: str = "",
+        filters: Sequence[Filter],
+        collection: str,
     ) -> None:
         self._path, self._full_check, self._device, self._log = path, full_check, device, log
         self._filters, self._collection = filters, collection or None

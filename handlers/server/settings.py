@@ -7,11 +7,12 @@ from functools import partial
 from pathlib import Path
 
 from ranklet.handlers.api.limits import Limits, whole_number
-from ranklet.handlers.server.hosts import HOSTS_VARIABLE, read_hosts
-from ranklet.handlers.server.keys import FILTERS_VARIABLE, Filter, read_filters, read_keys
+from ranklet.handlers.server.hosts import read_hosts
+from ranklet.handlers.server.keys import Filter, read_filters, read_keys
 from ranklet.runtime.errors import InputError
-from ranklet.runtime.onnx.session import THREADS_VARIABLE, processors, threads
-from ranklet.runtime.ranking import BUNDLE_VARIABLE, COLLECTION_VARIABLE
+from ranklet.runtime.onnx.session import DEVICES, processors, threads
+from ranklet.runtime.options import check_one_of
+from ranklet.runtime.variables import Variable
 
 MOST_WORKERS = 8  # unless a variable says otherwise
 NVIDIA = Path("/dev/nvidiactl")  # the driver's, where a process can use a GPU
@@ -75,12 +76,12 @@ class ServerSettings:
         """
         variables = os.environ if variables is None else variables
         limits = Limits.from_variables(variables)
-        if BUNDLE_VARIABLE not in variables:
-            raise InputError(f"no bundle: set {BUNDLE_VARIABLE} to its path")
-        if "RANKLET_BUNDLE_SHA256" in variables:
+        if Variable.BUNDLE not in variables:
+            raise InputError(f"no bundle: set {Variable.BUNDLE} to its path")
+        if Variable.BUNDLE_SHA256 in variables:
             raise InputError(
-                "RANKLET_BUNDLE_SHA256 is set, but only a function on AWS Lambda compares it; set "
-                "RANKLET_CHECK=full, which compares the sha256 of every file"
+                f"{Variable.BUNDLE_SHA256} is set, but only a function on AWS Lambda compares it; "
+                f"set {Variable.CHECK}=full, which compares the sha256 of every file"
             )
         host = variables.get("HOST", cls.host)
         if not host.strip():
@@ -88,21 +89,21 @@ class ServerSettings:
         keys = read_keys(variables)
         number = partial(whole_number, variables)
         return cls(
-            bundle=variables[BUNDLE_VARIABLE],
-            collection=variables.get(COLLECTION_VARIABLE, ""),
+            bundle=variables[Variable.BUNDLE],
+            collection=variables.get(Variable.COLLECTION, ""),
             host=host,
-            hosts=read_hosts(variables.get(HOSTS_VARIABLE, "")),
+            hosts=read_hosts(variables.get(Variable.HOSTS, "")),
             port=number("PORT", cls.port, 0, 65_535),
-            workers=number("RANKLET_WORKERS", _workers(variables), 1, 1024),
+            workers=number(Variable.WORKERS, _workers(variables), 1, 1024),
             api_keys=keys,
-            key_filters=read_filters(variables.get(FILTERS_VARIABLE, ""), keys),
-            full_check=_choice(variables, "RANKLET_CHECK", ("fast", "full")) == "full",
-            device=_choice(variables, "RANKLET_DEVICE", ("auto", "cpu", "cuda")),
-            threads=number("RANKLET_POOL", max(2, threads()), 1, 1024),
-            queue=number("RANKLET_QUEUE", cls.queue, 0, 1 << 20),
-            connections=number("RANKLET_MAX_CONNECTIONS", cls.connections, 1, 1 << 20),
-            drain=number("RANKLET_DRAIN_SECONDS", cls.drain, 0, 3600),
-            header_seconds=number("RANKLET_HEADER_SECONDS", cls.header_seconds, 1, 3600),
+            key_filters=read_filters(variables.get(Variable.API_KEY_FILTERS, ""), keys),
+            full_check=_choice(variables, Variable.CHECK, ("fast", "full")) == "full",
+            device=_choice(variables, Variable.DEVICE, DEVICES),
+            threads=number(Variable.POOL, max(2, threads()), 1, 1024),
+            queue=number(Variable.QUEUE, cls.queue, 0, 1 << 20),
+            connections=number(Variable.MAX_CONNECTIONS, cls.connections, 1, 1 << 20),
+            drain=number(Variable.DRAIN_SECONDS, cls.drain, 0, 3600),
+            header_seconds=number(Variable.HEADER_SECONDS, cls.header_seconds, 1, 3600),
             project=variables.get("GOOGLE_CLOUD_PROJECT", ""),
             limits=limits,
         )
@@ -113,16 +114,15 @@ def _workers(variables: Mapping[str, str]) -> int:
 
     Each has models of its own, so there are no more than `MOST_WORKERS`, and one on a GPU.
     """
-    device = variables.get("RANKLET_DEVICE", "auto")
+    device = variables.get(Variable.DEVICE, "auto")
     if device == "cuda" or (device == "auto" and NVIDIA.exists()):
         return 1
-    per_worker = whole_number(variables, THREADS_VARIABLE, 1, 1, 1024)
+    per_worker = whole_number(variables, Variable.THREADS, 1, 1, 1024)
     return max(1, min(MOST_WORKERS, processors() // per_worker))
 
 
 def _choice(variables: Mapping[str, str], name: str, allowed: tuple[str, ...]) -> str:
     """Return the value of a variable, or the first of the allowed ones if it is not set."""
     value = variables.get(name, allowed[0])
-    if value not in allowed:
-        raise InputError(f"{name} is {value[:40]!r}; allowed are {', '.join(allowed)}")
+    check_one_of(name, value, allowed)
     return value

@@ -27,8 +27,9 @@ from ranklet.handlers.server.hosts import is_local
 from ranklet.handlers.server.service import Service
 from ranklet.handlers.server.settings import ServerSettings
 from ranklet.runtime.errors import InputError
-from ranklet.runtime.onnx.session import THREADS_VARIABLE, processors
+from ranklet.runtime.onnx.session import processors
 from ranklet.runtime.tracing import tracer
+from ranklet.runtime.variables import Variable
 
 KEEP_ALIVE_SECONDS = 75  # longer than load balancers keep a connection, so that they hang up first
 SWITCH_SECONDS = 0.0005  # how long a thread may keep the interpreter while others want it
@@ -198,7 +199,7 @@ def _supervise(settings: ServerSettings, listening: socket.socket) -> None:
     """
     if settings.workers > 1:  # together the models of all processes use each processor once
         per_worker = max(1, processors() // settings.workers)
-        os.environ.setdefault(THREADS_VARIABLE, str(per_worker))
+        os.environ.setdefault(Variable.THREADS, str(per_worker))
     context = multiprocessing.get_context("spawn")
     workers: list[BaseProcess] = []
     received: list[int] = []

@@ -17,7 +17,7 @@ from threading import Lock, Thread
 from typing import Any, Generic, TypeVar
 
 from ranklet.handlers.api.errors import RequestError
-from ranklet.runtime.call.deadline import caller
+from ranklet.runtime.call.deadline import caller_gone
 
 T = TypeVar("T")
 
@@ -50,12 +50,12 @@ class _Call(Generic[T]):
         """
         finish: Callable[[Any], None]
         outcome: Any
-        caller.gone = self.result.done
+        caller_gone.set(self.result.done)
         try:
             finish, outcome = self.result.set_result, work()
         except BaseException as error:
             finish, outcome = self.result.set_exception, error
-        caller.gone = bool
+        caller_gone.set(bool)
         release()
         with suppress(RuntimeError):  # the loop is closed, so nobody waits
             self._loop.call_soon_threadsafe(self._finish, finish, outcome)

@@ -1,25 +1,17 @@
 """Limit the time of a call; work that cannot begin in time is skipped."""
 
 from collections.abc import Callable, Iterator
+from contextvars import ContextVar
 from math import inf
-from threading import local
 from time import perf_counter
 
 FIRST_SLICE = 8  # candidates; enough to measure the pace, few enough to cost little time
-
-
-class _Caller(local):
-    """Who waits for the work of this thread."""
-
-    def __init__(self) -> None:
-        self.gone: Callable[[], bool] = bool  # returns False
-
-
-caller = _Caller()
+# Returns whether whoever waits for the work of this thread is gone; `bool` returns False.
+caller_gone: ContextVar[Callable[[], bool]] = ContextVar("caller_gone", default=bool)
 
 
 class Deadline:
-    """A moment after which no more work begins, nor when `caller` is gone.
+    """A moment after which no more work begins, nor when the caller is gone.
 
     Args:
         budget_ms: milliseconds from now; None for no limit.
@@ -29,7 +21,7 @@ class Deadline:
     def __init__(
         self, budget_ms: float | None = None, clock: Callable[[], float] = perf_counter
     ) -> None:
-        self._clock, self._gone = clock, caller.gone
+        self._clock, self._gone = clock, caller_gone.get()
         self._end = inf if budget_ms is None else clock() + float(budget_ms) / 1e3
 
     @property

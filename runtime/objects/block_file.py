@@ -20,7 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.runtime.errors import BundleError
-from ranklet.runtime.objects.cache_folder import FOLDER_VARIABLE, SUFFIX, locks
+from ranklet.runtime.objects.cache_folder import SUFFIX, locks
+from ranklet.runtime.variables import Variable
 
 BLOCK = 1 << 15  # bytes of a block
 DIGEST = 16  # bytes of a digest; a block without one, which is all zeros, is not there
@@ -131,7 +132,7 @@ class BlockFile:
     def _failure(self, error: OSError) -> BundleError:
         return BundleError(
             f"the cache {str(self.path)!r} cannot be used: {error.strerror or error}; make room, "
-            f"or set {FOLDER_VARIABLE} to another folder"
+            f"or set {Variable.CACHE} to another folder"
         )
 
 

@@ -8,10 +8,9 @@ from pathlib import Path
 from types import ModuleType
 
 from ranklet.runtime.errors import InputError
+from ranklet.runtime.variables import Variable
 from ranklet.runtime.writing.private_folder import private_folder
 
-FOLDER_VARIABLE = "RANKLET_CACHE"
-LIMIT_VARIABLE = "RANKLET_CACHE_GB"
 DEFAULT_LIMIT = 10.0  # GB, 10⁹ bytes
 SUFFIX = ".blocks"
 _SECTOR = 512  # bytes; the unit of st_blocks
@@ -29,9 +28,9 @@ def cache_folder(folder: str | os.PathLike[str] | None = None) -> Path:
         InputError: this system cannot share a cache among processes.
     """
     locks()
-    chosen = folder or os.environ.get(FOLDER_VARIABLE) or None
+    chosen = folder or os.environ.get(Variable.CACHE) or None
     path = (_default() if chosen is None else Path(chosen)).absolute()
-    instead = f"set {FOLDER_VARIABLE} to a folder for the cache that only this user can write to"
+    instead = f"set {Variable.CACHE} to a folder for the cache that only this user can write to"
     private_folder(path, instead)
     return private_folder(path / "blocks", instead)
 
@@ -69,13 +68,13 @@ def limit() -> int:
     Raises:
         InputError: RANKLET_CACHE_GB is not a number above 0.
     """
-    text = os.environ.get(LIMIT_VARIABLE) or str(DEFAULT_LIMIT)
+    text = os.environ.get(Variable.CACHE_GB) or str(DEFAULT_LIMIT)
     try:
         gigabytes = float(text)
     except ValueError:
         gigabytes = 0.0
     if not 0 < gigabytes < 1e9:
-        raise InputError(f"{LIMIT_VARIABLE} is {text[:40]!r}; it must be a number above 0")
+        raise InputError(f"{Variable.CACHE_GB} is {text[:40]!r}; it must be a number above 0")
     return int(gigabytes * 1e9)
 
 

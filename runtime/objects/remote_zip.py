@@ -31,7 +31,7 @@ class RemoteZip(ZipArchive):
         BundleError: it is no zip, or the cache cannot be used.
     """
 
-    def __init__(self, address: Address, cache: str | os.PathLike[str] | None = None) -> None:
+    def __init__(self, address: Address, cache: str | os.PathLike[str] | None) -> None:
         ranges = S3Ranges if address.lower().startswith(f"{S3}:") else HTTPRanges
         self.store = BlockStore(ranges(address), cache)
         super().__init__(zip_members(str(address), cast("IO[bytes]", _Reader(self.store))))

@@ -16,11 +16,11 @@ from ranklet.runtime.errors import BundleError, InputError
 from ranklet.runtime.extras import hinted
 from ranklet.runtime.onnx.self_contained import check_onnx
 from ranklet.runtime.options import check_one_of
+from ranklet.runtime.variables import Variable
 
 MB_PER_CPU = 1769  # AWS Lambda grants one processor per this much memory, but shows more
 DEVICES = ("auto", "cpu", "cuda")
 PROVIDERS = {"cpu": "CPUExecutionProvider", "cuda": "CUDAExecutionProvider"}
-THREADS_VARIABLE = "RANKLET_THREADS"
 
 
 def threads() -> int:
@@ -32,9 +32,9 @@ def threads() -> int:
     Raises:
         InputError: RANKLET_THREADS is no number from 1 to 1,024.
     """
-    if value := os.environ.get(THREADS_VARIABLE):
+    if value := os.environ.get(Variable.THREADS):
         if not (value.isascii() and value.isdecimal()) or not 0 < int(value) <= 1024:
-            raise InputError(f"{THREADS_VARIABLE} is {value!r}; it must be a number from 1 to 1024")
+            raise InputError(f"{Variable.THREADS} is {value!r}; it must be a number from 1 to 1024")
         return int(value)
     if memory := os.environ.get("AWS_LAMBDA_FUNCTION_MEMORY_SIZE"):
         return max(1, round(int(memory) / MB_PER_CPU))

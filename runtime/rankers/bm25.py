@@ -16,7 +16,7 @@ from ranklet.runtime.explanation import Explanation
 from ranklet.runtime.kinds import Settings
 from ranklet.runtime.lexical.bm25 import boosted, idf, saturation
 from ranklet.runtime.lexical.impact_index import IMPACT_TYPES, ImpactIndex
-from ranklet.runtime.options import check_options, number, one_of
+from ranklet.runtime.options import number, one_of
 from ranklet.runtime.text.analysis import FIELDS
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ class BM25Settings(Settings):
     impacts: str = one_of("float32", tuple(IMPACT_TYPES), "type of stored impacts")
 
     def __post_init__(self) -> None:
-        check_options(self)
+        super().__post_init__()
         if self.title_boost != 1 and self.field == "wordpieces":
             raise InputError(
                 f"title_boost is {self.title_boost:g}, and field is wordpieces; words of titles "

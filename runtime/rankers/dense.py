@@ -21,12 +21,12 @@ from ranklet.runtime.dense.binary import WORD, BinaryIndex
 from ranklet.runtime.dense.pooling import ADDITIVE, token_shares
 from ranklet.runtime.dense.stored import FORMS, WHOLE, ExactIndex, StoredVectors
 from ranklet.runtime.dense.word_amounts import explain_words
-from ranklet.runtime.errors import InputError, damaged
+from ranklet.runtime.errors import damaged
 from ranklet.runtime.explanation import RANKER_FIELD, Explanation
 from ranklet.runtime.kinds import Settings
 from ranklet.runtime.onnx.encoder import TOKENIZER, Encoded, Encoder, open_encoder
 from ranklet.runtime.onnx.token_table import TokenTable
-from ranklet.runtime.options import check_options, integer, one_of, text
+from ranklet.runtime.options import MOST_TEXT, integer, one_of, text
 from ranklet.runtime.text.analysis import Analyzer
 from ranklet.runtime.text.tokenizing import TextToken
 
@@ -53,7 +53,6 @@ POOLINGS = ("mean", "cls", "max", "last", "weighted_mean", "mean_sqrt")
 SIMILARITIES = ("dot", "cosine")
 EXHAUSTIVE = "exhaustive"  # exact search at any size; indexing replaces "exact" if there are many
 SEARCHES = ("exact", "binary", "graph", "hnsw")
-MOST_PROMPT = 4096  # characters
 EXACT = 1e-6  # rounding; a larger difference of a score from its explanation is shown
 
 
@@ -75,8 +74,8 @@ class DenseSettings(Settings):
     pooling: str = one_of("mean", POOLINGS, "how the states of the last layer become a vector")
     similarity: str = one_of("cosine", SIMILARITIES, "score of two vectors")
     document_segment: int = integer(0, "token_type_ids of documents; queries have 0", 0, 1)
-    query_prompt: str = text("", "text before every query")
-    document_prompt: str = text("", "text before every document")
+    query_prompt: str = text("", "text before every query", MOST_TEXT)
+    document_prompt: str = text("", "text before every document", MOST_TEXT)
     stored: str = one_of(WHOLE, tuple(FORMS), "how the vectors of documents are stored")
     search: str = one_of(
         "exact",
@@ -88,14 +87,6 @@ class DenseSettings(Settings):
     m: int = integer(16, "graph, hnsw: links per vector on each layer", 2, 1024)
     ef_construction: int = integer(200, "graph, hnsw: candidates while building", 1, 1 << 16)
     ef: int = integer(128, "graph, hnsw: candidates while searching", 1, 1 << 16)
-
-    def __post_init__(self) -> None:
-        """Check every value."""
-        check_options(self)
-        for name in ("query_prompt", "document_prompt"):
-            prompt = getattr(self, name)
-            if not isinstance(prompt, str) or len(prompt) > MOST_PROMPT:
-                raise InputError(f"{name} must be a text of at most {MOST_PROMPT:,} characters")
 
 
 class DenseEncoder:

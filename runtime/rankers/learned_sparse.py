@@ -26,7 +26,7 @@ from ranklet.runtime.kinds import Settings
 from ranklet.runtime.lexical.impact_index import IMPACT_TYPES, ImpactIndex
 from ranklet.runtime.lexical.sparse_store import MOST_TERMS, SparseRows, SparseStore, prune
 from ranklet.runtime.onnx.encoder import TOKENIZER, Encoded, Encoder, open_encoder
-from ranklet.runtime.options import check_options, integer, one_of
+from ranklet.runtime.options import integer, one_of
 from ranklet.runtime.storage.arrays import id_type
 from ranklet.runtime.text.analysis import Analyzer
 from ranklet.runtime.text.tokenizing import token_ids
@@ -64,7 +64,7 @@ class SparseSettings(Settings):
     field: str = "wordpieces"
 
     def __post_init__(self) -> None:
-        check_options(self)
+        super().__post_init__()
         if self.field not in ("wordpieces", ""):
             raise InputError(f"field is {self.field!r}; it must be wordpieces, or empty")
 

@@ -18,7 +18,7 @@ from ranklet.runtime.lexical.model1 import (
     log_odds,
     translation_likelihoods,
 )
-from ranklet.runtime.options import check_options, number, one_of
+from ranklet.runtime.options import number, one_of
 from ranklet.runtime.storage.forward import Gathered
 from ranklet.runtime.text.analysis import FIELDS
 
@@ -43,9 +43,6 @@ class Model1Settings(Settings):
     field: str = one_of("words", FIELDS, "tokens of a text")
     p_self: float = number(0.3, "T(t|t), the probability of a token's self-translation", 0, 1)
     lambda_: float = number(0.1, "weight of the collection model", 1e-6, 1)
-
-    def __post_init__(self) -> None:
-        check_options(self)
 
 
 class Model1(Ranker):

@@ -50,7 +50,6 @@ T = TypeVar("T")
 UNREACHABLE, NOT_FOUND = 2, 100
 FIRST_PAUSE, LONGEST_PAUSE = 0.05, 1.0  # seconds between two trials to connect
 SECONDS = 10.0  # for a call
-TOKEN_VARIABLE = "RANKLET_MILVUS_TOKEN"  # noqa: S105  # the name of a variable
 
 
 class ReplacedError(RemoteError):
@@ -95,9 +94,7 @@ class MilvusCollection:
         MissingPackageError: the extra [milvus] is not installed.
     """
 
-    def __init__(
-        self, files: BundleFiles, uri: str, *, token: str = "", seconds: float = SECONDS
-    ) -> None:
+    def __init__(self, files: BundleFiles, uri: str, *, token: str, seconds: float) -> None:
         self._files, self._seconds, self.closed = files, seconds, False
         self._uri, self._name = address(uri)
         if not self._name:

@@ -21,7 +21,6 @@ from ranklet.runtime.rankers.opening import ranker_of
 from ranklet.runtime.remote.collection import (
     MOST,
     SECONDS,
-    TOKEN_VARIABLE,
     MilvusCollection,
     Published,
     ReplacedError,
@@ -31,6 +30,7 @@ from ranklet.runtime.remote.expressions import expression
 from ranklet.runtime.search.port import Call, Search, steadily
 from ranklet.runtime.search.run import Passage, TextRun
 from ranklet.runtime.typed.query_syntax import Query
+from ranklet.runtime.variables import Variable
 
 TRIES = 3  # of a call during which the collection is replaced
 
@@ -63,7 +63,7 @@ class MilvusSearch(Search):
 
     def __init__(self, files: BundleFiles, address: str, *, seconds: float = SECONDS) -> None:
         super().__init__(files)
-        self.address, token = located(address), os.environ.get(TOKEN_VARIABLE, "")
+        self.address, token = located(address), os.environ.get(Variable.MILVUS_TOKEN, "")
         self._collection = MilvusCollection(files, self.address, token=token, seconds=seconds)
         self._state: Published | None = None  # the one that a call sees
 

@@ -7,7 +7,7 @@ from sys import float_info
 import numpy as np
 from numpy.typing import NDArray
 
-from ranklet.runtime.arguments import check_k, check_whole, within
+from ranklet.runtime.arguments import check_whole, within
 from ranklet.runtime.bundles.manifest import STRINGS
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.metadata.columns import Metadata, Ordered
@@ -38,7 +38,7 @@ class Selection:
 
     def __post_init__(self) -> None:
         """Check every number."""
-        check_k(self.k)
+        check_whole("k", self.k, 0)
         check_whole("offset", self.offset, 0)
         check_whole("group_size", self.group_size, 1)
         least = self.min_score

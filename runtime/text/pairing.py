@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.runtime.errors import InputError
-from ranklet.runtime.options import Idle, check_integer, check_options, integer, one_of
+from ranklet.runtime.options import Checked, Idle, check_integer, integer, one_of
 from ranklet.runtime.text.chunks import Span, covered, piece_chunks, within, word_windows
 from ranklet.runtime.text.lexicon import Lexicon, Word
 from ranklet.runtime.text.marking import STRATEGIES, Marker, Marks, inserted
@@ -80,7 +80,7 @@ def token_id(tokenizer: "Tokenizer", token: str) -> int:
 
 
 @dataclass(frozen=True)
-class PairFormat:
+class PairFormat(Checked):
     """How a query and a document become token ids."""
 
     IDLE: ClassVar[Idle] = {
@@ -104,7 +104,7 @@ class PairFormat:
     expansion: str = one_of("none", EXPANSIONS, f"{EXPANSION} tokens to append to queries")
 
     def __post_init__(self) -> None:
-        check_options(self)
+        super().__post_init__()
         check_integer("stride", self.stride, 1, self.window)
         if self.expansion == "hash" and self.marking.startswith("sim"):
             raise InputError(

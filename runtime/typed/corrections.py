@@ -23,9 +23,7 @@ _ALPHABETS = {
 }
 
 
-def unknown_words(
-    texts: Iterable[str], vocabulary: Vocabulary, known: Set[str] = frozenset()
-) -> list[str]:
+def unknown_words(texts: Iterable[str], vocabulary: Vocabulary, known: Set[str]) -> list[str]:
     """Return the words of some texts that could be corrected, each once.
 
     Args:

@@ -26,6 +26,3 @@ def test_blocks_are_cached_by_all_that_they_depend_on(tmp_path: Path) -> None:
     other_type = BlockCache(tmp_path, "a", np.arange(3))
     other_type.block("x", (np.array([1, 2]),), {"values": np.float32}, make)
     assert len(made) == 6
-    nowhere = BlockCache()
-    nowhere.block("x", (), {"values": np.int64}, make)
-    assert len(made) == 7

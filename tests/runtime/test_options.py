@@ -5,8 +5,8 @@ import pytest
 
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.options import (
+    Checked,
     allowed_values,
-    check_options,
     integer,
     number,
     one_of,
@@ -20,18 +20,16 @@ from ranklet.runtime.options import (
 
 
 @dataclass(frozen=True)
-class Base:
+class Base(Checked):
     count: int = integer(3, "how many", 1, 9)
     rate: float | None = number(None, "how fast", 0)
     word: str = one_of("a", ("a", "b"), "which")
     name: str = text("x", "any")
+    short: str = text("", "at most three letters", 3)
     loud: bool = switch(False, "aloud")
     folder: str | None = place("where")
     made: Any = read_from(0, "from a file", len)
     plain: int = 7
-
-    def __post_init__(self) -> None:
-        check_options(self)
 
 
 @dataclass(frozen=True)
@@ -64,8 +62,24 @@ def test_values_that_are_not_allowed_are_refused_with_what_is(
         Base(**given)
 
 
+@pytest.mark.parametrize("wrong", ["four", 3, None])
+def test_a_text_that_is_too_long_or_none_is_refused(wrong: Any) -> None:
+    with pytest.raises(InputError, match="short must be a text of at most 3 characters"):
+        Base(short=wrong)
+
+
 def test_allowed_values_are_accepted() -> None:
-    assert Base(count=9, rate=0, word="b", name="", loud=True, folder="f", made=object(), plain=-1)
+    assert Base(
+        count=9,
+        rate=0,
+        word="b",
+        name="",
+        loud=True,
+        folder="f",
+        made=object(),
+        plain=-1,
+        short="abc",
+    )
     assert Base(rate=10**400).rate == 10**400
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from ranklet.runtime import Bundle, tracing
+from ranklet.runtime.variables import Variable
 
 if TYPE_CHECKING:
     from tests.conftest import Built
@@ -27,7 +28,7 @@ def spans(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     provider.add_span_processor(SimpleSpanProcessor(kept))
     monkeypatch.setattr(trace, "get_tracer_provider", lambda: provider)
     monkeypatch.setattr(trace, "get_tracer", provider.get_tracer)
-    monkeypatch.setenv(tracing.VARIABLE, "1")
+    monkeypatch.setenv(Variable.TRACES, "1")
     tracing.tracer.cache_clear()
     yield kept
     tracing.tracer.cache_clear()
@@ -76,7 +77,7 @@ def test_the_span_of_a_fault_of_the_server_has_failed(
 def test_nothing_is_recorded_unless_it_is_asked_for(
     value: str, built: "Built", spans: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv(tracing.VARIABLE, value)
+    monkeypatch.setenv(Variable.TRACES, value)
     tracing.tracer.cache_clear()
     Bundle(built.fused).rank("dough")
     with tracing.request_span("POST /rank", {}) as span:
@@ -90,7 +91,7 @@ def test_spans_that_go_nowhere_are_reported(
     from opentelemetry import trace
 
     monkeypatch.setattr(trace, "get_tracer_provider", trace.ProxyTracerProvider)
-    monkeypatch.setenv(tracing.VARIABLE, "1")
+    monkeypatch.setenv(Variable.TRACES, "1")
     tracing.tracer.cache_clear()
     tracing.tracer()
     tracing.tracer.cache_clear()

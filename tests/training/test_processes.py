@@ -13,7 +13,7 @@ import pytest
 from ranklet.export.build import build
 from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.errors import CollectionError
-from ranklet.runtime.onnx.session import THREADS_VARIABLE
+from ranklet.runtime.variables import Variable
 from ranklet.training import processes
 from ranklet.training.processes import Block, Work, blocks_of, each
 
@@ -50,7 +50,7 @@ def open_counter(settings: Mapping[str, Any]) -> Work:
 def several(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(processes, "MANY", 0)
     monkeypatch.setattr(processes, "BLOCK", 12)
-    monkeypatch.setenv(THREADS_VARIABLE, "3")
+    monkeypatch.setenv(Variable.THREADS, "3")
 
 
 @pytest.mark.usefixtures("several")
@@ -136,7 +136,7 @@ def test_processes_change_no_byte(
     alone = build(rows, tmp_path / "alone.ranklet")
     monkeypatch.setattr(processes, "MANY", 0)
     monkeypatch.setattr(processes, "BLOCK", 99)
-    monkeypatch.setenv(THREADS_VARIABLE, "2")
+    monkeypatch.setenv(Variable.THREADS, "2")
     assert BundleFiles(alone).manifest.languages == (language,)
     several = build(rows, tmp_path / "several.ranklet")
     assert _digests(several) == _digests(alone)

@@ -20,16 +20,24 @@ class LoggedCollection(Collection):
 
     def __init__(self, path: str | Path, split: str) -> None:
         super().__init__(path)
-        self._split = split
-        _check(self, split)
+        self._split, plain = split, Collection(path)
+        # Warns of what the log has and the collection lacks, which adds nothing.
+        check_judgements(plain, [split], plain.lacking, str(self.path))
 
     def documents(self) -> Iterator[Document]:
         """Yield every document with the queries that led to it."""
-        return _with_queries(Collection(self.path), self._split)
+        clicked: dict[str, list[str]] = defaultdict(list)  # query texts by document id
+        texts = {query.id: query.text for query in self.queries(self._split)}
+        for query, grades in self.qrels(self._split).items():
+            for name, grade in grades.items():
+                if grade > 0 and query in texts:
+                    clicked[name].append(texts[query])
+        for document in super().documents():
+            yield document._replace(text="\n".join([document.text, *clicked.get(document.id, ())]))
 
 
 def with_query_log(
-    collection: Collection, split: str, others: Iterable[JudgedQuery] = ()
+    collection: Collection, split: str, others: Iterable[JudgedQuery]
 ) -> Iterator[Document]:
     """Yield the documents, each with the log's queries that led to it appended to its text.
 
@@ -52,21 +60,4 @@ def with_query_log(
             f"{shared:,} training or tuning queries are in the query log {split!r}, which would "
             "reveal their answers; use another split"
         )
-    _check(collection, split)
-    return _with_queries(collection, split)
-
-
-def _check(collection: Collection, split: str) -> None:
-    """Warn of what the log has and the collection lacks, which adds nothing."""
-    check_judgements(collection, [split], collection.lacking, str(collection.path))
-
-
-def _with_queries(collection: Collection, split: str) -> Iterator[Document]:
-    texts = {query.id: query.text for query in collection.queries(split)}
-    clicked: dict[str, list[str]] = defaultdict(list)  # query texts by document id
-    for query, grades in collection.qrels(split).items():
-        for name, grade in grades.items():
-            if grade > 0 and query in texts:
-                clicked[name].append(texts[query])
-    for document in collection.documents():
-        yield document._replace(text="\n".join([document.text, *clicked.get(document.id, ())]))
+    return LoggedCollection(collection.path, split).documents()

@@ -143,19 +143,23 @@ class EncoderTexts:
         """Return a loss of the inner products of a batch's vectors, (texts, dimension) each.
 
         The loss takes the products and which documents are relevant, (queries, documents) each.
-        With a teacher it is the error of its margins, for which each query needs only the products
-        with its own documents; or the error of its softmax and the loss.
         """
-        relevant = torch.from_numpy(self.pairs.relevant(batch)).to(documents.device)
         with full_precision(documents.device):  # bfloat16 has 3 digits, which lose the margin
-            if self.margins is not None:
-                own = documents.float().reshape(-1, *queries.shape)
-                scores = (queries.float() * own).sum(2).T
-                taught = self.margins.loss(batch.queries, batch.own, scores)
-                if not self.margins.by_softmax:
-                    return taught
-                return taught + loss(queries.float() @ documents.float().T, relevant)
-            return loss(queries.float() @ documents.float().T, relevant)
+            return self.loss(batch, loss, queries.float() @ documents.float().T)
+
+    def loss(
+        self, batch: Batch, loss: Callable[[Tensor, Tensor], Tensor], scores: Tensor
+    ) -> Tensor:
+        """Return a loss of a batch's scores, (queries, documents) float32; see `in_batch`.
+
+        With a teacher it is the error of its margins, for which each query needs only the scores of
+        its own documents; or the error of its softmax and the loss.
+        """
+        relevant = torch.from_numpy(self.pairs.relevant(batch)).to(scores.device)
+        if self.margins is None:
+            return loss(scores, relevant)
+        taught = self.margins.loss(batch.queries, batch.own, own_scores(scores))
+        return taught + loss(scores, relevant) if self.margins.by_softmax else taught
 
     def sample(self, encode: Encode) -> Tensor:
         """Return the vectors of documents at even distances in the pool, without gradients."""
@@ -220,6 +224,12 @@ class EncoderTexts:
             weights=weights_of(model),
             probes=draw_probes(self._documents, self._dev, titles=self._options.titles),
         )
+
+
+def own_scores(scores: Tensor) -> Tensor:
+    """Return the scores of each query's own documents, as in `Batch.own`, of a batch's scores."""
+    count = len(scores)
+    return scores.reshape(count, -1, count).diagonal(dim1=0, dim2=2).T
 
 
 def encoder_inputs(

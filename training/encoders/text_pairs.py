@@ -130,7 +130,7 @@ class TextPairs:
         self._options, self.tokenizer = options, tokenizer
         if taught_queries is not None:
             self.judged, self._positives, self._negatives = taught_queries.pools
-            self._relevant = taught_queries.relevant
+            self._relevant = [each.relevant for each in taught_queries.queries]
         else:
             self.judged, self._relevant = relevant_numbers(self.ids, queries)
             self._positives = self._relevant

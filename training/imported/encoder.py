@@ -18,20 +18,14 @@ if TYPE_CHECKING:
     import torch
 
 CHANGES = ("config_kwargs", "config_args")  # of the config; newer and older name
-# So that what a folder lacks is named, and not begun at random.
-REPORTED = {"output_loading_info": True, "ignore_mismatched_sizes": True}
+NO_CHANGES: Mapping[str, Any] = {}
 GENERATIVE = ("ForCausalLM", "LMHeadModel", "ForConditionalGeneration", "ForSeq2SeqLM")
 
 _log = logging.getLogger(__name__)
 
 
 def load_network(
-    folder: Path,
-    loader: str,
-    settings: Mapping[str, Any],
-    attention: str = "eager",
-    *,
-    whole: bool = False,
+    folder: Path, loader: str, settings: Mapping[str, Any], *, whole: bool = False
 ) -> "tuple[torch.nn.Module, dict[str, Any]]":
     """Return a network in evaluation mode, float32, and the content of its config.json.
 
@@ -39,30 +33,43 @@ def load_network(
         folder: holds config.json and safe weights.
         loader: the class of transformers, AutoModel or another Auto class.
         settings: what sentence-transformers says of the network, which may change its config.
-        attention: transformers' implementation of attention.
         whole: whether the network needs its pooler, as classifiers do and most encoders do not.
 
     Raises:
         ModelFolderError: weights are missing or damaged, or transformers does not know the network.
     """
-    import torch
-
     check_no_adapter(folder)
     config = read_json(folder / CONFIG)
     check_weights(folder)
     check_known(folder, config, loader)
-    changes = chosen(settings, CHANGES)
-    forced = {
-        # In 16 bits even numbers that are no weights, such as a scale, would be rounded.
-        "torch_dtype": torch.float32, "attn_implementation": attention, "local_files_only": True,
-        "use_safetensors": True, "trust_remote_code": False, **REPORTED,
-    }  # fmt: skip
     with one_line(f"{str(folder)!r} cannot be loaded"), quiet():
-        source = network_class(loader, config)
-        network, report = source.from_pretrained(str(folder), **{**changes, **forced})
+        network, report = pretrained(folder, loader, config, "eager", chosen(settings, CHANGES))
     missing = [each for each in report["missing_keys"] if whole or "pooler" not in each]
     check_whole(folder, missing, report)
     return network.float().eval(), plain_config(network)
+
+
+def pretrained(
+    folder: Path,
+    loader: str,
+    config: Mapping[str, Any],
+    attention: str,
+    changes: Mapping[str, Any] = NO_CHANGES,
+) -> tuple[Any, Mapping[str, Any]]:
+    """Return a network as transformers loads it, and its report of what the folder lacks."""
+    import torch
+
+    forced = {
+        # In 16 bits even numbers that are no weights, such as a scale, would be rounded.
+        "torch_dtype": torch.float32, "attn_implementation": implementation(attention),
+        "local_files_only": True, "use_safetensors": True, "trust_remote_code": False,
+        # So that what a folder lacks is named, and not begun at random.
+        "output_loading_info": True, "ignore_mismatched_sizes": True,
+    }  # fmt: skip
+    found: tuple[Any, Mapping[str, Any]] = network_class(loader, config).from_pretrained(
+        str(folder), **{**changes, **forced}
+    )
+    return found
 
 
 def check_whole(folder: Path, missing: Sequence[str], report: Mapping[str, Any]) -> None:
@@ -71,7 +78,7 @@ def check_whole(folder: Path, missing: Sequence[str], report: Mapping[str, Any])
     Args:
         folder: of the network.
         missing: the names of the weights.
-        report: what transformers says of the loading, with `REPORTED`.
+        report: what transformers says of the loading.
     """
     for name, stored, wanted in sorted(report["mismatched_keys"]):
         raise ModelFolderError(

@@ -1,4 +1,4 @@
-"""What a sentence-transformers model says of all its texts: prompts, similarity, dimension."""
+"""What a sentence-transformers model says of all its texts, such as its prompts and similarity."""
 
 import logging
 import re
@@ -11,6 +11,13 @@ from ranklet.training.imported.folder import ModelFolder
 _log = logging.getLogger(__name__)
 
 _SIMILARITIES = {"cosine": "cosine", "dot": "dot", "dot_product": "dot"}
+# Its names of poolings in the older of its formats, and ours.
+POOLING_MODES = {
+    "pooling_mode_mean_tokens": "mean", "pooling_mode_cls_token": "cls",
+    "pooling_mode_max_tokens": "max", "pooling_mode_lasttoken": "last",
+    "pooling_mode_weightedmean_tokens": "weighted_mean",
+    "pooling_mode_mean_sqrt_len_tokens": "mean_sqrt",
+}  # fmt: skip
 _PROMPTS = (("query",), ("document", "passage", "corpus"))  # names of both roles
 
 

@@ -7,13 +7,13 @@ and may give their fields other defaults. Nothing here imports PyTorch.
 from dataclasses import asdict, dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.extras import hinted
 from ranklet.runtime.options import (
+    Checked,
     check_idle,
-    check_options,
     integer,
     number,
     one_of,
@@ -46,22 +46,16 @@ def read_bm25(path: str) -> BM25Settings:
     return settings
 
 
-class CheckedOptions:
-    """Options that check themselves.
-
-    Attributes:
-        GROUP: what a help text shows them under.
-    """
-
-    GROUP: ClassVar[str]
+class WholeOptions(Checked):
+    """Options all of whose values have an effect."""
 
     def __post_init__(self) -> None:
-        check_options(self)
+        super().__post_init__()
         check_idle(self)
 
 
 @dataclass(frozen=True, kw_only=True)
-class CollectionOptions(CheckedOptions):
+class CollectionOptions(WholeOptions):
     """The collection."""
 
     GROUP = "data"
@@ -108,7 +102,7 @@ class FieldOptions(TunedOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
-class TrainingOptions(CheckedOptions):
+class TrainingOptions(WholeOptions):
     """How long and how fast a network learns.
 
     A step is one change of the weights, after `accumulation` batches. The length is given in
@@ -191,7 +185,7 @@ class HeadOptions(EncoderOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
-class TaughtOptions(CheckedOptions):
+class TaughtOptions(WholeOptions):
     """The teacher that a student learns from, if it has one."""
 
     GROUP = "training"

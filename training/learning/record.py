@@ -113,7 +113,7 @@ class Stopwatch:
         before: seconds that it has counted earlier.
     """
 
-    def __init__(self, before: float = 0.0) -> None:
+    def __init__(self, before: float) -> None:
         self._counted, self._since = before, monotonic()
 
     @property

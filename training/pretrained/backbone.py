@@ -11,13 +11,11 @@ from ranklet.runtime.storage.address import writable
 from ranklet.runtime.writing.atomic_folder import atomic_folder
 from ranklet.training.faults import one_line
 from ranklet.training.imported.encoder import (
-    REPORTED,
     check_numbers,
     check_whole,
-    implementation,
-    network_class,
     new_network,
     plain_config,
+    pretrained,
     quiet,
 )
 from ranklet.training.imported.folder import check_weights, model_name, read_json
@@ -184,18 +182,13 @@ def takes_token_types(encoder: "torch.nn.Module") -> bool:
 
 
 def _load(folder: Path, name: str, attention: str, masked: bool, segments: bool) -> Backbone:
-    import torch
-
     tokenizer = _tokenizer(folder)
     padding_token(tokenizer)  # raises an error if there is none
     config = read_json(folder / "config.json")
     check_weights(folder)
     with one_line(f"the backbone {name!r} cannot be loaded"), quiet():
-        loader = network_class("AutoModelForMaskedLM" if masked else "AutoModel", config)
-        model, report = loader.from_pretrained(
-            str(folder), attn_implementation=implementation(attention), torch_dtype=torch.float32,
-            use_safetensors=True, trust_remote_code=False, **REPORTED,
-        )  # fmt: skip
+        loader = "AutoModelForMaskedLM" if masked else "AutoModel"
+        model, report = pretrained(folder, loader, config, attention)
     own = f"{model.base_model_prefix}." if masked else ""  # and not the head of another purpose
     lacking = [each for each in report["missing_keys"] if each.startswith(own)]
     check_whole(folder, [each for each in lacking if "pooler" not in each], report)

@@ -99,25 +99,6 @@ def random_pools(
     ]
 
 
-def negative_pools(
-    analysed: AnalysedCollection,
-    queries: Sequence[JudgedQuery],
-    relevant: Sequence[Numbers],
-    retriever: Retriever,
-    source: str,
-    *,
-    seed: int,
-    depth: int = DEPTH,
-    count: int = NEGATIVES,
-) -> list[Numbers]:
-    """Choose negatives for each query: from BM25, or at random if `source` is "random"."""
-    if source == "random":
-        return random_pools(len(analysed.documents), relevant, count=count, seed=seed)
-    return bm25_negatives(
-        analysed, queries, relevant, retriever, depth=depth, count=count, seed=seed
-    )
-
-
 def known_positives(relevant: Sequence[Numbers], documents: Numbers) -> NDArray[np.bool_]:
     """Return which documents are relevant to which query, (queries, documents) bool."""
     return np.array([np.isin(documents, numbers) for numbers in relevant])

@@ -8,55 +8,73 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ranklet.runtime.call.protocol import Retriever
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.text.ranked import ranked_text
 from ranklet.training.data.collection import Collection
 from ranklet.training.data.splits import JudgedQueries, JudgedQuery
+from ranklet.training.indexing.analysed import AnalysedCollection
 from ranklet.training.learning.options import TaughtOptions
 from ranklet.training.progress import warn
-from ranklet.training.sampling.negatives import Numbers
+from ranklet.training.sampling.negatives import (
+    DEPTH,
+    NEGATIVES,
+    Numbers,
+    bm25_negatives,
+    random_pools,
+    relevant_numbers,
+)
 from ranklet.training.teaching.score_file import ScoreFile, checksum, read_scores
 
 DIGITS = 16  # of a digest in a report
+# Queries, and for each the documents that a positive and negatives are drawn from.
+Pools = tuple[list[JudgedQuery], list[Numbers], list[Numbers]]
 
 
-@dataclass(frozen=True, eq=False)
-class TaughtQueries:
-    """Queries with a document to learn from and others, all with a teacher's scores.
+class TaughtQuery(NamedTuple):
+    """A query with a document to learn from and others, all with a teacher's scores.
 
     Documents are numbers in the collection.
 
     Attributes:
-        queries: the queries that both the file and the training have.
+        query: a query that both the file and the training have.
         relevant: the documents that are judged relevant in the collection.
         positives: the relevant documents that have a score, or else the candidate with the best
             score.
         negatives: the other candidates; none of them is judged relevant.
         candidates: all documents with a score, ascending.
-        scores: the candidates' scores, (candidates,) float32 each.
-        facts: what a report says of the teacher.
+        scores: the candidates' scores, (candidates,) float32.
     """
 
-    queries: list[JudgedQuery]
-    relevant: list[Numbers]
-    positives: list[Numbers]
-    negatives: list[Numbers]
-    candidates: list[Numbers]
-    scores: list[NDArray[np.float32]]
+    query: JudgedQuery
+    relevant: Numbers
+    positives: Numbers
+    negatives: Numbers
+    candidates: Numbers
+    scores: NDArray[np.float32]
+
+
+@dataclass(frozen=True, eq=False)
+class TaughtQueries:
+    """The queries that both a file of scores and a training have, and facts about the teacher."""
+
+    queries: list[TaughtQuery]
     facts: Mapping[str, Any]
 
     @property
-    def pools(self) -> tuple[list[JudgedQuery], list[Numbers], list[Numbers]]:
+    def pools(self) -> Pools:
         """The queries, and what their documents are drawn from."""
-        return self.queries, self.positives, self.negatives
+        rows = self.queries
+        return (
+            [each.query for each in rows],
+            [each.positives for each in rows],
+            [each.negatives for each in rows],
+        )
 
     def of(self, queries: Numbers, documents: Numbers) -> NDArray[np.float32]:
         """Return the scores of documents of some queries, (queries, documents) float32 each."""
-        rows = zip(queries.tolist(), documents, strict=True)
-        found = [
-            self.scores[query][np.searchsorted(self.candidates[query], numbers)]
-            for query, numbers in rows
-        ]
+        rows = zip([self.queries[at] for at in queries.tolist()], documents, strict=True)
+        found = [each.scores[np.searchsorted(each.candidates, own)] for each, own in rows]
         return np.stack(found)
 
 
@@ -71,6 +89,34 @@ def read_taught(
     if options.teacher is None or not options.scored:
         return None
     return match(read_scores(options.teacher), collection, queries, titles, str(options.teacher))
+
+
+def pools(
+    taught: TaughtQueries | None,
+    analysed: AnalysedCollection,
+    queries: JudgedQueries,
+    retriever: Retriever,
+    source: str,
+    *,
+    seed: int,
+    depth: int = DEPTH,
+    count: int = NEGATIVES,
+) -> Pools:
+    """Return the taught queries, or judged ones with negatives of BM25, or of `source` "random".
+
+    Raises:
+        InputError: no query has a relevant document in the collection.
+    """
+    if taught is not None:
+        return taught.pools
+    usable, relevant = relevant_numbers(list(analysed.documents.ids), queries)
+    if source == "random":
+        chosen = random_pools(len(analysed.documents), relevant, count=count, seed=seed)
+    else:
+        chosen = bm25_negatives(
+            analysed, usable, relevant, retriever, depth=depth, count=count, seed=seed
+        )
+    return usable, relevant, chosen
 
 
 def match(
@@ -116,39 +162,19 @@ def match(
     _warn(path, sorted(changed), "queries", "the collection has with another text")
     others = rows.keys() - {query.id for query in queries}
     _warn(path, sorted(others), "queries", "are not among those to learn from")
-    matched = TaughtQueries(
-        queries=[each.query for each in usable],
-        relevant=[each.relevant for each in usable],
-        positives=[each.positives for each in usable],
-        negatives=[each.negatives for each in usable],
-        candidates=[each.candidates for each in usable],
-        scores=[each.scores for each in usable],
-        facts=_facts(usable, file, path),
-    )
-    known = {query.id for query in matched.queries}
+    known = {each.query.id for each in usable}
     without = [query.id for query in queries if query.id not in known]
     if without:
         warn(
             f"{len(without):,} of {len(queries):,} queries are left out, because {path!r} has no "
             f"two documents of them to compare; the first is {without[0]!r}"
         )
-    return matched
-
-
-class _Scored(NamedTuple):
-    """The columns of `TaughtQueries` for one query."""
-
-    query: JudgedQuery
-    relevant: Numbers
-    positives: Numbers
-    negatives: Numbers
-    candidates: Numbers
-    scores: NDArray[np.float32]
+    return TaughtQueries(usable, _facts(usable, file, path))
 
 
 def _scored(
     file: ScoreFile, row: int, numbers: Numbers, query: JudgedQuery, number_of: Mapping[str, int]
-) -> _Scored | None:
+) -> TaughtQuery | None:
     """Return the file's columns for a query; None unless it has two documents to compare."""
     part = slice(*file.offsets[row : row + 2].tolist())
     own, scores = numbers[file.numbers[part]], file.scores[part]
@@ -163,7 +189,7 @@ def _scored(
     negatives = np.setdiff1d(own, np.concatenate([relevant, positives]))
     if not len(negatives):
         return None
-    return _Scored(query, relevant, positives, negatives, own, scores)
+    return TaughtQuery(query, relevant, positives, negatives, own, scores)
 
 
 def _numbers(
@@ -185,7 +211,7 @@ def _numbers(
     return np.array([same.get(name, -1) for name in file.documents], np.int64), number_of
 
 
-def _facts(found: Sequence[_Scored], file: ScoreFile, path: str) -> dict[str, Any]:
+def _facts(found: Sequence[TaughtQuery], file: ScoreFile, path: str) -> dict[str, Any]:
     """Return facts about the teacher for a report, with the mean size of its margins."""
     margins = [
         each.scores[np.isin(each.candidates, each.positives)].mean()

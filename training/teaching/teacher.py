@@ -92,7 +92,7 @@ def checkpoint_teacher(checkpoint: Checkpoint, name: str, device: str = "cpu") -
     return Teacher(name, checkpoint.digest, opened)
 
 
-def bundle_teacher(bundle: Bundle, ranker: str | None = None) -> Teacher:
+def bundle_teacher(bundle: Bundle, ranker: str | None) -> Teacher:
     """Return a bundle's cross-encoder as a teacher, which runs as it is served.
 
     Raises:

@@ -61,7 +61,7 @@ def held_out(judged: Judged, measure: str, *, restarts: int = 2) -> NDArray[np.f
     return values
 
 
-def interpolate(judged: Judged, measure: str = "MRR@10", *, folds: int = FOLDS) -> Interpolation:
+def interpolate(judged: Judged, measure: str = "MRR@10", *, folds: int) -> Interpolation:
     """Find α in α · first + (1 − α) · second (Boualili, eq. 7.4).
 
     Args:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from ranklet.export.resumable import NO_CACHE, Arrays, BlockCache
+from ranklet.export.resumable import Arrays, BlockCache
 from ranklet.runtime.rankers.conformer_kernel.network import FIRST, scores_of_each
 from ranklet.runtime.rankers.conformer_kernel.ranker import TermMatching
 from ranklet.training.indexing.analysed import AnalysedCollection
@@ -20,7 +20,7 @@ TOGETHER = 8  # documents that are scored for many terms side by side
 
 
 def latent_floors(
-    matching: TermMatching, analysed: AnalysedCollection, cache: BlockCache = NO_CACHE
+    matching: TermMatching, analysed: AnalysedCollection, cache: BlockCache
 ) -> NDArray[np.float32]:
     """Return the quantile `floor` of each term's weighted latent scores, (terms,) float32.
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from ranklet.export.proof.report import Report, compare_scores
 from ranklet.export.rankers.conformer_kernel.floors import latent_scores, read_documents
 from ranklet.export.rankers.conformer_kernel.term_prediction import LikelyTerms
-from ranklet.export.resumable import NO_CACHE, Arrays, BlockCache
+from ranklet.export.resumable import Arrays, BlockCache
 from ranklet.runtime.call.candidates import StoredCandidates
 from ranklet.runtime.call.query import QueryContext
 from ranklet.runtime.lexical.impact_index import ImpactIndex
@@ -75,10 +75,7 @@ class CandidateScores(NamedTuple):
 
 
 def document_impacts(
-    matching: TermMatching,
-    likely: LikelyTerms,
-    analysed: AnalysedCollection,
-    cache: BlockCache = NO_CACHE,
+    matching: TermMatching, likely: LikelyTerms, analysed: AnalysedCollection, cache: BlockCache
 ) -> Impacts:
     """Return the largest impacts of every document; the cache keeps finished blocks."""
     offsets, tokens = read_documents(matching, analysed)

@@ -17,7 +17,7 @@ from ranklet.export.rankers.conformer_kernel.floors import (
     latent_scores,
     scores_of_all,
 )
-from ranklet.export.resumable import NO_CACHE, Arrays, BlockCache
+from ranklet.export.resumable import Arrays, BlockCache
 from ranklet.runtime.rankers.conformer_kernel.network import FIRST
 from ranklet.runtime.rankers.conformer_kernel.ranker import TermMatching
 from ranklet.training.indexing.analysed import AnalysedCollection
@@ -60,7 +60,7 @@ class LikelyTerms:
 
 
 def likely_terms(
-    matching: TermMatching, analysed: AnalysedCollection, cache: BlockCache = NO_CACHE
+    matching: TermMatching, analysed: AnalysedCollection, cache: BlockCache
 ) -> LikelyTerms:
     """Return the prediction for a model with its floors, fitted on documents of a collection."""
     if not matching.settings.latent:

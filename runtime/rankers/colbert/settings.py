@@ -2,9 +2,8 @@
 
 from dataclasses import dataclass
 
-from ranklet.runtime.errors import InputError
 from ranklet.runtime.kinds import Settings
-from ranklet.runtime.options import check_options, integer, one_of, switch, text
+from ranklet.runtime.options import MOST_TEXT, integer, one_of, switch, text
 
 # Names of the graph's inputs, (batch, tokens) int64, and of its output, (batch, tokens, dimension)
 # float32. An encoder without token types has no third input.
@@ -20,7 +19,6 @@ SIMILARITIES = ("cosine", "dot")
 EXPANSIONS = ("none", "unattended", "attended")
 STORED = {"int8": "int8", "int8-pooled": "int8", "int16": "int16"}  # each with its element type
 MASKS = ("[MASK]", "<mask>")  # BERT's, and RoBERTa's
-MOST_TEXT = 4096  # characters of a prompt or a list of tokens
 MOST_TOKENS = 8192
 FEWEST_TOKENS = 4  # [CLS], a marker, a token and [SEP]
 
@@ -43,29 +41,17 @@ class ColBERTSettings(Settings):
     max_document_tokens: int = integer(180, "tokens read of a document", FEWEST_TOKENS, MOST_TOKENS)
     dimension: int = integer(128, "dimension of the vectors", 1, 4096)
     similarity: str = one_of("cosine", SIMILARITIES, "of two vectors; cosine normalises them")
-    query_prompt: str = text("", "text before every query")
-    document_prompt: str = text("", "text before every document")
-    query_marker: str = text("", "token after [CLS] of every query; empty for none")
-    document_marker: str = text("", "token after [CLS] of every document; empty for none")
+    query_prompt: str = text("", "text before every query", MOST_TEXT)
+    document_prompt: str = text("", "text before every document", MOST_TEXT)
+    query_marker: str = text("", "token after [CLS] of every query; empty for none", MOST_TEXT)
+    document_marker: str = text(
+        "", "token after [CLS] of every document; empty for none", MOST_TEXT
+    )
     expansion: str = one_of("none", EXPANSIONS, "tokens that fill every query up to its limit")
-    expansion_token: str = text(MASKS[0], "the token of the expansion")
-    skipped: str = text("", "tokens of documents that get no vector")
+    expansion_token: str = text(MASKS[0], "the token of the expansion", MOST_TEXT)
+    skipped: str = text("", "tokens of documents that get no vector", MOST_TEXT)
     special_tokens: bool = switch(True, "whether [CLS], [SEP] and markers get vectors")
     stored: str = one_of("int8", tuple(STORED), "how the vectors of documents are stored")
-
-    def __post_init__(self) -> None:
-        """Check every value."""
-        check_options(self)
-        for role in ("query", "document"):
-            self._check_text(f"{role}_prompt")
-            self._check_text(f"{role}_marker")
-        self._check_text("expansion_token")
-        self._check_text("skipped")
-
-    def _check_text(self, name: str) -> None:
-        value = getattr(self, name)
-        if not isinstance(value, str) or len(value) > MOST_TEXT:
-            raise InputError(f"{name} must be a text of at most {MOST_TEXT:,} characters")
 
     @property
     def element(self) -> str:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ranklet.runtime.kinds import Settings
 from ranklet.runtime.lexical.impact_index import IMPACT_TYPES
-from ranklet.runtime.options import check_number, check_options, integer, number, one_of
+from ranklet.runtime.options import check_number, integer, number, one_of
 
 ARCHITECTURES = ("ndrm1", "ndrm2", "ndrm3")
 FIELDS = ("words", "lemmas")
@@ -30,9 +30,6 @@ class TermSettings(Settings):
     max_document_terms: int = integer(
         4000, "terms of a document", 1, 1 << 20, flag="--max-document-tokens"
     )
-
-    def __post_init__(self) -> None:
-        check_options(self)
 
 
 @dataclass(frozen=True)

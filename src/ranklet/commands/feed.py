@@ -33,10 +33,10 @@ def run(options: argparse.Namespace) -> None:
     import json
 
     from ranklet.export.feeds.writing import query_body, write_feed
-    from ranklet.runtime.arguments import check_k
+    from ranklet.runtime.arguments import check_whole
     from ranklet.runtime.errors import InputError
 
-    check_k(options.k)
+    check_whole("k", options.k, 0)
     if options.query is not None:
         check_query(options.query)
     name = options.name or ""

@@ -8,7 +8,7 @@ import argparse
 import os
 
 from ranklet.commands.output import say
-from ranklet.runtime.remote.collection import TOKEN_VARIABLE
+from ranklet.runtime.variables import Variable
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -17,7 +17,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "uri", metavar="ADDRESS",
         help="milvus://HOST:PORT/NAME, https://HOST:PORT/NAME, or FILE.db#NAME for Milvus Lite; "
-        f"{TOKEN_VARIABLE} in the environment holds what Milvus asks for, such as user:password",
+        f"{Variable.MILVUS_TOKEN} of the environment is what it asks for, such as user:password",
     )  # fmt: skip
     parser.add_argument("--name", help="collection, if the address has none (the bundle's name)")
     parser.add_argument(
@@ -37,7 +37,7 @@ def run(options: argparse.Namespace) -> None:
         options.uri,
         index=options.name or "",
         rankers=options.ranker,
-        token=os.environ.get(TOKEN_VARIABLE, ""),
+        token=os.environ.get(Variable.MILVUS_TOKEN, ""),
         overwrite=options.force,
     )
     say(f"published as {name!r} → {shown(options.uri)}")

@@ -31,13 +31,13 @@ def run(options: argparse.Namespace) -> None:
     from ranklet.handlers.server.settings import ServerSettings
     from ranklet.handlers.server.uvicorn_server import serve
     from ranklet.runtime import InputError, load
-    from ranklet.runtime.ranking import BUNDLE_VARIABLE
+    from ranklet.runtime.variables import Variable
 
     if (options.workers is not None and options.workers < 1) or not 0 <= (
         options.port or 0
     ) <= 65_535:
         raise InputError("--workers must be at least 1, and --port from 0 to 65535")
-    given = {BUNDLE_VARIABLE: options.bundle, "HOST": options.host}
+    given = {Variable.BUNDLE: options.bundle, "HOST": options.host}
     settings = ServerSettings.from_environment({**os.environ, **given})
     port = settings.port if options.port is None else options.port
     workers = settings.workers if options.workers is None else options.workers

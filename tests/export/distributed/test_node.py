@@ -4,8 +4,9 @@ from typing import Any
 import pytest
 from tests.distributed import open_echo
 
-from ranklet.export.distributed.node import Order, Worker, described, error_of, installed, sha256_of
+from ranklet.export.distributed.node import Order, Worker, described, error_of, installed
 from ranklet.export.errors import ClusterError
+from ranklet.export.writer import sha256
 from ranklet.runtime.errors import InputError, MissingPackageError, RankletError
 
 pa = pytest.importorskip("pyarrow")
@@ -33,7 +34,7 @@ def order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Order:
         monkeypatch.setenv(name, "1")
     path = tmp_path / "file"
     path.write_bytes(b"!")
-    return Order(open_echo, {}, "file", str(path), sha256_of(path), installed(), 1)
+    return Order(open_echo, {}, "file", str(path), sha256(path), installed(), 1)
 
 
 def results(worker: Worker, *payloads: bytes) -> list[dict[str, Any]]:

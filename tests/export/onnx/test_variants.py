@@ -7,7 +7,6 @@ import pytest
 from numpy.typing import NDArray
 
 from ranklet.export.onnx.variants import FORMS, SMOOTHED, UNSMOOTHED, WEIGHTS_ONLY, convert
-from ranklet.runtime.errors import InputError
 from ranklet.runtime.onnx.encoder import VARIANTS
 from ranklet.runtime.onnx.session import Session
 from ranklet.runtime.rankers.dense import OUTPUT
@@ -91,8 +90,3 @@ def test_the_same_graph_gives_the_same_int8(
     for name in ("a", "b"):
         convert("int8", tiny_graph, tmp_path / name, tiny_feeds)
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
-
-
-def test_an_unknown_variant_is_refused(tiny_graph: Path, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="unknown variant 'int4'; allowed are fp32, fp16, int8"):
-        convert("int4", tiny_graph, tmp_path / "x")

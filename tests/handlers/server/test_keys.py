@@ -9,8 +9,9 @@ import pytest
 
 from ranklet.export.build import build
 from ranklet.handlers.api.errors import RequestError
-from ranklet.handlers.server.keys import FILTERS_VARIABLE, ApiKeys, part_of, read_filters
+from ranklet.handlers.server.keys import ApiKeys, part_of, read_filters
 from ranklet.runtime import BundleError, InputError, load
+from ranklet.runtime.variables import Variable
 
 if TYPE_CHECKING:
     from tests.conftest import Described
@@ -46,7 +47,7 @@ def asked(server: "Server", path: str, body: Any, key: str = OURS) -> tuple[int,
 
 @pytest.mark.slow
 def test_a_tenant_cannot_see_anothers_documents(start: "Start", path: Path) -> None:
-    variables = {"RANKLET_API_KEY": ALL, FILTERS_VARIABLE: json.dumps(FILTERS)}
+    variables = {"RANKLET_API_KEY": ALL, Variable.API_KEY_FILTERS: json.dumps(FILTERS)}
     with start(path, **variables) as server:
         # The key of all sees all, so that what the others do not see is there.
         _, everything, _ = asked(server, "/rank", {"query": QUERY, "k": 100}, ALL)
@@ -153,7 +154,7 @@ def test_a_bundle_that_a_filter_does_not_fit_is_not_served(
     start: "Start", path: Path, tmp_path: Path
 ) -> None:
     bare = build(["A plan."], tmp_path / "bare.ranklet")
-    with start(bare, ready=False, **{FILTERS_VARIABLE: json.dumps(FILTERS)}) as server:
+    with start(bare, ready=False, **{Variable.API_KEY_FILTERS: json.dumps(FILTERS)}) as server:
         server.wait(lambda: any("unknown field" in str(line) for line in server.log()))
         assert server.ask("GET", "/readyz").status == 503
         reply = server.post("/rank", {"query": "plan"}, {"x-api-key": OURS})
@@ -164,7 +165,7 @@ def test_a_bundle_that_a_filter_does_not_fit_is_not_served(
 def test_a_part_is_the_bundle_itself_without_a_filter(described: "Described") -> None:
     assert part_of(described.bundle, None) is described.bundle
     assert len(part_of(described.bundle, {"year": 2020})) < len(described.bundle)
-    with pytest.raises(BundleError, match=f"a filter of {FILTERS_VARIABLE} does not fit"):
+    with pytest.raises(BundleError, match=f"a filter of {Variable.API_KEY_FILTERS} does not fit"):
         part_of(described.bundle, {"tenant": "us"})
 
 

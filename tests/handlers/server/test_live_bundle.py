@@ -30,7 +30,7 @@ class Watched:
 
     def __init__(self, path: Path | str, full_check: bool = False, device: str = "auto") -> None:
         self.lines: list[str] = []
-        self.live = LiveBundle(str(path), full_check, device, self._log)
+        self.live = LiveBundle(str(path), full_check, device, self._log, (), "")
 
     def _log(self, severity: str, message: str) -> None:
         self.lines.append(f"{severity} {message}")
@@ -182,7 +182,9 @@ def test_whatever_a_bundle_raises_the_watch_goes_on(
     path = tmp_path / "served.ranklet"
     put(built.indexed, path)
     lines: list[str] = []
-    live = LiveBundle(str(path), False, "auto", lambda *line: lines.append(" ".join(line)), ({},))
+    live = LiveBundle(
+        str(path), False, "auto", lambda *line: lines.append(" ".join(line)), ({},), ""
+    )
     monkeypatch.setattr(live_bundle, "part_of", lambda bundle, _: bundle)
     live.refresh()
     first = live.bundle

@@ -23,6 +23,7 @@ from ranklet.handlers.server.settings import ServerSettings
 from ranklet.handlers.server.uvicorn_server import InTurns, listen, serve
 from ranklet.runtime import tracing
 from ranklet.runtime.errors import InputError, MissingPackageError
+from ranklet.runtime.variables import Variable
 
 if TYPE_CHECKING:
     from tests.conftest import Built
@@ -214,7 +215,7 @@ def test_an_address_that_is_none_is_an_error(host: str) -> None:
 
 
 def test_traces_without_their_package_stop_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(tracing.VARIABLE, "1")
+    monkeypatch.setenv(Variable.TRACES, "1")
     monkeypatch.setitem(sys.modules, "opentelemetry", None)
     tracing.tracer.cache_clear()
     with pytest.raises(MissingPackageError, match="opentelemetry"):

@@ -12,10 +12,10 @@ def test_a_query_log_is_one_more_field(tmp_path: Path) -> None:
     clicks = {"q1": {"a": 1, "b": 0}, "q2": {"a": 2}}
     log = ([Query("q1", "first query"), Query("q2", "second")], clicks)
     collection = write_collection(tmp_path / "c", documents, {"log": log})
-    found = list(with_query_log(collection, "log"))
+    found = list(with_query_log(collection, "log", []))
     assert found == [Document("a", "A", "one\nfirst query\nsecond"), documents[1]]
     with pytest.raises(CollectionError, match="no split"):
-        list(with_query_log(collection, "clicks"))
+        list(with_query_log(collection, "clicks", []))
 
 
 def test_what_a_log_has_and_a_collection_lacks_is_said(
@@ -30,4 +30,4 @@ def test_what_a_log_has_and_a_collection_lacks_is_said(
     assert [each.text for each in found] == ["one\nfirst", "two\nsecond"]
     assert "1 cannot be found (1 relevant); the first is 'gone'" in capsys.readouterr().err
     with pytest.raises(InputError, match="1 of 1 relevant documents of 'other' are not in"):
-        with_query_log(collection, "other")
+        with_query_log(collection, "other", [])

@@ -35,21 +35,21 @@ def taught(held: ScoreFile, collection: Collection, queries: Any = None, **chang
 
 def test_negatives_are_candidates_that_are_not_relevant(small: Collection) -> None:
     found = taught(scored(small), small)
-    assert [query.id for query in found.queries] == ["q1", "q2"]
-    assert [numbers.tolist() for numbers in found.positives] == [[0], [1]]
-    assert [numbers.tolist() for numbers in found.negatives] == [[2], [3]]
+    assert [each.query.id for each in found.queries] == ["q1", "q2"]
+    assert [each.positives.tolist() for each in found.queries] == [[0], [1]]
+    assert [each.negatives.tolist() for each in found.queries] == [[2], [3]]
     # A document that became relevant after the scoring is no negative, and what is left of its
     # query is nothing to compare.
     judged = read_split(small, "train")
     more = [judged[0], judged[1]._replace(relevant={"d1": 1, "d3": 1})]
-    assert [query.id for query in taught(scored(small), small, more).queries] == ["q1"]
+    assert [each.query.id for each in taught(scored(small), small, more).queries] == ["q1"]
 
 
 def test_scores_are_looked_up_by_number(small: Collection) -> None:
     held = scored(small)
     found = taught(held, small)
     for at in range(len(found.queries)):
-        numbers = found.candidates[at]
+        numbers = found.queries[at].candidates
         begin, end = held.offsets[at : at + 2]
         by_name = {
             held.documents[number]: value
@@ -71,9 +71,9 @@ def test_the_best_candidate_stands_in_for_a_relevant_document_without_a_score(
     other = JudgedQuery("q1", "red apple", {"d3": 1})
     assert "d3" not in names
     found = taught(replace(held, scores=scores), small, [other])
-    assert found.positives[0].tolist() == [2]
-    assert found.negatives[0].tolist() == [0]
-    assert found.relevant[0].tolist() == [3]
+    assert found.queries[0].positives.tolist() == [2]
+    assert found.queries[0].negatives.tolist() == [0]
+    assert found.queries[0].relevant.tolist() == [3]
 
 
 def test_what_is_lacking_is_counted_and_named(small: Collection, capsys: Capture) -> None:
@@ -107,7 +107,7 @@ def test_changed_texts_are_no_part_of_what_is_learned(
     qrels = {"q1": {"d0": 1}, "q2": {"d1": 1}}
     other = write_collection(tmp_path / "other", documents, {"train": (queries, qrels)})
     capsys.readouterr()
-    assert [query.id for query in taught(held, other).queries] == ["q2"]
+    assert [each.query.id for each in taught(held, other).queries] == ["q2"]
     warnings = capsys.readouterr().err
     assert "the first is 'd2'" in warnings
     assert "1 of 2 queries are left out" in warnings

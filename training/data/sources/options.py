@@ -5,13 +5,13 @@ from typing import ClassVar
 
 from ranklet.runtime.bundles.manifest import Splitting
 from ranklet.runtime.errors import InputError
-from ranklet.runtime.options import Idle, check_options, integer, one_of, switch, text
+from ranklet.runtime.options import Checked, Idle, integer, one_of, switch, text
 
 FORMATS = ("auto", "csv", "tsv", "jsonl", "json", "parquet", "text")
 
 
 @dataclass(frozen=True, kw_only=True)
-class SourceOptions:
+class SourceOptions(Checked):
     """How documents are read and split into passages."""
 
     GROUP = "documents"
@@ -30,7 +30,7 @@ class SourceOptions:
 
     def __post_init__(self) -> None:
         """Check every value."""
-        check_options(self)
+        super().__post_init__()
         if self.passage_words and self.overlap_words * 2 > self.passage_words:
             raise InputError(
                 f"overlap_words is {self.overlap_words}, more than half of passage_words, which is "

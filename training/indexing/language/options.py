@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Self
 
 from ranklet.runtime.errors import InputError
-from ranklet.runtime.options import check_options, one_of, text
+from ranklet.runtime.options import Checked, one_of, text
 from ranklet.runtime.text.stems import has_stemmer
 from ranklet.training.indexing.language.dictionary import is_installed
 from ranklet.training.indexing.language.names import (
@@ -19,7 +19,7 @@ from ranklet.training.indexing.language.names import (
 
 
 @dataclass(frozen=True, kw_only=True)
-class TextOptions:
+class TextOptions(Checked):
     """The language of the texts, and what counts as forms of one word."""
 
     GROUP = "words"
@@ -37,7 +37,7 @@ class TextOptions:
     def __post_init__(self) -> None:
         """Check every value, and write the language as its code."""
         object.__setattr__(self, "language", language_code(self.language))
-        check_options(self)
+        super().__post_init__()
 
     @property
     def method(self) -> str:

@@ -23,7 +23,7 @@ from ranklet.runtime.rankers.colbert.tokens import TokenLayout
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.data.collection import Collection
 from ranklet.training.data.splits import JudgedQueries
-from ranklet.training.encoders.encoder_texts import ENCODED, EncoderTexts
+from ranklet.training.encoders.encoder_texts import ENCODED, EncoderTexts, own_scores
 from ranklet.training.encoders.text_pairs import Batch, Tokens
 from ranklet.training.learning.device import full_precision, seeded
 from ranklet.training.learning.losses import in_batch_softmax, ranknet_loss
@@ -82,18 +82,10 @@ def train(
         (query, kept), (document, read) = of_queries, of_documents
         with full_precision(query.device):
             scores = max_sim(query.float(), document.float(), kept, read)
-        if options.loss == "in-batch":
-            relevant = torch.from_numpy(texts.pairs.relevant(batch)).to(scores.device)
-            return in_batch_softmax(scores, relevant)
-        count = len(scores)
-        own = scores.reshape(count, -1, count).diagonal(dim1=0, dim2=2).T  # as in `Batch.own`
-        if texts.margins is None:
+        if options.loss == "pairwise":
+            own = own_scores(scores)
             return ranknet_loss(own[:, :1], own[:, 1:])
-        taught = texts.margins.loss(batch.queries, batch.own, own)
-        if texts.margins.by_softmax:
-            relevant = torch.from_numpy(texts.pairs.relevant(batch)).to(scores.device)
-            return taught + in_batch_softmax(scores, relevant)
-        return taught
+        return texts.loss(batch, in_batch_softmax, scores)
 
     evaluate = partial(_pool_ranks, model, layout, texts)
     trained = texts.learn("colbert", settings, model, loss, evaluate)

@@ -126,7 +126,7 @@ class TermPairs:
         retriever: Retriever,
         reader: TermReader,
         options: TermOptions,
-        taught_queries: TaughtQueries | None = None,
+        taught_queries: TaughtQueries | None,
     ) -> None:
         seed = options.seed
         self._options, self._reader = options, reader

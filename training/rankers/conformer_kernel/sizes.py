@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.options import (
+    Checked,
     Idle,
     check_integer,
     check_one_of,
-    check_options,
     integer,
     number,
     one_of,
@@ -24,7 +24,7 @@ RANKLET, AUTHORS = "ranklet", "authors"
 
 
 @dataclass(frozen=True)
-class TermSizes:
+class TermSizes(Checked):
     """Sizes of a network over word forms.
 
     Attributes:
@@ -42,7 +42,7 @@ class TermSizes:
     dropout: float = number(0.2, "dropout rate", 0, 0.99)
 
     def __post_init__(self) -> None:
-        check_options(self)
+        super().__post_init__()
         check_integer("vocabulary", self.vocabulary, 0)
         self.check_multiple(heads=self.heads, halves=2)
 

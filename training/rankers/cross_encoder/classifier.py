@@ -68,7 +68,7 @@ class PairClassifier(nn.Module):
         return INPUTS[:3] if self._segments else INPUTS[:2]
 
 
-def new_classifier(config: Mapping[str, Any], attention: str = "sdpa") -> PairClassifier:
+def new_classifier(config: Mapping[str, Any], attention: str) -> PairClassifier:
     """Return a classifier with random weights, as the content of a config.json describes it.
 
     Args:

@@ -44,7 +44,6 @@ from ranklet.training.rankers.cross_encoder.classifier import (
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
-# The names of functions in torch.nn, and ours.
 SHOWN = 20  # labels in a message
 
 

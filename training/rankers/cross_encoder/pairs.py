@@ -13,8 +13,7 @@ from ranklet.training.indexing.analysed import AnalysedCollection
 from ranklet.training.rankers.cross_encoder.options import CrossBatchOptions
 from ranklet.training.sampling.batches import Batch, draw_documents, query_batches
 from ranklet.training.sampling.dev_candidates import CandidateLists
-from ranklet.training.sampling.negatives import negative_pools, relevant_numbers
-from ranklet.training.teaching.taught import TaughtQueries
+from ranklet.training.teaching.taught import TaughtQueries, pools
 
 KEPT = 0.1  # how likely a passage after the first of its document is kept
 _PASSAGES = 5  # stream of random numbers; 0 to 4 are in training/sampling
@@ -43,17 +42,13 @@ class CrossPairs:
         retriever: Retriever,
         options: CrossBatchOptions,
         pairing: Pairing,
-        taught_queries: TaughtQueries | None = None,
+        taught_queries: TaughtQueries | None,
     ) -> None:
         self._options, self._pairing, self._analysed = options, pairing, analysed
-        if taught_queries is not None:
-            usable, self._relevant, self._negatives = taught_queries.pools
-        else:
-            usable, self._relevant = relevant_numbers(list(analysed.documents.ids), queries)
-            self._negatives = negative_pools(
-                analysed, usable, self._relevant, retriever, options.negatives,
-                seed=options.seed, depth=options.depth, count=options.pool,
-            )  # fmt: skip
+        usable, self._relevant, self._negatives = pools(
+            taught_queries, analysed, queries, retriever, options.negatives,
+            seed=options.seed, depth=options.depth, count=options.pool,
+        )  # fmt: skip
         self._queries = [query_pieces(analysed, pairing, query.text) for query in usable]
 
     def batches(self, epoch: int) -> list[Batch]:

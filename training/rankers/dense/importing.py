@@ -18,6 +18,7 @@ from ranklet.training.imported.folder import CONFIG, ModelFolder, Module, read_w
 from ranklet.training.imported.layers import LAYERS, linear_layer, load_layer
 from ranklet.training.imported.original import load_original
 from ranklet.training.imported.sentence_settings import (
+    POOLING_MODES,
     Prompts,
     chosen_prompts,
     dimension_of,
@@ -30,14 +31,10 @@ from ranklet.training.learning.weights import load_weights, weights_of
 from ranklet.training.pretrained.backbone import new_model
 from ranklet.training.rankers.dense.network import DenseNetwork
 
-# sentence-transformers' names of poolings, in both of its formats, and ours.
+# sentence-transformers' names of poolings in both of its formats, and ours.
 _POOLINGS = {
     "mean": "mean", "cls": "cls", "max": "max", "lasttoken": "last",
-    "weightedmean": "weighted_mean", "mean_sqrt_len_tokens": "mean_sqrt",
-    "pooling_mode_mean_tokens": "mean", "pooling_mode_cls_token": "cls",
-    "pooling_mode_max_tokens": "max", "pooling_mode_lasttoken": "last",
-    "pooling_mode_weightedmean_tokens": "weighted_mean",
-    "pooling_mode_mean_sqrt_len_tokens": "mean_sqrt",
+    "weightedmean": "weighted_mean", "mean_sqrt_len_tokens": "mean_sqrt", **POOLING_MODES,
 }  # fmt: skip
 IGNORED = ("Dropout",)  # does nothing outside of training
 MODULES = ("Dense", "LayerNorm", "Normalize")

@@ -40,10 +40,9 @@ from ranklet.training.rankers.neural_model1.network import Network, NeuralModel1
 from ranklet.training.rankers.neural_model1.options import Options, PairOptions
 from ranklet.training.rankers.neural_model1.sparsify import tables
 from ranklet.training.sampling.batches import Batch, draw_documents, query_batches
-from ranklet.training.sampling.negatives import negative_pools, relevant_numbers
 from ranklet.training.sampling.ragged import packed, padded, rounded, unique_tokens
 from ranklet.training.teaching.margins import margins_of
-from ranklet.training.teaching.taught import TaughtQueries, read_taught
+from ranklet.training.teaching.taught import TaughtQueries, pools, read_taught
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -203,15 +202,11 @@ class Pairs:
         retriever: Retriever,
         options: PairOptions,
         padding: int,
-        taught_queries: TaughtQueries | None = None,
+        taught_queries: TaughtQueries | None,
     ) -> None:
-        if taught_queries is not None:
-            usable, self._relevant, self._negatives = taught_queries.pools
-        else:
-            usable, self._relevant = relevant_numbers(list(analysed.documents.ids), queries)
-            self._negatives = negative_pools(
-                analysed, usable, self._relevant, retriever, options.negatives, seed=options.seed
-            )
+        usable, self._relevant, self._negatives = pools(
+            taught_queries, analysed, queries, retriever, options.negatives, seed=options.seed
+        )
         self._options, self._padding = options, padding
         texts = [analysed.analyzer.begin().tokens(query.text, "wordpieces") for query in usable]
         tokens = [text[: options.max_query_tokens].astype(np.int64) for text in texts]

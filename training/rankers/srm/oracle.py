@@ -131,12 +131,12 @@ class _File:
 
     def __init__(self, folder: Path | None, shape: tuple[int, int], digest: str) -> None:
         name = f"oracle.{digest[:16]}"
-        self._count = None if folder is None else folder / f"{name}.json"
+        self._count: Path | None = None
         self.done = 0
         if folder is not None:
             make_private(folder)
-            path = folder / f"{name}.f16"
-            if self._count is not None and self._count.is_file() and path.is_file():
+            path, self._count = folder / f"{name}.f16", folder / f"{name}.json"
+            if self._count.is_file() and path.is_file():
                 self.done = int(json.loads(self._count.read_text()))
         # The mapping outlives the file.
         with path.open("r+b" if self.done else "w+b") if folder else TemporaryFile() as file:

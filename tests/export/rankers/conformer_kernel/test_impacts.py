@@ -18,6 +18,7 @@ from ranklet.export.bundles import index_bundle
 from ranklet.export.rankers.conformer_kernel import floors as term_floors
 from ranklet.export.rankers.conformer_kernel import impacts as term_impacts
 from ranklet.export.rankers.conformer_kernel.term_prediction import LikelyTerms
+from ranklet.export.resumable import BlockCache
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.call.candidates import StoredCandidates
@@ -81,7 +82,7 @@ def test_what_is_kept_is_the_models_own_number(
 
 
 def test_candidates_are_a_documents_own_terms_then_likely_ones(
-    indexed: Bundle, monkeypatch: pytest.MonkeyPatch
+    indexed: Bundle, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Best first, and none that is its own."""
     matching = opened(indexed, "ndrm1").matching
@@ -109,12 +110,14 @@ def test_candidates_are_a_documents_own_terms_then_likely_ones(
         settings = replace(matching.settings, candidates=len(own) + room, terms=3)
         monkeypatch.setattr(matching, "settings", settings)
         scored_rows.clear()
-        impacts = term_impacts.document_impacts(matching, likely, analysed)
+        impacts = term_impacts.document_impacts(
+            matching, likely, analysed, BlockCache(tmp_path / str(room))
+        )
         assert scored_rows[0] == matching.rows[[*own, *chosen]].tolist()
         assert np.diff(impacts.offsets).max() == 3
         assert isinstance(impacts.indexed(len(matching.rows), "float16"), ImpactIndex)
     scored_rows.clear()
-    term_impacts.document_impacts(matching, LikelyTerms.none(), analysed)
+    term_impacts.document_impacts(matching, LikelyTerms.none(), analysed, BlockCache(tmp_path))
     assert scored_rows[0] == matching.rows[own].tolist()
 
 

@@ -1,5 +1,7 @@
 """Likely terms of a document are predicted from the scores of a few."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from tests.export.rankers.conformer_kernel.reference import analyse_again, opened
@@ -10,6 +12,7 @@ from ranklet.export.rankers.conformer_kernel.term_prediction import (
     likely_terms,
     predictor,
 )
+from ranklet.export.resumable import BlockCache
 from ranklet.runtime.bundles.files import BundleFiles
 
 
@@ -32,12 +35,12 @@ def test_scores_of_low_rank_are_predicted_from_a_few() -> None:
 
 
 def test_likely_terms_are_the_commonest_and_foretell_the_network(
-    whole: BundleFiles, monkeypatch: pytest.MonkeyPatch
+    whole: BundleFiles, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("ranklet.export.rankers.conformer_kernel.term_prediction.COMMONEST", 20)
     monkeypatch.setattr("ranklet.export.rankers.conformer_kernel.term_prediction.ANCHORS", 8)
     matching, analysed = opened(whole, "ndrm3").matching, analyse_again(whole)
-    likely = likely_terms(matching, analysed)
+    likely = likely_terms(matching, analysed, BlockCache(tmp_path / "a"))
     assert len(likely.terms) == 20
     assert len(likely.anchors) == 8
     df = np.diff(analysed.postings("words").offsets)
@@ -49,8 +52,8 @@ def test_likely_terms_are_the_commonest_and_foretell_the_network(
     above = exact - matching.floors[likely.terms]
     rest = ~np.isin(likely.terms, likely.anchors)
     assert np.corrcoef(found[:, rest].ravel(), above[:, rest].ravel())[0, 1] > 0.6
-    again = likely_terms(matching, analysed)
+    again = likely_terms(matching, analysed, BlockCache(tmp_path / "b"))
     np.testing.assert_array_equal(again.predictor, likely.predictor)
     explicit = opened(whole, "ndrm2").matching
-    assert not len(likely_terms(explicit, analysed).terms)
+    assert not len(likely_terms(explicit, analysed, BlockCache(tmp_path)).terms)
     assert LikelyTerms.none().above_floors(explicit, documents).shape == (len(documents), 0)

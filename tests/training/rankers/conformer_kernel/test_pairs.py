@@ -58,7 +58,9 @@ def test_a_batch_holds_one_relevant_one_ranked_and_two_others(
     reader = TermReader(
         tiny_analysed, ConformerKernelSettings(), term_rows((), tiny_analysed.analyzer.vocabulary)
     )
-    pairs = TermPairs(tiny_analysed, queries, retriever, reader, replace(OPTIONS, depth=3, pool=3))
+    pairs = TermPairs(
+        tiny_analysed, queries, retriever, reader, replace(OPTIONS, depth=3, pool=3), None
+    )
     kept, relevant = relevant_numbers(list(tiny_analysed.documents.ids), queries)
     seen = []
     for epoch in range(4):
@@ -70,6 +72,8 @@ def test_a_batch_holds_one_relevant_one_ranked_and_two_others(
                 seen.append((query, ranked, tuple(drawn)))
     assert len({each[2] for each in seen}) > len(kept)  # others are drawn again in each epoch
     assert sorted(each[0] for each in seen) == sorted([*range(len(kept))] * 4)
-    again = TermPairs(tiny_analysed, queries, retriever, reader, replace(OPTIONS, depth=3, pool=3))
+    again = TermPairs(
+        tiny_analysed, queries, retriever, reader, replace(OPTIONS, depth=3, pool=3), None
+    )
     for one, other in zip(pairs.batches(2), again.batches(2), strict=True):
         np.testing.assert_array_equal(one.documents, other.documents)

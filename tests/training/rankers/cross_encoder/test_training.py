@@ -133,7 +133,7 @@ def test_batches_are_a_relevant_document_and_others(
     retriever = open_bm25(BM25Settings(), tiny_analysed.postings("lemmas"))
     queries = read_split(tiny_collection, "train")
     pairing = Pairing(SETTINGS, tiny_backbone.tokenizer)
-    pairs = CrossPairs(tiny_analysed, queries, retriever, OPTIONS, pairing)
+    pairs = CrossPairs(tiny_analysed, queries, retriever, OPTIONS, pairing, None)
     seen = []
     for batch in pairs.batches(0):
         assert batch.documents.shape == (len(batch.queries), 4)
@@ -187,7 +187,7 @@ def test_passages_are_the_first_of_each_document_and_some_others(
     retriever = open_bm25(options.bm25, tiny_analysed.postings("lemmas"))
     queries = read_split(tiny_collection, "train")
     pairing = Pairing(settings, tiny_backbone.tokenizer)
-    pairs = CrossPairs(tiny_analysed, queries, retriever, options, pairing)
+    pairs = CrossPairs(tiny_analysed, queries, retriever, options, pairing, None)
     others = kept = 0
     for batch in pairs.batches(0):
         passages = pairs.passages(batch)

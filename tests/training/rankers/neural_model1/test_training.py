@@ -141,7 +141,7 @@ def test_a_batch_holds_each_querys_documents_over_their_tokens(
     retriever = open_bm25(BM25Settings("lemmas"), tiny_analysed.postings("lemmas"))
     queries = read_split(tiny_collection, "train")
     options = PairOptions(batch=3, negatives_each=2, max_document_tokens=5)
-    pairs = Pairs(tiny_analysed, queries, retriever, options, 0)
+    pairs = Pairs(tiny_analysed, queries, retriever, options, 0, None)
     kept, relevant = relevant_numbers(list(tiny_analysed.documents.ids), queries)
     batches = pairs.batches(0)
     assert sorted(np.concatenate([each.queries for each in batches])) == list(range(len(kept)))
