@@ -24,7 +24,7 @@ from ranklet.handlers.api.answers import ANSWERS
 from ranklet.handlers.api.errors import failure
 from ranklet.handlers.api.limits import Limits
 from ranklet.handlers.api.reading import parse
-from ranklet.handlers.aws import function as function_module
+from ranklet.handlers.aws import log_line
 from ranklet.handlers.aws.function import Function
 from ranklet.handlers.server.request_body import read
 from ranklet.handlers.server.settings import ServerSettings
@@ -93,7 +93,7 @@ def event(name: str, status: int, words: str, sent: Any) -> Case:
             return failure(error)
 
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(function_module, "failure", recorded)
+            patch.setattr(log_line, "failure", recorded)
             try:
                 return function(sent, Context())
             except RankletError as error:
