@@ -15,6 +15,7 @@ from ranklet.export.distributed.options import LOCAL, EngineOptions
 from ranklet.export.distributed.shards import Documents, Shards
 from ranklet.export.errors import ExportError
 from ranklet.export.exporter import exporter
+from ranklet.export.indexing.packages import check_packages
 from ranklet.export.indexing.writing import needs_of, write_indexed
 from ranklet.export.jobs import ExportJob
 from ranklet.export.options import ExportOptions
@@ -178,6 +179,7 @@ def index_bundle(
         words = words or words_of(bundle.manifest)
         check_type("words", words, TextOptions)
         if cluster is None:
+            check_packages(bundle.manifest, words.method)
             analysed = analyse(
                 collection.documents(),
                 titles=titles,

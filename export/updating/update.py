@@ -15,6 +15,7 @@ from ranklet.export.distributed.indexing import indexed_shards
 from ranklet.export.distributed.options import LOCAL, EngineOptions
 from ranklet.export.distributed.shards import cut
 from ranklet.export.indexing.joined import joined
+from ranklet.export.indexing.packages import check_packages
 from ranklet.export.indexing.writing import needs_of, write_indexed
 from ranklet.export.updating.changes import Changes, Counts, changed
 from ranklet.export.vocabulary.cutting import VOCABULARY
@@ -109,6 +110,7 @@ def update(
     ):
         source.need_collection()
         if add is not None:
+            check_packages(source.manifest, source.manifest.normaliser)
             _warn_of_cut(source)
         added = _documents(source, add, options, announce)
         changes = changed(source, added, wanted, missing_ok=missing_ok)
