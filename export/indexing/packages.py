@@ -29,7 +29,7 @@ def check_packages(manifest: Manifest, normaliser: str) -> None:
     if extras:
         names = [each for packages in missing.values() for each in packages]
         raise MissingPackageError(
-            f"{' and '.join(map(repr, names))} {'is' if len(names) == 1 else 'are'} not installed; "
+            f"{', '.join(map(repr, names))} {'is' if len(names) == 1 else 'are'} not installed; "
             f"run: {install(','.join(extras))}",
             name=names[0],
         )

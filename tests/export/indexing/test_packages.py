@@ -21,7 +21,7 @@ def test_all_missing_packages_are_named_at_once(
     exported, indexed = tiny.exported("dense"), tiny.indexed("dense")
     for package in ("simplemma", "onnxruntime"):
         monkeypatch.setitem(sys.modules, package, None)
-    needed = r"'simplemma' and 'onnxruntime' are not installed; run: .*\[lexical,onnx\]"
+    needed = r"'simplemma', 'onnxruntime' are not installed; run: .*\[lexical,onnx\]"
     with pytest.raises(MissingPackageError, match=needed):
         index_bundle(exported, tiny.data.collection, tmp_path / "target")
     with pytest.raises(MissingPackageError, match=needed):
