@@ -9,6 +9,8 @@ from each text.
 
 from collections.abc import Sequence
 from dataclasses import fields, replace
+from math import inf
+from time import monotonic
 from typing import Any
 
 import numpy as np
@@ -82,7 +84,7 @@ def learn(material: Material, options: Options) -> Checkpoint:
         TrainingError: see `fit`.
     """
     settings = light_settings(material.oracle.settings, options)
-    tokenizer = material.oracle.need_tokenizer()
+    tokenizer, began = material.oracle.need_tokenizer(), monotonic()
     with seeded(options.seed):
         model = LightNetwork(settings, None, len(material.alone), special_ids(tokenizer))
         table = model.light.table.weight
@@ -94,6 +96,9 @@ def learn(material: Material, options: Options) -> Checkpoint:
             else:
                 table.uniform_(-1, 1)  # as in the published code
         losses = distil(model, material.sources, options)
+    if options.max_minutes is not None:
+        left = options.max_minutes - (monotonic() - began) / 60
+        options = replace(options, max_minutes=max(left, 0.001))
     table.requires_grad_(options.train_table)
     model.light.table.sparse = False
     tuned = _fine_tuned(model, settings, material, options)
@@ -217,10 +222,12 @@ def _ends_of(losses: Sequence[float]) -> list[float]:
 def distil(model: LightNetwork, sources: Sequence[TokenVectors], options: Options) -> list[float]:
     """Change the light modules of a network in place, and return the loss of each step.
 
+    It takes half of the minutes of a training at most, because fine-tuning needs the others.
+
     Args:
         model: the network; its oracle is not used.
         sources: texts with the oracle's vectors.
-        options: steps, texts per step, tokens per text and learning rate.
+        options: steps, minutes, texts per step, tokens per text and learning rate.
 
     Raises:
         TrainingError: a loss is not finite.
@@ -235,9 +242,13 @@ def distil(model: LightNetwork, sources: Sequence[TokenVectors], options: Option
     generator = np.random.default_rng((options.seed, 0))
     ends = np.cumsum([len(source) for source in sources])
     losses: list[float] = []
+    began, limit = monotonic(), inf if options.max_minutes is None else options.max_minutes * 30
     light.train()
     for step in progress(range(options.distil_steps), LABEL):
-        now = options.distil_rate * rate(WARM_UP, (step + 0.5) / options.distil_steps)
+        done = max((step + 0.5) / options.distil_steps, (monotonic() - began) / limit)
+        if done >= 1:
+            break
+        now = options.distil_rate * rate(WARM_UP, done)
         for optimiser in optimisers:
             optimiser.param_groups[0]["lr"] = now
             optimiser.zero_grad()

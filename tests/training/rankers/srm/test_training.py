@@ -1,6 +1,7 @@
 """Light vectors learn: distillation comes near the oracle, and fine-tuning changes what it may."""
 
 from dataclasses import replace
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -81,6 +82,28 @@ def test_distillation_comes_near_the_oracle(
     begun = error(material, trained(material, oracle, **own, **nothing, distil_steps=0))
     learned = error(material, trained(material, oracle, **own, distil_steps=60))
     assert learned < begun
+
+
+def test_distillation_takes_half_of_the_minutes_and_fine_tuning_the_rest(
+    material: Material, oracle: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock, losses, left = count(), list[list[float]](), list[float | None]()
+    distil, tune = srm.distil, srm._fine_tuned
+
+    def distilled(*given: Any) -> list[float]:
+        losses.append(distil(*given))
+        return losses[-1]
+
+    def tuned(*given: Any) -> Checkpoint:
+        left.append(given[-1].max_minutes)
+        return tune(*given)
+
+    monkeypatch.setattr(srm, "monotonic", lambda: float(next(clock)))  # a second per call
+    monkeypatch.setattr(srm, "distil", distilled)
+    monkeypatch.setattr(srm, "_fine_tuned", tuned)
+    trained(material, oracle, max_minutes=1 / 6)
+    assert len(losses[0]) == 4  # of 20 steps
+    assert left == [pytest.approx((10 - 7) / 60)]
 
 
 def test_more_sub_embeddings_are_nearer(material: Material, oracle: Path) -> None:
