@@ -78,14 +78,14 @@ class Explanation:
         pieces = tuple((piece, value * factor) for piece, value in self.pieces)
         return replace(self, label=label, value=self.value * factor, parts=parts, pieces=pieces)
 
-    def to_json(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """Return labels, values, parts, and reasons if there are any, as plain values."""
         tree = {
             "label": self.label,
             "value": self.value,
-            "parts": [part.to_json() for part in self.parts],
+            "parts": [part.to_dict() for part in self.parts],
         }
-        return tree if self.reasons is None else {**tree, "reasons": self.reasons.to_json()}
+        return tree if self.reasons is None else {**tree, "reasons": self.reasons.to_dict()}
 
     def text(self, most: int | None = None, hint: str = "") -> str:
         """Draw the tree, one amount per line, parts below their whole, or only its strongest rows.

@@ -97,7 +97,7 @@ class Hit:
         if self.metadata:
             values["metadata"] = plain(self.metadata)
         if self.explanation is not None:
-            values["explanation"] = self.explanation.to_json()
+            values["explanation"] = self.explanation.to_dict()
         return values
 
 

@@ -289,7 +289,7 @@ def _hit(hit: Hit, with_text: bool, explained: bool, room: Room) -> dict[str, An
     if explained and hit.explanation is not None:
         for branch in branches(hit.explanation):
             room.take(len(branch.label) + _BRANCH_BYTES)
-        shown["explanation"] = hit.explanation.to_json()
+        shown["explanation"] = hit.explanation.to_dict()
     return shown
 
 

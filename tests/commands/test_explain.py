@@ -19,7 +19,7 @@ def test_explain_explains(built: "Built", capsys: Capture, pipeline: str) -> Non
     arguments = ("explain", built.fused, "knead dough", "bread", "--pipeline", pipeline)
     wanted = Bundle(built.fused).explain("knead dough", "bread", pipeline=pipeline)
     assert succeeds(capsys, *arguments) == f"{wanted.text(ROWS, HINT)}\n"
-    assert strict(succeeds(capsys, *arguments, "--json")) == wanted.to_json()
+    assert strict(succeeds(capsys, *arguments, "--json")) == wanted.to_dict()
 
 
 MANY = "wash windows or knead dough with warm water"

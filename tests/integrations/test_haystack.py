@@ -49,7 +49,7 @@ def test_the_retriever_returns_what_the_bundle_ranks(
     best, hit = found["documents"][0], hits[0]
     assert (best.content, best.meta["title"]) == (hit.text, hit.title)
     assert hit.explanation is not None
-    assert best.meta["explanation"] == hit.explanation.to_json()
+    assert best.meta["explanation"] == hit.explanation.to_dict()
     assert as_pairs(retriever.run(QUERY, top_k=2)) == as_pairs(found)[:2]
 
 

@@ -48,7 +48,7 @@ def test_options_hold_for_all_queries_or_for_one(ours: Any, built: "Built", bund
     found = retriever.invoke(QUERY)
     assert [each.metadata["relevance_score"] for each in found] == [hit.score for hit in hits]
     assert hits[0].explanation is not None
-    assert found[0].metadata["explanation"] == hits[0].explanation.to_json()
+    assert found[0].metadata["explanation"] == hits[0].explanation.to_dict()
     assert len(retriever.invoke(QUERY, k=3)) == 3
     retriever.k = 1
     assert len(retriever.invoke(QUERY)) == 1

@@ -53,7 +53,7 @@ def test_a_language_model_reads_the_title_but_no_explanation(ours: Any, bundle: 
     (found,) = ours.RankletRetriever(bundle, k=1, explain=True).retrieve(QUERY)
     (hit,) = bundle.rank(QUERY, k=1, explain=True)
     assert hit.explanation is not None
-    assert found.node.metadata["explanation"] == hit.explanation.to_json()
+    assert found.node.metadata["explanation"] == hit.explanation.to_dict()
     read = found.node.get_content(ours.MetadataMode.LLM)
     assert hit.title in read
     assert "explanation" not in read

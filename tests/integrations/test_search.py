@@ -129,7 +129,7 @@ def test_what_a_hit_is_described_by(bundle: Bundle) -> None:
     assert computed(plain[0], plain) == {}
     explained = bundle.rank(QUERY, k=1, explain=True)
     assert explained[0].explanation is not None
-    assert computed(explained[0], explained) == {"explanation": explained[0].explanation.to_json()}
+    assert computed(explained[0], explained) == {"explanation": explained[0].explanation.to_dict()}
     hurried = Ranking(plain.hits, QUERY, (), left_out=("rescore with model1",))
     assert computed(plain[0], hurried) == {"left_out": ["rescore with model1"]}
 

@@ -86,7 +86,7 @@ def test_api_and_page_show_the_same(hybrid: Bundle) -> None:
         assert len(cards) == len(ranking) == len(answer["hits"])
         for hit, card, told in zip(ranking, cards, answer["hits"], strict=True):
             assert hit.explanation is not None
-            assert told["explanation"] == hit.explanation.to_json()
+            assert told["explanation"] == hit.explanation.to_dict()
             assert check_tree(card.one("div", "why").one("ul").one("li")) == pytest.approx(
                 hit.score, abs=1e-6
             )

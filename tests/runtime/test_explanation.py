@@ -25,7 +25,7 @@ def test_scaling_reaches_every_amount_and_no_label_but_the_first() -> None:
 
 
 def test_json_holds_the_whole_tree() -> None:
-    raw = json.loads(json.dumps(TREE.to_json()))
+    raw = json.loads(json.dumps(TREE.to_dict()))
     assert raw["parts"][0]["parts"] == [{"label": "part", "value": 3.0, "parts": []}]
 
 

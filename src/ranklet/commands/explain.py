@@ -83,7 +83,7 @@ def run(options: argparse.Namespace) -> None:
 
 def as_json(hit: "Hit", alone: bool) -> str:
     """Return a hit's tree as one line of JSON, with its id unless it is the only hit."""
-    tree = hit.explanation.to_json() if hit.explanation else {}
+    tree = hit.explanation.to_dict() if hit.explanation else {}
     name = {} if alone else {"id": hit.id}
     passage = {} if hit.passage is None else {"passage": hit.passage}
     return json.dumps({**name, **passage, **tree}, ensure_ascii=False)

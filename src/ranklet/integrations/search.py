@@ -123,7 +123,7 @@ def computed(hit: Hit, ranking: Ranking) -> dict[str, Any]:
     if hit.passage is not None:
         values["passage"] = hit.passage
     if hit.explanation is not None:
-        values["explanation"] = hit.explanation.to_json()
+        values["explanation"] = hit.explanation.to_dict()
     if ranking.left_out:
         values["left_out"] = list(ranking.left_out)
     return values
