@@ -5,7 +5,6 @@ from importlib.util import find_spec
 from ranklet.runtime.bundles.manifest import Manifest
 from ranklet.runtime.errors import MissingPackageError
 from ranklet.runtime.extras import EXTRAS, install
-from ranklet.runtime.kinds import KINDS
 from ranklet.training.indexing.language.names import has_lemmas
 
 
@@ -16,7 +15,7 @@ def check_packages(manifest: Manifest, normaliser: str) -> None:
         manifest: of the bundle whose rankers read texts.
         normaliser: what the forms of a word have in common there.
     """
-    networks = any(not KINDS[each.kind].lexical for each in manifest.rankers.values())
+    networks = any(path.endswith(".onnx") for path in manifest.files)
     needed = {
         "lexical": ("simplemma",) if has_lemmas(normaliser) else (),
         "onnx": EXTRAS["onnx"] if networks else (),

@@ -192,7 +192,7 @@ DEFAULTS: dict[str, dict[str, Any]] = {
         **TERMS, "--field": "lemmas", "--hidden": 128, "--heads": 16, "--groups": 16,
         "--architecture": "ndrm3", "--attention": "separable", "--width": 31,
         "--pool-window": 300, "--pool-stride": 100, "--impacts": "uint8",
-        "--scorer": "impacts", "--terms": 300, "--candidates": 600, "--floor": 0.0,
+        "--scorer": "impacts", "--terms": 1000, "--candidates": 1200, "--floor": 0.0,
         "--form": "ranklet",
     },
     "tk": {

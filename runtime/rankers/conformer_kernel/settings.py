@@ -54,8 +54,8 @@ class ConformerKernelSettings(TermSettings):
     length_mean: float = 1.0
     length_weight: float = 1.0
     length_bias: float = 1.0
-    terms: int = integer(1000, "impacts stored per document, the largest", 1, 1 << 24)
-    candidates: int = integer(1200, "terms per document that impacts are tried for", 1, 1 << 24)
+    terms: int = integer(1000, "impacts kept per document", 1, 1 << 24)
+    candidates: int = integer(1200, "terms per document that are tried for them", 1, 1 << 24)
     floor: float = number(0.0, "quantile of a term's scores to count from", 0, 1)
     impacts: str = one_of("uint8", tuple(IMPACT_TYPES), "type of stored impacts")
 
