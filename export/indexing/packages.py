@@ -4,7 +4,7 @@ from importlib.util import find_spec
 
 from ranklet.runtime.bundles.manifest import Manifest
 from ranklet.runtime.errors import MissingPackageError
-from ranklet.runtime.extras import EXTRAS, install
+from ranklet.runtime.extras import EXTRAS, install, sufficient
 from ranklet.training.indexing.language.names import has_lemmas
 
 
@@ -16,19 +16,12 @@ def check_packages(manifest: Manifest, normaliser: str) -> None:
         normaliser: what the forms of a word have in common there.
     """
     networks = any(path.endswith(".onnx") for path in manifest.files)
-    needed = {
-        "lexical": ("simplemma",) if has_lemmas(normaliser) else (),
-        "onnx": EXTRAS["onnx"] if networks else (),
-    }
-    missing = {
-        extra: [each for each in packages if find_spec(each) is None]
-        for extra, packages in needed.items()
-    }
-    extras = [extra for extra, packages in missing.items() if packages]
-    if extras:
-        names = [each for packages in missing.values() for each in packages]
+    needed = [*(["simplemma"] if has_lemmas(normaliser) else []), *(EXTRAS["onnx"] * networks)]
+    missing = [each for each in needed if find_spec(each) is None]
+    if missing:
+        extras = dict.fromkeys(map(sufficient, missing))
         raise MissingPackageError(
-            f"{', '.join(map(repr, names))} {'is' if len(names) == 1 else 'are'} not installed; "
-            f"run: {install(','.join(extras))}",
-            name=names[0],
+            f"{', '.join(map(repr, missing))} {'is' if len(missing) == 1 else 'are'} not "
+            f"installed; run: {install(','.join(extras))}",
+            name=missing[0],
         )

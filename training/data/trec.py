@@ -192,12 +192,8 @@ def check_id(value: str, what: str) -> None:
         CollectionError: the id is no text, is empty, contains a tab or a line break, begins or ends
             with white space, or cannot be written as UTF-8.
     """
-    if not is_id(value):
-        raise CollectionError(
-            f"{what} {value!r}, expected a text without tabs and line breaks, and without white "
-            "space at its ends"
-        )
-    check_text(value, what)
+    expected = "a text without tabs and line breaks, and without white space at its ends"
+    _check(value, what, is_id(value), expected)
 
 
 def is_id(value: str) -> bool:
@@ -207,11 +203,13 @@ def is_id(value: str) -> bool:
 
 
 def _check_word(value: str, what: str) -> None:
-    if not _is_word(value):
-        raise CollectionError(
-            f"{what} {value!r}, expected one word without white space, which separates the columns "
-            "of a run"
-        )
+    expected = "one word without white space, which separates the columns of a run"
+    _check(value, what, _is_word(value), expected)
+
+
+def _check(value: str, what: str, fits: bool, expected: str) -> None:
+    if not fits:
+        raise CollectionError(f"{what} {value!r}, expected {expected}")
     check_text(value, what)
 
 
