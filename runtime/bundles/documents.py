@@ -141,14 +141,14 @@ class Documents:
 
         Args:
             count: the most titles to return.
-            among: the numbers of the documents to choose from; None chooses from all. Of a document
-                that is split, only the first passage counts.
+            among: the numbers of the documents to choose from, with all passages of each; None
+                chooses from all. Of a document that is split, the first passage is taken.
         """
         among = range(len(self)) if among is None else among
+        spaced = among[:: max(1, len(among) // max(1, count))]  # fewer than twice as many
         if self.first is not None:
-            numbers = np.asarray(among)
-            among = numbers[self.first[numbers] == numbers].tolist()
-        chosen = among[:: max(1, len(among) // max(1, count))][:count]
+            spaced = list(dict.fromkeys(self.first[np.array(spaced, np.int64)].tolist()))
+        chosen = spaced[:count]
         fetch_rows(chosen, ragged=self.stored()[1:])
         return [self.titles[number] or self.texts[number][:60] for number in chosen]
 
