@@ -7,6 +7,14 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from ranklet.corpus.collections.collection import Document
+from ranklet.corpus.collections.probes import unjudged_probes
+from ranklet.corpus.indexing.analysed import ANALYSING, AnalysedCollection, analyse
+from ranklet.corpus.languages.names import AUTO
+from ranklet.corpus.languages.options import TextOptions
+from ranklet.corpus.progress import expect, one_bar, progress
+from ranklet.corpus.sources.options import SourceOptions
+from ranklet.corpus.sources.source import FINDING, Source, Texts, source_of
 from ranklet.export.bundles import EXPORTING, export_bundle
 from ranklet.export.default_fusion import FUSION, FusionOptions
 from ranklet.export.distributed.cluster import Cluster, connected
@@ -29,16 +37,8 @@ from ranklet.runtime.rankers.bm25 import BM25Settings
 from ranklet.runtime.storage.address import writable
 from ranklet.runtime.text.ranked import ranked_text
 from ranklet.training.checkpoint import Checkpoint
-from ranklet.training.data.collection import Document
-from ranklet.training.data.probes import unjudged_probes
-from ranklet.training.data.sources.options import SourceOptions
-from ranklet.training.data.sources.source import FINDING, Source, Texts, source_of
 from ranklet.training.imported.hub import model_folder
 from ranklet.training.imported.importing import choices_of, needed_extra, read_model
-from ranklet.training.indexing.analysed import ANALYSING, AnalysedCollection, analyse
-from ranklet.training.indexing.language.names import AUTO
-from ranklet.training.indexing.language.options import TextOptions
-from ranklet.training.progress import expect, one_bar, progress
 
 READING = "reading models"  # a step of a bar
 ENCODING_SECONDS = 0.01  # per passage
@@ -74,7 +74,7 @@ def build(
 
     Args:
         documents: a file or folder of texts, or an iterable of texts or of objects with a text; see
-            `ranklet.training.data.sources.source.Source`, which may be passed as well.
+            `ranklet.corpus.sources.source.Source`, which may be passed as well.
         target: a folder, or a path that ends in .zip.
         models: folders of models, of sentence-transformers, transformers or ranklet; or names of
             models in the Hugging Face hub's cache on this machine.

@@ -7,6 +7,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ranklet.corpus.faults import first_line, one_line
+from ranklet.corpus.indexing.analysed import WordAnalysis, analyse
+from ranklet.corpus.languages.names import LEMMA
+from ranklet.corpus.languages.options import TextOptions
+from ranklet.corpus.progress import progress
 from ranklet.export.default_fusion import FUSION, FusionOptions
 from ranklet.export.default_pipelines import standard_pipelines
 from ranklet.export.distributed.cluster import connected
@@ -30,11 +35,6 @@ from ranklet.runtime.options import allowed_values, check_one_of, check_type
 from ranklet.runtime.storage.address import writable
 from ranklet.runtime.text.analysis import ENGLISH
 from ranklet.training.checkpoint import Checkpoint, check_finite
-from ranklet.training.faults import first_line, one_line
-from ranklet.training.indexing.analysed import WordAnalysis, analyse
-from ranklet.training.indexing.language.names import LEMMA
-from ranklet.training.indexing.language.options import TextOptions
-from ranklet.training.progress import progress
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ranklet.corpus.collections.probes import sentence
 from ranklet.export.default_pipelines import (
     BY_RANKS,
     SUM,
@@ -32,7 +33,6 @@ from ranklet.runtime.kinds import KINDS
 from ranklet.runtime.options import Checked, check_type, one_of, read_from
 from ranklet.runtime.pipeline import MAX_WEIGHT, Fuse, Pipeline
 from ranklet.runtime.search.local import LocalSearch
-from ranklet.training.data.probes import sentence
 
 QUERIES = 64  # that are made; with twice as many no weight moved by more than .02
 DEPTH = 100  # of each ranker's list, over which its scores spread

@@ -13,13 +13,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from ranklet.corpus.indexing.analysed import AnalysedCollection
+from ranklet.corpus.indexing.origins import Origins
+from ranklet.corpus.indexing.packer import packed
+from ranklet.corpus.progress import progress
 from ranklet.export.resumable import Arrays, BlockCache
 from ranklet.runtime.bundles.files import CUT
 from ranklet.runtime.errors import BundleError
-from ranklet.training.indexing.analysed import AnalysedCollection
-from ranklet.training.indexing.origins import Origins
-from ranklet.training.indexing.packer import packed
-from ranklet.training.progress import progress
 
 BLOCK = 1024  # documents; an interruption costs at most as many
 ENCODING = "encoding documents"  # the step's name in a progress bar

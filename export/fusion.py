@@ -7,6 +7,14 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from ranklet.corpus.collections.splits import JudgedQuery
+from ranklet.corpus.evaluation.measures import parse_measure
+from ranklet.corpus.evaluation.significance import Interval, interval
+from ranklet.corpus.evaluation.systems import evaluate
+from ranklet.corpus.progress import progress
+from ranklet.corpus.tuning.coordinate_ascent import FusionWeights, coordinate_ascent
+from ranklet.corpus.tuning.cross_validation import check_folds, held_out, interpolate
+from ranklet.corpus.tuning.judged_candidates import judged_lists
 from ranklet.export.default_pipelines import BY_RANKS, DEPTH, SUM, stages
 from ranklet.export.errors import ExportError
 from ranklet.export.writer import BundleWriter, check_source
@@ -17,14 +25,6 @@ from ranklet.runtime.bundles.manifest import Manifest, check_name
 from ranklet.runtime.errors import BundleError
 from ranklet.runtime.options import check_one_of
 from ranklet.runtime.pipeline import FIXED, SCALINGS, Fuse, Pipeline
-from ranklet.training.data.splits import JudgedQuery
-from ranklet.training.evaluation.measures import parse_measure
-from ranklet.training.evaluation.significance import Interval, interval
-from ranklet.training.evaluation.systems import evaluate
-from ranklet.training.progress import progress
-from ranklet.training.tuning.coordinate_ascent import FusionWeights, coordinate_ascent
-from ranklet.training.tuning.cross_validation import check_folds, held_out, interpolate
-from ranklet.training.tuning.judged_candidates import judged_lists
 
 PIPELINE = "linear"  # the name of the learned pipeline, unless another is given
 # Candidates per query with the fixed scale; deeper ones hardly ever reach the top 10. The other

@@ -5,15 +5,15 @@ from collections.abc import Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
 
+from ranklet.corpus.collections.probes import Probes
+from ranklet.corpus.progress import progress
 from ranklet.export.vocabulary.cutting import set_aside
 from ranklet.runtime.bundles.manifest import check_name
 from ranklet.runtime.errors import BundleError
 from ranklet.training.checkpoint import Checkpoint
-from ranklet.training.data.probes import Probes
 from ranklet.training.imported.folder import model_name
 from ranklet.training.imported.importing import form_of, is_checkpoint
 from ranklet.training.imported.original import TEXTS, compare, shortened
-from ranklet.training.progress import progress
 
 COMPARING = "comparing models with their libraries"  # a step of a bar
 ORIGINAL = "original"  # key in a checkpoint's report: how it compares with its library

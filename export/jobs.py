@@ -3,6 +3,8 @@
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
+from ranklet.corpus.collections.probes import Probes
+from ranklet.corpus.indexing.analysed import AnalysedCollection
 from ranklet.export.errors import ExportError
 from ranklet.export.options import ExportOptions
 from ranklet.export.writer import BundleWriter
@@ -10,8 +12,6 @@ from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.bundles.manifest import RankerEntry
 from ranklet.runtime.onnx.encoder import TOKENIZER
 from ranklet.training.checkpoint import Checkpoint
-from ranklet.training.data.probes import Probes
-from ranklet.training.indexing.analysed import AnalysedCollection
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer

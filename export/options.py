@@ -4,13 +4,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from ranklet.corpus.collections.probes import Probes
 from ranklet.export.onnx.openvino_int8 import need_packages
 from ranklet.runtime.arguments import listed
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.lexical.sparse_store import MOST_TERMS
 from ranklet.runtime.onnx.encoder import VARIANTS
 from ranklet.runtime.options import check_number, check_type
-from ranklet.training.data.probes import Probes
 
 
 @dataclass(frozen=True)

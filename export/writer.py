@@ -14,6 +14,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from ranklet.corpus.indexing.compressing import compressed, dictionary_of
+from ranklet.corpus.indexing.packer import release
 from ranklet.export.errors import REPLACE, ExportError
 from ranklet.runtime.bundles.files import DICTIONARY, BundleFiles
 from ranklet.runtime.bundles.manifest import MANIFEST, FileEntry, Manifest, check_path
@@ -34,8 +36,6 @@ from ranklet.runtime.writing.locks import locked
 from ranklet.runtime.writing.private_folder import check_private
 from ranklet.runtime.writing.replacing import replace_target
 from ranklet.runtime.writing.strangers import files_in, matching, refuse_strangers, remove_own
-from ranklet.training.indexing.compressing import compressed, dictionary_of
-from ranklet.training.indexing.packer import release
 from ranklet.version import __version__
 
 ALIGNMENT = 64  # bytes; files begin at multiples of it inside a zip, so mapped arrays are aligned

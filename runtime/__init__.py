@@ -22,7 +22,7 @@ from ranklet.runtime.explanation import Explanation
 from ranklet.runtime.hits import Hit, Ranking, Timing
 from ranklet.runtime.pipeline import Fuse, Keep, Pipeline, Rescore, Retrieve
 from ranklet.runtime.ranking import load, rank, rank_batch, rerank, score
-from ranklet.runtime.typed.query_syntax import Query
+from ranklet.runtime.syntax.query_syntax import Query
 
 __all__ = [
     "Bundle",

@@ -38,11 +38,11 @@ from ranklet.runtime.search.port import Search
 from ranklet.runtime.search.run import Passage, TextRun, own_passages
 from ranklet.runtime.search.selection import Selection, check_metadata_use
 from ranklet.runtime.storage.address import Address, shown
+from ranklet.runtime.syntax.meaning import read_query
+from ranklet.runtime.syntax.query_syntax import Query
 from ranklet.runtime.text.analysis import Analysis
 from ranklet.runtime.text.ranked import ranked_part
 from ranklet.runtime.tracing import record
-from ranklet.runtime.typed.meaning import read_query
-from ranklet.runtime.typed.query_syntax import Query
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -97,7 +97,7 @@ class Bundle:
         if collection is None:
             self._search = LocalSearch(files)
         else:
-            from ranklet.runtime.remote.search import MilvusSearch
+            from ranklet.runtime.milvus.search import MilvusSearch
 
             self._search = MilvusSearch(files, collection)
 

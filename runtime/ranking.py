@@ -22,7 +22,7 @@ from ranklet.runtime.onnx.session import DEVICES
 from ranklet.runtime.options import check_one_of
 from ranklet.runtime.pipeline import PipelineLike
 from ranklet.runtime.storage.address import Address, check_path, located, raw_text
-from ranklet.runtime.typed.query_syntax import Query
+from ranklet.runtime.syntax.query_syntax import Query
 from ranklet.runtime.variables import Variable
 
 LOOK_AGAIN = 30.0  # seconds after which an address is looked at again for another version
@@ -85,7 +85,7 @@ def load(
     if collection is not None:
         if not isinstance(collection, str):
             raise InputError(f"collection must be an address, not {type(collection).__name__}")
-        from ranklet.runtime.remote.collection import located as milvus_located
+        from ranklet.runtime.milvus.collection import located as milvus_located
 
         collection = milvus_located(collection)
     path = located(bundle)

@@ -19,16 +19,16 @@ from tests.metadata_rows import rows
 from tests.once import once
 from tests.word_pieces import train_tokenizer
 
+from ranklet.corpus.collections import probes
+from ranklet.corpus.collections.collection import Collection, Document, Query, write_collection
+from ranklet.corpus.collections.splits import read_split
+from ranklet.corpus.indexing.analysed import AnalysedCollection, analyse
 from ranklet.export.build import build
 from ranklet.export.bundles import export_bundle, index_bundle
 from ranklet.export.fusion import fuse_bundle
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.text.words import words
 from ranklet.training.checkpoint import Checkpoint
-from ranklet.training.data import probes
-from ranklet.training.data.collection import Collection, Document, Query, write_collection
-from ranklet.training.data.splits import read_split
-from ranklet.training.indexing.analysed import AnalysedCollection, analyse
 from ranklet.training.rankers.bm25.options import Options as BM25Options
 from ranklet.training.rankers.bm25.training import train as train_bm25
 from ranklet.training.rankers.model1.options import Options as Model1Options
@@ -141,7 +141,7 @@ def tokenizer_file(collection: Collection, tmp_path_factory: pytest.TempPathFact
 @pytest.fixture(scope="session")
 def analysed(collection: Collection, tokenizer_file: Path) -> AnalysedCollection:
     """Return the collection analysed in all fields."""
-    from ranklet.training.indexing.wordpieces import read_tokenizer
+    from ranklet.corpus.indexing.wordpieces import read_tokenizer
 
     return analyse(collection.documents(), FIELDS, tokenizer=read_tokenizer(tokenizer_file))
 

@@ -16,6 +16,8 @@ from unittest.mock import patch
 
 from tests.once import alone_at, once
 
+from ranklet.corpus.collections.collection import Collection
+from ranklet.corpus.collections.splits import read_split
 from ranklet.export.bundles import export_bundle, index_bundle
 from ranklet.export.options import ExportOptions
 from ranklet.export.proof import variants
@@ -25,8 +27,6 @@ from ranklet.runtime.call.protocol import Ranker
 from ranklet.runtime.rankers.cross_encoder.ranker import CrossEncoderSettings
 from ranklet.runtime.rankers.opening import ranker_of
 from ranklet.training.checkpoint import Checkpoint, read_checkpoint
-from ranklet.training.data.collection import Collection
-from ranklet.training.data.splits import read_split
 from ranklet.training.rankers.conformer_kernel.sizes import Network
 from ranklet.training.rankers.tk.options import TKNetwork
 

@@ -217,7 +217,7 @@ def sentence_folder(
 
 def probes() -> Any:
     """Return texts to verify an export on, without judgements."""
-    from ranklet.training.data.probes import Probes
+    from ranklet.corpus.collections.probes import Probes
 
     return Probes(TEXTS[:4], TEXTS, ((),) * 4)
 

@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ranklet.corpus.collections.collection import Collection
+from ranklet.corpus.collections.splits import read_split
 from ranklet.runtime.text.words import words
-from ranklet.training.data.collection import Collection
-from ranklet.training.data.splits import read_split
-from ranklet.training.teaching.options import ScoreOptions
-from ranklet.training.teaching.score_file import ScoreFile
-from ranklet.training.teaching.scoring import score
-from ranklet.training.teaching.teacher import Score, Teacher
+from ranklet.training.distilling.options import ScoreOptions
+from ranklet.training.distilling.score_file import ScoreFile
+from ranklet.training.distilling.scoring import score
+from ranklet.training.distilling.teacher import Score, Teacher
 
 
 def common_words(pairs: Any) -> NDArray[np.float32]:

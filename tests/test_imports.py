@@ -45,8 +45,8 @@ def test_the_runtime_loads_numpy_and_the_standard_library_only() -> None:
 
 @pytest.mark.slow
 def test_imports_of_heavy_packages_would_be_noticed() -> None:
-    assert "ranklet.training.data.collection" in loaded_by(
-        "import ranklet.training.data.collection"
+    assert "ranklet.corpus.collections.collection" in loaded_by(
+        "import ranklet.corpus.collections.collection"
     )
     assert "tqdm" in loaded_by("import tqdm")
     assert "torch" in loaded_by("import ranklet.training.learning.loop")

@@ -19,7 +19,7 @@ from ranklet.runtime.kinds import KINDS, ranker_module
 from ranklet.training.imported.importing import forms_of
 
 ROOT = Path(__file__).resolve().parent.parent
-LAYERS = ("runtime", "training", "export", "handlers")
+LAYERS = ("runtime", "corpus", "training", "export", "handlers")
 REAL = ("commands", "integrations")  # folders of src/ranklet that are no links
 
 

@@ -5,12 +5,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from ranklet.corpus.collections.collection import Document
+from ranklet.corpus.sources.options import SourceOptions
+from ranklet.corpus.sources.source import Source
 from ranklet.export.bundles import index_bundle
 from ranklet.export.default_pipelines import SUM
 from ranklet.runtime.bundles.files import BundleFiles
-from ranklet.training.data.collection import Document
-from ranklet.training.data.sources.options import SourceOptions
-from ranklet.training.data.sources.source import Source
 
 # Inflections that share lemmas, words that no dictionary has, stop words, accents and ideographs.
 _TEXT = """

@@ -16,17 +16,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ranklet.corpus.collections.probes import FILE as PROBES
+from ranklet.corpus.collections.probes import Probes, read_probes
+from ranklet.corpus.indexing.wordpieces import read_tokenizer
+from ranklet.corpus.languages.names import LANGUAGES
+from ranklet.corpus.languages.options import TextOptions
 from ranklet.runtime.bundles.manifest import FORMAT_VERSION, other_version
 from ranklet.runtime.errors import BundleError, InputError
 from ranklet.runtime.kinds import ranker_module
 from ranklet.runtime.storage.address import writable
 from ranklet.runtime.writing.atomic_folder import atomic_folder
 from ranklet.runtime.writing.strangers import files_in, matching, refuse_strangers
-from ranklet.training.data.probes import FILE as PROBES
-from ranklet.training.data.probes import Probes, read_probes
-from ranklet.training.indexing.language.names import LANGUAGES
-from ranklet.training.indexing.language.options import TextOptions
-from ranklet.training.indexing.wordpieces import read_tokenizer
 from ranklet.version import __version__
 
 if TYPE_CHECKING:

@@ -4,12 +4,12 @@ import hashlib
 import json
 from pathlib import Path
 
+from ranklet.corpus.collections.collection import Collection
+from ranklet.corpus.collections.splits import JudgedQueries
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.storage.address import writable
 from ranklet.runtime.writing.private_folder import check_private
 from ranklet.runtime.writing.strangers import files_in, matching, remove_own, strangers
-from ranklet.training.data.collection import Collection
-from ranklet.training.data.splits import JudgedQueries
 
 STATE = "state.pt"  # of a network that learns
 

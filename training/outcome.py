@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sized
 from math import isfinite
 from typing import Any, NamedTuple
 
-from ranklet.training.evaluation.significance import Interval
-from ranklet.training.progress import duration
+from ranklet.corpus.evaluation.significance import Interval
+from ranklet.corpus.progress import duration
 
 # With fewer steps the learning rate hardly leaves its warm-up, so the training counts as too short.
 FEWEST_STEPS = 20

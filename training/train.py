@@ -5,9 +5,9 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from ranklet.corpus.collections.collection import Collection
+from ranklet.corpus.collections.splits import JudgedQueries
 from ranklet.training.checkpoint import Checkpoint
-from ranklet.training.data.collection import Collection
-from ranklet.training.data.splits import JudgedQueries
 from ranklet.training.kept_state import STATE
 from ranklet.training.learning.options import TrainingOptions
 

@@ -26,19 +26,19 @@ from benchmarks.all_systems.studies import (
 )
 from benchmarks.built.trained import all_cores, code_of
 from benchmarks.harness.place import ROOT, Place
+from ranklet.corpus.collections.collection import Document
 from ranklet.export.bundles import export_bundle, index_bundle
 from ranklet.export.learning.joining import joined
 from ranklet.export.options import ExportOptions
 from ranklet.runtime.bundles.files import TOKENIZER, BundleFiles
 from ranklet.runtime.onnx.encoder import VARIANTS
 from ranklet.training.checkpoint import Checkpoint
-from ranklet.training.data.collection import Document
 
 PREFIX, LEXICAL_PART = "all", "lexical"
 REPORT = "report.json"
 WRITING = (
-    "training/indexing",
-    "training/data/probes.py",
+    "corpus/indexing",
+    "corpus/collections/probes.py",
     *(f"export/{name}" for name in ("onnx", "proof", "sparse")),
     *(
         f"export/{name}.py"

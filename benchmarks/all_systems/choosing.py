@@ -23,7 +23,7 @@ SCORING = (
 )
 CODE = (
     *SCORING,
-    "training/tuning",
+    "corpus/tuning",
     "export/learning/choosing.py",
     "benchmarks/all_systems/choosing.py",
 )

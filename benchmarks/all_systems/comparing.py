@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from benchmarks.all_systems.pipelines import BASE, BEST, HYBRID, System
 from benchmarks.all_systems.studies import HARD, QA_MIX, Reads
 from benchmarks.harness.intervals import ratio
-from ranklet.training.evaluation.significance import holm, interval, paired_t_test
-from ranklet.training.evaluation.systems import MEASURES, SIGNIFICANT
+from ranklet.corpus.evaluation.significance import holm, interval, paired_t_test
+from ranklet.corpus.evaluation.systems import MEASURES, SIGNIFICANT
 
 RANKED_BY = MEASURES[0]
 STRICT = SIGNIFICANT[0][0]

@@ -29,12 +29,12 @@ from benchmarks.harness.judging import sharing
 from benchmarks.harness.processes import one_thread
 from benchmarks.harness.remembering import Memory, remember
 from ranklet import runtime
+from ranklet.corpus.collections.splits import JudgedQuery, read_split
+from ranklet.corpus.evaluation.systems import MEASURES, evaluate
 from ranklet.runtime.bundles.files import BundleFiles
-from ranklet.training.data.splits import JudgedQuery, read_split
-from ranklet.training.evaluation.systems import MEASURES, evaluate
 
 DEPTH = 100  # that is measured
-CODE = (*SCORING, "training/evaluation", "benchmarks/all_systems/measuring.py")
+CODE = (*SCORING, "corpus/evaluation", "benchmarks/all_systems/measuring.py")
 
 
 def all_studies(scope: Scope) -> dict[str, Studied]:

@@ -7,11 +7,11 @@ from typing import Any, NamedTuple
 
 from benchmarks.harness.evenly import drawn
 from benchmarks.harness.place import Place
+from ranklet.corpus.collections.collection import Document
+from ranklet.corpus.collections.splits import JudgedQuery, read_split
 from ranklet.runtime.bundles.manifest import Splitting
 from ranklet.runtime.kinds import KINDS
 from ranklet.training.checkpoint import Checkpoint
-from ranklet.training.data.collection import Document
-from ranklet.training.data.splits import JudgedQuery, read_split
 
 BM25 = "bm25"
 OWN, LEXICAL, ENCODER, NOTHING = "its own", "lexical", "encoder", "nothing"

@@ -9,8 +9,8 @@ from benchmarks.all_systems.comparing import RANKED_BY, Cost, Studied, marks, pa
 from benchmarks.all_systems.pipelines import BASE, HYBRID
 from benchmarks.all_systems.studies import Reads
 from benchmarks.harness.report import table
-from ranklet.training.evaluation.significance import holm, interval, paired_t_test
-from ranklet.training.evaluation.systems import MEASURES, mark
+from ranklet.corpus.evaluation.significance import holm, interval, paired_t_test
+from ranklet.corpus.evaluation.systems import MEASURES, mark
 
 RUNS = {Reads.NOTHING: "–", Reads.QUERY: "query", Reads.PAIRS: "pairs"}
 AGAINST = {Reads.NOTHING: BASE, Reads.QUERY: HYBRID, Reads.PAIRS: BASE}  # of the goals

@@ -8,12 +8,12 @@ from numpy.typing import NDArray
 
 from benchmarks.built.bundles import google_wiki
 from benchmarks.harness.place import Place
+from ranklet.corpus.collections.splits import read_split
 from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.call.protocol import Retriever
 from ranklet.runtime.call.query import QueryContext
 from ranklet.runtime.rankers.bm25 import BM25Settings
 from ranklet.runtime.rankers.opening import ranker_of
-from ranklet.training.data.splits import read_split
 
 FIELD = "lemmas"
 

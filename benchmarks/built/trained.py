@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.harness.place import Place
+from ranklet.corpus.collections.probes import draw_probes
+from ranklet.corpus.collections.splits import read_split
 from ranklet.runtime.onnx.session import processors
 from ranklet.runtime.rankers.bm25 import BM25Settings
 from ranklet.runtime.rankers.conformer_kernel.settings import ConformerKernelSettings
 from ranklet.training.checkpoint import Checkpoint, read_checkpoint
-from ranklet.training.data.probes import draw_probes
-from ranklet.training.data.splits import read_split
 from ranklet.training.imported.importing import read_model
 from ranklet.training.pretrained.backbone import wheel_folder
 from ranklet.training.rankers.conformer_kernel.sizes import Network
@@ -125,7 +125,7 @@ def code_of(kind: str) -> tuple[str, ...]:
     if kind == "bm25":
         return (own,)
     if kind == "model1":
-        return (own, "training/indexing", "training/data/splits.py", "runtime/text")
+        return (own, "corpus/indexing", "corpus/collections/splits.py", "runtime/text")
     built_on = ("training/rankers/colbert",) if kind == "srm" else ()
     return (
         own,
@@ -134,7 +134,7 @@ def code_of(kind: str) -> tuple[str, ...]:
         "training/learning",
         "training/sampling",
         "training/pretrained/backbone.py",
-        "training/data/splits.py",
+        "corpus/collections/splits.py",
     )
 
 

@@ -21,9 +21,9 @@ from typing import Any
 from benchmarks.footprint.update_speed import exported, pieces, written
 from benchmarks.harness.place import ROOT, Place
 from benchmarks.harness.report import table
+from ranklet.corpus.collections.splits import read_split
 from ranklet.export.distributed.shards import MOST_DOCUMENTS
 from ranklet.runtime.bundles.files import BundleFiles
-from ranklet.training.data.splits import read_split
 
 PACKAGES = ("ray", "onnxruntime", "tokenizers", "simplemma")
 LEXICAL, DENSE = 100_000, 16_000  # passages

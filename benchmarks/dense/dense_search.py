@@ -18,6 +18,8 @@ import numpy as np
 from benchmarks.harness.place import Place
 from benchmarks.harness.processes import fresh
 from benchmarks.harness.report import table
+from ranklet.corpus.collections.probes import unjudged_probes
+from ranklet.corpus.collections.splits import read_split
 from ranklet.export.bundles import export_bundle
 from ranklet.export.options import ExportOptions
 from ranklet.runtime.bundles.files import BundleFiles
@@ -25,8 +27,6 @@ from ranklet.runtime.dense.binary import binary_codes
 from ranklet.runtime.dense.hnsw import build as build_hnsw
 from ranklet.runtime.dense.stored import StoredVectors
 from ranklet.runtime.rankers.dense import DenseEncoder
-from ranklet.training.data.probes import unjudged_probes
-from ranklet.training.data.splits import read_split
 from ranklet.training.imported.importing import read_model
 from ranklet.training.pretrained.backbone import wheel_folder
 

@@ -23,7 +23,7 @@ from benchmarks.all_systems.tables import chosen_each, gains, remembered
 from benchmarks.built.trained import DENSE, OWN_DENSE
 from benchmarks.harness.place import Place
 from benchmarks.harness.report import table
-from ranklet.training.evaluation.significance import holm, interval, paired_t_test
+from ranklet.corpus.evaluation.significance import holm, interval, paired_t_test
 
 PACKAGES = ("torch", "transformers", "onnxruntime", "tokenizers")
 SEEDS = (0, 1, 2)

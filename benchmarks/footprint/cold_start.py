@@ -21,7 +21,7 @@ from benchmarks.harness.place import Place
 from benchmarks.harness.processes import ONE_THREAD, fresh
 from benchmarks.harness.report import goal, table
 from benchmarks.speed.encoding_speed import THEIRS
-from ranklet.training.data.splits import read_split
+from ranklet.corpus.collections.splits import read_split
 
 PACKAGES = ("bm25s", "tantivy", "onnxruntime", "tokenizers", "awslambdaric", "mcp", "pydantic")
 ROUNDS = 11

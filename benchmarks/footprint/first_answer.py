@@ -37,7 +37,7 @@ with open(file, newline="") as lines:
 LEXICAL = {
     "ranklet build": """
 import ranklet
-from ranklet.training.data.sources.options import SourceOptions
+from ranklet.corpus.sources.options import SourceOptions
 ranklet.build(file, work + "/lexical.ranklet", options=SourceOptions(passage_words=0),
               overwrite=True)
 answer = ranklet.rank(question, bundle=work + "/lexical.ranklet")[0].text
@@ -56,7 +56,7 @@ NEURAL = {
     "ranklet build --model, int8": """
 import ranklet
 from ranklet.export.options import ExportOptions
-from ranklet.training.data.sources.options import SourceOptions
+from ranklet.corpus.sources.options import SourceOptions
 ranklet.build(file, work + "/neural.ranklet", models=[model], overwrite=True,
               options=SourceOptions(passage_words=0), export=ExportOptions(variants=("int8",)))
 answer = ranklet.rank(question, bundle=work + "/neural.ranklet")[0].text

@@ -13,7 +13,7 @@ from benchmarks.built.bundles import qa_mix_cross, qa_mix_hybrid, qa_mix_lexical
 from benchmarks.built.trained import QA_MIX
 from benchmarks.harness.place import Place
 from benchmarks.harness.report import goal, table
-from ranklet.training.data.splits import read_split
+from ranklet.corpus.collections.splits import read_split
 
 ROUNDS = 10
 WARM = {"lexical": 200, "hybrid": 200, "cross-encoder": 10}  # queries of each process

@@ -18,11 +18,11 @@ import numpy as np
 from benchmarks.fusion.collections import E5_VARIABLE
 from benchmarks.harness.place import ROOT, MissingDataError, Place
 from benchmarks.harness.report import goal, table
+from ranklet.corpus.collections.splits import read_split
+from ranklet.corpus.evaluation.significance import compare
+from ranklet.corpus.evaluation.systems import evaluate
 from ranklet.runtime import load
 from ranklet.runtime.bundles.files import BundleFiles
-from ranklet.training.data.splits import read_split
-from ranklet.training.evaluation.significance import compare
-from ranklet.training.evaluation.systems import evaluate
 
 PACKAGES = ("torch", "transformers", "tokenizers", "onnxruntime")
 BEFORE_VARIABLE = "RANKLET_BEFORE"

@@ -21,8 +21,8 @@ from benchmarks.harness.contest import peer_python
 from benchmarks.harness.place import Place
 from benchmarks.harness.processes import fresh
 from benchmarks.harness.report import table
+from ranklet.corpus.collections.splits import read_split
 from ranklet.export.build import build
-from ranklet.training.data.splits import read_split
 from ranklet.training.pretrained.backbone import load_backbone, wheel_folder
 
 PACKAGES = ("bm25s", "onnxruntime", "tokenizers")

@@ -17,15 +17,15 @@ from typing import NamedTuple
 
 from benchmarks.harness.place import ROOT, Place
 from benchmarks.harness.report import goal, table
+from ranklet.corpus.collections.collection import Document
+from ranklet.corpus.collections.probes import unjudged_probes
+from ranklet.corpus.sources.options import SourceOptions
+from ranklet.corpus.sources.source import Source
 from ranklet.export.bundles import export_bundle, index_bundle
 from ranklet.export.imported import with_probes
 from ranklet.export.options import ExportOptions
 from ranklet.runtime.rankers.bm25 import BM25Settings
 from ranklet.training.checkpoint import Checkpoint
-from ranklet.training.data.collection import Document
-from ranklet.training.data.probes import unjudged_probes
-from ranklet.training.data.sources.options import SourceOptions
-from ranklet.training.data.sources.source import Source
 from ranklet.training.imported.importing import read_model
 from ranklet.training.pretrained.backbone import wheel_folder
 
@@ -43,8 +43,8 @@ ranklet.update(sys.argv[1], sys.argv[2], delete=json.loads(sys.argv[3]), target=
 INDEX = """
 import sys
 from ranklet.export.bundles import index_bundle
-from ranklet.training.data.sources.options import SourceOptions
-from ranklet.training.data.sources.source import Source
+from ranklet.corpus.sources.options import SourceOptions
+from ranklet.corpus.sources.source import Source
 whole = SourceOptions(passage_words=0, overlap_words=0)
 index_bundle(sys.argv[1], Source(sys.argv[2], whole), sys.argv[4])
 """

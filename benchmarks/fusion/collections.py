@@ -8,18 +8,18 @@ from typing import NamedTuple
 from benchmarks.harness.evenly import evenly
 from benchmarks.harness.place import Place
 from ranklet import runtime
+from ranklet.corpus.collections.collection import Document
+from ranklet.corpus.collections.probes import unjudged_probes
+from ranklet.corpus.collections.splits import JudgedQuery, read_split
+from ranklet.corpus.languages.options import TextOptions
+from ranklet.corpus.sources.options import SourceOptions
+from ranklet.corpus.sources.source import Source
 from ranklet.export.build import TITLE_BOOST
 from ranklet.export.bundles import export_bundle, index_bundle
 from ranklet.export.options import ExportOptions
 from ranklet.runtime.rankers.bm25 import BM25Settings
 from ranklet.training.checkpoint import Checkpoint
-from ranklet.training.data.collection import Document
-from ranklet.training.data.probes import unjudged_probes
-from ranklet.training.data.sources.options import SourceOptions
-from ranklet.training.data.sources.source import Source
-from ranklet.training.data.splits import JudgedQuery, read_split
 from ranklet.training.imported.importing import read_model
-from ranklet.training.indexing.language.options import TextOptions
 
 BM25 = "bm25"
 # Most queries whose answers are among the documents, of the reported split and of train, and how

@@ -11,14 +11,14 @@ from benchmarks.fusion.default_fusion import DEPTH, MEASURES
 from benchmarks.harness.contest import contest
 from benchmarks.harness.place import Place
 from benchmarks.harness.report import table
+from ranklet.corpus.collections.splits import JudgedQuery
+from ranklet.corpus.evaluation.significance import compare
+from ranklet.corpus.evaluation.systems import evaluate, mark, measured
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.call.query import QueryContext
 from ranklet.runtime.rankers.dense import Dense
 from ranklet.runtime.rankers.opening import ranker_of
 from ranklet.runtime.text.ranked import ranked_text
-from ranklet.training.data.splits import JudgedQuery
-from ranklet.training.evaluation.significance import compare
-from ranklet.training.evaluation.systems import evaluate, mark, measured
 from ranklet.training.pretrained.backbone import wheel_folder
 
 PACKAGES = ("onnxruntime", "tokenizers")

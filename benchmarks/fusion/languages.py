@@ -17,15 +17,15 @@ from numpy.typing import NDArray
 from benchmarks.fusion.collections import E5, E5_VARIABLE, Compared, bundle_of
 from benchmarks.harness.place import Place
 from benchmarks.harness.report import table
+from ranklet.corpus.collections.collection import Collection
+from ranklet.corpus.collections.splits import JudgedQuery, read_split
+from ranklet.corpus.evaluation.significance import compare
+from ranklet.corpus.evaluation.systems import evaluate, mark, measured
+from ranklet.corpus.languages.names import AUTO, LANGUAGES, language_code
 from ranklet.export.build import build
 from ranklet.export.default_pipelines import SUM
 from ranklet.runtime import load
 from ranklet.runtime.text.scripts import fold
-from ranklet.training.data.collection import Collection
-from ranklet.training.data.splits import JudgedQuery, read_split
-from ranklet.training.evaluation.significance import compare
-from ranklet.training.evaluation.systems import evaluate, mark, measured
-from ranklet.training.indexing.language.names import AUTO, LANGUAGES, language_code
 
 PACKAGES = ("bm25s", "simplemma", "py3langid", "fugashi", "rjieba", "icu4py")
 MEASURES = ("nDCG@10", "R@100")

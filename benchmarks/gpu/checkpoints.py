@@ -8,10 +8,10 @@ from typing import Any
 
 from benchmarks.gpu.material import backbone_folder, texts
 from benchmarks.gpu.setting import Setting
+from ranklet.corpus.collections.probes import Probes, draw_probes
+from ranklet.corpus.collections.splits import read_split
 from ranklet.runtime.rankers.cross_encoder.ranker import CrossEncoderSettings
 from ranklet.training.checkpoint import Checkpoint
-from ranklet.training.data.probes import Probes, draw_probes
-from ranklet.training.data.splits import read_split
 from ranklet.training.imported.importing import read_model
 
 LEARN, HELD_OUT = "train", "dev"

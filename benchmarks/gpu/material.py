@@ -6,8 +6,8 @@ from importlib import import_module
 from pathlib import Path
 
 from benchmarks.gpu.setting import Setting
-from ranklet.training.data.collection import Collection, Document
-from ranklet.training.data.weak import TITLES, make_pairs
+from ranklet.corpus.collections.collection import Collection, Document
+from ranklet.corpus.judgements.weak import TITLES, make_pairs
 from ranklet.training.pretrained.backbone import wheel_folder
 
 MODULES = (

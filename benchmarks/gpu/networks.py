@@ -12,6 +12,7 @@ from unittest.mock import patch
 import numpy as np
 from numpy.typing import NDArray
 
+from ranklet.corpus.collections.probes import Probes
 from ranklet.export.bundles import export_bundle
 from ranklet.export.jobs import ExportJob
 from ranklet.export.options import ExportOptions
@@ -20,7 +21,6 @@ from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.onnx.encoder import VARIANTS
 from ranklet.runtime.onnx.session import Runs, Session
 from ranklet.training.checkpoint import Checkpoint
-from ranklet.training.data.probes import Probes
 
 if TYPE_CHECKING:
     import torch

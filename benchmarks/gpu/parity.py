@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 from benchmarks.gpu.checkpoints import checkpoint_of
 from benchmarks.gpu.networks import EXACT, HALF, Networks, exported
 from benchmarks.gpu.setting import Result, Setting, attempts, failure
+from ranklet.corpus.collections.probes import Probes
 from ranklet.export.options import ExportOptions
 from ranklet.export.proof.report import Report
 from ranklet.export.proof.variants import prove, why_refused
 from ranklet.runtime.onnx.session import Runs
-from ranklet.training.data.probes import Probes
 
 TORCH, ONNXRUNTIME = "PyTorch", "onnxruntime"
 HEAD = (

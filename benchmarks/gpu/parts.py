@@ -19,7 +19,7 @@ from types import ModuleType
 from benchmarks.gpu.setting import Result, Setting, last_line
 from benchmarks.harness.place import ROOT
 from benchmarks.harness.report import table
-from ranklet.training.data import probes
+from ranklet.corpus.collections import probes
 
 GRACE = 10.0  # seconds that a part may take beyond its time to end by itself
 

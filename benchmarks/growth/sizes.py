@@ -12,7 +12,7 @@ from benchmarks.growth.processes import forget, size, watched
 from benchmarks.growth.synthetic import Model, questions, write
 from benchmarks.harness.place import Place
 from benchmarks.harness.processes import fresh
-from ranklet.training.data.sources.source import Source
+from ranklet.corpus.sources.source import Source
 
 QUESTIONS, TERMS = 300, 5
 ROUNDS = 3  # of the questions; a question's figure is its median
@@ -22,7 +22,7 @@ KEPT = 300_000  # passages up to which indexes are kept for a look
 
 RANKLET = """
 import sys, ranklet
-from ranklet.training.data.sources.options import SourceOptions
+from ranklet.corpus.sources.options import SourceOptions
 ranklet.build(sys.argv[1], sys.argv[2], options=SourceOptions(passage_words=0), overwrite=True)
 """
 TANTIVY = """

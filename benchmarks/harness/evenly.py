@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from ranklet.training.data.collection import Collection, Document
-from ranklet.training.data.splits import JudgedQuery, read_split
+from ranklet.corpus.collections.collection import Collection, Document
+from ranklet.corpus.collections.splits import JudgedQuery, read_split
 
 
 def evenly(count: int, most: int) -> list[int]:

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from ranklet.training.evaluation.significance import Interval
+from ranklet.corpus.evaluation.significance import Interval
 
 SAMPLES = 10_000  # of the bootstrap
 

@@ -5,9 +5,9 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from ranklet.training.data.splits import JudgedQuery
-from ranklet.training.evaluation.measures import parse_measure, per_query
-from ranklet.training.tuning.judged_candidates import judged_lists
+from ranklet.corpus.collections.splits import JudgedQuery
+from ranklet.corpus.evaluation.measures import parse_measure, per_query
+from ranklet.corpus.tuning.judged_candidates import judged_lists
 
 
 def values_of(

@@ -9,12 +9,12 @@ from functools import cache
 from pathlib import Path
 
 from benchmarks.harness.code_digest import code_digest
-from ranklet.training.data.collection import Collection
+from ranklet.corpus.collections.collection import Collection
 
 ROOT = Path(__file__).resolve().parents[2]
 DATA_VARIABLE = "RANKLET_DATA"
 # What a kept bundle depends on: the code that makes it and the classes that it is made of.
-CODE = ("training", "export", "runtime/text", "runtime/lexical", "runtime/rankers")
+CODE = ("corpus", "training", "export", "runtime/text", "runtime/lexical", "runtime/rankers")
 
 
 class MissingDataError(Exception):

@@ -91,7 +91,7 @@ def _version(package: str) -> str:
 def _commit() -> str:
     found = _git("rev-parse", "--short", "HEAD")
     # What was measured is the library and this folder; other people's edits elsewhere are not.
-    folders = ("runtime", "training", "export", "src", ":(glob)benchmarks/**/*.py")
+    folders = ("runtime", "corpus", "training", "export", "src", ":(glob)benchmarks/**/*.py")
     changed = _git("status", "--porcelain", "--", *folders)
     return f"{found} with uncommitted changes" if found and changed else found or "unknown"
 

@@ -34,12 +34,12 @@ from benchmarks.late_interaction.engines import (
     peers,
     seconds_to_index,
 )
+from ranklet.corpus.collections.splits import JudgedQuery, read_split
+from ranklet.corpus.evaluation.significance import compare
+from ranklet.corpus.evaluation.systems import mark
 from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.rankers.colbert.ranker import ColBERT
 from ranklet.runtime.rankers.opening import ranker_of
-from ranklet.training.data.splits import JudgedQuery, read_split
-from ranklet.training.evaluation.significance import compare
-from ranklet.training.evaluation.systems import mark
 
 PACKAGES = ("onnxruntime", "tokenizers", "onnx", "torch")
 COLLECTION, SPLIT = "qa-mix", "dev"

@@ -19,14 +19,14 @@ from benchmarks.fusion.collections import E5, E5_VARIABLE, MINILM
 from benchmarks.harness.evenly import evenly
 from benchmarks.harness.place import Place
 from benchmarks.harness.report import table
+from ranklet.corpus.collections.collection import Document, Query, write_collection
+from ranklet.corpus.collections.splits import JudgedQuery, read_split
+from ranklet.corpus.evaluation.significance import Interval, interval
+from ranklet.corpus.sources.options import SourceOptions
 from ranklet.export.build import build
 from ranklet.export.learning.learn import learn
 from ranklet.export.learning.result import Learned
 from ranklet.runtime.errors import InputError
-from ranklet.training.data.collection import Document, Query, write_collection
-from ranklet.training.data.sources.options import SourceOptions
-from ranklet.training.data.splits import JudgedQuery, read_split
-from ranklet.training.evaluation.significance import Interval, interval
 from ranklet.training.pretrained.backbone import wheel_folder
 
 PACKAGES = ("torch", "transformers", "onnxruntime", "simplemma")

@@ -26,14 +26,22 @@ PASSAGES = 1_000_000
 DELAYS = (0, 30, 60)  # ms that are added to each answer
 ROUNDS, QUERIES = 5, 50
 MOST = 316  # ms, a cold full-text query on a million documents, as turbopuffer states it
-CODE = ("training", "export", "runtime/text", "runtime/lexical", "benchmarks/objects/synthetic.py")
+CODE = (
+    "corpus",
+    "training",
+    "export",
+    "runtime/text",
+    "runtime/lexical",
+    "benchmarks/objects/synthetic.py",
+)
 
 # Prints the time to the first answer, then one line per further query: ms, requests, bytes.
 ASK = """
 import json, sys
 from time import perf_counter
 from ranklet import runtime
-import ranklet.runtime.objects.remote_zip, ranklet.runtime.rankers.bm25  # as in a running server
+import ranklet.runtime.object_storage.remote_zip  # as in a running server
+import ranklet.runtime.rankers.bm25
 address, cache, queries = sys.argv[1], sys.argv[2], json.loads(sys.argv[3])
 begin = perf_counter()
 bundle = runtime.Bundle(address, cache=cache)

@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 
 from benchmarks.harness.report import table
 from benchmarks.papers.plans import Training, Values
-from ranklet.training.evaluation.measures import parse_measure
-from ranklet.training.evaluation.significance import Interval, holm, t_probability, t_quantile
+from ranklet.corpus.evaluation.measures import parse_measure
+from ranklet.corpus.evaluation.significance import Interval, holm, t_probability, t_quantile
 
 MARGIN = 0.01  # differences within it are none; stated before anything was measured
 POWER = 2.80  # standard errors that a two-sided test at .05 sees in 80 of 100 cases

@@ -10,6 +10,9 @@ from numpy.typing import NDArray
 from benchmarks.papers.plans import HYBRID
 from benchmarks.papers.searched import Asked, Lists, Trained, again, asked_of, encoded
 from ranklet.training.checkpoint import Checkpoint
+from ranklet.training.distilling.options import ScoreOptions
+from ranklet.training.distilling.scoring import score
+from ranklet.training.distilling.teacher import checkpoint_teacher
 from ranklet.training.imported.folder import ModelFolder
 from ranklet.training.learning.device import choose_device
 from ranklet.training.pretrained.backbone import wheel_folder
@@ -17,9 +20,6 @@ from ranklet.training.rankers.cross_encoder import training as cross
 from ranklet.training.rankers.cross_encoder.options import Options
 from ranklet.training.rankers.dense import importing
 from ranklet.training.rankers.dense import training as dense
-from ranklet.training.teaching.options import ScoreOptions
-from ranklet.training.teaching.scoring import score
-from ranklet.training.teaching.teacher import checkpoint_teacher
 
 ALONE = "the cross-encoder alone"
 BATCHES: dict[str, Any] = {

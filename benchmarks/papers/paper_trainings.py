@@ -20,11 +20,11 @@ from benchmarks.papers.comparing import section
 from benchmarks.papers.plans import BM25, SEEDS, Training, Values, planned
 from benchmarks.papers.searched import Lists, Trained, asked_of
 from benchmarks.papers.trained_rankers import on_terms, pairwise, searching
+from ranklet.corpus.collections.splits import JudgedQuery, read_split
+from ranklet.corpus.evaluation.measures import Judged, parse_measure, per_query
+from ranklet.corpus.indexing.analysed import AnalysedCollection
+from ranklet.corpus.tuning.judged_candidates import grades
 from ranklet.runtime.rankers.bm25 import BM25Settings
-from ranklet.training.data.splits import JudgedQuery, read_split
-from ranklet.training.evaluation.measures import Judged, parse_measure, per_query
-from ranklet.training.indexing.analysed import AnalysedCollection
-from ranklet.training.tuning.judged_candidates import grades
 
 PACKAGES = ("torch", "transformers")
 TOGETHER = 5

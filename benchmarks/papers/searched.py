@@ -9,16 +9,16 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from ranklet.corpus.collections.collection import Collection
+from ranklet.corpus.collections.splits import JudgedQuery
+from ranklet.corpus.indexing.analysed import AnalysedCollection, analyse
+from ranklet.corpus.languages.options import WORDS
 from ranklet.runtime.call.query import QueryContext
 from ranklet.runtime.rankers.bm25 import BM25Settings
 from ranklet.runtime.text.ranked import ranked_text
 from ranklet.training.checkpoint import Checkpoint
-from ranklet.training.data.collection import Collection
-from ranklet.training.data.splits import JudgedQuery
 from ranklet.training.encoders.encoder_texts import encoder_inputs
 from ranklet.training.encoders.text_pairs import tokenise
-from ranklet.training.indexing.analysed import AnalysedCollection, analyse
-from ranklet.training.indexing.language.options import WORDS
 from ranklet.training.learning.device import choose_device
 from ranklet.training.sampling.ragged import by_length
 

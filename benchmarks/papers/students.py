@@ -14,12 +14,12 @@ from torch import Tensor
 from benchmarks.papers.searched import Asked, Lists, Trained, again
 from ranklet.runtime.rankers.colbert.tokens import TokenLayout
 from ranklet.training.checkpoint import Checkpoint
+from ranklet.training.distilling.score_file import read_scores
 from ranklet.training.encoders.encoder_texts import encoder_inputs
 from ranklet.training.encoders.text_pairs import tokenise
 from ranklet.training.learning.device import choose_device
 from ranklet.training.rankers.colbert import training as colbert
 from ranklet.training.rankers.colbert.network import max_sim
-from ranklet.training.teaching.score_file import read_scores
 
 READ = 100  # documents of BM25 that a student ranks anew
 WAIT = 1800.0  # seconds for what another process trains

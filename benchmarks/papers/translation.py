@@ -6,11 +6,13 @@ from typing import Any
 import numpy as np
 
 from benchmarks.papers.searched import Asked, Lists, Trained, again
+from ranklet.corpus.indexing.analysed import AnalysedCollection, analyse
+from ranklet.corpus.indexing.translation_tables import Translations, as_table, background
+from ranklet.corpus.languages.options import WORDS
+from ranklet.corpus.tuning.coordinate_ascent import coordinate_ascent
+from ranklet.corpus.tuning.judged_candidates import judge
 from ranklet.runtime.call.candidates import StoredCandidates
 from ranklet.runtime.call.query import QueryContext
-from ranklet.training.indexing.analysed import AnalysedCollection, analyse
-from ranklet.training.indexing.language.options import WORDS
-from ranklet.training.indexing.translation_tables import Translations, as_table, background
 from ranklet.training.learning.device import choose_device
 from ranklet.training.rankers.model1 import training as em
 from ranklet.training.rankers.model1.constants import CANDIDATES, Likelihoods, features_of
@@ -18,8 +20,6 @@ from ranklet.training.rankers.model1.options import Options as EMOptions
 from ranklet.training.rankers.neural_model1 import training as neural
 from ranklet.training.rankers.neural_model1.options import Options as NeuralOptions
 from ranklet.training.rankers.neural_model1.sparsify import tables
-from ranklet.training.tuning.coordinate_ascent import coordinate_ascent
-from ranklet.training.tuning.judged_candidates import judge
 
 
 def train(data: Any, options: dict[str, Any]) -> Trained:

@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 from benchmarks.built.peers import bm25s_index
 from benchmarks.harness.place import Place
 from benchmarks.harness.report import table
+from ranklet.corpus.collections.splits import JudgedQuery, read_split
+from ranklet.corpus.evaluation.measures import Judged, mean, parse_measure
+from ranklet.corpus.indexing.analysed import AnalysedCollection, analyse, open_bm25
+from ranklet.corpus.tuning.judged_candidates import grades
 from ranklet.runtime.call.query import QueryContext
 from ranklet.runtime.rankers.bm25 import BM25Settings
-from ranklet.training.data.splits import JudgedQuery, read_split
-from ranklet.training.evaluation.measures import Judged, mean, parse_measure
-from ranklet.training.indexing.analysed import AnalysedCollection, analyse, open_bm25
-from ranklet.training.tuning.judged_candidates import grades
 
 PACKAGES = ("bm25s", "simplemma")
 COLLECTION, SPLIT, DEPTH = "scifact", "test", 100

@@ -23,9 +23,9 @@ from benchmarks.harness.intervals import ratio
 from benchmarks.harness.place import Place
 from benchmarks.harness.processes import one_thread
 from benchmarks.harness.report import table
+from ranklet.corpus.evaluation.significance import Interval
 from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.onnx.encoder import VARIANTS
-from ranklet.training.evaluation.significance import Interval
 
 PACKAGES = ("torch", "onnxruntime", "tokenizers")
 WIDE = "fp32"

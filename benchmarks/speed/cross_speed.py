@@ -17,10 +17,10 @@ from benchmarks.harness.place import Place
 from benchmarks.harness.report import goal_at_least, table
 from benchmarks.speed.hybrid_speed import rescoring
 from ranklet import runtime
+from ranklet.corpus.collections.splits import read_split
 from ranklet.export.bundles import export_bundle
 from ranklet.export.options import ExportOptions
 from ranklet.training.checkpoint import Checkpoint, read_checkpoint
-from ranklet.training.data.splits import read_split
 
 PACKAGES = ("onnx",)
 COLLECTION, QUERIES, DEPTH, TOKENS, THREADS = "qa-mix", 6, 100, 128, 2

@@ -12,12 +12,12 @@ import numpy as np
 from benchmarks.harness.contest import contest
 from benchmarks.harness.place import Place
 from benchmarks.harness.report import goal_at_least, table
+from ranklet.corpus.collections.splits import read_split
 from ranklet.export.onnx.graph import TorchSession, Transformer, example_inputs, export_graph
 from ranklet.export.onnx.openvino_int8 import quantise
 from ranklet.export.onnx.variants import convert
 from ranklet.runtime.onnx.encoder import VARIANTS, Encoder, variant_files
 from ranklet.runtime.rankers.dense import INPUTS, OUTPUT, DenseSettings
-from ranklet.training.data.splits import read_split
 from ranklet.training.pretrained.backbone import load_backbone, wheel_folder
 from ranklet.training.rankers.dense.network import DenseNetwork
 

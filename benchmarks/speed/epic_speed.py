@@ -22,6 +22,8 @@ from benchmarks.harness.processes import one_thread
 from benchmarks.harness.report import goal, table
 from benchmarks.harness.timing import spread, take_turns
 from ranklet import runtime
+from ranklet.corpus.collections.splits import read_split
+from ranklet.corpus.indexing.impacts import index_of_rows
 from ranklet.runtime.call.query import QueryContext, SparseQuery
 from ranklet.runtime.execution import prefetch as ahead
 from ranklet.runtime.lexical.impact_index import IMPACT_TYPES, ImpactIndex
@@ -30,8 +32,6 @@ from ranklet.runtime.onnx.encoder import VARIANTS, variant_file
 from ranklet.runtime.rankers.epic import EPIC, QUERY_ENCODER
 from ranklet.runtime.rankers.opening import ranker_of
 from ranklet.runtime.variables import Variable
-from ranklet.training.data.splits import read_split
-from ranklet.training.indexing.impacts import index_of_rows
 
 PACKAGES = ("torch", "onnxruntime", "tokenizers", "pyseismic-lsr", "bm25s", "numba")
 PEERS = {"seismic": "pyseismic-lsr", "bm25s": "bm25s", "numba": "numba"}  # package by module

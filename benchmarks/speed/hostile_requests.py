@@ -30,7 +30,7 @@ FILTERS = 16  # of an attack, twice as many as a server keeps
 MOST_P99 = 1.0  # seconds
 COMMON = "alpha beta gamma delta epsilon zeta eta theta"  # every text begins so
 WHOLE, PART = "opens-all", "opens-half"
-CODE = ("benchmarks/speed/hostile_requests.py", "training/indexing", "export", "runtime/text")
+CODE = ("benchmarks/speed/hostile_requests.py", "corpus/indexing", "export", "runtime/text")
 
 
 def run(place: Place) -> str:

@@ -24,8 +24,8 @@ from benchmarks.built.peers import asked, opened
 from benchmarks.fusion.collections import MINILM, Compared, bundle_of
 from benchmarks.harness.place import MissingDataError, Place
 from benchmarks.harness.report import goal, goal_at_least, table
+from ranklet.corpus.collections.splits import read_split
 from ranklet.runtime.ranking import load as load_bundle
-from ranklet.training.data.splits import read_split
 from ranklet.training.pretrained.backbone import wheel_folder
 
 PACKAGES = ("httptools", "starlette", "uvicorn")

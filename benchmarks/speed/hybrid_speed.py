@@ -16,6 +16,7 @@ from benchmarks.harness.place import Place
 from benchmarks.harness.report import goal, goal_at_least, table
 from benchmarks.harness.timing import spread, take_turns
 from ranklet import runtime
+from ranklet.corpus.collections.splits import read_split
 from ranklet.runtime.bundles.documents import Documents
 from ranklet.runtime.call.candidates import StoredCandidates
 from ranklet.runtime.call.query import QueryContext
@@ -25,7 +26,6 @@ from ranklet.runtime.onnx.session import threads
 from ranklet.runtime.rankers.dense import GRAPH, Dense, DenseSettings
 from ranklet.runtime.rankers.opening import ranker_of
 from ranklet.runtime.storage.forward import Forward, Gathered
-from ranklet.training.data.splits import read_split
 
 PACKAGES = ("onnxruntime", "tokenizers", "hnswlib")
 QUERIES, ROUNDS, DEPTH = 300, 5, 1000

@@ -15,6 +15,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from ranklet.corpus.processes import started
 from ranklet.export.distributed import driver
 from ranklet.export.distributed.node import Open, error_of
 from ranklet.export.distributed.options import EngineOptions
@@ -22,7 +23,6 @@ from ranklet.export.errors import ClusterError
 from ranklet.runtime.errors import InputError, MissingPackageError
 from ranklet.runtime.extras import install
 from ranklet.runtime.options import check_type
-from ranklet.training.processes import started
 
 ADDRESS = "RAY_ADDRESS"  # the variable that Ray reads, too
 SECONDS = 20.0  # that a head node may take to answer

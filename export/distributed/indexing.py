@@ -13,6 +13,12 @@ from typing import Any
 
 import numpy as np
 
+from ranklet.corpus.indexing.analysed import AnalysedCollection, analyse
+from ranklet.corpus.indexing.metadata import of_whole_documents
+from ranklet.corpus.indexing.origins import Origins
+from ranklet.corpus.indexing.reuse import Contents, first_passages
+from ranklet.corpus.languages.options import TextOptions
+from ranklet.corpus.progress import progress
 from ranklet.export.distributed.cluster import Cluster, Task
 from ranklet.export.distributed.shards import Shard, Shards
 from ranklet.export.document_encoding import ENCODING
@@ -26,12 +32,6 @@ from ranklet.runtime.bundles.manifest import Manifest
 from ranklet.runtime.errors import BundleError
 from ranklet.runtime.writing.atomic_file import atomic_file
 from ranklet.runtime.writing.private_folder import make_private
-from ranklet.training.indexing.analysed import AnalysedCollection, analyse
-from ranklet.training.indexing.language.options import TextOptions
-from ranklet.training.indexing.metadata import of_whole_documents
-from ranklet.training.indexing.origins import Origins
-from ranklet.training.indexing.reuse import Contents, first_passages
-from ranklet.training.progress import progress
 
 
 def analysed_on(

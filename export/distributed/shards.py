@@ -4,15 +4,15 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple, Protocol
 
+from ranklet.corpus.collections.collection import Document
+from ranklet.corpus.indexing.analysed import ANALYSING
+from ranklet.corpus.indexing.metadata import MetadataCollector
+from ranklet.corpus.indexing.packer import Packer
+from ranklet.corpus.progress import progress
+from ranklet.corpus.sources.passages import passages
+from ranklet.corpus.sources.source import Source
 from ranklet.runtime.bundles.manifest import UNSPLIT, Splitting
 from ranklet.runtime.errors import CollectionError
-from ranklet.training.data.collection import Document
-from ranklet.training.data.passages import passages
-from ranklet.training.data.sources.source import Source
-from ranklet.training.indexing.analysed import ANALYSING
-from ranklet.training.indexing.metadata import MetadataCollector
-from ranklet.training.indexing.packer import Packer
-from ranklet.training.progress import progress
 
 MOST_DOCUMENTS = 2048  # of a shard
 MOST_CHARACTERS = 4 << 20  # of its texts; a document is never cut

@@ -9,12 +9,13 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ranklet.corpus.progress import progress, warn
 from ranklet.export.errors import REPLACE, ExportError
 from ranklet.export.feeds.plan import Entry, Plan
 from ranklet.export.feeds.source import Source
 from ranklet.runtime.errors import InputError
-from ranklet.runtime.remote.collection import address, as_stored, connect, remote_errors
-from ranklet.runtime.remote.names import (
+from ranklet.runtime.milvus.collection import address, as_stored, connect, remote_errors
+from ranklet.runtime.milvus.names import (
     ABOUT,
     DOCUMENT,
     KEY,
@@ -29,7 +30,6 @@ from ranklet.runtime.remote.names import (
     about,
     stored,
 )
-from ranklet.training.progress import progress, warn
 
 if TYPE_CHECKING:
     from pymilvus import MilvusClient

@@ -6,6 +6,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Protocol, cast
 
+from ranklet.corpus.progress import progress
 from ranklet.export.feeds.plan import Entry, Field, Plan, as_json
 from ranklet.export.feeds.source import Source
 from ranklet.export.writer import check_listed
@@ -14,7 +15,6 @@ from ranklet.runtime.errors import InputError
 from ranklet.runtime.storage.address import writable
 from ranklet.runtime.writing.atomic_folder import atomic_folder
 from ranklet.runtime.writing.strangers import files_in
-from ranklet.training.progress import progress
 
 ENGINES = ("vespa", "opensearch", "elasticsearch", "qdrant")  # each a module of this folder
 QUERY, ABOUT = "query.json", "feed.json"

@@ -5,16 +5,16 @@ import logging
 from collections.abc import Iterator
 from typing import Any
 
+from ranklet.corpus.collections.collection import Document
+from ranklet.corpus.indexing.analysed import AnalysedCollection, analyse
+from ranklet.corpus.indexing.origins import Origins
+from ranklet.corpus.indexing.reuse import Contents, analyse_again
+from ranklet.corpus.languages.detection import shares_of
+from ranklet.corpus.languages.names import AUTO, LEMMA
+from ranklet.corpus.languages.options import TextOptions
 from ranklet.export.indexing.writing import Needs
 from ranklet.runtime.text.analysis import ENGLISH
 from ranklet.runtime.text.ranked import RankedTexts
-from ranklet.training.data.collection import Document
-from ranklet.training.indexing.analysed import AnalysedCollection, analyse
-from ranklet.training.indexing.language.detection import shares_of
-from ranklet.training.indexing.language.names import AUTO, LEMMA
-from ranklet.training.indexing.language.options import TextOptions
-from ranklet.training.indexing.origins import Origins
-from ranklet.training.indexing.reuse import Contents, analyse_again
 from ranklet.version import __version__
 
 _log = logging.getLogger(__name__)

@@ -2,10 +2,10 @@
 
 from importlib.util import find_spec
 
+from ranklet.corpus.languages.names import has_lemmas
 from ranklet.runtime.bundles.manifest import Manifest
 from ranklet.runtime.errors import MissingPackageError
 from ranklet.runtime.extras import EXTRAS, install, sufficient
-from ranklet.training.indexing.language.names import has_lemmas
 
 
 def check_packages(manifest: Manifest, normaliser: str) -> None:

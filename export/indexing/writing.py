@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 import numpy as np
 
+from ranklet.corpus.indexing.analysed import AnalysedCollection
+from ranklet.corpus.indexing.metadata import Field
+from ranklet.corpus.progress import progress
 from ranklet.export.default_fusion import FusionOptions, fusion_of
 from ranklet.export.exporter import exporter
 from ranklet.export.jobs import IndexJob
@@ -15,9 +18,6 @@ from ranklet.runtime.bundles.files import COUNTS, PASSAGES, STOP_WORDS, TOKENIZE
 from ranklet.runtime.bundles.manifest import Splitting
 from ranklet.runtime.metadata.columns import DISTINCT, folder_of
 from ranklet.runtime.storage.arrays import id_type
-from ranklet.training.indexing.analysed import AnalysedCollection
-from ranklet.training.indexing.metadata import Field
-from ranklet.training.progress import progress
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer

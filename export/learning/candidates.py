@@ -10,6 +10,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ranklet.corpus.collections.collection import Collection
+from ranklet.corpus.languages.dictionary import is_installed
+from ranklet.corpus.languages.names import has_lemmas
+from ranklet.corpus.languages.options import TextOptions
 from ranklet.export.learning.costs import Limits
 from ranklet.export.learning.parts import Parts
 from ranklet.export.learning.work import Work
@@ -21,10 +25,6 @@ from ranklet.runtime.options import typed
 from ranklet.runtime.rankers.bm25 import BM25Settings
 from ranklet.runtime.text.stems import has_stemmer
 from ranklet.training.checkpoint import Checkpoint
-from ranklet.training.data.collection import Collection
-from ranklet.training.indexing.language.dictionary import is_installed
-from ranklet.training.indexing.language.names import has_lemmas
-from ranklet.training.indexing.language.options import TextOptions
 from ranklet.training.learning.options import EncoderOptions, TrainingOptions
 from ranklet.training.train import options_of_kind, train
 

@@ -11,17 +11,17 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ranklet.corpus.collections.splits import JudgedQuery
+from ranklet.corpus.evaluation.measures import Judged
+from ranklet.corpus.progress import progress
+from ranklet.corpus.tuning.coordinate_ascent import coordinate_ascent
+from ranklet.corpus.tuning.cross_validation import held_out
+from ranklet.corpus.tuning.judged_candidates import judged_lists
 from ranklet.export.default_pipelines import RERANKED, stages
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.call.topk import top_k
 from ranklet.runtime.kinds import KINDS
 from ranklet.runtime.pipeline import Fuse, Keep, Pipeline, Rescore, Retrieve
-from ranklet.training.data.splits import JudgedQuery
-from ranklet.training.evaluation.measures import Judged
-from ranklet.training.progress import progress
-from ranklet.training.tuning.coordinate_ascent import coordinate_ascent
-from ranklet.training.tuning.cross_validation import held_out
-from ranklet.training.tuning.judged_candidates import judged_lists
 
 DEPTH = 200  # of each list
 RESTARTS = 2

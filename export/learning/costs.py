@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from sys import float_info
 from typing import NamedTuple
 
+from ranklet.corpus.collections.splits import JudgedQuery
+from ranklet.corpus.processes import in_fresh_process
 from ranklet.export.learning.joining import needed_files
 from ranklet.runtime.arguments import within
 from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.pipeline import Pipeline, PipelineLike
-from ranklet.training.data.splits import JudgedQuery
-from ranklet.training.processes import in_fresh_process
 
 TIMED, WARM = 100, 5  # queries, and those before them that are not counted
 

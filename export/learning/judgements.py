@@ -8,16 +8,16 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import unquote
 
+from ranklet.corpus.collections.collection import QRELS, SPLIT_NAME, Collection
+from ranklet.corpus.collections.splits import JudgedQuery, read_split
+from ranklet.corpus.judgements.weak import SENTENCES, TITLES, make_pairs
+from ranklet.corpus.progress import warn
+from ranklet.corpus.sources.bundle_documents import whole_documents
+from ranklet.corpus.sources.cells import Bad, is_decoded
+from ranklet.corpus.sources.tables import read_table
 from ranklet.runtime.bundles.documents import Documents
 from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.errors import CollectionError, InputError
-from ranklet.training.data.bundle_documents import whole_documents
-from ranklet.training.data.cells import Bad, is_decoded
-from ranklet.training.data.collection import QRELS, SPLIT_NAME, Collection
-from ranklet.training.data.sources.tables import read_table
-from ranklet.training.data.splits import JudgedQuery, read_split
-from ranklet.training.data.weak import SENTENCES, TITLES, make_pairs
-from ranklet.training.progress import warn
 
 CLICKS = "query, id, clicks"  # the columns of a log; a fourth, position, is optional
 CLICK_SHARE = 0.1  # of a query's weighted clicks, from which on a document counts as relevant

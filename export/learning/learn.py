@@ -11,6 +11,11 @@ from typing import Any
 
 import numpy as np
 
+from ranklet.corpus.collections.collection import Collection, Document
+from ranklet.corpus.evaluation.measures import parse_measure
+from ranklet.corpus.evaluation.systems import evaluate
+from ranklet.corpus.progress import say, warn
+from ranklet.corpus.sources.bundle_documents import metadata_of, whole_documents
 from ranklet.export.bundles import export_bundle, index_bundle
 from ranklet.export.default_fusion import FusionOptions
 from ranklet.export.default_pipelines import RERANKED, rerankers
@@ -51,13 +56,8 @@ from ranklet.runtime.pipeline import Keep, Pipeline, Rescore
 from ranklet.runtime.rankers.opening import ranker_of
 from ranklet.runtime.storage.address import on_disk, writable
 from ranklet.training.checkpoint import Checkpoint
-from ranklet.training.data.bundle_documents import metadata_of, whole_documents
-from ranklet.training.data.collection import Collection, Document
-from ranklet.training.evaluation.measures import parse_measure
-from ranklet.training.evaluation.systems import evaluate
 from ranklet.training.imported.folder import model_name
 from ranklet.training.imported.hub import model_folder
-from ranklet.training.progress import say, warn
 from ranklet.version import __version__
 
 CHOOSING_SHARE = 0.25  # of the time, for scoring, choosing, measuring and reporting

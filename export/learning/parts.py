@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ranklet.corpus.collections.splits import JudgedQuery, groups, percentile
 from ranklet.runtime.errors import InputError
-from ranklet.training.data.splits import JudgedQuery, groups, percentile
 
 FEW = 200  # queries below which nothing is trained
 LEAST = 20  # queries below which nothing can be chosen

@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from ranklet.corpus.evaluation.significance import Interval, interval
 from ranklet.export.learning.costs import Cost
-from ranklet.training.evaluation.significance import Interval, interval
 
 
 @dataclass(frozen=True, eq=False)

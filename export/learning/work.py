@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Self
 
+from ranklet.corpus.collections.collection import Collection, Document, Query, write_collection
+from ranklet.corpus.collections.splits import JudgedQuery
+from ranklet.corpus.progress import say
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.writing.atomic_file import atomic_file
 from ranklet.runtime.writing.private_folder import check_private
 from ranklet.training.checkpoint import Checkpoint, read_checkpoint
-from ranklet.training.data.collection import Collection, Document, Query, write_collection
-from ranklet.training.data.splits import JudgedQuery
-from ranklet.training.progress import say
 
 STAMP = "learn.json"  # says that the folder is ours, and what it was made of
 

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ranklet.corpus.memory import release
 from ranklet.export.onnx.calibration import Feeds
 from ranklet.runtime.onnx.session import quiet_telemetry
 from ranklet.training.imported.encoder import known_config
-from ranklet.training.memory import release
 
 if TYPE_CHECKING:
     import torch

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ranklet.corpus.collections.probes import Probes
 from ranklet.export.errors import ExportError
 from ranklet.export.proof.variants import Graph, Score
 from ranklet.runtime.onnx.session import Runs
-from ranklet.training.data.probes import Probes
 
 if TYPE_CHECKING:
     from torch import Tensor

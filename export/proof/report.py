@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ranklet.corpus.evaluation.ranked import ndcg
 from ranklet.export.options import EXACT, Tolerance
 from ranklet.runtime.bundles.files import BundleFiles
-from ranklet.training.evaluation.ranked import ndcg
 
 TOP = 10
 STORED = "stored "  # how the names of stored forms begin

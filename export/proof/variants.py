@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ranklet.corpus.collections.probes import Probes, of_all_lengths
+from ranklet.corpus.memory import release
 from ranklet.export.errors import ExportError
 from ranklet.export.jobs import ExportJob, IndexJob
 from ranklet.export.onnx.calibration import Feeds, thinned
@@ -41,8 +43,6 @@ from ranklet.runtime.onnx.encoder import VARIANTS, variant_files
 from ranklet.runtime.onnx.openvino_session import OpenVINOSession
 from ranklet.runtime.onnx.session import Runs, Session
 from ranklet.training.checkpoint import Checkpoint
-from ranklet.training.data.probes import Probes, of_all_lengths
-from ranklet.training.memory import release
 
 if TYPE_CHECKING:
     import torch

@@ -4,12 +4,12 @@ from dataclasses import asdict
 
 import numpy as np
 
+from ranklet.corpus.indexing.impacts import in_fewer_bits
 from ranklet.export.exporter import Exporter
 from ranklet.export.jobs import ExportJob, IndexJob
 from ranklet.export.writer import INDEX_FILES
 from ranklet.runtime.bundles.manifest import RankerEntry
 from ranklet.runtime.rankers.bm25 import STATISTICS, BM25Settings
-from ranklet.training.indexing.impacts import in_fewer_bits
 
 LATER = ("title_boost", "impacts")  # settings that are left out of a bundle at their defaults
 

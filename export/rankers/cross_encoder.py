@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ranklet.corpus.collections.probes import Probes
 from ranklet.export.errors import ExportError
 from ranklet.export.exporter import Exporter
 from ranklet.export.jobs import ExportJob, IndexJob
@@ -27,7 +28,6 @@ from ranklet.runtime.rankers.cross_encoder.ranker import (
     CrossEncoderSettings,
 )
 from ranklet.runtime.text.pairing import INPUTS, Pairing, pair_layout
-from ranklet.training.data.probes import Probes
 from ranklet.training.rankers.cross_encoder.pairs import document_pieces
 
 if TYPE_CHECKING:

@@ -6,6 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ranklet.corpus.indexing.translation_tables import Translations, as_table, background
+from ranklet.corpus.indexing.vocabulary import places
 from ranklet.export.errors import ExportError
 from ranklet.export.exporter import Exporter
 from ranklet.export.jobs import ExportJob, IndexJob
@@ -24,8 +26,6 @@ from ranklet.runtime.rankers.model1 import (
 )
 from ranklet.runtime.storage.strings import Strings
 from ranklet.training.checkpoint import Checkpoint
-from ranklet.training.indexing.translation_tables import Translations, as_table, background
-from ranklet.training.indexing.vocabulary import places
 
 
 def export(job: ExportJob) -> RankerEntry:

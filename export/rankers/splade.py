@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from ranklet.corpus.collections.probes import Probes
 from ranklet.export.exporter import Exporter
 from ranklet.export.jobs import ExportJob
 from ranklet.export.onnx.graph import TorchSession
@@ -17,7 +18,6 @@ from ranklet.runtime.bundles.manifest import RankerEntry
 from ranklet.runtime.onnx.session import Runs
 from ranklet.runtime.rankers.learned_sparse import PRIORITIES
 from ranklet.runtime.rankers.splade import ENCODER, QUERY_WEIGHTS, SPLADEEncoders, SPLADESettings
-from ranklet.training.data.probes import Probes
 
 if TYPE_CHECKING:
     from torch import Tensor

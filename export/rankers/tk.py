@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from ranklet.corpus.collections.probes import Probes
 from ranklet.export.exporter import Exporter
 from ranklet.export.jobs import ExportJob, IndexJob
 from ranklet.export.rankers.conformer_kernel.network import (
@@ -20,7 +21,6 @@ from ranklet.runtime.call.query import QueryContext
 from ranklet.runtime.onnx.session import Runs
 from ranklet.runtime.rankers.conformer_kernel.network import ROWS, spellings
 from ranklet.runtime.rankers.tk import TK, TKSettings
-from ranklet.training.data.probes import Probes
 from ranklet.training.rankers.conformer_kernel.vocabulary import term_rows
 
 PROBES = 60, 60  # queries, documents: few, because every pair is a run of its own

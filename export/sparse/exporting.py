@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from ranklet.corpus.collections.probes import Probes
 from ranklet.export.jobs import ExportJob
 from ranklet.export.onnx.fp32_head import name_head, vocabulary_products
 from ranklet.export.proof.variants import Graph, encoder_graph, export_proven, write_reports
@@ -17,7 +18,6 @@ from ranklet.runtime.call.query import SparseQuery
 from ranklet.runtime.onnx.session import Runs
 from ranklet.runtime.rankers.learned_sparse import PRIORITIES, SparseEncoder, SparseEncoders
 from ranklet.training.checkpoint import Checkpoint
-from ranklet.training.data.probes import Probes
 
 if TYPE_CHECKING:
     from onnx import ModelProto

@@ -4,6 +4,8 @@ from dataclasses import replace
 
 import numpy as np
 
+from ranklet.corpus.indexing.impacts import index_of_rows, storage_loss
+from ranklet.corpus.indexing.origins import Rows, joined_rows
 from ranklet.export.document_encoding import (
     encode_documents,
     encoder_digest,
@@ -17,8 +19,6 @@ from ranklet.runtime.bundles.manifest import RankerEntry
 from ranklet.runtime.lexical.sparse_store import SparseStore, store_of_rows
 from ranklet.runtime.rankers.learned_sparse import INDEX, OFFSETS, TERMS, VALUES, LearnedSparse
 from ranklet.runtime.rankers.opening import ranker_of
-from ranklet.training.indexing.impacts import index_of_rows, storage_loss
-from ranklet.training.indexing.origins import Rows, joined_rows
 
 INDEXED = (OFFSETS, TERMS, VALUES, CUT, *(INDEX + file for file in INDEX_FILES))  # what it writes
 

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from ranklet.corpus.collections.probes import Probes
 from ranklet.export.proof.report import Report, compare_scores
 from ranklet.runtime.call.query import SparseQuery
 from ranklet.runtime.lexical.sparse_store import SparseStore, prune, store_of_rows
 from ranklet.runtime.onnx.encoder import Encoder
 from ranklet.runtime.onnx.session import Runs
 from ranklet.runtime.rankers.learned_sparse import SparseEncoders, SparseSettings
-from ranklet.training.data.probes import Probes
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer

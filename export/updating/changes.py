@@ -7,18 +7,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ranklet.corpus.collections.collection import Document
+from ranklet.corpus.indexing.field_types import Unusable, as_string, typed
+from ranklet.corpus.indexing.origins import Origins, joined_strings
+from ranklet.corpus.indexing.reuse import Contents, first_passages
+from ranklet.corpus.sources.bundle_documents import metadata_of
+from ranklet.corpus.sources.cells import Cell
 from ranklet.runtime.bundles.documents import Documents
 from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.bundles.manifest import Value
 from ranklet.runtime.errors import CollectionError, InputError, UnknownDocumentError
 from ranklet.runtime.storage.strings import Strings
 from ranklet.runtime.text.ranked import ranked_text
-from ranklet.training.data.bundle_documents import metadata_of
-from ranklet.training.data.cells import Cell
-from ranklet.training.data.collection import Document
-from ranklet.training.indexing.field_types import Unusable, as_string, typed
-from ranklet.training.indexing.origins import Origins, joined_strings
-from ranklet.training.indexing.reuse import Contents, first_passages
 
 _SHOWN = 3  # unknown ids that a message names
 

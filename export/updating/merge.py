@@ -10,6 +10,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from ranklet.corpus.indexing.origins import Origins
+from ranklet.corpus.indexing.reuse import Contents, first_passages
+from ranklet.corpus.sources.bundle_documents import metadata_of
 from ranklet.export.exporter import exporter
 from ranklet.export.indexing.writing import write_indexed
 from ranklet.export.proof.report import REPORT
@@ -23,9 +26,6 @@ from ranklet.runtime.errors import InputError
 from ranklet.runtime.extras import hinted
 from ranklet.runtime.options import check_one_of
 from ranklet.runtime.storage.address import on_disk
-from ranklet.training.data.bundle_documents import metadata_of
-from ranklet.training.indexing.origins import Origins
-from ranklet.training.indexing.reuse import Contents, first_passages
 
 Prefer = Literal["none", "first", "last"]
 PREFER = ("none", "first", "last")

@@ -10,6 +10,12 @@ from typing import TypeGuard
 
 import numpy as np
 
+from ranklet.corpus.collections.collection import Collection, Document, is_collection
+from ranklet.corpus.indexing.analysed import AnalysedCollection
+from ranklet.corpus.indexing.origins import Origins
+from ranklet.corpus.languages.options import TextOptions
+from ranklet.corpus.sources.options import SourceOptions
+from ranklet.corpus.sources.source import Source, Texts
 from ranklet.export.distributed.cluster import Cluster, connected
 from ranklet.export.distributed.indexing import indexed_shards
 from ranklet.export.distributed.options import LOCAL, EngineOptions
@@ -25,12 +31,6 @@ from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.bundles.manifest import Splitting
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.extras import hinted
-from ranklet.training.data.collection import Collection, Document, is_collection
-from ranklet.training.data.sources.options import SourceOptions
-from ranklet.training.data.sources.source import Source, Texts
-from ranklet.training.indexing.analysed import AnalysedCollection
-from ranklet.training.indexing.language.options import TextOptions
-from ranklet.training.indexing.origins import Origins
 
 _log = logging.getLogger(__name__)
 

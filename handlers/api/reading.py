@@ -33,7 +33,7 @@ from ranklet.handlers.api.fields import (
 from ranklet.handlers.api.limits import Limits
 from ranklet.runtime.arguments import own_documents
 from ranklet.runtime.strict_json import unique
-from ranklet.runtime.typed.query_syntax import Query, typed_query
+from ranklet.runtime.syntax.query_syntax import Query, typed_query
 
 IN_BODY = "a POST has its fields in its body, not in its URL"
 _SHOWN = 40  # characters of a name or value in a message

@@ -10,9 +10,9 @@ from shutil import disk_usage
 from typing import NamedTuple
 
 from ranklet.runtime.errors import BundleError, InputError
-from ranklet.runtime.objects.cache_folder import locks
-from ranklet.runtime.objects.s3_ranges import S3Ranges
-from ranklet.runtime.objects.transport import AbsentError, Part, ReplacedError
+from ranklet.runtime.object_storage.cache_folder import locks
+from ranklet.runtime.object_storage.s3_ranges import S3Ranges
+from ranklet.runtime.object_storage.transport import AbsentError, Part, ReplacedError
 from ranklet.runtime.storage.address import Address
 from ranklet.runtime.writing.private_folder import private_folder
 

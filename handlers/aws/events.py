@@ -176,7 +176,7 @@ class Results:
     def put(self, message: str, answer: str) -> None:
         """Write the answer to a message."""
         if self._client is None:
-            from ranklet.runtime.objects.s3_ranges import s3_client
+            from ranklet.runtime.object_storage.s3_ranges import s3_client
 
             self._client = s3_client(1)
         self._client.put_object(

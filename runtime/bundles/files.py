@@ -30,8 +30,8 @@ from ranklet.runtime.writing.strangers import strangers
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
-    from ranklet.runtime.objects.block_store import BlockStore
-    from ranklet.runtime.objects.remote_zip import RemoteZip
+    from ranklet.runtime.object_storage.block_store import BlockStore
+    from ranklet.runtime.object_storage.remote_zip import RemoteZip
 
 Check = Literal["fast", "full"]
 PASSAGES = "documents/passages.npy"  # if documents are split; see `Documents.first`
@@ -97,7 +97,9 @@ class BundleFiles:
     def _opened_archive(self) -> "Archive | RemoteZip":
         if not isinstance(self.path, Address):
             return open_archive(self.path)
-        from ranklet.runtime.objects.remote_zip import RemoteZip  # saves 30 ms of a cold start
+        from ranklet.runtime.object_storage.remote_zip import (
+            RemoteZip,  # saves 30 ms of a cold start
+        )
 
         return RemoteZip(self.path, self.cache)
 

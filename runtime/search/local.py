@@ -26,8 +26,8 @@ from ranklet.runtime.search.port import Call, Search
 from ranklet.runtime.search.run import Passage, Run
 from ranklet.runtime.search.selection import groups_of
 from ranklet.runtime.storage.block_array import fetch_rows
-from ranklet.runtime.typed.meaning import read_query
-from ranklet.runtime.typed.query_syntax import Query
+from ranklet.runtime.syntax.meaning import read_query
+from ranklet.runtime.syntax.query_syntax import Query
 
 
 class LocalSearch(Search):

@@ -19,7 +19,7 @@ from ranklet.runtime.metadata.where import Both, Condition, read_where
 from ranklet.runtime.pipeline import Pipeline, Retrieve
 from ranklet.runtime.search.run import Passage, Run
 from ranklet.runtime.search.selection import Selection
-from ranklet.runtime.typed.query_syntax import Query
+from ranklet.runtime.syntax.query_syntax import Query
 
 _PASSAGES = 4  # of one document that are expected among those that were asked for, at most
 

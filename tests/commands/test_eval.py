@@ -5,11 +5,11 @@ import pytest
 from tests.commands.running import Capture, fails, strict, succeeds
 
 from ranklet.commands import main
+from ranklet.corpus.collections.collection import write_collection
+from ranklet.corpus.collections.trec import read_run, write_run
 from ranklet.runtime import Bundle
 from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.errors import BundleError
-from ranklet.training.data.collection import write_collection
-from ranklet.training.data.trec import read_run, write_run
 
 if TYPE_CHECKING:
     from tests.conftest import Built

@@ -8,9 +8,9 @@ import pytest
 from tests.commands.running import Capture, fails, falls_short, succeeds
 from tests.judging import judging
 
+from ranklet.corpus.collections.collection import Collection
+from ranklet.corpus.collections.splits import read_split
 from ranklet.export.build import build
-from ranklet.training.data.collection import Collection
-from ranklet.training.data.splits import read_split
 
 if TYPE_CHECKING:
     from tests.conftest import Built

@@ -9,8 +9,8 @@ from tests.kinds import TinyRankers
 
 from ranklet.commands import main
 from ranklet.commands.score import needs
-from ranklet.training.teaching import teacher
-from ranklet.training.teaching.score_file import read_scores
+from ranklet.training.distilling import teacher
+from ranklet.training.distilling.score_file import read_scores
 
 
 def test_a_bundles_cross_encoder_scores_and_a_student_learns(

@@ -47,7 +47,15 @@ NUMBERED = re.compile(r"[Pp]apers?[ _]00\d|\b00[0-4], (?:§|eq|ch)")
 
 def test_papers_are_cited_by_name_and_not_by_number() -> None:
     suffixes = {".md", ".py", ".html", ".js"}
-    folders = ("runtime", "training", "export", "handlers", "src/ranklet/commands", "benchmarks")
+    folders = (
+        "runtime",
+        "corpus",
+        "training",
+        "export",
+        "handlers",
+        "src/ranklet/commands",
+        "benchmarks",
+    )
     files = [*pages(), *(each for name in folders for each in (ROOT / name).rglob("*"))]
     found = [
         f"{path.relative_to(ROOT)}: {cited[0]}"

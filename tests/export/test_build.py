@@ -10,12 +10,12 @@ from tests.kinds import TinyRankers
 from tests.models import TEXTS, transformer_folder
 
 from ranklet import runtime
+from ranklet.corpus.sources.options import SourceOptions
 from ranklet.export.build import build
 from ranklet.export.errors import ExportError
 from ranklet.export.options import ExportOptions
 from ranklet.export.proof.report import read_reports
 from ranklet.runtime.errors import CollectionError, InputError
-from ranklet.training.data.sources.options import SourceOptions
 
 FP32 = ExportOptions(variants=("fp32",))
 RECORDS = [

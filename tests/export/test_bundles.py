@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 from tests.word_pieces import train_tokenizer
 
+from ranklet.corpus.collections.collection import Collection, Document, write_collection
+from ranklet.corpus.collections.splits import read_split
 from ranklet.export import bundles
 from ranklet.export.bundles import export_bundle, index_bundle
 from ranklet.export.default_pipelines import standard_pipelines
@@ -22,8 +24,6 @@ from ranklet.runtime.rankers.bm25 import BM25Settings
 from ranklet.runtime.rankers.model1 import Model1Settings
 from ranklet.runtime.verification import verify
 from ranklet.training.checkpoint import Checkpoint, read_checkpoint
-from ranklet.training.data.collection import Collection, Document, write_collection
-from ranklet.training.data.splits import read_split
 
 if TYPE_CHECKING:
     from tests.conftest import Built

@@ -5,6 +5,8 @@ from pathlib import Path
 import pytest
 
 from ranklet import runtime
+from ranklet.corpus.collections.splits import JudgedQuery
+from ranklet.corpus.sources.source import Source
 from ranklet.export.bundles import export_bundle, index_bundle
 from ranklet.export.default_fusion import (
     WORDS_SHARE,
@@ -20,8 +22,6 @@ from ranklet.runtime.errors import InputError
 from ranklet.runtime.pipeline import Fuse
 from ranklet.runtime.rankers.bm25 import BM25Settings
 from ranklet.training.checkpoint import Checkpoint
-from ranklet.training.data.sources.source import Source
-from ranklet.training.data.splits import JudgedQuery
 
 WORDS = [
     "bread",

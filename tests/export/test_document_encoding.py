@@ -9,13 +9,13 @@ import pytest
 from numpy.typing import NDArray
 from tests.kinds import TinyRankers
 
+from ranklet.corpus.collections.collection import Document
+from ranklet.corpus.indexing.analysed import analyse
 from ranklet.export import document_encoding
 from ranklet.export.bundles import index_bundle
 from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.rankers.dense import DenseEncoder
 from ranklet.runtime.rankers.epic import EPICEncoders
-from ranklet.training.data.collection import Document
-from ranklet.training.indexing.analysed import analyse
 
 
 @pytest.mark.parametrize(("kind", "encoder"), [("dense", DenseEncoder), ("epic", EPICEncoders)])

@@ -8,15 +8,15 @@ import pytest
 from tests.kinds import TinyRankers
 
 from ranklet.commands import main
+from ranklet.corpus.collections.collection import Collection
+from ranklet.corpus.collections.splits import read_split
+from ranklet.corpus.evaluation.systems import evaluate
 from ranklet.export.fusion import fuse_bundle, learn_weights
 from ranklet.runtime import load
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.errors import RankletError
 from ranklet.runtime.pipeline import SCALINGS, Fuse, Pipeline
-from ranklet.training.data.collection import Collection
-from ranklet.training.data.splits import read_split
-from ranklet.training.evaluation.systems import evaluate
 
 if TYPE_CHECKING:
     from tests.conftest import Built

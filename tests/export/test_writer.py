@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from ranklet.corpus.indexing.packer import packed
 from ranklet.export import writer as writer_module
 from ranklet.export.errors import ExportError
 from ranklet.export.writer import ALIGNMENT, BundleWriter, write_zip
@@ -20,7 +21,6 @@ from ranklet.runtime.bundles.manifest import Manifest, RankerEntry
 from ranklet.runtime.errors import BundleError, InputError
 from ranklet.runtime.lexical.impact_index import ImpactIndex
 from ranklet.runtime.storage.strings import Strings
-from ranklet.training.indexing.packer import packed
 
 if TYPE_CHECKING:
     from tests.conftest import Built

@@ -4,9 +4,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from ranklet.corpus.collections.splits import read_split
+from ranklet.corpus.evaluation.systems import evaluate
 from ranklet.runtime import InputError, UnknownRankerError, load
-from ranklet.training.data.splits import read_split
-from ranklet.training.evaluation.systems import evaluate
 
 if TYPE_CHECKING:
     from tests.conftest import Built

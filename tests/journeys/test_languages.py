@@ -9,7 +9,7 @@ from ranklet.export.build import build
 from ranklet.export.updating.update import update
 from ranklet.runtime import load
 from ranklet.runtime.bundle import Bundle
-from ranklet.runtime.typed.query_syntax import Query
+from ranklet.runtime.syntax.query_syntax import Query
 
 TEXTS = {
     "de": {

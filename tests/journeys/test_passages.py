@@ -11,6 +11,8 @@ from tests.commands.running import Capture, fails, falls_short, succeeds
 from tests.damage import change_array
 from tests.handlers.aws.conftest import Context
 
+from ranklet.corpus.sources.options import SourceOptions
+from ranklet.corpus.sources.source import Source
 from ranklet.export.build import build
 from ranklet.export.bundles import export_bundle, index_bundle
 from ranklet.handlers.api import answers
@@ -22,8 +24,6 @@ from ranklet.runtime.bundles.files import PASSAGES
 from ranklet.runtime.errors import BundleError
 from ranklet.runtime.verification import verify
 from ranklet.training.checkpoint import Checkpoint
-from ranklet.training.data.sources.options import SourceOptions
-from ranklet.training.data.sources.source import Source
 
 RIVER = "The river is wide. Boats cross the river slowly. The ferry waits at night."
 ROWS = [

@@ -9,6 +9,9 @@ import numpy as np
 import pytest
 from tests.commands.running import Capture, fails, succeeds
 
+from ranklet.corpus import processes
+from ranklet.corpus.indexing import analysed, impacts, ordering, packer, postings, word_tokens
+from ranklet.corpus.indexing import reuse as analysis
 from ranklet.export import writer
 from ranklet.export.build import build
 from ranklet.export.updating.merge import merge
@@ -19,9 +22,6 @@ from ranklet.runtime.errors import InputError
 from ranklet.runtime.rankers.bm25 import BM25
 from ranklet.runtime.rankers.opening import ranker_of
 from ranklet.runtime.verification import verify
-from ranklet.training import processes
-from ranklet.training.indexing import analysed, impacts, ordering, packer, postings, word_tokens
-from ranklet.training.indexing import reuse as analysis
 
 WORDS = [
     f"{first}{second}" for first in ("ba", "do", "ki", "le", "mu") for second in "bdfgklmnprst"

@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 from tests.commands.running import Capture, fails, succeeds
 
+from ranklet.corpus.collections.collection import Collection, Document, Query, write_collection
+from ranklet.corpus.indexing.analysed import analyse
 from ranklet.export.build import build
 from ranklet.export.bundles import export_bundle, index_bundle
 from ranklet.export.updating.merge import merge
@@ -20,8 +22,6 @@ from ranklet.runtime.rankers.bm25 import BM25, BM25Settings
 from ranklet.runtime.rankers.opening import ranker_of
 from ranklet.runtime.verification import verify
 from ranklet.training.checkpoint import Checkpoint, read_checkpoint
-from ranklet.training.data.collection import Collection, Document, Query, write_collection
-from ranklet.training.indexing.analysed import analyse
 from ranklet.training.rankers.bm25.options import Options
 
 # Stop words, an accent, an apostrophe and an empty string show where titles and texts are joined.
@@ -133,7 +133,7 @@ def test_an_explanation_says_that_titles_are_boosted_and_adds_up(tmp_path: Path)
 @pytest.mark.parametrize("language", ["fr", "ja", "th"])
 def test_words_of_a_title_are_the_first_of_a_document(language: str) -> None:
     """Where words have no spaces, pairs of letters do not reach from a title into its text."""
-    from ranklet.training.indexing.language.options import TextOptions
+    from ranklet.corpus.languages.options import TextOptions
 
     parts = ["東京タワー", "l'été du café", "ไทยแลนด์", "don't 7", "", "猫", "Journal’s"]
     documents = [

@@ -9,14 +9,14 @@ from tests.commands.running import Capture, fails, succeeds
 
 from ranklet.commands import main
 from ranklet.commands.train import FELL_SHORT
+from ranklet.corpus.collections.collection import Collection, Document, Query, write_collection
+from ranklet.corpus.languages.options import WORDS, TextOptions
 from ranklet.export.bundles import export_bundle
 from ranklet.export.errors import ExportError
 from ranklet.runtime import InputError, load
 from ranklet.runtime.rankers.bm25 import BM25Settings
 from ranklet.runtime.verification import verify
 from ranklet.training.checkpoint import RANKLET, Checkpoint, read_checkpoint
-from ranklet.training.data.collection import Collection, Document, Query, write_collection
-from ranklet.training.indexing.language.options import WORDS, TextOptions
 from ranklet.training.rankers.bm25.options import Options as BM25Options
 from ranklet.training.rankers.model1.options import Options as Model1Options
 

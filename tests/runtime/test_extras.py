@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from ranklet.commands import main, train
+from ranklet.corpus.languages import dictionary, english, normaliser
 from ranklet.export.build import build
 from ranklet.runtime.errors import MissingPackageError
 from ranklet.runtime.extras import EXTRAS, INCLUDED, hinted, install, sufficient
 from ranklet.training.imported.importing import needed_extra
-from ranklet.training.indexing.language import dictionary, english, normaliser
 
 if TYPE_CHECKING:
     from tests.conftest import Built
@@ -65,7 +65,7 @@ def test_the_table_is_that_of_pyproject() -> None:
 def test_every_extra_in_a_message_or_in_the_documentation_exists() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     extras = set(project["optional-dependencies"])
-    ours = ("runtime", "training", "export", "handlers", "src/ranklet/commands")
+    ours = ("runtime", "corpus", "training", "export", "handlers", "src/ranklet/commands")
     for folder in (*ours, "src/ranklet/integrations", "docs"):
         for path in (ROOT / folder).rglob("*"):
             if path.suffix in (".py", ".md"):

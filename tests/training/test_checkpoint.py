@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
+from ranklet.corpus.collections.probes import Probes
 from ranklet.runtime.bundles.manifest import FORMAT_VERSION
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.rankers.bm25 import BM25Settings
 from ranklet.runtime.rankers.dense import DenseSettings
 from ranklet.runtime.writing import replacing
 from ranklet.training.checkpoint import Checkpoint, check_finite, read_checkpoint
-from ranklet.training.data.probes import Probes
 
 if TYPE_CHECKING:
     from tests.conftest import Built

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from ranklet.corpus.collections.collection import Collection, Document, write_collection
+from ranklet.corpus.collections.splits import JudgedQuery
 from ranklet.runtime.errors import BundleError, InputError
-from ranklet.training.data.collection import Collection, Document, write_collection
-from ranklet.training.data.splits import JudgedQuery
 from ranklet.training.kept_state import STATE, digest_of, has_state, remove_state, state_folder
 
 

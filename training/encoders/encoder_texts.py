@@ -10,12 +10,16 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from ranklet.corpus.collections.collection import Collection
+from ranklet.corpus.collections.probes import draw_probes
+from ranklet.corpus.collections.splits import JudgedQuery
+from ranklet.corpus.indexing.wordpieces import padding_token
+from ranklet.corpus.progress import EVALUATING
 from ranklet.training.checkpoint import Checkpoint
-from ranklet.training.data.collection import Collection
-from ranklet.training.data.probes import draw_probes
-from ranklet.training.data.splits import JudgedQuery
+from ranklet.training.distilling.margins import TeacherMargins, margins_of
+from ranklet.training.distilling.taught import read_taught
+from ranklet.training.distilling.teacher import read_teacher
 from ranklet.training.encoders.text_pairs import Batch, Pool, TextPairs, Tokens, bm25_mrr
-from ranklet.training.indexing.wordpieces import padding_token
 from ranklet.training.learning.device import full_precision
 from ranklet.training.learning.loop import Evaluate, learn
 from ranklet.training.learning.options import KL, TextPairOptions, recorded
@@ -23,11 +27,7 @@ from ranklet.training.learning.record import planned
 from ranklet.training.learning.weights import weights_of
 from ranklet.training.outcome import Lists, compared, counts
 from ranklet.training.pretrained.backbone import Backbone
-from ranklet.training.progress import EVALUATING
 from ranklet.training.sampling.ragged import by_length
-from ranklet.training.teaching.margins import TeacherMargins, margins_of
-from ranklet.training.teaching.taught import read_taught
-from ranklet.training.teaching.teacher import read_teacher
 
 # Returns the vectors of some rows of texts, (rows, dimension) float32.
 Encode = Callable[[Tokens, NDArray[np.integer]], Tensor]

@@ -6,15 +6,16 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ranklet.corpus.collections.collection import Document
+from ranklet.corpus.collections.splits import JudgedQuery
+from ranklet.corpus.indexing.analysed import analyse
+from ranklet.corpus.progress import progress
 from ranklet.runtime.call.query import QueryContext
 from ranklet.runtime.dense.maxsim import TokenStore, quantise_query
 from ranklet.runtime.text.ranked import ranked_text
 from ranklet.runtime.text.tokenizing import encode_batch, ending, truncate
-from ranklet.training.data.collection import Document
-from ranklet.training.data.splits import JudgedQuery
-from ranklet.training.indexing.analysed import analyse
+from ranklet.training.distilling.taught import TaughtQueries
 from ranklet.training.learning.options import TextPairOptions
-from ranklet.training.progress import progress
 from ranklet.training.sampling.batches import batches, draw, draw_several
 from ranklet.training.sampling.dev_candidates import reciprocal_rank
 from ranklet.training.sampling.negatives import (
@@ -26,7 +27,6 @@ from ranklet.training.sampling.negatives import (
     relevant_numbers,
 )
 from ranklet.training.sampling.ragged import packed, padded
-from ranklet.training.teaching.taught import TaughtQueries
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ranklet.corpus.faults import one_line
 from ranklet.runtime.errors import ModelFolderError
-from ranklet.training.faults import one_line
 from ranklet.training.imported.folder import CONFIG, check_no_adapter, check_weights, read_json
 
 if TYPE_CHECKING:

@@ -7,10 +7,10 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, TypedDict, Unpack
 
+from ranklet.corpus.faults import one_line
 from ranklet.runtime.errors import InputError, ModelFolderError, RankletError
 from ranklet.runtime.kinds import KINDS
 from ranklet.training.checkpoint import RANKLET, Checkpoint, read_checkpoint
-from ranklet.training.faults import one_line
 from ranklet.training.imported.encoder import check_known, check_not_generative, check_numbers
 from ranklet.training.imported.folder import ModelFolder
 from ranklet.training.imported.forms import Form, Match

@@ -6,13 +6,13 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from ranklet.corpus.faults import one_line
+from ranklet.corpus.memory import release
 from ranklet.runtime.errors import ModelFolderError
 from ranklet.training.checkpoint import Checkpoint
-from ranklet.training.faults import one_line
 from ranklet.training.imported.encoder import quiet
 from ranklet.training.imported.folder import ModelFolder
 from ranklet.training.imported.importing import form_of
-from ranklet.training.memory import release
 
 LIBRARY, PACKAGE = "sentence-transformers", "sentence_transformers"
 LARGEST = 1e-4  # difference of a number of a vector, or of a score, in float32

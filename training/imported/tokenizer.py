@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ranklet.corpus.faults import one_line
 from ranklet.runtime.errors import InputError, ModelFolderError
-from ranklet.training.faults import one_line
 from ranklet.training.imported.encoder import chosen, quiet
 from ranklet.training.imported.folder import check_content, read_json
 
@@ -131,7 +131,7 @@ def plain_tokenizer(folder: Path) -> "Tokenizer":
     Raises:
         ModelFolderError: there is none, or it is damaged.
     """
-    from ranklet.training.indexing.wordpieces import read_tokenizer
+    from ranklet.corpus.indexing.wordpieces import read_tokenizer
 
     if not (folder / TOKENIZER).is_file():
         raise ModelFolderError(

@@ -15,8 +15,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from ranklet.corpus.evaluation.significance import interval
+from ranklet.corpus.progress import Steps, one_bar
 from ranklet.training.errors import TrainingError
-from ranklet.training.evaluation.significance import interval
 from ranklet.training.kept_state import STATE
 from ranklet.training.learning.device import autocast, choose_device, seeded
 from ranklet.training.learning.interruption import held_back
@@ -29,7 +30,6 @@ from ranklet.training.learning.weights import (
     save_state,
 )
 from ranklet.training.outcome import Lists, compared, shortcoming
-from ranklet.training.progress import Steps, one_bar
 
 B = TypeVar("B")
 # The measure of each dev query, (queries,), or a single number where no interval is wanted.

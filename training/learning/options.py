@@ -9,6 +9,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from ranklet.corpus.languages.options import WORDS, TextOptions
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.extras import hinted
 from ranklet.runtime.options import (
@@ -26,7 +27,6 @@ from ranklet.runtime.options import (
 )
 from ranklet.runtime.rankers.bm25 import BM25Settings
 from ranklet.runtime.text.analysis import FIELDS
-from ranklet.training.indexing.language.options import WORDS, TextOptions
 
 NEGATIVES = ("bm25", "random")
 MARGIN, KL = "margin", "kl"
@@ -81,7 +81,7 @@ class TunedOptions(CollectionOptions):
     measure: str = text("MRR@10", "what to tune for: MRR@k, nDCG@k or R@k")
 
     def __post_init__(self) -> None:
-        from ranklet.training.evaluation.measures import parse_measure
+        from ranklet.corpus.evaluation.measures import parse_measure
 
         super().__post_init__()
         parse_measure(self.measure)

@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ranklet.corpus.faults import one_line
+from ranklet.corpus.indexing.wordpieces import padding_token, read_tokenizer
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.storage.address import writable
 from ranklet.runtime.writing.atomic_folder import atomic_folder
-from ranklet.training.faults import one_line
 from ranklet.training.imported.encoder import (
     check_numbers,
     check_whole,
@@ -26,7 +27,6 @@ from ranklet.training.imported.tokenizer import (
     model_tokenizer,
     position_rows,
 )
-from ranklet.training.indexing.wordpieces import padding_token, read_tokenizer
 
 if TYPE_CHECKING:
     import torch

@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy, gelu
 
+from ranklet.corpus.collections.collection import Document
+from ranklet.corpus.indexing.wordpieces import padding_token, special_tokens
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.text.chunks import piece_chunks
 from ranklet.runtime.text.pairing import MASKS
 from ranklet.runtime.text.ranked import ranked_text
 from ranklet.runtime.text.tokenizing import encode, encode_batch
-from ranklet.training.data.collection import Document
-from ranklet.training.indexing.wordpieces import padding_token, special_tokens
 from ranklet.training.learning.device import seeded
 from ranklet.training.learning.loop import fit
 from ranklet.training.learning.record import Progress

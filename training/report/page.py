@@ -5,10 +5,10 @@ from importlib import import_module
 from importlib.resources import files
 from typing import Any, NamedTuple
 
+from ranklet.corpus.progress import duration
 from ranklet.runtime.html import Markup, element
 from ranklet.runtime.options import options_of
 from ranklet.training.outcome import SHARED, rows_of
-from ranklet.training.progress import duration
 from ranklet.training.report.chart import Series, chart, number
 
 ENDED = {

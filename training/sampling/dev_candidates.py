@@ -3,10 +3,10 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from ranklet.corpus.collections.splits import JudgedQueries, JudgedQuery
+from ranklet.corpus.indexing.analysed import AnalysedCollection
 from ranklet.runtime.call.protocol import Retriever
 from ranklet.runtime.call.query import QueryContext
-from ranklet.training.data.splits import JudgedQueries, JudgedQuery
-from ranklet.training.indexing.analysed import AnalysedCollection
 from ranklet.training.outcome import Lists
 from ranklet.training.sampling.negatives import Numbers, relevant_numbers
 

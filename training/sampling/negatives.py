@@ -8,12 +8,12 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from ranklet.corpus.collections.splits import JudgedQuery
+from ranklet.corpus.indexing.analysed import AnalysedCollection
+from ranklet.corpus.progress import progress
 from ranklet.runtime.call.protocol import Retriever
 from ranklet.runtime.call.query import QueryContext
 from ranklet.runtime.errors import InputError
-from ranklet.training.data.splits import JudgedQuery
-from ranklet.training.indexing.analysed import AnalysedCollection
-from ranklet.training.progress import progress
 
 Numbers = NDArray[np.int64]  # positions of documents or queries, from 0
 

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ranklet.corpus.progress import progress
 from ranklet.runtime.storage.forward import Forward
-from ranklet.training.progress import progress
 
 
 def packed(rows: Sequence[NDArray[np.int64]]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

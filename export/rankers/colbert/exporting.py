@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from ranklet.corpus.collections.probes import Probes
 from ranklet.export.exporter import Exporter
 from ranklet.export.jobs import ExportJob
 from ranklet.export.proof.as_others import TOKENS, AsOthers, Pooled
@@ -23,7 +24,6 @@ from ranklet.runtime.onnx.session import Runs
 from ranklet.runtime.rankers.colbert.encoder import ColBERTEncoder
 from ranklet.runtime.rankers.colbert.settings import OUTPUT, STORED, ColBERTSettings
 from ranklet.runtime.rankers.colbert.tokens import TokenLayout
-from ranklet.training.data.probes import Probes
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer

@@ -11,6 +11,8 @@ from typing import IO, Any, NamedTuple
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from ranklet.corpus.indexing.origins import joined_column, joined_offsets
+from ranklet.corpus.indexing.packer import packed
 from ranklet.export.document_encoding import (
     all_cut,
     blocks,
@@ -26,8 +28,6 @@ from ranklet.runtime.kinds import KINDS
 from ranklet.runtime.rankers.colbert.encoder import ColBERTEncoder, TokenEncoder
 from ranklet.runtime.rankers.colbert.ranker import EXHAUSTIVE
 from ranklet.runtime.rankers.colbert.settings import OFFSETS, SCALES, VALUES
-from ranklet.training.indexing.origins import joined_column, joined_offsets
-from ranklet.training.indexing.packer import packed
 
 INDEXED = (OFFSETS, VALUES, SCALES, CUT)  # what `index` writes
 

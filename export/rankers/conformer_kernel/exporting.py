@@ -12,6 +12,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from ranklet.corpus.collections.probes import Probes
+from ranklet.corpus.indexing.analysed import AnalysedCollection
 from ranklet.export.errors import ExportError
 from ranklet.export.exporter import Exporter
 from ranklet.export.jobs import ExportJob, IndexJob
@@ -37,8 +39,6 @@ from ranklet.runtime.onnx.session import Runs, Session
 from ranklet.runtime.rankers.conformer_kernel.network import ROWS, spellings
 from ranklet.runtime.rankers.conformer_kernel.ranker import FLOORS, IDF, TermMatching
 from ranklet.runtime.rankers.conformer_kernel.settings import ConformerKernelSettings
-from ranklet.training.data.probes import Probes
-from ranklet.training.indexing.analysed import AnalysedCollection
 from ranklet.training.rankers.conformer_kernel.vocabulary import term_rows
 
 _log = logging.getLogger(__name__)

@@ -8,11 +8,11 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from ranklet.corpus.indexing.analysed import AnalysedCollection
+from ranklet.corpus.progress import progress
 from ranklet.export.resumable import Arrays, BlockCache
 from ranklet.runtime.rankers.conformer_kernel.network import FIRST, scores_of_each
 from ranklet.runtime.rankers.conformer_kernel.ranker import TermMatching
-from ranklet.training.indexing.analysed import AnalysedCollection
-from ranklet.training.progress import progress
 from ranklet.training.sampling.ragged import first_tokens
 
 FLOOR_DOCUMENTS = 64  # documents that floors are computed from

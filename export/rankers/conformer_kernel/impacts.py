@@ -15,6 +15,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ranklet.corpus.indexing.analysed import AnalysedCollection
+from ranklet.corpus.indexing.impacts import index_of_rows
+from ranklet.corpus.progress import progress
 from ranklet.export.proof.report import Report, compare_scores
 from ranklet.export.rankers.conformer_kernel.floors import latent_scores, read_documents
 from ranklet.export.rankers.conformer_kernel.term_prediction import LikelyTerms
@@ -24,9 +27,6 @@ from ranklet.runtime.call.query import QueryContext
 from ranklet.runtime.lexical.impact_index import ImpactIndex
 from ranklet.runtime.rankers.conformer_kernel.network import FIRST
 from ranklet.runtime.rankers.conformer_kernel.ranker import TermMatching
-from ranklet.training.indexing.analysed import AnalysedCollection
-from ranklet.training.indexing.impacts import index_of_rows
-from ranklet.training.progress import progress
 
 BLOCK = 256  # documents; an interruption costs at most as many
 REPORT_DOCUMENTS, REPORT_QUERIES, REPORT_WORDS = 200, 50, 8

@@ -6,6 +6,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from ranklet.corpus.collections.collection import Document
+from ranklet.corpus.collections.probes import Probes
+from ranklet.corpus.indexing.analysed import AnalysedCollection, analyse
 from ranklet.export.document_encoding import warn_of_long_documents
 from ranklet.export.jobs import ExportJob, IndexJob
 from ranklet.export.onnx.calibration import Feeds, thinned
@@ -16,9 +19,6 @@ from ranklet.runtime.rankers.conformer_kernel.network import INPUTS, OUTPUT, TOK
 from ranklet.runtime.rankers.conformer_kernel.settings import TermSettings
 from ranklet.runtime.storage.strings import Strings
 from ranklet.training.checkpoint import Checkpoint
-from ranklet.training.data.collection import Document
-from ranklet.training.data.probes import Probes
-from ranklet.training.indexing.analysed import AnalysedCollection, analyse
 from ranklet.training.rankers.conformer_kernel.vocabulary import term_rows
 
 if TYPE_CHECKING:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ranklet.corpus.indexing.analysed import AnalysedCollection
 from ranklet.export.rankers.conformer_kernel.floors import (
     drawn_documents,
     latent_scores,
@@ -20,7 +21,6 @@ from ranklet.export.rankers.conformer_kernel.floors import (
 from ranklet.export.resumable import Arrays, BlockCache
 from ranklet.runtime.rankers.conformer_kernel.network import FIRST
 from ranklet.runtime.rankers.conformer_kernel.ranker import TermMatching
-from ranklet.training.indexing.analysed import AnalysedCollection
 
 COMMONEST = 4096  # terms that are predicted: those of the most documents, and so of most queries
 DOCUMENTS, ANCHORS, DIRECTIONS = 256, 128, 32

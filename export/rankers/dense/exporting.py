@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ranklet.corpus.collections.probes import Probes
+from ranklet.corpus.indexing.packer import packed, release
 from ranklet.export.document_encoding import (
     Encoding,
     encode_documents,
@@ -57,8 +59,6 @@ from ranklet.runtime.rankers.dense import (
     DenseSettings,
     open_vectors,
 )
-from ranklet.training.data.probes import Probes
-from ranklet.training.indexing.packer import packed, release
 
 if TYPE_CHECKING:
     from torch import Tensor

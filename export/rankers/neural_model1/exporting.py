@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from ranklet.corpus.collections.probes import Probes
+from ranklet.corpus.indexing.translation_tables import Translations, as_table
 from ranklet.export.exporter import Exporter
 from ranklet.export.jobs import ExportJob, IndexJob
 from ranklet.export.onnx.graph import example_inputs
@@ -26,8 +28,6 @@ from ranklet.runtime.rankers.neural_model1 import (
 )
 from ranklet.runtime.storage.forward import Gathered
 from ranklet.runtime.text.tokenizing import encode, encode_batch
-from ranklet.training.data.probes import Probes
-from ranklet.training.indexing.translation_tables import Translations, as_table
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from ranklet.corpus.indexing.analysed import AnalysedCollection
 from ranklet.export.document_encoding import BLOCK, encoded_before
 from ranklet.export.errors import ExportError
 from ranklet.export.exporter import Exporter
@@ -53,7 +54,6 @@ from ranklet.runtime.rankers.srm.settings import (
 )
 from ranklet.runtime.storage.arrays import id_type
 from ranklet.training.checkpoint import Checkpoint
-from ranklet.training.indexing.analysed import AnalysedCollection
 
 if TYPE_CHECKING:
     import torch

@@ -43,9 +43,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Measure and print."""
+    from ranklet.corpus.processes import in_fresh_process
     from ranklet.runtime import load
     from ranklet.runtime.errors import InputError
-    from ranklet.training.processes import in_fresh_process
 
     for name, count, least in (("-n", options.n, 1), ("--cold", options.cold, 0)):
         if count < least:

@@ -21,11 +21,11 @@ from ranklet.runtime.console import suggested
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
+    from ranklet.corpus.languages.names import AUTO
+    from ranklet.corpus.languages.options import TextOptions
+    from ranklet.corpus.sources.options import SourceOptions
     from ranklet.export.build import VOCABULARIES
     from ranklet.export.default_fusion import FusionOptions
-    from ranklet.training.data.sources.options import SourceOptions
-    from ranklet.training.indexing.language.names import AUTO
-    from ranklet.training.indexing.language.options import TextOptions
 
     parser.add_argument("source", metavar="SOURCE", help="file or folder with the documents, or -")
     parser.add_argument("-o", "--output", required=True, help="bundle to write, a folder or .zip")
@@ -78,6 +78,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Build the bundle."""
+    from ranklet.corpus.languages.names import AUTO, LANGUAGES
+    from ranklet.corpus.languages.options import TextOptions
+    from ranklet.corpus.progress import say as announce
+    from ranklet.corpus.sources.options import SourceOptions
+    from ranklet.corpus.sources.source import Source
     from ranklet.export.build import build
     from ranklet.export.default_fusion import FusionOptions
     from ranklet.export.options import ExportOptions
@@ -85,12 +90,7 @@ def run(options: argparse.Namespace) -> None:
     from ranklet.runtime import load
     from ranklet.runtime.bundles.manifest import in_words
     from ranklet.runtime.errors import InputError
-    from ranklet.training.data.sources.options import SourceOptions
-    from ranklet.training.data.sources.source import Source
     from ranklet.training.imported.hub import model_folder
-    from ranklet.training.indexing.language.names import AUTO, LANGUAGES
-    from ranklet.training.indexing.language.options import TextOptions
-    from ranklet.training.progress import say as announce
 
     for name in ("variants", "stored", "download"):
         if getattr(options, name) and not options.model:

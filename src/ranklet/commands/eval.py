@@ -15,12 +15,12 @@ from ranklet.commands.output import say, show, show_json
 from ranklet.runtime.errors import InputError
 
 if TYPE_CHECKING:
+    from ranklet.corpus.collections.collection import Collection
+    from ranklet.corpus.collections.splits import JudgedQuery
+    from ranklet.corpus.evaluation.overlap import Overlap
+    from ranklet.corpus.evaluation.systems import Evaluation, Watcher
+    from ranklet.corpus.judgements.judgements import JudgementCheck
     from ranklet.runtime import Bundle
-    from ranklet.training.data.collection import Collection
-    from ranklet.training.data.judgements import JudgementCheck
-    from ranklet.training.data.splits import JudgedQuery
-    from ranklet.training.evaluation.overlap import Overlap
-    from ranklet.training.evaluation.systems import Evaluation, Watcher
 
 FAILED = 3  # exit status
 CHANGED = 5  # queries that lost or gained most, which are printed
@@ -72,12 +72,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int | None:
     """Evaluate and print the results; return the exit status."""
+    from ranklet.corpus.collections.collection import Collection
+    from ranklet.corpus.collections.splits import read_split
+    from ranklet.corpus.evaluation.baseline_run import parse_condition, read_baseline
+    from ranklet.corpus.judgements.judgements import check_judgements
     from ranklet.runtime import load
     from ranklet.runtime.storage.address import shown
-    from ranklet.training.data.collection import Collection
-    from ranklet.training.data.judgements import check_judgements
-    from ranklet.training.data.splits import read_split
-    from ranklet.training.evaluation.baseline_run import parse_condition, read_baseline
 
     measures = _measures(options)
     condition = None if options.fail_if is None else parse_condition(options.fail_if, measures)
@@ -113,8 +113,8 @@ def run(options: argparse.Namespace) -> int | None:
 
 def _measures(options: argparse.Namespace) -> list[str]:
     """Return the names of the measures, and check what else is known before a bundle is read."""
-    from ranklet.training.evaluation.ranked import parse_ranked
-    from ranklet.training.progress import warn
+    from ranklet.corpus.evaluation.ranked import parse_ranked
+    from ranklet.corpus.progress import warn
 
     if options.consistency is not None and options.consistency < 1:
         raise InputError(f"--consistency is {options.consistency}; it must be a number from 1")
@@ -145,8 +145,8 @@ def _evaluated(
     measures: list[str],
 ) -> "tuple[list[Evaluation], dict[str, float]]":
     """Return the evaluation of each pipeline, and its consistency with the first if asked for."""
-    from ranklet.training.evaluation.run_files import run_files
-    from ranklet.training.evaluation.systems import Consistency, evaluate
+    from ranklet.corpus.evaluation.run_files import run_files
+    from ranklet.corpus.evaluation.systems import Consistency, evaluate
 
     agreement = Consistency(options.consistency) if options.consistency else None
     with ExitStack() as stack:
@@ -185,7 +185,7 @@ def _show_json(results: _Results, options: argparse.Namespace) -> None:
 
 
 def _show(results: _Results, options: argparse.Namespace) -> None:
-    from ranklet.training.evaluation.systems import table
+    from ranklet.corpus.evaluation.systems import table
 
     first, *others = results.evaluations
     show(table(results.evaluations, first.pipeline))
@@ -207,7 +207,7 @@ def _warn_of_gains(
     evaluations: "list[Evaluation]", queries: "list[JudgedQuery]", unlisted: list[int], run: str
 ) -> None:
     """Warn of queries that count as gains only because the run of before has no line of them."""
-    from ranklet.training.progress import warn
+    from ranklet.corpus.progress import warn
 
     values = [each for evaluation in evaluations for each in evaluation.values.values()]
     gains = [at for at in unlisted if any(each[at] > 0 for each in values)]
@@ -222,7 +222,7 @@ def _differences(
     evaluations: "list[Evaluation]", queries: "list[JudgedQuery]"
 ) -> dict[str, dict[str, dict[str, float]]]:
     """Return each changed query's difference from the first system, by system and measure."""
-    from ranklet.training.evaluation.baseline_run import differences
+    from ranklet.corpus.evaluation.baseline_run import differences
 
     before, *others = evaluations
     return {
@@ -240,7 +240,7 @@ def _say_changed(
     before: "Evaluation", others: "list[Evaluation]", queries: "list[JudgedQuery]"
 ) -> None:
     """Print the queries that lost or gained most next to a run of before, by the first measure."""
-    from ranklet.training.evaluation.baseline_run import differences
+    from ranklet.corpus.evaluation.baseline_run import differences
 
     measure = next(iter(before.values))
     for each in others:
@@ -271,7 +271,7 @@ def _seen(
 
     Marks of `ranklet judge` are the split train, which says nothing of a training.
     """
-    from ranklet.training.evaluation.overlap import DEFAULT_SPLIT, overlap, recorded_splits
+    from ranklet.corpus.evaluation.overlap import DEFAULT_SPLIT, overlap, recorded_splits
 
     split = options.trained_on
     recorded = recorded_splits(bundle.manifest.provenance, collection)
@@ -284,7 +284,7 @@ def _seen(
 
 def _plain(evaluations: "list[Evaluation]") -> dict[str, object]:
     """Return means and p-values next to the first as plain dictionaries."""
-    from ranklet.training.evaluation.systems import comparisons
+    from ranklet.corpus.evaluation.systems import comparisons
 
     baseline = evaluations[0].pipeline
     return {

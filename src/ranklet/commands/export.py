@@ -19,9 +19,9 @@ from ranklet.runtime.text.marking import STRATEGIES
 from ranklet.training.imported.importing import forms
 
 if TYPE_CHECKING:
+    from ranklet.corpus.collections.probes import Probes
     from ranklet.export.options import ExportOptions
     from ranklet.training.checkpoint import Checkpoint
-    from ranklet.training.data.probes import Probes
 
 LAYOUTS = ("bundle", "hub")
 BUNDLED = ("dimension", "marking", "prune")  # options that other libraries cannot follow
@@ -308,11 +308,11 @@ def _verified(
 def unjudged(texts: str | None, queries: str | None) -> "Probes":
     """Return texts to verify on, of a source or of the documentation inside Python."""
     from ranklet.commands.demo.python_docs import collect
-    from ranklet.training.data.collection import Document
-    from ranklet.training.data.probes import unjudged_probes
-    from ranklet.training.data.sources.options import SourceOptions
-    from ranklet.training.data.sources.query_texts import read_query_texts
-    from ranklet.training.data.sources.source import Source
+    from ranklet.corpus.collections.collection import Document
+    from ranklet.corpus.collections.probes import unjudged_probes
+    from ranklet.corpus.sources.options import SourceOptions
+    from ranklet.corpus.sources.query_texts import read_query_texts
+    from ranklet.corpus.sources.source import Source
 
     if texts is not None:
         own = read_query_texts(queries) if queries else ()
@@ -333,10 +333,10 @@ def _prune(text: str) -> int | None:
 
 
 def _probes(path: str, split: str) -> "Probes":
-    from ranklet.training.data.collection import Collection
-    from ranklet.training.data.judgements import check_judgements
-    from ranklet.training.data.probes import draw_probes
-    from ranklet.training.data.splits import read_split
+    from ranklet.corpus.collections.collection import Collection
+    from ranklet.corpus.collections.probes import draw_probes
+    from ranklet.corpus.collections.splits import read_split
+    from ranklet.corpus.judgements.judgements import check_judgements
 
     collection = Collection(path)
     queries = read_split(collection, split)

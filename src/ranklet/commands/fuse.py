@@ -51,13 +51,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Learn the weights, write the bundle and say what that gained; return the exit status."""
+    from ranklet.corpus.collections.collection import Collection
+    from ranklet.corpus.collections.splits import read_split
+    from ranklet.corpus.judgements.judgements import check_judgements
+    from ranklet.corpus.progress import warn
     from ranklet.export.fusion import fuse_bundle
     from ranklet.runtime.bundles.files import BundleFiles
     from ranklet.runtime.storage.address import on_disk
-    from ranklet.training.data.collection import Collection
-    from ranklet.training.data.judgements import check_judgements
-    from ranklet.training.data.splits import read_split
-    from ranklet.training.progress import warn
 
     files = BundleFiles(on_disk(options.bundle))
     documents = files.need_documents()

@@ -4,10 +4,10 @@ import argparse
 from typing import TYPE_CHECKING
 
 from ranklet.commands.arguments import add_engine, add_group, engine_from, options_from
+from ranklet.corpus.languages.options import TextOptions
+from ranklet.corpus.sources.options import WHOLE
 from ranklet.export.default_fusion import FusionOptions
 from ranklet.runtime.errors import InputError
-from ranklet.training.data.sources.options import WHOLE
-from ranklet.training.indexing.language.options import TextOptions
 
 if TYPE_CHECKING:
     from ranklet.export.distributed.shards import Documents
@@ -38,6 +38,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Index the collection."""
+    from ranklet.corpus.collections.collection import Collection, is_collection
+    from ranklet.corpus.indexing.analysed import ANALYSING
+    from ranklet.corpus.judgements.query_log import LoggedCollection
+    from ranklet.corpus.progress import one_bar, say
+    from ranklet.corpus.sources.source import FINDING, Source
     from ranklet.export.bundles import index_bundle, words_of
     from ranklet.export.document_encoding import ENCODING
     from ranklet.export.indexing.writing import INDEXING
@@ -45,11 +50,6 @@ def run(options: argparse.Namespace) -> None:
     from ranklet.runtime.bundles.files import BundleFiles
     from ranklet.runtime.bundles.manifest import in_words
     from ranklet.runtime.storage.address import on_disk
-    from ranklet.training.data.collection import Collection, is_collection
-    from ranklet.training.data.query_log import LoggedCollection
-    from ranklet.training.data.sources.source import FINDING, Source
-    from ranklet.training.indexing.analysed import ANALYSING
-    from ranklet.training.progress import one_bar, say
 
     chosen = options_from(WHOLE, vars(options))
     whole = chosen == WHOLE and is_collection(options.source)

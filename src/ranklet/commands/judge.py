@@ -20,7 +20,7 @@ from ranklet.runtime.console import suggested
 from ranklet.runtime.errors import InputError
 
 if TYPE_CHECKING:
-    from ranklet.training.data.marks import Marks
+    from ranklet.corpus.judgements.marks import Marks
 
 HOST, PORT = "127.0.0.1", 8090
 
@@ -45,13 +45,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Serve the page until Ctrl-C, and print what can be done with the judgements."""
+    from ranklet.corpus.judgements.marks import Marks
+    from ranklet.corpus.sources.bundle_documents import whole_documents
     from ranklet.handlers.judge.service import JudgeService
     from ranklet.handlers.judge.service import run as serve
     from ranklet.handlers.server.settings import ServerSettings
     from ranklet.handlers.server.uvicorn_server import listen
     from ranklet.runtime import load
-    from ranklet.training.data.bundle_documents import whole_documents
-    from ranklet.training.data.marks import Marks
 
     if not 0 <= options.port <= 65_535:
         raise InputError(f"--port is {options.port}; it must be from 0 to 65535")
@@ -99,7 +99,7 @@ def summary(marks: "Marks", bundle: str) -> str:
 
 
 def _queries(path: str) -> Sequence[str]:
-    from ranklet.training.data.sources.query_texts import read_query_texts
+    from ranklet.corpus.sources.query_texts import read_query_texts
 
     if path != "-":
         return read_query_texts(path)

@@ -27,12 +27,12 @@ def needs(arguments: argparse.Namespace) -> str:  # noqa: ARG001
 
 def run(arguments: argparse.Namespace) -> int:
     """Pretrain the backbone and save it; return the exit status as `ranklet train` does."""
-    from ranklet.training.data.collection import Collection
+    from ranklet.corpus.collections.collection import Collection
+    from ranklet.corpus.progress import warn
     from ranklet.training.kept_state import digest_of, has_state, remove_state, state_folder
     from ranklet.training.outcome import shortcoming
     from ranklet.training.pretrained.backbone import check_free
     from ranklet.training.pretrained.pretraining import pretrain
-    from ranklet.training.progress import warn
 
     output = Path(arguments.output)
     check_free(output)  # before hours of training

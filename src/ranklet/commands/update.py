@@ -8,7 +8,7 @@ import argparse
 
 from ranklet.commands.arguments import add_engine, add_group, engine_from, options_from
 from ranklet.commands.output import say
-from ranklet.training.data.sources.options import SourceOptions
+from ranklet.corpus.sources.options import SourceOptions
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -36,12 +36,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Update the bundle."""
+    from ranklet.corpus.progress import one_bar
+    from ranklet.corpus.progress import say as announce
     from ranklet.export.document_encoding import ENCODING
     from ranklet.export.indexing.writing import INDEXING
     from ranklet.export.updating.update import update
     from ranklet.runtime import load
-    from ranklet.training.progress import one_bar
-    from ranklet.training.progress import say as announce
 
     given = vars(options)
     read = any(name in given for name in vars(SourceOptions()))
@@ -62,6 +62,6 @@ def run(options: argparse.Namespace) -> None:
 
 def _ids(path: str | None) -> list[str]:
     """Return the ids in a file, one per line; blank lines are left out."""
-    from ranklet.training.data.trec import read_lines
+    from ranklet.corpus.collections.trec import read_lines
 
     return [] if path is None else [id_ for _, line in read_lines(path) if (id_ := line.strip())]

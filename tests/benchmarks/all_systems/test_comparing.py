@@ -7,8 +7,8 @@ from benchmarks.all_systems.pipelines import BASE, BEST, HYBRID, System
 from benchmarks.all_systems.studies import BM25, HARD, QA_MIX, Reads
 from numpy.typing import NDArray
 
+from ranklet.corpus.evaluation.systems import MEASURES
 from ranklet.runtime.pipeline import Pipeline, Retrieve
-from ranklet.training.evaluation.systems import MEASURES
 
 QUERIES = 200
 

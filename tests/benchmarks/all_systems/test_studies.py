@@ -7,7 +7,7 @@ import pytest
 from benchmarks.all_systems.studies import HARD, QA_MIX, STUDIES, Study, searched
 from benchmarks.harness.place import Place
 
-from ranklet.training.data.collection import Collection
+from ranklet.corpus.collections.collection import Collection
 
 
 def test_a_reduced_collection_has_all_relevant_documents(

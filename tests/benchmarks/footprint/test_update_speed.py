@@ -7,7 +7,7 @@ import pytest
 from benchmarks.footprint.update_speed import COLLECTION, changed, exported, measured, pieces
 from benchmarks.harness.place import Place
 
-from ranklet.training.data.collection import Document, write_collection
+from ranklet.corpus.collections.collection import Document, write_collection
 
 
 def test_a_share_of_the_passages_changes() -> None:

@@ -11,11 +11,11 @@ from benchmarks.growth.processes import size
 from benchmarks.growth.synthetic import learned
 from benchmarks.harness.place import Place
 
+from ranklet.corpus.collections.collection import Document, Query, write_collection
+from ranklet.corpus.collections.splits import read_split
 from ranklet.export.bundles import export_bundle
 from ranklet.runtime.rankers.bm25 import BM25Settings
 from ranklet.training.checkpoint import Checkpoint
-from ranklet.training.data.collection import Document, Query, write_collection
-from ranklet.training.data.splits import read_split
 from ranklet.training.rankers.model1 import training as model1
 from ranklet.training.rankers.model1.options import Options
 

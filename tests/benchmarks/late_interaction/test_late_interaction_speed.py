@@ -5,8 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from ranklet.corpus.collections.splits import JudgedQuery
 from ranklet.runtime.dense.maxsim import TokenStore
-from ranklet.training.data.splits import JudgedQuery
 
 speed = pytest.importorskip("benchmarks.late_interaction.late_interaction_speed")
 engines = pytest.importorskip("benchmarks.late_interaction.engines")

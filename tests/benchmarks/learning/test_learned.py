@@ -4,8 +4,8 @@ import pytest
 from benchmarks.learning import learned
 from benchmarks.learning.learned import Study
 
-from ranklet.training.data.collection import Document
-from ranklet.training.data.splits import JudgedQuery
+from ranklet.corpus.collections.collection import Document
+from ranklet.corpus.collections.splits import JudgedQuery
 
 FOUND = {
     "parts": [300, 40, 50, 60], "before": 0.5, "after": 0.6, "gain": [0.1, 0.05, 0.15],

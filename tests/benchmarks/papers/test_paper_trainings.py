@@ -9,8 +9,8 @@ import pytest
 from tests.kinds import SHORT_TEXTS
 
 from ranklet.runtime.rankers.cross_encoder.ranker import CrossEncoderSettings
+from ranklet.training.distilling.score_file import read_scores
 from ranklet.training.pretrained.backbone import WHEEL_PACKAGE
-from ranklet.training.teaching.score_file import read_scores
 
 if TYPE_CHECKING:
     from tests.kinds import TinyRankers

@@ -13,9 +13,9 @@ from ranklet.commands import main
 from ranklet.commands.demo import python_docs
 from ranklet.commands.demo.questions import QUESTIONS
 from ranklet.commands.demo.results import FIRST, answered, hits
-from ranklet.training.data.collection import Collection
-from ranklet.training.data.splits import read_split
-from ranklet.training.evaluation.systems import evaluate
+from ranklet.corpus.collections.collection import Collection
+from ranklet.corpus.collections.splits import read_split
+from ranklet.corpus.evaluation.systems import evaluate
 from ranklet.training.pretrained import backbone
 
 LINES = 60  # that two screens have

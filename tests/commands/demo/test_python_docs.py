@@ -11,8 +11,8 @@ import pytest
 
 from ranklet.commands.demo import python_docs
 from ranklet.commands.demo.python_docs import PythonDoc, collect, judged
+from ranklet.corpus.collections.collection import Collection, write_collection
 from ranklet.runtime.errors import CollectionError
-from ranklet.training.data.collection import Collection, write_collection
 
 
 @pytest.fixture(scope="module")

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from tests.commands.running import Capture, fails, falls_short, succeeds
 
+from ranklet.corpus.collections.collection import Collection
 from ranklet.training.checkpoint import read_checkpoint
-from ranklet.training.data.collection import Collection
 
 
 @pytest.fixture

@@ -12,6 +12,9 @@ from tests.kinds import TinyRankers
 from tests.models import transformer_folder
 from tests.updates import SPLIT, WHOLE, changes, first_records, held, seeded
 
+from ranklet.corpus.collections.collection import Collection
+from ranklet.corpus.sources.options import SourceOptions
+from ranklet.corpus.sources.source import Source
 from ranklet.export import bundles
 from ranklet.export.build import build
 from ranklet.export.bundles import export_bundle, index_bundle
@@ -22,9 +25,6 @@ from ranklet.export.options import ExportOptions
 from ranklet.export.updating.update import update
 from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.errors import CollectionError
-from ranklet.training.data.collection import Collection
-from ranklet.training.data.sources.options import SourceOptions
-from ranklet.training.data.sources.source import Source
 
 if TYPE_CHECKING:
     from tests.conftest import Built

@@ -3,13 +3,13 @@ from typing import Any
 
 import pytest
 
+from ranklet.corpus.collections.collection import Document
+from ranklet.corpus.sources.options import SourceOptions
+from ranklet.corpus.sources.source import Source
 from ranklet.export.distributed import shards
 from ranklet.export.distributed.shards import Shard, Shards, cut
 from ranklet.runtime.bundles.manifest import Splitting
 from ranklet.runtime.errors import CollectionError
-from ranklet.training.data.collection import Document
-from ranklet.training.data.sources.options import SourceOptions
-from ranklet.training.data.sources.source import Source
 
 
 def documents(count: int, text: str = "x") -> list[Document]:

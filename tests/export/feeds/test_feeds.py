@@ -16,13 +16,13 @@ import pytest
 from tests.kinds import retrieved_by
 from tests.metadata_rows import rows
 
+from ranklet.corpus.sources.options import SourceOptions
 from ranklet.export.build import build
 from ranklet.export.errors import ExportError
 from ranklet.export.feeds.plan import engine_names
 from ranklet.export.feeds.writing import ENGINES, query_body, write_feed
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.errors import BundleError, InputError
-from ranklet.training.data.sources.options import SourceOptions
 
 if TYPE_CHECKING:
     from tests.conftest import Built

@@ -1,4 +1,4 @@
-"""What a publication does with what a killed one has left; tests/runtime/remote has the rest."""
+"""What a publication does with what a killed one has left; tests/runtime/milvus has the rest."""
 
 from unittest.mock import Mock
 

@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 
 from ranklet.commands.arguments import add_options, options_from
+from ranklet.corpus.languages.options import TextOptions
 from ranklet.export.learning import candidates
 from ranklet.export.learning.candidates import BM25, CANDIDATES, ORACLE, Candidate
 from ranklet.export.learning.costs import Limits
 from ranklet.runtime.rankers.bm25 import BM25Settings
 from ranklet.training.checkpoint import Checkpoint
-from ranklet.training.indexing.language.options import TextOptions
 from ranklet.training.train import options_of_kind
 
 TUNED = Checkpoint(BM25, BM25Settings("lemmas", 0.6, 0.4), languages=("de",), normaliser="stem")

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from ranklet.corpus.collections.collection import Collection
+from ranklet.corpus.collections.splits import JudgedQuery, read_split
 from ranklet.export.learning import choosing
 from ranklet.export.learning.choosing import LAST, Pool, cheapest, path, pools_of, reranked
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.pipeline import Fuse, Keep, Rescore
-from ranklet.training.data.collection import Collection
-from ranklet.training.data.splits import JudgedQuery, read_split
 
 IDS = ["a", "b", "c", "d"]
 MEASURE = "MRR@10"

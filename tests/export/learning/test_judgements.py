@@ -5,12 +5,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from ranklet.corpus.collections.collection import Query, write_collection
 from ranklet.export.build import build
 from ranklet.export.learning.judgements import made_judgements, read_clicks, read_judgements
 from ranklet.runtime.bundles.documents import Documents
 from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.errors import CollectionError, InputError
-from ranklet.training.data.collection import Query, write_collection
 
 
 @pytest.fixture(scope="module")

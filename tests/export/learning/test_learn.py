@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from ranklet.commands import main
+from ranklet.corpus.collections.collection import Query, write_collection
 from ranklet.export.build import build
 from ranklet.export.errors import ExportError
 from ranklet.export.learning import candidates, choosing
@@ -21,7 +22,6 @@ from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.pipeline import Rescore
 from ranklet.runtime.rankers.cross_encoder.ranker import CrossEncoderSettings
-from ranklet.training.data.collection import Query, write_collection
 
 WORDS, SHARED = 40, 8
 

@@ -2,9 +2,9 @@
 
 import pytest
 
+from ranklet.corpus.collections.splits import JudgedQuery
 from ranklet.export.learning.parts import FEW, cut
 from ranklet.runtime.errors import InputError
-from ranklet.training.data.splits import JudgedQuery
 
 
 def queries(count: int, prefix: str = "q") -> list[JudgedQuery]:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from tests.models import probes, transformer_folder
 
+from ranklet.corpus.collections import probes as drawn
 from ranklet.export.bundles import export_bundle
 from ranklet.export.errors import ExportError
 from ranklet.export.onnx.graph import Transformer, export_graph
@@ -15,7 +16,6 @@ from ranklet.export.options import ExportOptions
 from ranklet.export.proof import variants
 from ranklet.export.proof.report import Report, read_reports, report_table
 from ranklet.training.checkpoint import Checkpoint
-from ranklet.training.data import probes as drawn
 from ranklet.training.imported.importing import read_model
 
 INT8 = ExportOptions(variants=("int8",), probes=probes())

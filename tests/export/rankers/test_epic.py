@@ -11,6 +11,7 @@ from tests.explanations import leaves
 from tests.kinds import LOOSE, opened, reranked_by, retrieved_by, usual_form
 
 from ranklet.commands import main
+from ranklet.corpus.collections.collection import Collection
 from ranklet.export.bundles import export_bundle, index_bundle
 from ranklet.export.proof.report import read_reports
 from ranklet.handlers.page.page import page
@@ -21,7 +22,6 @@ from ranklet.runtime.lexical.sparse_store import MOST_TERMS
 from ranklet.runtime.rankers.epic import EPIC
 from ranklet.runtime.verification import verify
 from ranklet.training.checkpoint import Checkpoint
-from ranklet.training.data.collection import Collection
 from ranklet.training.rankers.epic import training as epic
 
 ALONE, RERANK = retrieved_by("epic"), reranked_by("epic")

@@ -7,6 +7,8 @@ import pytest
 import torch
 from tests.kinds import TinyRankers
 
+from ranklet.corpus.collections.collection import Collection
+from ranklet.corpus.indexing.analysed import AnalysedCollection
 from ranklet.export.bundles import export_bundle, index_bundle
 from ranklet.export.options import ExportOptions
 from ranklet.export.proof.report import read_reports
@@ -17,8 +19,6 @@ from ranklet.runtime.rankers.opening import ranker_of
 from ranklet.runtime.rankers.tk import TK
 from ranklet.runtime.text.ranked import ranked_text
 from ranklet.training.checkpoint import Checkpoint
-from ranklet.training.data.collection import Collection
-from ranklet.training.indexing.analysed import AnalysedCollection
 from ranklet.training.rankers.conformer_kernel.pairs import TermReader
 from ranklet.training.rankers.conformer_kernel.vocabulary import term_rows
 from ranklet.training.rankers.tk import training as tk

@@ -13,6 +13,7 @@ from tests.kinds import TinyRankers
 from tests.updates import SPLIT, WHOLE, documents_of, first_records, held, indexed, seeded
 
 import ranklet
+from ranklet.corpus.sources.source import Source
 from ranklet.export.bundles import export_bundle, index_bundle
 from ranklet.export.errors import ExportError
 from ranklet.export.updating.merge import merge
@@ -20,7 +21,6 @@ from ranklet.export.updating.update import update
 from ranklet.runtime.errors import BundleError, InputError
 from ranklet.runtime.rankers.bm25 import BM25Settings
 from ranklet.training.checkpoint import Checkpoint
-from ranklet.training.data.sources.source import Source
 
 if TYPE_CHECKING:
     from tests.conftest import Built

@@ -24,6 +24,10 @@ from tests.updates import (
 )
 
 import ranklet
+from ranklet.corpus.collections.collection import Collection
+from ranklet.corpus.languages.options import TextOptions
+from ranklet.corpus.sources.options import SourceOptions
+from ranklet.corpus.sources.source import Source
 from ranklet.export.bundles import index_bundle
 from ranklet.export.errors import ExportError
 from ranklet.export.rankers.dense import exporting as dense
@@ -40,10 +44,6 @@ from ranklet.runtime.errors import (
 from ranklet.runtime.rankers.colbert.encoder import ColBERTEncoder
 from ranklet.runtime.rankers.dense import DenseEncoder
 from ranklet.runtime.rankers.epic import EPICEncoders
-from ranklet.training.data.collection import Collection
-from ranklet.training.data.sources.options import SourceOptions
-from ranklet.training.data.sources.source import Source
-from ranklet.training.indexing.language.options import TextOptions
 
 if TYPE_CHECKING:
     from tests.conftest import Built

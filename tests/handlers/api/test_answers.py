@@ -19,7 +19,7 @@ from ranklet.handlers.api.reading import parse
 from ranklet.runtime import load
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.errors import InputError, OutOfTimeError
-from ranklet.runtime.typed.query_syntax import Query
+from ranklet.runtime.syntax.query_syntax import Query
 
 LIMITS = Limits()
 REQUEST: dict[str, Any] = {"query": "rising dough", "k": 3}

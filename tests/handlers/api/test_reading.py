@@ -6,7 +6,7 @@ from ranklet.handlers.api.errors import RequestError, failure
 from ranklet.handlers.api.fields import ABSENT, MOST_PARTS, MOST_WORDS, Route, fields_of
 from ranklet.handlers.api.limits import Limits
 from ranklet.handlers.api.reading import MOST_FIELDS, Request, parse, request_of, typed
-from ranklet.runtime.typed.query_syntax import Query
+from ranklet.runtime.syntax.query_syntax import Query
 
 LIMITS = Limits()
 

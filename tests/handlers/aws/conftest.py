@@ -13,7 +13,7 @@ from tests.conftest import Built
 
 from ranklet.handlers.aws.function import Function
 from ranklet.runtime.bundle import Bundle
-from ranklet.runtime.objects import s3_ranges, transport
+from ranklet.runtime.object_storage import s3_ranges, transport
 
 EVENTS = Path(__file__).parent.parent / "events"
 HTTP_EVENTS = ("rest", "http", "function_url", "alb", "alb_multi_value")

@@ -17,7 +17,7 @@ from ranklet.handlers.aws import bundle_download
 from ranklet.handlers.aws.bundle_download import fetch
 from ranklet.handlers.aws.opening import open_bundle
 from ranklet.runtime.errors import BundleError, InputError, RemoteError
-from ranklet.runtime.objects import transport
+from ranklet.runtime.object_storage import transport
 
 
 def test_a_path_is_opened_where_it_lies(
@@ -200,7 +200,7 @@ def test_a_folder_that_others_can_write_is_refused(bucket: Any, tmp_path: Path) 
 DOWNLOAD = """
 import sys
 from ranklet.handlers.aws.opening import open_bundle
-from ranklet.runtime.objects import s3_ranges, transport
+from ranklet.runtime.object_storage import s3_ranges, transport
 transport.COPIED = 4096
 calls = []
 client = s3_ranges.s3_client

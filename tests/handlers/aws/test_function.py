@@ -24,7 +24,7 @@ from ranklet.handlers.aws.function import Function, InternalError, served_path
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.errors import InputError, RankletError, UnknownRankerError
 from ranklet.runtime.hits import Hit, Ranking
-from ranklet.runtime.typed.query_syntax import Query
+from ranklet.runtime.syntax.query_syntax import Query
 
 
 @pytest.mark.parametrize("name", HTTP_EVENTS)

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.judging import Judging, judging
 
+from ranklet.corpus.collections.trec import read_qrels
 from ranklet.export.build import build
-from ranklet.training.data.trec import read_qrels
 
 if TYPE_CHECKING:
     from tests.conftest import Built

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.judging import Judging, judging
 
-from ranklet.training.data.trec import read_qrels
+from ranklet.corpus.collections.trec import read_qrels
 
 if TYPE_CHECKING:
     from tests.conftest import Built

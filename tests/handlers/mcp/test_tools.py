@@ -8,11 +8,11 @@ import pytest
 from tests.metadata_rows import YEAR
 
 from ranklet import build, load
+from ranklet.corpus.sources.options import SourceOptions
 from ranklet.handlers.api.errors import RequestError
 from ranklet.handlers.api.limits import Limits
 from ranklet.handlers.mcp.tools import NOTICE, call, tools
 from ranklet.runtime import Bundle, Query, RankletError, UnknownDocumentError, UnknownRankerError
-from ranklet.training.data.sources.options import SourceOptions
 
 if TYPE_CHECKING:
     from tests.conftest import Built, Described

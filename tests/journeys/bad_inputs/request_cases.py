@@ -13,6 +13,11 @@ from tests.journeys.bad_inputs.running import Case, Place, Response, python, rai
 
 import ranklet
 from ranklet import runtime
+from ranklet.corpus.collections.collection import Collection, Document, write_collection
+from ranklet.corpus.collections.splits import read_split
+from ranklet.corpus.collections.trec import read_run, write_qrels, write_run
+from ranklet.corpus.sources.options import SourceOptions
+from ranklet.corpus.sources.source import Source
 from ranklet.export.build import build
 from ranklet.export.bundles import export_bundle, index_bundle
 from ranklet.export.default_fusion import FusionOptions
@@ -36,11 +41,6 @@ from ranklet.runtime.errors import (
     UnknownDocumentError,
     UnknownRankerError,
 )
-from ranklet.training.data.collection import Collection, Document, write_collection
-from ranklet.training.data.sources.options import SourceOptions
-from ranklet.training.data.sources.source import Source
-from ranklet.training.data.splits import read_split
-from ranklet.training.data.trec import read_run, write_qrels, write_run
 from ranklet.training.rankers.bm25.options import Options as BM25Options
 from ranklet.training.rankers.bm25.training import train as train_bm25
 from ranklet.training.rankers.model1.options import Options as Model1Options

@@ -17,7 +17,7 @@ from ranklet.commands.output import complain
 from ranklet.handlers.api.errors import failure
 
 ROOT = Path(__file__).resolve().parent.parent.parent.parent
-LAYERS = ("runtime", "training", "export", "handlers", "src")
+LAYERS = ("runtime", "corpus", "training", "export", "handlers", "src")
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ import pytest
 from tests.conftest import Built
 
 from ranklet import runtime
+from ranklet.corpus.indexing.analysed import AnalysedCollection
 from ranklet.runtime import Bundle, InputError
 from ranklet.runtime.call.candidates import Candidates, TextCandidates
 from ranklet.runtime.call.deadline import Deadline
@@ -16,7 +17,6 @@ from ranklet.runtime.call.query import QueryContext
 from ranklet.runtime.execution.execution import Execution
 from ranklet.runtime.explanation import Explanation
 from ranklet.runtime.pipeline import Pipeline
-from ranklet.training.indexing.analysed import AnalysedCollection
 
 if TYPE_CHECKING:
     pass

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
+from ranklet.corpus.indexing.analysed import AnalysedCollection
 from ranklet.runtime.call.candidates import Candidates, StoredCandidates, TextCandidates
 from ranklet.runtime.call.mask import Mask
 from ranklet.runtime.call.protocol import Ranker, Retrieved, Retriever, Scores
@@ -12,7 +13,6 @@ from ranklet.runtime.errors import BundleError, InputError
 from ranklet.runtime.execution.execution import Execution
 from ranklet.runtime.explanation import Explanation
 from ranklet.runtime.pipeline import Pipeline
-from ranklet.training.indexing.analysed import AnalysedCollection
 
 if TYPE_CHECKING:
     pass

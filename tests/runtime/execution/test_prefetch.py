@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from ranklet.corpus.indexing.analysed import AnalysedCollection
 from ranklet.runtime.call.candidates import Candidates
 from ranklet.runtime.call.deadline import Deadline
 from ranklet.runtime.call.mask import Mask
@@ -17,7 +18,6 @@ from ranklet.runtime.execution import prefetch as ahead
 from ranklet.runtime.execution.execution import Execution
 from ranklet.runtime.explanation import Explanation
 from ranklet.runtime.pipeline import Pipeline
-from ranklet.training.indexing.analysed import AnalysedCollection
 
 if TYPE_CHECKING:
     pass

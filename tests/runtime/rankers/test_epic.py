@@ -13,6 +13,7 @@ from tests.damage import Change, change_array, put, replace_file
 from tests.explanations import leaves
 from tests.kinds import LOOSE, TinyRankers, opened, reranked_by, retrieved_by
 
+from ranklet.corpus.collections.collection import Collection
 from ranklet.export.bundles import export_bundle, index_bundle
 from ranklet.runtime import load
 from ranklet.runtime.bundle import Bundle
@@ -22,7 +23,6 @@ from ranklet.runtime.rankers.epic import EPIC, EPICSettings
 from ranklet.runtime.rankers.opening import ranker_of
 from ranklet.runtime.verification import verify
 from ranklet.training.checkpoint import Checkpoint
-from ranklet.training.data.collection import Collection
 
 ALONE, RERANK = retrieved_by("epic"), reranked_by("epic")
 

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from tests.metadata_rows import FIELDS, WORDS, allows
 
+from ranklet.corpus.sources.options import SourceOptions
 from ranklet.export.build import build
 from ranklet.runtime import Bundle, BundleError, InputError, UnknownDocumentError, load
 from ranklet.runtime.errors import OutOfTimeError
 from ranklet.runtime.pipeline import Keep, Pipeline, Rescore, Retrieve
-from ranklet.training.data.sources.options import SourceOptions
 
 if TYPE_CHECKING:
     from tests.conftest import Described

@@ -5,10 +5,10 @@ import pytest
 from tests.word_pieces import train_tokenizer
 from tokenizers import Tokenizer, models
 
+from ranklet.corpus.indexing.analysed import AnalysedCollection
+from ranklet.corpus.indexing.lemmas import vocabulary
 from ranklet.runtime.errors import BundleError
 from ranklet.runtime.text.analysis import Analyzer
-from ranklet.training.indexing.analysed import AnalysedCollection
-from ranklet.training.indexing.lemmas import vocabulary
 
 
 @pytest.fixture(scope="module")

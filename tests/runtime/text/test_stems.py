@@ -2,10 +2,10 @@ import sys
 
 import pytest
 
+from ranklet.corpus.indexing.lemmas import vocabulary
+from ranklet.corpus.languages.spellings import Spelling
 from ranklet.runtime.text.analysis import Analyzer, Vocabulary
 from ranklet.runtime.text.stems import LANGUAGES, has_stemmer, stem
-from ranklet.training.indexing.language.spellings import Spelling
-from ranklet.training.indexing.lemmas import vocabulary
 
 
 def test_languages_have_the_names_that_snowball_has() -> None:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from tests.kinds import TinyRankers, tiny_options
 
-from ranklet.training.data.splits import read_split
+from ranklet.corpus.collections.splits import read_split
 from ranklet.training.encoders.encoder_texts import EncoderTexts
 from ranklet.training.pretrained.backbone import load_backbone
 

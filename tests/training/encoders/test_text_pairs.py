@@ -3,11 +3,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
+from ranklet.corpus.collections.collection import Collection
+from ranklet.corpus.collections.splits import read_split
+from ranklet.corpus.indexing.analysed import AnalysedCollection, open_bm25
 from ranklet.runtime.call.query import QueryContext
-from ranklet.training.data.collection import Collection
-from ranklet.training.data.splits import read_split
 from ranklet.training.encoders.text_pairs import Pool, TextPairs, bm25_mrr
-from ranklet.training.indexing.analysed import AnalysedCollection, open_bm25
 from ranklet.training.rankers.dense.options import Options
 
 if TYPE_CHECKING:

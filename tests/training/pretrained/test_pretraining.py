@@ -10,8 +10,8 @@ from tokenizers import Tokenizer
 
 from ranklet.commands import main
 from ranklet.commands.train import FELL_SHORT
+from ranklet.corpus.collections.collection import Collection, Document
 from ranklet.runtime.errors import InputError
-from ranklet.training.data.collection import Collection, Document
 from ranklet.training.errors import TrainingError
 from ranklet.training.pretrained.backbone import Backbone, load_backbone
 from ranklet.training.pretrained.options import PretrainingOptions

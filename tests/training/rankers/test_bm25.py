@@ -3,14 +3,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from ranklet.corpus.collections.collection import Collection
+from ranklet.corpus.collections.splits import JudgedQuery, read_split
+from ranklet.corpus.indexing.analysed import AnalysedCollection, open_bm25
+from ranklet.corpus.tuning.judged_candidates import grades
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.rankers.bm25 import BM25Settings
-from ranklet.training.data.collection import Collection
-from ranklet.training.data.splits import JudgedQuery, read_split
-from ranklet.training.indexing.analysed import AnalysedCollection, open_bm25
 from ranklet.training.rankers.bm25.options import Options
 from ranklet.training.rankers.bm25.training import train
-from ranklet.training.tuning.judged_candidates import grades
 
 
 def reciprocal_rank(

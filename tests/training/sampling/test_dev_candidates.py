@@ -1,11 +1,11 @@
 import numpy as np
 import pytest
 
+from ranklet.corpus.collections.collection import Collection
+from ranklet.corpus.collections.splits import read_split
+from ranklet.corpus.indexing.analysed import AnalysedCollection, open_bm25
 from ranklet.runtime.call.query import QueryContext
 from ranklet.runtime.rankers.bm25 import BM25Settings
-from ranklet.training.data.collection import Collection
-from ranklet.training.data.splits import read_split
-from ranklet.training.indexing.analysed import AnalysedCollection, open_bm25
 from ranklet.training.sampling import dev_candidates
 
 

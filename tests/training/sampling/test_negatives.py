@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
 
+from ranklet.corpus.collections.collection import Collection
+from ranklet.corpus.collections.splits import JudgedQuery, read_split
+from ranklet.corpus.indexing.analysed import AnalysedCollection, open_bm25
 from ranklet.runtime.rankers.bm25 import BM25Settings
-from ranklet.training.data.collection import Collection
-from ranklet.training.data.splits import JudgedQuery, read_split
-from ranklet.training.indexing.analysed import AnalysedCollection, open_bm25
 from ranklet.training.sampling.negatives import (
     bm25_negatives,
     known_positives,

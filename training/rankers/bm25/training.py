@@ -6,19 +6,19 @@ from time import monotonic
 
 import numpy as np
 
+from ranklet.corpus.collections.collection import Collection
+from ranklet.corpus.collections.splits import JudgedQueries
+from ranklet.corpus.evaluation.measures import Judged, mean, parse_measure
+from ranklet.corpus.indexing.analysed import analyse, open_bm25
+from ranklet.corpus.indexing.wordpieces import read_tokenizer
+from ranklet.corpus.progress import progress
+from ranklet.corpus.tuning.judged_candidates import grades
 from ranklet.runtime.call.query import QueryContext
 from ranklet.runtime.rankers.bm25 import BM25Settings
 from ranklet.training.checkpoint import Checkpoint
-from ranklet.training.data.collection import Collection
-from ranklet.training.data.splits import JudgedQueries
-from ranklet.training.evaluation.measures import Judged, mean, parse_measure
-from ranklet.training.indexing.analysed import analyse, open_bm25
-from ranklet.training.indexing.wordpieces import read_tokenizer
 from ranklet.training.learning.options import recorded
 from ranklet.training.outcome import Lists, compared, counts
-from ranklet.training.progress import progress
 from ranklet.training.rankers.bm25.options import Options
-from ranklet.training.tuning.judged_candidates import grades
 
 WORSE = "the untuned settings rank better than the whole grid; extend k1_grid and b_grid"
 

@@ -15,14 +15,15 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from ranklet.corpus.collections.collection import Collection
+from ranklet.corpus.collections.splits import JudgedQueries
+from ranklet.corpus.progress import EVALUATING, progress
 from ranklet.runtime.call.protocol import Role
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.rankers.colbert.encoder import row_feeds
 from ranklet.runtime.rankers.colbert.settings import MASKS, ColBERTSettings
 from ranklet.runtime.rankers.colbert.tokens import TokenLayout
 from ranklet.training.checkpoint import Checkpoint
-from ranklet.training.data.collection import Collection
-from ranklet.training.data.splits import JudgedQueries
 from ranklet.training.encoders.encoder_texts import ENCODED, EncoderTexts, own_scores
 from ranklet.training.encoders.text_pairs import Batch, Tokens
 from ranklet.training.learning.device import full_precision, seeded
@@ -30,7 +31,6 @@ from ranklet.training.learning.losses import in_batch_softmax, ranknet_loss
 from ranklet.training.learning.weights import load_weights
 from ranklet.training.pretrained.backbone import Backbone
 from ranklet.training.pretrained.start import load_network, load_start
-from ranklet.training.progress import EVALUATING, progress
 from ranklet.training.rankers.colbert.network import LAYERS, ColBERTNetwork, max_sim
 from ranklet.training.rankers.colbert.options import Options
 

@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
+from ranklet.corpus.languages.options import WORDS, TextOptions
 from ranklet.runtime.options import integer, one_of, text
 from ranklet.runtime.rankers.conformer_kernel.settings import ConformerKernelSettings, TermSettings
-from ranklet.training.indexing.language.options import WORDS, TextOptions
 from ranklet.training.learning.options import CandidateOptions, TaughtOptions, TrainingOptions
 from ranklet.training.rankers.conformer_kernel.sizes import Network, TermSizes
 

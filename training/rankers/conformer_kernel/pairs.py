@@ -10,12 +10,13 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from ranklet.corpus.collections.splits import JudgedQuery
+from ranklet.corpus.indexing.analysed import AnalysedCollection
 from ranklet.runtime.call.protocol import Retriever
 from ranklet.runtime.lexical.bm25 import idf
 from ranklet.runtime.rankers.conformer_kernel.network import PADDING, UNKNOWN
 from ranklet.runtime.rankers.conformer_kernel.settings import TermSettings
-from ranklet.training.data.splits import JudgedQuery
-from ranklet.training.indexing.analysed import AnalysedCollection
+from ranklet.training.distilling.taught import TaughtQueries
 from ranklet.training.learning.losses import ranknet_loss
 from ranklet.training.rankers.conformer_kernel.network import Pairs
 from ranklet.training.rankers.conformer_kernel.options import TermOptions
@@ -33,7 +34,6 @@ from ranklet.training.sampling.negatives import (
     relevant_numbers,
 )
 from ranklet.training.sampling.ragged import first_tokens, packed, padded
-from ranklet.training.teaching.taught import TaughtQueries
 
 NO_TOKEN, NO_TERM = -1, -2  # padding of documents and of queries, which must differ
 # Lengths are padded to multiples of these, so that there are few shapes; see `ragged.rounded`.

@@ -12,18 +12,20 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from ranklet.corpus.collections.collection import Collection
+from ranklet.corpus.collections.probes import draw_probes
+from ranklet.corpus.collections.splits import JudgedQueries, JudgedQuery
+from ranklet.corpus.indexing.analysed import AnalysedCollection, analyse
+from ranklet.corpus.judgements.query_log import with_query_log
+from ranklet.corpus.progress import EVALUATING, progress
 from ranklet.runtime.rankers.conformer_kernel.network import FIRST
 from ranklet.training.checkpoint import Checkpoint
-from ranklet.training.data.collection import Collection
-from ranklet.training.data.probes import draw_probes
-from ranklet.training.data.query_log import with_query_log
-from ranklet.training.data.splits import JudgedQueries, JudgedQuery
-from ranklet.training.indexing.analysed import AnalysedCollection, analyse
+from ranklet.training.distilling.margins import margins_of
+from ranklet.training.distilling.taught import read_taught
 from ranklet.training.learning.device import seeded
 from ranklet.training.learning.loop import learn
 from ranklet.training.learning.weights import check_kind, trained, weights_of
 from ranklet.training.outcome import counts
-from ranklet.training.progress import EVALUATING, progress
 from ranklet.training.rankers.conformer_kernel import layers
 from ranklet.training.rankers.conformer_kernel.network import ConformerKernel, Pairs, TermModel
 from ranklet.training.rankers.conformer_kernel.options import Options, TermOptions
@@ -40,8 +42,6 @@ from ranklet.training.sampling.batches import Batch
 from ranklet.training.sampling.dev_candidates import CandidateLists
 from ranklet.training.sampling.negatives import Numbers
 from ranklet.training.sampling.ragged import by_length
-from ranklet.training.teaching.margins import margins_of
-from ranklet.training.teaching.taught import read_taught
 
 _log = logging.getLogger(__name__)
 

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from ranklet.corpus.collections.splits import JudgedQuery
+from ranklet.corpus.indexing.analysed import AnalysedCollection
 from ranklet.runtime.rankers.conformer_kernel.network import FIRST, UNKNOWN
 from ranklet.runtime.text.analysis import Vocabulary
-from ranklet.training.data.splits import JudgedQuery
-from ranklet.training.indexing.analysed import AnalysedCollection
 
 
 def choose_terms(

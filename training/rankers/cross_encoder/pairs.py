@@ -6,14 +6,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ranklet.corpus.collections.splits import JudgedQuery
+from ranklet.corpus.indexing.analysed import AnalysedCollection
 from ranklet.runtime.call.protocol import Retriever
 from ranklet.runtime.text.pairing import Pair, Pairing
-from ranklet.training.data.splits import JudgedQuery
-from ranklet.training.indexing.analysed import AnalysedCollection
+from ranklet.training.distilling.taught import TaughtQueries, pools
 from ranklet.training.rankers.cross_encoder.options import CrossBatchOptions
 from ranklet.training.sampling.batches import Batch, draw_documents, query_batches
 from ranklet.training.sampling.dev_candidates import CandidateLists
-from ranklet.training.teaching.taught import TaughtQueries, pools
 
 KEPT = 0.1  # how likely a passage after the first of its document is kept
 _PASSAGES = 5  # stream of random numbers; 0 to 4 are in training/sampling

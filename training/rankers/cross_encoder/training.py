@@ -12,17 +12,20 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from ranklet.corpus.collections.collection import Collection
+from ranklet.corpus.collections.probes import draw_probes
+from ranklet.corpus.collections.splits import JudgedQueries
+from ranklet.corpus.indexing.analysed import analyse
+from ranklet.corpus.indexing.wordpieces import padding_token
+from ranklet.corpus.progress import EVALUATING
 from ranklet.runtime.console import suggested
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.rankers.cross_encoder.ranker import IMPORTED, CrossEncoderSettings
 from ranklet.runtime.text.pairing import Pair, Pairing, pair_inputs
 from ranklet.runtime.text.tokenizing import encode
 from ranklet.training.checkpoint import RANKLET, Checkpoint
-from ranklet.training.data.collection import Collection
-from ranklet.training.data.probes import draw_probes
-from ranklet.training.data.splits import JudgedQueries
-from ranklet.training.indexing.analysed import analyse
-from ranklet.training.indexing.wordpieces import padding_token
+from ranklet.training.distilling.margins import margins_of
+from ranklet.training.distilling.taught import read_taught
 from ranklet.training.learning.device import choose_device, seeded
 from ranklet.training.learning.loop import learn
 from ranklet.training.learning.losses import listwise_loss, margin_loss, pointwise_loss
@@ -30,7 +33,6 @@ from ranklet.training.learning.weights import check_kind, load_weights, trained,
 from ranklet.training.outcome import counts
 from ranklet.training.pretrained.backbone import Backbone
 from ranklet.training.pretrained.start import load_network, load_start
-from ranklet.training.progress import EVALUATING
 from ranklet.training.rankers.cross_encoder.classifier import (
     PairClassifier,
     is_classifier,
@@ -44,8 +46,6 @@ from ranklet.training.rankers.cross_encoder.pairs import CrossPairs, dev_pairs
 from ranklet.training.sampling.batches import Batch
 from ranklet.training.sampling.dev_candidates import CandidateLists
 from ranklet.training.sampling.ragged import by_length
-from ranklet.training.teaching.margins import margins_of
-from ranklet.training.teaching.taught import read_taught
 
 _log = logging.getLogger(__name__)
 

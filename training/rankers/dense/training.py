@@ -15,10 +15,10 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from ranklet.corpus.collections.collection import Collection
+from ranklet.corpus.collections.splits import JudgedQueries
 from ranklet.runtime.rankers.dense import DenseSettings
 from ranklet.training.checkpoint import Checkpoint
-from ranklet.training.data.collection import Collection
-from ranklet.training.data.splits import JudgedQueries
 from ranklet.training.encoders.encoder_texts import EncoderTexts
 from ranklet.training.encoders.mined_negatives import MinedNegatives
 from ranklet.training.encoders.text_pairs import Batch

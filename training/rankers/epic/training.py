@@ -18,14 +18,14 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from ranklet.corpus.collections.collection import Collection
+from ranklet.corpus.collections.splits import JudgedQueries
+from ranklet.corpus.indexing.wordpieces import special_tokens
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.rankers.epic import DOCUMENT_ENCODER, QUERY_ENCODER, EPICSettings
 from ranklet.training.checkpoint import Checkpoint
-from ranklet.training.data.collection import Collection
-from ranklet.training.data.splits import JudgedQueries
 from ranklet.training.encoders.encoder_texts import EncoderTexts
 from ranklet.training.encoders.text_pairs import Batch, Tokens
-from ranklet.training.indexing.wordpieces import special_tokens
 from ranklet.training.learning.device import seeded
 from ranklet.training.learning.losses import in_batch_softmax, listwise_loss
 from ranklet.training.learning.weights import load_weights

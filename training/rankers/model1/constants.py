@@ -8,6 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ranklet.corpus.collections.splits import JudgedQuery
+from ranklet.corpus.evaluation.measures import Judged, mean, parse_measure, per_query
+from ranklet.corpus.indexing.analysed import AnalysedCollection
+from ranklet.corpus.progress import EVALUATING, progress
+from ranklet.corpus.tuning.coordinate_ascent import coordinate_ascent
+from ranklet.corpus.tuning.judged_candidates import Features, judge
 from ranklet.runtime.call.candidates import Candidates
 from ranklet.runtime.call.protocol import Retriever
 from ranklet.runtime.call.query import QueryContext
@@ -17,12 +23,6 @@ from ranklet.runtime.lexical.model1 import (
     log_odds,
     translation_likelihoods,
 )
-from ranklet.training.data.splits import JudgedQuery
-from ranklet.training.evaluation.measures import Judged, mean, parse_measure, per_query
-from ranklet.training.indexing.analysed import AnalysedCollection
-from ranklet.training.progress import EVALUATING, progress
-from ranklet.training.tuning.coordinate_ascent import coordinate_ascent
-from ranklet.training.tuning.judged_candidates import Features, judge
 
 P_SELF_GRID = (0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9)
 LAMBDA_GRID = (0.005, 0.02, 0.1, 0.3)

@@ -13,8 +13,8 @@ from operator import itemgetter
 import numpy as np
 from numpy.typing import NDArray
 
-from ranklet.training.indexing.translation_tables import Translations
-from ranklet.training.progress import progress
+from ranklet.corpus.indexing.translation_tables import Translations
+from ranklet.corpus.progress import progress
 from ranklet.training.rankers.model1.bitext import Bitext, concatenated_ranges
 
 NULL = 0  # the empty word's rank among the sources; the tokens' ranks begin with 1

@@ -5,16 +5,16 @@ from time import monotonic
 import numpy as np
 from numpy.typing import NDArray
 
+from ranklet.corpus.collections.collection import Collection
+from ranklet.corpus.collections.splits import JudgedQueries
+from ranklet.corpus.indexing.analysed import AnalysedCollection, analyse
+from ranklet.corpus.indexing.translation_tables import Translations, as_table, background
+from ranklet.corpus.indexing.wordpieces import read_tokenizer
+from ranklet.corpus.progress import progress
 from ranklet.runtime.rankers.model1 import Model1Settings
 from ranklet.training.checkpoint import Checkpoint
-from ranklet.training.data.collection import Collection
-from ranklet.training.data.splits import JudgedQueries
-from ranklet.training.indexing.analysed import AnalysedCollection, analyse
-from ranklet.training.indexing.translation_tables import Translations, as_table, background
-from ranklet.training.indexing.wordpieces import read_tokenizer
 from ranklet.training.learning.options import recorded
 from ranklet.training.outcome import Lists, compared, counts, shortcoming
-from ranklet.training.progress import progress
 from ranklet.training.rankers.model1.bitext import build_bitext
 from ranklet.training.rankers.model1.constants import CANDIDATES, Likelihoods, tune_constants
 from ranklet.training.rankers.model1.em import off_diagonal, train_model1

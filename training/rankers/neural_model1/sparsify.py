@@ -12,10 +12,10 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from ranklet.corpus.indexing.translation_tables import Translations, as_table
+from ranklet.corpus.progress import progress
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.lexical.model1 import TranslationTable
-from ranklet.training.indexing.translation_tables import Translations, as_table
-from ranklet.training.progress import progress
 from ranklet.training.rankers.model1.constants import Tables
 from ranklet.training.rankers.neural_model1.network import (
     THRESHOLD,

@@ -12,17 +12,19 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from ranklet.corpus.collections.collection import Collection
+from ranklet.corpus.collections.probes import draw_probes
+from ranklet.corpus.collections.splits import JudgedQueries, JudgedQuery
+from ranklet.corpus.indexing.analysed import AnalysedCollection, analyse
+from ranklet.corpus.indexing.translation_tables import background
+from ranklet.corpus.indexing.wordpieces import padding_token, read_tokenizer, special_tokens
 from ranklet.runtime.call.protocol import Retriever
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.rankers.neural_model1 import NeuralModel1Settings
 from ranklet.runtime.storage.forward import Forward
 from ranklet.training.checkpoint import Checkpoint
-from ranklet.training.data.collection import Collection
-from ranklet.training.data.probes import draw_probes
-from ranklet.training.data.splits import JudgedQueries, JudgedQuery
-from ranklet.training.indexing.analysed import AnalysedCollection, analyse
-from ranklet.training.indexing.translation_tables import background
-from ranklet.training.indexing.wordpieces import padding_token, read_tokenizer, special_tokens
+from ranklet.training.distilling.margins import margins_of
+from ranklet.training.distilling.taught import TaughtQueries, pools, read_taught
 from ranklet.training.learning.device import seeded
 from ranklet.training.learning.loop import learn
 from ranklet.training.learning.losses import SHARPNESS, listwise_loss, margin_loss
@@ -41,8 +43,6 @@ from ranklet.training.rankers.neural_model1.options import Options, PairOptions
 from ranklet.training.rankers.neural_model1.sparsify import tables
 from ranklet.training.sampling.batches import Batch, draw_documents, query_batches
 from ranklet.training.sampling.ragged import packed, padded, rounded, unique_tokens
-from ranklet.training.teaching.margins import margins_of
-from ranklet.training.teaching.taught import TaughtQueries, pools, read_taught
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer

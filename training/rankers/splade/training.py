@@ -9,14 +9,14 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from ranklet.corpus.collections.collection import Collection
+from ranklet.corpus.collections.splits import JudgedQueries
+from ranklet.corpus.indexing.wordpieces import special_tokens
 from ranklet.runtime.lexical.bm25 import idf
 from ranklet.runtime.rankers.splade import ENCODER, SPLADESettings
 from ranklet.training.checkpoint import Checkpoint
-from ranklet.training.data.collection import Collection
-from ranklet.training.data.splits import JudgedQueries
 from ranklet.training.encoders.encoder_texts import EncoderTexts
 from ranklet.training.encoders.text_pairs import Batch
-from ranklet.training.indexing.wordpieces import special_tokens
 from ranklet.training.learning.losses import in_batch_softmax
 from ranklet.training.learning.record import planned
 from ranklet.training.learning.weights import load_weights

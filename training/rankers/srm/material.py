@@ -13,14 +13,14 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from ranklet.corpus.collections.collection import Collection
+from ranklet.corpus.collections.splits import JudgedQueries
 from ranklet.runtime.call.protocol import Role
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.rankers.colbert.settings import ColBERTSettings
 from ranklet.runtime.rankers.colbert.tokens import TokenLayout
 from ranklet.runtime.text.tokenizing import encode, special_ids
 from ranklet.training.checkpoint import Checkpoint, read_checkpoint
-from ranklet.training.data.collection import Collection
-from ranklet.training.data.splits import JudgedQueries
 from ranklet.training.encoders.encoder_texts import EncoderTexts
 from ranklet.training.encoders.text_pairs import Tokens
 from ranklet.training.pretrained.backbone import load_backbone

@@ -14,13 +14,13 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from ranklet.corpus.progress import progress
 from ranklet.runtime.call.protocol import Role
 from ranklet.runtime.rankers.colbert.encoder import row_feeds
 from ranklet.runtime.rankers.colbert.tokens import Row, TokenLayout
 from ranklet.runtime.writing.atomic_file import atomic_file
 from ranklet.runtime.writing.private_folder import make_private
 from ranklet.training.encoders.text_pairs import Tokens
-from ranklet.training.progress import progress
 from ranklet.training.rankers.colbert.network import ColBERTNetwork
 
 BLOCK = 32  # texts that the oracle reads at a time

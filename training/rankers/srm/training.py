@@ -19,18 +19,18 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn.functional import mse_loss
 
+from ranklet.corpus.collections.collection import Collection
+from ranklet.corpus.collections.splits import JudgedQueries
+from ranklet.corpus.progress import progress, warn
 from ranklet.runtime.rankers.colbert.settings import ColBERTSettings
 from ranklet.runtime.rankers.srm.settings import LightForm, SRMSettings
 from ranklet.runtime.text.tokenizing import special_ids
 from ranklet.training.checkpoint import Checkpoint
-from ranklet.training.data.collection import Collection
-from ranklet.training.data.splits import JudgedQueries
 from ranklet.training.encoders.text_pairs import Batch
 from ranklet.training.errors import TrainingError
 from ranklet.training.learning.device import full_precision, seeded
 from ranklet.training.learning.loop import rate
 from ranklet.training.learning.losses import margin_mse
-from ranklet.training.progress import progress, warn
 from ranklet.training.rankers.colbert.network import ColBERTNetwork
 from ranklet.training.rankers.srm.material import Material
 from ranklet.training.rankers.srm.network import KIND, LightNetwork, light_vectors

@@ -8,9 +8,9 @@ from dataclasses import replace
 
 from torch import Tensor
 
+from ranklet.corpus.collections.collection import Collection
+from ranklet.corpus.collections.splits import JudgedQueries
 from ranklet.training.checkpoint import Checkpoint
-from ranklet.training.data.collection import Collection
-from ranklet.training.data.splits import JudgedQueries
 from ranklet.training.learning.weights import check_kind, trained
 from ranklet.training.rankers.conformer_kernel import training as conformer_kernel
 from ranklet.training.rankers.conformer_kernel.network import PairNetwork, Pairs, TermModel

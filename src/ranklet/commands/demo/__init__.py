@@ -9,6 +9,8 @@ from ranklet.commands.demo import python_docs
 from ranklet.commands.demo.results import FIRST, answered, conclusion
 from ranklet.commands.output import say, show
 from ranklet.commands.rank.answers import as_text
+from ranklet.corpus.collections.collection import Collection, Document, write_collection
+from ranklet.corpus.sources.source import Source
 from ranklet.export.build import build
 from ranklet.export.bundles import index_bundle
 from ranklet.export.learning.learn import learn
@@ -16,8 +18,6 @@ from ranklet.export.learning.page import write_page
 from ranklet.export.learning.table import table
 from ranklet.runtime import load
 from ranklet.runtime.console import suggested
-from ranklet.training.data.collection import Collection, Document, write_collection
-from ranklet.training.data.sources.source import Source
 
 MEASURE = "nDCG@10"  # what is learned for
 MINUTES = 3.0  # of learning, at most

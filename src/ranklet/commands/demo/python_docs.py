@@ -17,8 +17,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import NamedTuple
 
+from ranklet.corpus.collections.collection import Document, Query, Splits
 from ranklet.runtime.errors import CollectionError
-from ranklet.training.data.collection import Document, Query, Splits
 
 # Modules that are wholly or partly written in C, so no source has all of their docstrings.
 EXTENSIONS = (

@@ -10,7 +10,7 @@ from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.console import printable
 from ranklet.runtime.errors import InputError, RankletError
 from ranklet.runtime.hits import in_line
-from ranklet.runtime.typed.query_syntax import typed_query
+from ranklet.runtime.syntax.query_syntax import typed_query
 
 if TYPE_CHECKING:
     from ranklet.export.distributed.options import EngineOptions

@@ -13,8 +13,8 @@ from ranklet.commands.output import complain, say
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.storage.address import is_address
 from ranklet.training.checkpoint import RANKLET as CHECKPOINT
-from ranklet.training.teaching.options import ScoreOptions
-from ranklet.training.teaching.score_file import read_scores
+from ranklet.training.distilling.options import ScoreOptions
+from ranklet.training.distilling.score_file import read_scores
 
 if TYPE_CHECKING:
     from ranklet.export.distributed.options import EngineOptions
@@ -51,14 +51,14 @@ def needs(arguments: argparse.Namespace) -> str:
 
 def run(options: argparse.Namespace) -> None:
     """Score the candidates and write the file."""
+    from ranklet.corpus.collections.collection import Collection
+    from ranklet.corpus.collections.splits import read_split
+    from ranklet.corpus.judgements.judgements import check_judgements
     from ranklet.export.distributed.cluster import connected
     from ranklet.runtime import load
-    from ranklet.training.data.collection import Collection
-    from ranklet.training.data.judgements import check_judgements
-    from ranklet.training.data.splits import read_split
+    from ranklet.training.distilling.scoring import score
+    from ranklet.training.distilling.teacher import read_teacher
     from ranklet.training.kept_state import remove_state, state_folder
-    from ranklet.training.teaching.scoring import score
-    from ranklet.training.teaching.teacher import read_teacher
 
     output = Path(options.output)
     _check_place(output, force=options.force)

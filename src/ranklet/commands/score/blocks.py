@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ranklet.export.distributed.cluster import Cluster, Task
 from ranklet.training.checkpoint import RANKLET
-from ranklet.training.teaching.teacher import Pairs, ScoreEach, read_teacher
+from ranklet.training.distilling.teacher import Pairs, ScoreEach, read_teacher
 
 
 def open_scorer(path: Path, settings: Mapping[str, Any]) -> Callable[[bytes], bytes]:

@@ -19,8 +19,8 @@ from ranklet.commands.arguments import add_options, options_from
 from ranklet.commands.output import complain, show
 from ranklet.commands.parser import OptionParser
 from ranklet.commands.train import material
+from ranklet.corpus.languages.options import TextOptions
 from ranklet.runtime.kinds import KINDS
-from ranklet.training.indexing.language.options import TextOptions
 
 FELL_SHORT = 3  # exit status
 STATUS = f"Exit status {FELL_SHORT}: written, but the steps are too few or the gain is not sure."
@@ -84,13 +84,13 @@ def needs(arguments: argparse.Namespace) -> str:
 
 def run(arguments: argparse.Namespace) -> int:
     """Train and save; return the exit status."""
+    from ranklet.corpus.collections.splits import read_split
+    from ranklet.corpus.evaluation.overlap import shared
+    from ranklet.corpus.progress import say, warn
     from ranklet.training.checkpoint import REPORT, check_place
-    from ranklet.training.data.splits import read_split
-    from ranklet.training.evaluation.overlap import shared
     from ranklet.training.kept_state import digest_of, has_state, remove_state, state_folder
     from ranklet.training.learning.options import TrainingOptions
     from ranklet.training.outcome import SHARED, summary
-    from ranklet.training.progress import say, warn
 
     # What is wrong is reported before hours of training, not after them.
     output = Path(arguments.output)

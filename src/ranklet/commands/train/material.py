@@ -10,17 +10,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ranklet.commands.arguments import add_options, options_from
+from ranklet.corpus.collections.collection import CORPUS
+from ranklet.corpus.judgements.weak import HELD_OUT, LEARN, LEAST_QUERIES, WEAK, make_pairs
+from ranklet.corpus.sources.options import WHOLE, SourceOptions
 from ranklet.runtime.errors import CollectionError, InputError
 from ranklet.runtime.options import options_of
 from ranklet.runtime.writing.strangers import files_in, matching, strangers
-from ranklet.training.data.collection import CORPUS
-from ranklet.training.data.sources.options import WHOLE, SourceOptions
-from ranklet.training.data.weak import HELD_OUT, LEARN, LEAST_QUERIES, WEAK, make_pairs
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from ranklet.training.data.collection import Collection, Document
+    from ranklet.corpus.collections.collection import Collection, Document
 
 QUERIES = 20_000  # one pass of a small encoder takes some ten minutes on two cores
 
@@ -89,8 +89,8 @@ def read(
             interrupted training is in the way that learned from something else.
         CollectionError: the source cannot be read.
     """
-    from ranklet.training.data.collection import Collection
-    from ranklet.training.data.judgements import check_judgements
+    from ranklet.corpus.collections.collection import Collection
+    from ranklet.corpus.judgements.judgements import check_judgements
 
     given = vars(arguments)
     _check(given, getattr(options, "query_log", ""))
@@ -120,7 +120,7 @@ def read(
 def _made(
     arguments: argparse.Namespace, seed: int, target: Path, state: Path, tuned: bool
 ) -> Material:
-    from ranklet.training.progress import say
+    from ranklet.corpus.progress import say
 
     _check_place(target)
     path, most = Path(arguments.source), arguments.weak_queries or QUERIES
@@ -157,9 +157,9 @@ def _check_place(target: Path) -> None:
 
 def _documents(path: Path, options: SourceOptions) -> "Iterable[Document]":
     """Return the documents of a collection or of another source; no query and no judgement."""
-    from ranklet.training.data.collection import Collection, is_collection
-    from ranklet.training.data.sources.source import Source
-    from ranklet.training.progress import say
+    from ranklet.corpus.collections.collection import Collection, is_collection
+    from ranklet.corpus.progress import say
+    from ranklet.corpus.sources.source import Source
 
     if options == WHOLE and is_collection(path):
         return Collection(path).documents()

@@ -5,12 +5,12 @@ from typing import Any
 import numpy as np
 import torch
 
+from ranklet.corpus.indexing.analysed import AnalysedCollection
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.rankers.conformer_kernel.ranker import ConformerKernel
 from ranklet.runtime.rankers.opening import ranker_of
 from ranklet.training.checkpoint import Checkpoint
-from ranklet.training.indexing.analysed import AnalysedCollection
 from ranklet.training.rankers.conformer_kernel import training as conformer_kernel
 from ranklet.training.rankers.conformer_kernel.pairs import TermReader
 from ranklet.training.rankers.conformer_kernel.vocabulary import term_rows

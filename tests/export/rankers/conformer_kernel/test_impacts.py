@@ -14,6 +14,7 @@ from tests.export.rankers.conformer_kernel.reference import (
     opened,
 )
 
+from ranklet.corpus.collections.collection import Collection
 from ranklet.export.bundles import index_bundle
 from ranklet.export.rankers.conformer_kernel import floors as term_floors
 from ranklet.export.rankers.conformer_kernel import impacts as term_impacts
@@ -26,7 +27,6 @@ from ranklet.runtime.call.query import QueryContext
 from ranklet.runtime.lexical.impact_index import ImpactIndex
 from ranklet.runtime.rankers.conformer_kernel.network import scores_of_each
 from ranklet.training.checkpoint import Checkpoint
-from ranklet.training.data.collection import Collection
 
 
 @pytest.mark.parametrize("form", FORMS)

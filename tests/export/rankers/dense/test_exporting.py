@@ -15,6 +15,7 @@ from tests.models import TEXTS, probes, tokenizer
 from tokenizers import Tokenizer
 from tokenizers.models import WordLevel
 
+from ranklet.corpus.collections.collection import Collection
 from ranklet.export.bundles import export_bundle, index_bundle
 from ranklet.export.errors import ExportError
 from ranklet.export.options import ExportOptions
@@ -34,7 +35,6 @@ from ranklet.runtime.rankers.dense import Dense, DenseEncoder, DenseSettings
 from ranklet.runtime.rankers.opening import ranker_of
 from ranklet.runtime.verification import verify
 from ranklet.training.checkpoint import Checkpoint
-from ranklet.training.data.collection import Collection
 from ranklet.training.rankers.dense import training as dense_training
 
 STORED = ("stored float16", "stored int8")  # rows of the report

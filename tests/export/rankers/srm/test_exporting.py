@@ -9,6 +9,7 @@ import pytest
 import torch
 from tests.kinds import FP32, ROWS, TinyRankers, opened
 
+from ranklet.corpus.collections.collection import Document
 from ranklet.export.bundles import export_bundle, index_bundle
 from ranklet.export.errors import ExportError
 from ranklet.export.proof.report import read_reports
@@ -21,7 +22,6 @@ from ranklet.runtime.rankers.srm.modules import matrix_shapes
 from ranklet.runtime.rankers.srm.ranker import LightRanker
 from ranklet.runtime.rankers.srm.settings import SRMSettings
 from ranklet.training.checkpoint import Checkpoint
-from ranklet.training.data.collection import Document
 from ranklet.training.learning.device import seeded
 from ranklet.training.rankers.srm.network import LightNetwork, load
 

@@ -12,13 +12,13 @@ from safetensors.numpy import load_file, save_file
 from tests.kinds import opened
 from tests.models import TEXTS, probes, sentence_transformers, transformer_folder
 
+from ranklet.corpus.collections.collection import Collection
 from ranklet.export.bundles import export_bundle, index_bundle
 from ranklet.export.options import ExportOptions
 from ranklet.runtime import load
 from ranklet.runtime.errors import ModelFolderError
 from ranklet.runtime.rankers.colbert.ranker import ColBERT
 from ranklet.training.checkpoint import Checkpoint
-from ranklet.training.data.collection import Collection
 from ranklet.training.imported.importing import read_model
 from ranklet.training.imported.original import LARGEST, compare
 

@@ -11,13 +11,13 @@ from safetensors.numpy import load_file
 from tests.kinds import TinyRankers, tiny_options
 
 from ranklet.commands import main
+from ranklet.corpus.collections.collection import Collection
+from ranklet.corpus.collections.splits import read_split
 from ranklet.runtime.call.protocol import Role
 from ranklet.runtime.dense.maxsim import TokenStore, quantise_query
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.rankers.colbert.tokens import TokenLayout
 from ranklet.training.checkpoint import Checkpoint, read_checkpoint
-from ranklet.training.data.collection import Collection
-from ranklet.training.data.splits import read_split
 from ranklet.training.encoders.text_pairs import tokenise
 from ranklet.training.kept_state import has_state
 from ranklet.training.pretrained.backbone import load_backbone

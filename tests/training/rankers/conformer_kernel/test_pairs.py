@@ -8,13 +8,13 @@ import pytest
 import torch
 from tests.kinds import tiny_options
 
+from ranklet.corpus.collections.collection import Collection
+from ranklet.corpus.collections.splits import read_split
+from ranklet.corpus.indexing.analysed import AnalysedCollection, open_bm25
 from ranklet.runtime.lexical.bm25 import idf
 from ranklet.runtime.rankers.bm25 import BM25Settings
 from ranklet.runtime.rankers.conformer_kernel.network import PADDING, UNKNOWN
 from ranklet.runtime.rankers.conformer_kernel.settings import ConformerKernelSettings
-from ranklet.training.data.collection import Collection
-from ranklet.training.data.splits import read_split
-from ranklet.training.indexing.analysed import AnalysedCollection, open_bm25
 from ranklet.training.rankers.conformer_kernel.pairs import TermPairs, TermReader, weak_ranknet_loss
 from ranklet.training.rankers.conformer_kernel.vocabulary import term_rows
 from ranklet.training.sampling.negatives import relevant_numbers

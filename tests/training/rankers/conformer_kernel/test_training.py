@@ -12,11 +12,11 @@ from tests.kinds import tiny_options
 
 from ranklet.commands import main
 from ranklet.commands.train import FELL_SHORT
+from ranklet.corpus.collections.collection import Collection
+from ranklet.corpus.collections.splits import read_split
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.rankers.conformer_kernel.settings import ConformerKernelSettings
 from ranklet.training.checkpoint import Checkpoint, read_checkpoint
-from ranklet.training.data.collection import Collection
-from ranklet.training.data.splits import read_split
 from ranklet.training.errors import TrainingError
 from ranklet.training.rankers.conformer_kernel import training as conformer_kernel
 from ranklet.training.rankers.conformer_kernel.network import ConformerKernel, Pairs

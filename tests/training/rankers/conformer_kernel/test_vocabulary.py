@@ -1,10 +1,10 @@
 """Which terms a network knows, and which row each word form has."""
 
+from ranklet.corpus.collections.collection import Collection
+from ranklet.corpus.collections.splits import read_split
+from ranklet.corpus.indexing.analysed import AnalysedCollection
 from ranklet.runtime.rankers.conformer_kernel.network import FIRST, UNKNOWN
 from ranklet.runtime.text.words import words
-from ranklet.training.data.collection import Collection
-from ranklet.training.data.splits import read_split
-from ranklet.training.indexing.analysed import AnalysedCollection
 from ranklet.training.rankers.conformer_kernel.vocabulary import choose_terms, term_rows
 
 

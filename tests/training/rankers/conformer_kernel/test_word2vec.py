@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 from tests.kinds import tiny_options
 
+from ranklet.corpus.collections.collection import Collection
+from ranklet.corpus.collections.splits import read_split
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.rankers.conformer_kernel.settings import ConformerKernelSettings
 from ranklet.training.checkpoint import Checkpoint
-from ranklet.training.data.collection import Collection
-from ranklet.training.data.splits import read_split
 from ranklet.training.rankers.conformer_kernel import training as conformer_kernel
 
 OPTIONS = tiny_options("conformer_kernel", epochs=1)

@@ -10,15 +10,15 @@ import torch
 
 from ranklet.commands import main
 from ranklet.commands.train import FELL_SHORT
+from ranklet.corpus.collections.collection import Collection
+from ranklet.corpus.collections.splits import read_split
+from ranklet.corpus.indexing.analysed import AnalysedCollection, open_bm25
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.rankers.cross_encoder.ranker import CrossEncoderSettings
 from ranklet.runtime.text.marking import TERMS
 from ranklet.runtime.text.pairing import Pairing, pair_inputs
 from ranklet.training.checkpoint import Checkpoint, read_checkpoint
-from ranklet.training.data.collection import Collection
-from ranklet.training.data.splits import read_split
 from ranklet.training.errors import TrainingError
-from ranklet.training.indexing.analysed import AnalysedCollection, open_bm25
 from ranklet.training.learning.losses import margin_loss
 from ranklet.training.pretrained.backbone import Backbone, load_backbone
 from ranklet.training.rankers.cross_encoder import training as cross_encoder

@@ -17,16 +17,16 @@ from torch import nn
 
 from ranklet.commands import main
 from ranklet.commands.train import FELL_SHORT
+from ranklet.corpus.collections.collection import Collection
+from ranklet.corpus.collections.splits import read_split
+from ranklet.corpus.indexing.wordpieces import padding_token
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.onnx.encoder import Encoder
 from ranklet.runtime.rankers.dense import DenseSettings
 from ranklet.training.checkpoint import Checkpoint, read_checkpoint
-from ranklet.training.data.collection import Collection
-from ranklet.training.data.splits import read_split
 from ranklet.training.encoders.encoder_texts import encoder_inputs
 from ranklet.training.encoders.text_pairs import Pool, TextPairs, tokenise
 from ranklet.training.errors import TrainingError
-from ranklet.training.indexing.wordpieces import padding_token
 from ranklet.training.pretrained.backbone import Backbone, load_backbone
 from ranklet.training.rankers.dense import training as dense_training
 from ranklet.training.rankers.dense.network import DenseNetwork, pool

@@ -13,15 +13,15 @@ from safetensors.torch import load_file, save_file
 
 from ranklet.commands import main
 from ranklet.commands.train import FELL_SHORT
+from ranklet.corpus.collections.collection import Collection
+from ranklet.corpus.collections.splits import read_split
+from ranklet.corpus.indexing.wordpieces import special_tokens
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.rankers.bm25 import BM25Settings
 from ranklet.runtime.rankers.epic import EPICSettings
 from ranklet.training.checkpoint import Checkpoint, read_checkpoint
-from ranklet.training.data.collection import Collection
-from ranklet.training.data.splits import read_split
 from ranklet.training.encoders.text_pairs import tokenise
 from ranklet.training.errors import TrainingError
-from ranklet.training.indexing.wordpieces import special_tokens
 from ranklet.training.learning.device import seeded
 from ranklet.training.learning.losses import in_batch_softmax, listwise_loss
 from ranklet.training.pretrained.backbone import Backbone, load_backbone

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ranklet.training.indexing.translation_tables import Translations
+from ranklet.corpus.indexing.translation_tables import Translations
 from ranklet.training.rankers.model1 import em
 from ranklet.training.rankers.model1.bitext import Bitext, build_bitext
 from ranklet.training.rankers.model1.em import number, off_diagonal, train_model1

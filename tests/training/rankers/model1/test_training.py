@@ -3,12 +3,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from ranklet.corpus.collections.collection import Collection
+from ranklet.corpus.collections.splits import JudgedQuery, read_split
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.rankers.bm25 import BM25Settings
 from ranklet.runtime.rankers.model1 import Model1Settings
 from ranklet.training.checkpoint import Checkpoint
-from ranklet.training.data.collection import Collection
-from ranklet.training.data.splits import JudgedQuery, read_split
 from ranklet.training.rankers.model1.constants import GRID
 from ranklet.training.rankers.model1.options import Options
 from ranklet.training.rankers.model1.training import train

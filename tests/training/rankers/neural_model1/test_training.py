@@ -10,14 +10,14 @@ import torch
 
 from ranklet.commands import main
 from ranklet.commands.train import FELL_SHORT
+from ranklet.corpus.collections.collection import Collection
+from ranklet.corpus.collections.splits import read_split
+from ranklet.corpus.indexing.analysed import AnalysedCollection, open_bm25
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.lexical.model1 import log_odds, translation_likelihoods
 from ranklet.runtime.rankers.bm25 import BM25Settings
 from ranklet.runtime.storage.forward import Gathered
 from ranklet.training.checkpoint import Checkpoint, read_checkpoint
-from ranklet.training.data.collection import Collection
-from ranklet.training.data.splits import read_split
-from ranklet.training.indexing.analysed import AnalysedCollection, open_bm25
 from ranklet.training.learning.device import seeded
 from ranklet.training.learning.losses import listwise_loss, margin_loss
 from ranklet.training.rankers.neural_model1 import training as neural_model1

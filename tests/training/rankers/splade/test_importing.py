@@ -12,6 +12,8 @@ from tests.explanations import leaves
 from tests.kinds import opened
 from tests.models import MASKED, TEXTS, WHEEL, probes, sentence_transformers, transformer_folder
 
+from ranklet.corpus.collections.collection import Collection
+from ranklet.corpus.sources.source import Source
 from ranklet.export.bundles import export_bundle, index_bundle
 from ranklet.export.options import ExportOptions
 from ranklet.runtime import load
@@ -19,8 +21,6 @@ from ranklet.runtime.errors import InputError, ModelFolderError
 from ranklet.runtime.rankers.splade import SPLADE
 from ranklet.runtime.verification import verify
 from ranklet.training.checkpoint import Checkpoint
-from ranklet.training.data.collection import Collection
-from ranklet.training.data.sources.source import Source
 from ranklet.training.imported.importing import read_model
 from ranklet.training.imported.original import LARGEST, compare
 from ranklet.training.pretrained.backbone import load_backbone

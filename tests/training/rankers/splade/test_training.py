@@ -12,12 +12,12 @@ from safetensors.numpy import load_file
 from tests.kinds import TinyRankers
 
 from ranklet.commands import main
+from ranklet.corpus.collections.collection import Collection
+from ranklet.corpus.collections.splits import read_split
+from ranklet.corpus.indexing.wordpieces import special_tokens
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.rankers.splade import SPLADESettings
 from ranklet.training.checkpoint import Checkpoint, read_checkpoint
-from ranklet.training.data.collection import Collection
-from ranklet.training.data.splits import read_split
-from ranklet.training.indexing.wordpieces import special_tokens
 from ranklet.training.pretrained.backbone import load_backbone
 from ranklet.training.rankers.splade import training as splade
 from ranklet.training.rankers.splade.network import SPLADE, flops, term_weights

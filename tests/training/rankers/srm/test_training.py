@@ -11,10 +11,10 @@ import torch
 from tests.kinds import TinyRankers
 from torch.nn.functional import mse_loss
 
+from ranklet.corpus.collections.splits import read_split
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.rankers.srm.settings import SRMSettings
 from ranklet.training.checkpoint import Checkpoint, read_checkpoint
-from ranklet.training.data.splits import read_split
 from ranklet.training.rankers.colbert.network import max_sim
 from ranklet.training.rankers.srm import training as srm
 from ranklet.training.rankers.srm.material import Material, oracle_settings

@@ -5,11 +5,11 @@ import pytest
 import torch
 from tests.kinds import TinyRankers, tiny_options
 
+from ranklet.corpus.collections.collection import Collection
+from ranklet.corpus.collections.splits import read_split
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.rankers.tk import ARCHITECTURES
 from ranklet.training.checkpoint import Checkpoint, read_checkpoint
-from ranklet.training.data.collection import Collection
-from ranklet.training.data.splits import read_split
 from ranklet.training.learning.device import seeded
 from ranklet.training.rankers.conformer_kernel import layers
 from ranklet.training.rankers.tk import training as tk

@@ -1,0 +1,281 @@
+"""Analyse a collection into the tokens of every document and the postings of every term."""
+
+from array import array
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypedDict
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ranklet.corpus.collections.collection import Document
+from ranklet.corpus.indexing.collection_words import collection_words
+from ranklet.corpus.indexing.metadata import Field, MetadataCollector, of_whole_documents
+from ranklet.corpus.indexing.ordering import order_of
+from ranklet.corpus.indexing.origins import Origins
+from ranklet.corpus.indexing.packer import Packer, packed, release
+from ranklet.corpus.indexing.postings import Postings, Titles, invert
+from ranklet.corpus.languages.names import AUTO, LEMMA
+from ranklet.corpus.languages.normaliser import normaliser
+from ranklet.corpus.languages.options import TextOptions
+from ranklet.corpus.progress import progress
+from ranklet.runtime.bundles.documents import Documents
+from ranklet.runtime.errors import CollectionError, InputError
+from ranklet.runtime.rankers.bm25 import BM25, BM25Settings
+from ranklet.runtime.storage.forward import Forward
+from ranklet.runtime.text.analysis import ENGLISH, FIELDS, STOPPED, Analyzer
+from ranklet.runtime.text.ranked import RankedTexts
+from ranklet.runtime.text.tokenizing import encode_batch
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+
+ANALYSING = "reading texts"  # the step's name in a progress bar
+_COUNTED = 1 << 22  # tokens that are counted at a time
+_BATCH = 1024  # documents that are tokenised into word pieces at once, on all cores
+
+
+class WordAnalysis(TypedDict):
+    """How words were read; see `Checkpoint`."""
+
+    languages: tuple[str, ...]
+    normaliser: str
+
+
+@dataclass(frozen=True, eq=False)
+class AnalysedCollection:
+    """The documents with their tokens, in the classes that also serve them.
+
+    Attributes:
+        documents: ids, titles, texts and tokens.
+        analyzer: the text analysis of documents and queries.
+        forwards: the tokens by field, ``words`` (without stop words) and ``wordpieces``.
+        fields: the requested fields.
+        titles: whether a document's title is part of its ranked text.
+        metadata: the other fields of the documents, sorted by name, if they were kept.
+        languages: codes of the languages of the documents, most frequent first.
+        normaliser: what the forms of a word have in common, one of `NORMALISERS`.
+        before: where documents were indexed before; None if they were not.
+        shares: how many of the documents are in each language, if that was found out.
+    """
+
+    documents: Documents
+    analyzer: Analyzer
+    forwards: dict[str, Forward]
+    fields: tuple[str, ...]
+    titles: bool = True
+    metadata: Mapping[str, Field] = field(default_factory=dict)
+    languages: tuple[str, ...] = ENGLISH
+    normaliser: str = LEMMA
+    before: Origins | None = None
+    shares: Mapping[str, float] = field(default_factory=dict)
+
+    def words_of(self, *fields: str) -> WordAnalysis:
+        """Return how a checkpoint says that the words of some fields were read."""
+        if set(fields) == {"wordpieces"}:
+            return {"languages": (), "normaliser": ""}
+        return {"languages": self.languages, "normaliser": self.normaliser}
+
+    @property
+    def origins(self) -> Origins:
+        """Where documents were indexed before."""
+        return self.before or Origins.all_new(len(self.documents))
+
+    def ranked_texts(self) -> list[str]:
+        """Return the ranked text of every document, in the order of their numbers."""
+        return self.documents.ranked_texts(range(len(self.documents)))
+
+    @property
+    def unit(self) -> str:
+        """What is ranked, documents or passages of them, for messages."""
+        return "documents" if self.documents.first is None else "passages"
+
+    def listed(self) -> Iterator[Document]:
+        """Yield the documents in the form of the collection."""
+        stored = self.documents
+        yield from map(Document, stored.ids, stored.titles, stored.texts)
+
+    def tokens(self, field: str) -> NDArray[np.integer]:
+        """Return the concatenated tokens of all documents in a field, (tokens,)."""
+        stored, renumber = self._stored(field)
+        return stored.tokens if renumber is None else np.take(renumber, stored.tokens)
+
+    def offsets(self, field: str) -> NDArray[np.int64]:
+        """Return where each document's tokens begin and end, (documents + 1,) int64."""
+        return self._stored(field)[0].offsets
+
+    def postings(self, field: str, titles: Titles | None = None) -> Postings:
+        """Return the documents of each token of a field and its frequency in them.
+
+        The words of `titles` may count more than once.
+        """
+        stored, renumber = self._stored(field)
+        size = self.analyzer.size(field)
+        return invert(stored.tokens, stored.offsets, size, renumber, titles)
+
+    def bm25(self, settings: BM25Settings) -> BM25:
+        """Return a BM25 ranker over the collection in memory, for negatives and candidates.
+
+        Raises:
+            InputError: titles count more than once, but are not ranked.
+        """
+        return open_bm25(settings, self.bm25_postings(settings))
+
+    def bm25_postings(self, settings: BM25Settings) -> Postings:
+        """Return the postings that a BM25 ranker counts, in which titles may count more than once.
+
+        Raises:
+            InputError: titles count more than once, but are not ranked.
+        """
+        settings.check_titles(self.titles)
+        if settings.title_boost == 1:
+            return self.postings(settings.field)
+        # Title and text are on lines of their own, so the words of the title come first.
+        return self.postings(settings.field, Titles(self._title_lengths(), settings.title_boost))
+
+    def _title_lengths(self) -> NDArray[np.int64]:
+        """Return the number of words of each title, without stop words, (documents,) int64."""
+        vocabulary = self.analyzer.vocabulary
+        ids = np.flatnonzero(vocabulary.lemma_of == STOPPED).tolist()
+        stopped = {vocabulary.forms[each] for each in ids}
+        split = vocabulary.splitter.words
+        titles = self.documents.titles
+        counts = np.zeros(len(titles), np.int64)
+        for number in np.flatnonzero(np.diff(titles.offsets)).tolist():
+            text = title = titles[number]
+            if title.isupper():  # what capitals mean depends on the text below
+                (text,) = self.documents.ranked_texts([number])
+            counts[number] = sum(word not in stopped for word in split(text, len(title)))
+        return counts
+
+    def frequencies(self, field: str) -> NDArray[np.int64]:
+        """Return how often each token occurs in the collection, (size of the field,) int64."""
+        found = np.zeros(self.analyzer.size(field), np.int64)
+        stored, renumber = self._stored(field)
+        for begin in range(0, len(stored.tokens), _COUNTED):
+            part = stored.tokens[begin : begin + _COUNTED]
+            tokens = part if renumber is None else renumber[part]
+            found += np.bincount(tokens, minlength=len(found))
+            release(part)
+        return found
+
+    def _stored(self, field: str) -> tuple[Forward, NDArray[np.int32] | None]:
+        """Return the stored tokens, and the array that maps them to the field's tokens.
+
+        None stands for tokens that are those of the field.
+        """
+        if field == "lemmas":
+            return self.forwards["words"], self.analyzer.vocabulary.lemma_of
+        return self.forwards[field], None
+
+
+def open_bm25(settings: BM25Settings, postings: Postings) -> BM25:
+    """Return a BM25 ranker over postings in memory, for negatives and candidates."""
+    return BM25(settings, postings.bm25(settings.k1, settings.b), postings.average_length)
+
+
+def analyse(
+    documents: Iterable[Document],
+    fields: Iterable[str],
+    *,
+    tokenizer: "Tokenizer | None" = None,
+    titles: bool = True,
+    known_words: Iterable[str] = (),
+    known_texts: Iterable[str] = (),
+    keep_metadata: bool = False,
+    options: TextOptions | None = None,
+) -> AnalysedCollection:
+    """Analyse a collection in the requested fields.
+
+    Args:
+        documents: the documents, which are read once, in order. Successive ones with one id are
+            passages of one document.
+        fields: the fields to analyse, some of lemmas, words and wordpieces.
+        tokenizer: the tokenizer of the field wordpieces.
+        titles: whether a document's title is part of its ranked text.
+        known_words: words for the vocabulary even if no document contains them.
+        known_texts: texts whose words are in the vocabulary, too.
+        keep_metadata: whether the other fields of the documents are kept, for a bundle.
+        options: the language of the documents, and what the forms of a word have in common.
+
+    Raises:
+        CollectionError: there is no document.
+        InputError: word pieces are requested without a tokenizer, or a field is unknown.
+    """
+    wanted = wanted_fields(fields, tokenizer)
+    ids, shown_titles, texts = Packer(), Packer(), Packer()
+    options = options or TextOptions()
+    if options.language != AUTO:
+        normaliser(options.language, options.method)  # raises before the texts are read
+    first, last = array("I"), None
+    metadata = MetadataCollector()
+    for document in progress(documents, ANALYSING):
+        if keep_metadata and document.id != last:
+            metadata.add(document.metadata)
+        first.append(first[-1] if document.id == last else len(first))
+        last = document.id
+        ids.add(document.id)
+        shown_titles.add(document.title)
+        texts.add(document.text)
+    if not first:
+        raise CollectionError("the collection has no document")
+    packed_ids, packed_titles, packed_texts = ids.strings(), shown_titles.strings(), texts.strings()
+    ranked = RankedTexts(packed_titles, packed_texts, titles)
+    size = packed_titles.data.nbytes + packed_texts.data.nbytes
+    vocab, tokens, shares = collection_words(ranked, options, known_words, known_texts, size)
+    forwards = {"words": tokens}
+    stored = Documents(
+        packed_ids,
+        order_of(packed_ids),
+        packed_titles,
+        packed_texts,
+        forwards,
+        vocab,
+        titled=titles,
+        first=if_split(np.frombuffer(first, np.uint32)),
+    )
+    if tokenizer is not None and "wordpieces" in wanted:
+        forwards["wordpieces"] = wordpieces(stored, tokenizer, range(len(stored)))
+    analyzer = Analyzer(vocab, None if tokenizer is None else lambda: tokenizer)
+    places = of_whole_documents(stored.first, len(stored))
+    others = metadata.fields(places) if keep_metadata else {}
+    return AnalysedCollection(
+        stored, analyzer, forwards, wanted, titles, others, tuple(shares), options.method,
+        shares=shares if options.language == AUTO else {},
+    )  # fmt: skip
+
+
+def wanted_fields(fields: Iterable[str], tokenizer: "Tokenizer | None") -> tuple[str, ...]:
+    """Return the requested fields in their usual order.
+
+    Raises:
+        InputError: word pieces are requested without a tokenizer, or a field is unknown.
+    """
+    names = set(fields)
+    if unknown := names - set(FIELDS):
+        raise InputError(f"unknown field {min(unknown)!r}; known are {', '.join(FIELDS)}")
+    if "wordpieces" in names and tokenizer is None:
+        raise InputError("word pieces need a tokenizer; pass a tokenizer.json or vocab.txt")
+    return tuple(field for field in FIELDS if field in names)
+
+
+def if_split(first: NDArray[np.uint32]) -> NDArray[np.uint32] | None:
+    """Return the first passage of each passage's document, or None if all documents are whole."""
+    return None if np.array_equal(first, np.arange(len(first))) else first
+
+
+def wordpieces(documents: Documents, tokenizer: "Tokenizer", numbers: Sequence[int]) -> Forward:
+    """Return the word pieces of some documents, a row per document, uint16 if they fit."""
+    dtype = np.uint16 if tokenizer.get_vocab_size() <= 1 << 16 else np.int32
+    ends = np.zeros(len(numbers) + 1, np.int64)
+
+    def pieces() -> Iterator[NDArray[np.integer]]:
+        for begin in progress(range(0, len(numbers), _BATCH), "word pieces"):
+            texts = documents.ranked_texts(numbers[begin : begin + _BATCH])
+            batch = encode_batch(tokenizer, texts)
+            lengths = [len(encoded.ids) for encoded in batch]
+            ends[begin + 1 : begin + 1 + len(lengths)] = ends[begin] + np.cumsum(lengths)
+            yield np.array([each for encoded in batch for each in encoded.ids], dtype)
+
+    tokens = packed(pieces(), dtype)  # also completes `ends`
+    return Forward(ends, tokens)

@@ -1,0 +1,177 @@
+"""Find the words of a collection in one language or in several."""
+
+import logging
+import os
+from array import array
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ranklet.corpus.indexing.lemmas import vocabulary
+from ranklet.corpus.indexing.word_tokens import WordReader, Words, WordTokens
+from ranklet.corpus.languages.detection import languages_of, shares_of
+from ranklet.corpus.languages.names import AUTO, LEMMA, STEM, has_lemmas
+from ranklet.corpus.languages.options import TextOptions
+from ranklet.corpus.languages.segmenters import EXTRAS, Counts, Segmenters
+from ranklet.corpus.languages.spellings import Spellings
+from ranklet.corpus.languages.stop_lists import stop_list
+from ranklet.corpus.processes import Work, blocks_of, each
+from ranklet.corpus.progress import progress
+from ranklet.runtime.extras import install
+from ranklet.runtime.storage.forward import Forward
+from ranklet.runtime.text.analysis import ENGLISH, Vocabulary, splitter
+from ranklet.runtime.text.known_words import COMPOUNDING, PART, KnownWords
+
+_log = logging.getLogger(__name__)
+
+
+class CollectionWords(NamedTuple):
+    """The words of all texts."""
+
+    vocabulary: Vocabulary
+    tokens: Forward  # the words of each text, without stop words
+    shares: Mapping[str, float]  # of the texts that are in each language, by its code
+
+
+def collection_words(
+    texts: Sequence[str],
+    options: TextOptions,
+    known_words: Iterable[str] = (),
+    known_texts: Iterable[str] = (),
+    size: int = 0,
+) -> CollectionWords:
+    """Return the words of all texts, in the language that is given or in those that they have.
+
+    Args:
+        texts: the texts, which are read more than once.
+        options: the language, or that it is found out.
+        known_words: further words for the vocabulary.
+        known_texts: texts whose words are further ones.
+        size: bytes of the texts, so that many are read by several processes.
+
+    Raises:
+        CollectionError: a process has ended.
+    """
+    shares = _shares(texts, options)
+    languages = tuple(shares)
+    codes = array("B", map(languages.index, languages_of(texts, shares)))  # a list would be large
+    method = options.method
+    if options.normaliser == AUTO and method != LEMMA:
+        _log.warning(
+            "words are compared %s, because the package simplemma is missing; by lemmas more of "
+            "their forms are found: %s",
+            "by their stems" if method == STEM else "as they are",
+            install("lexical"),
+        )
+    reading = progress(languages, "reading dictionaries")
+    lists = {code: stop_list(code, lemmas=has_lemmas(method)) for code in reading}
+    counts, particles = _counts(texts, map(languages.__getitem__, codes), lists)
+    every = frozenset[str]().union(*lists.values())
+    spellings = Spellings(lists)
+    settings = {
+        "languages": languages,
+        "stopped": sorted(every),
+        "left_out": sorted(every) if languages == ENGLISH else [],
+        "counts": dict(counts),
+    }
+
+    def read() -> Iterator[bytes]:
+        shown = progress(texts, "finding words", len(texts))
+        for text, code in zip(shown, codes, strict=True):
+            if languages != ENGLISH:
+                spellings.add(text, languages[code])
+            yield text.encode()
+
+    tokens = WordTokens()
+    for process, tokens_of, lengths, *new in each(open_reader, settings, blocks_of(read()), size):
+        spelled, numbers = [word.decode() for word in new], np.frombuffer(tokens_of, np.int32)
+        tokens.add(Words(spelled, numbers, np.frombuffer(lengths, np.int64)), process)
+    known = _known(languages, counts)
+    stopped = spellings.stop_words()
+    split = splitter(languages, stopped, known)
+    found_words = {word for text in known_texts for word in split.words(text)}
+    seen = {split.key(word) for word in (*tokens.words(), *known_words, *counts)} | found_words
+    written = spellings.most_frequent(splitter(languages, stopped).words)
+    found = vocabulary(seen, languages, method, written, stopped, counts, particles)
+    return CollectionWords(found, tokens.forward(found), shares)
+
+
+def open_reader(settings: Mapping[str, Any]) -> Work:
+    """Return what finds the words of texts: its process, tokens, lengths and new words.
+
+    Args:
+        settings: the languages, their stop words, those of them that no text has, and how many
+            texts have each word that divides others.
+    """
+    languages, stopped = tuple(settings["languages"]), frozenset(settings["stopped"])
+    split = splitter(languages, stopped, _known(languages, settings["counts"]))
+    reader = WordReader(settings["left_out"], split)
+
+    def read(texts: Sequence[bytes]) -> list[bytes]:
+        words = reader.read(text.decode() for text in texts)
+        numbers = [words.tokens.tobytes(), words.lengths.tobytes()]
+        return [str(os.getpid()).encode(), *numbers, *map(str.encode, words.new)]
+
+    return read
+
+
+def _known(languages: Sequence[str], counts: Mapping[str, int]) -> KnownWords | None:
+    """Return the words that divide others, by how many texts have them; None if there are none."""
+    if not counts:
+        return None
+    return KnownWords(
+        frozenset(languages), lambda word: counts.get(word, 0), lambda: sum(counts.values())
+    )
+
+
+def _shares(texts: Sequence[str], options: TextOptions) -> dict[str, float]:
+    """Return the share of each language; all is English if nothing was chosen or can be found out.
+
+    Raises:
+        ModuleNotFoundError: the languages must be found out, and the package for it is missing.
+    """
+    if options.language != AUTO:
+        return {options.language: 1.0}
+    try:
+        return shares_of(texts)
+    except ModuleNotFoundError:
+        if options.normaliser != AUTO:
+            raise
+        _log.warning(
+            "the texts are read as English, because the package that finds out languages is "
+            "missing; name theirs by --language, or run: %s",
+            install("lexical"),
+        )
+        return {"en": 1.0}
+
+
+def _counts(
+    texts: Sequence[str], language_of: Iterable[str], lists: dict[str, frozenset[str]]
+) -> tuple[Counter[str], frozenset[str]]:
+    """Return how many texts have each word by which others are divided, and the particles.
+
+    Args:
+        texts: the texts.
+        language_of: the language of each text.
+        lists: the stop words of each language, to which particles are added.
+    """
+    counts, compounding = Counter[str](), COMPOUNDING & lists.keys()
+    segmenters = Segmenters(lists)
+    if not compounding and not segmenters:
+        return counts, frozenset()
+    split = splitter(tuple(lists), frozenset[str]().union(*lists.values()))
+    unspaced = Counts(segmenters)
+    shown = progress(texts, "counting words", len(texts))
+    for text, language in zip(shown, language_of, strict=True):
+        if language in compounding:
+            words = set(split.words(text)) - lists[language]
+            counts.update(word for word in words if len(word) >= PART and word.isalpha())
+        elif segmenters:
+            unspaced.add(split.unspaced(text))
+    particles = unspaced.particles()
+    for language in lists:
+        if language in EXTRAS:
+            lists[language] |= particles
+    return counts + unspaced.texts, particles

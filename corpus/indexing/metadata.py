@@ -1,0 +1,284 @@
+"""Collect the metadata of documents and pack them into the columns of a bundle."""
+
+import json
+import logging
+from array import array
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ranklet.corpus.indexing.field_types import (
+    Unusable,
+    as_days,
+    as_flag,
+    as_microseconds,
+    as_number,
+    as_string,
+    mixture,
+    type_of,
+    typed,
+)
+from ranklet.corpus.indexing.packer import Packer
+from ranklet.runtime.bundles.manifest import (
+    DATE,
+    DATETIME,
+    FLAG,
+    MAX_FIELDS,
+    NUMBER,
+    STRING,
+    STRINGS,
+)
+from ranklet.runtime.errors import CollectionError
+from ranklet.runtime.metadata.columns import CODES, MISSING, OFFSETS, VALUES
+from ranklet.runtime.storage.strings import Strings
+
+_log = logging.getLogger(__name__)
+_SHOWN = 5  # fields that a message names
+
+
+@dataclass(frozen=True, eq=False)
+class Field:
+    """One field of all documents as a bundle stores it.
+
+    Attributes:
+        type: one of `ranklet.runtime.bundles.manifest.TYPES`.
+        arrays: the arrays by the names of their files; docs/maintainers/bundle-format.md has their
+            shapes.
+        distinct: the sorted distinct strings, if the values are strings.
+    """
+
+    type: str
+    arrays: Mapping[str, NDArray[Any]]
+    distinct: Strings | None = None
+
+
+class MetadataCollector:
+    """Collects the metadata of documents one by one, in a temporary file.
+
+    The type of a field is known when all documents were read.
+    """
+
+    def __init__(self) -> None:
+        self._rows = Packer()
+        self._seen: dict[str, Counter[int]] = {}
+        self._left_out: dict[str, Counter[str]] = {}
+
+    def add(self, metadata: Mapping[str, Any]) -> None:
+        """Add the metadata of the next document.
+
+        Raises:
+            CollectionError: there are too many fields.
+        """
+        row = {}
+        for name, value in metadata.items():
+            try:
+                value = typed(value)
+                if value is not None and not name.strip():
+                    raise Unusable("a column without a name")
+            except Unusable as fault:
+                self._left_out.setdefault(name, Counter())[str(fault)] += 1
+                continue
+            if value is not None:
+                self._seen.setdefault(name, Counter())[value[0]] += 1
+                row[name] = value[1]
+        if len(self._seen) > MAX_FIELDS:
+            raise CollectionError(
+                f"the documents have more than {MAX_FIELDS} fields besides id, title and text; "
+                "name those to keep by --metadata a,b, or pass --metadata none"
+            )
+        self._rows.add(json.dumps(row) if row else "")
+
+    def fields(self, place: NDArray[np.intp]) -> dict[str, Field]:
+        """Return the fields sorted by name; nothing can be added then.
+
+        Args:
+            place: which of the added documents each stored passage belongs to, (passages,).
+        """
+        self._warn()
+        names = sorted(self._seen)
+        columns = {name: _COLUMNS[type_of(self._seen[name])]() for name in names}
+        for number, text in enumerate(self._rows.strings() if names else ()):
+            for name, value in json.loads(text or "{}").items():
+                columns[name].add(number, value)
+        count = len(self._rows)
+        return {name: columns[name].field(count, place) for name in names}
+
+    def _warn(self) -> None:
+        """Say in one line what was not kept as it was given."""
+        notes = [
+            f"{name!r} mixes {mixed}, so it is kept as strings"
+            for name, seen in sorted(self._seen.items())
+            if (mixed := mixture(seen))
+        ]
+        for name, faults in sorted(self._left_out.items()):
+            what = ", ".join(f"{count:,} {fault}" for fault, count in faults.items())
+            notes.append(f"values of {name!r} are not kept ({what})")
+        if notes:
+            more = f"; {len(notes) - _SHOWN} more fields" if len(notes) > _SHOWN else ""
+            _log.warning("metadata: %s%s", "; ".join(notes[:_SHOWN]), more)
+
+
+class _Column:
+    """Collects the values of one field, with the numbers of the documents that have one."""
+
+    kind: str  # the field's type
+
+    def __init__(self) -> None:
+        self._numbers = array("q")
+
+    def add(self, number: int, value: Any) -> None:
+        """Add a document's value."""
+        self._numbers.append(number)
+        self._add(value)
+
+    def field(self, count: int, place: NDArray[np.intp]) -> Field:
+        """Return the field of the passages whose documents, of `count`, stand at some places."""
+        numbers = np.frombuffer(self._numbers, np.int64)
+        arrays, distinct = self._arrays(numbers, count, place)
+        if len(numbers) < count:
+            missing = np.ones(count, np.uint8)
+            missing[numbers] = 0
+            arrays[MISSING] = missing[place]
+        return Field(self.kind, arrays, distinct)
+
+    def _add(self, value: Any) -> None:
+        raise NotImplementedError
+
+    def _arrays(
+        self, numbers: NDArray[np.int64], count: int, place: NDArray[np.intp]
+    ) -> tuple[dict[str, NDArray[Any]], Strings | None]:
+        raise NotImplementedError
+
+
+class _Values(_Column):
+    """A column of numbers, flags or dates."""
+
+    read: Callable[[Any], int | float]
+    dtype: type[np.number[Any]]
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._values: list[int | float] = []
+
+    def _add(self, value: Any) -> None:
+        self._values.append(type(self).read(value))
+
+    def _arrays(
+        self, numbers: NDArray[np.int64], count: int, place: NDArray[np.intp]
+    ) -> tuple[dict[str, NDArray[Any]], None]:
+        values = np.zeros(count, self._dtype())
+        values[numbers] = self._values
+        return {VALUES: values[place]}, None
+
+    def _dtype(self) -> type[np.number[Any]]:
+        return self.dtype
+
+
+class _Numbers(_Values):
+    kind, read = NUMBER, staticmethod(as_number)
+
+    def _dtype(self) -> type[np.number[Any]]:
+        whole = all(isinstance(value, int) for value in self._values)
+        return np.int64 if whole else np.float64
+
+
+class _Flags(_Values):
+    kind, read, dtype = FLAG, staticmethod(as_flag), np.uint8
+
+
+class _Dates(_Values):
+    kind, read, dtype = DATE, staticmethod(as_days), np.int32
+
+
+class _Moments(_Values):
+    kind, read, dtype = DATETIME, staticmethod(as_microseconds), np.int64
+
+
+class _Texts(_Column):
+    """A column of strings, whose distinct ones are in memory once."""
+
+    kind = STRING
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._places: dict[str, int] = {}
+        self._codes = array("q")
+
+    def _add(self, value: Any) -> None:
+        self._add_string(as_string(value))
+
+    def _add_string(self, text: str) -> None:
+        self._codes.append(self._places.setdefault(text, len(self._places)))
+
+    def _coded(self) -> tuple[NDArray[np.unsignedinteger[Any]], Strings]:
+        """Return the place of each string among the sorted distinct strings, and these strings."""
+        # Lone surrogates were refused where the documents were read, so no two become one.
+        ordered = sorted(self._places, key=lambda text: text.encode("utf-8", "replace"))
+        place_of = np.empty(len(ordered), np.int64)
+        for place, text in enumerate(ordered):
+            place_of[self._places[text]] = place
+        codes = place_of[np.frombuffer(self._codes, np.int64)]
+        return codes.astype(smallest_type(len(ordered))), Strings.pack(ordered)
+
+    def _arrays(
+        self, numbers: NDArray[np.int64], count: int, place: NDArray[np.intp]
+    ) -> tuple[dict[str, NDArray[Any]], Strings]:
+        coded, distinct = self._coded()
+        codes = np.zeros(count, coded.dtype)
+        codes[numbers] = coded
+        return {CODES: codes[place]}, distinct
+
+
+class _Lists(_Texts):
+    kind = STRINGS
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._lengths = array("q")
+
+    def _add(self, value: Any) -> None:
+        self._lengths.append(len(value))
+        for text in value:
+            self._add_string(text)
+
+    def _arrays(
+        self, numbers: NDArray[np.int64], count: int, place: NDArray[np.intp]
+    ) -> tuple[dict[str, NDArray[Any]], Strings]:
+        coded, distinct = self._coded()
+        lengths = np.zeros(count, np.int64)
+        lengths[numbers] = np.frombuffer(self._lengths, np.int64)
+        begins = np.cumsum(lengths) - lengths
+        offsets = np.concatenate([[0], np.cumsum(lengths[place])]).astype(np.int64)
+        # Where each code of each passage stands among those of the whole documents.
+        shift = np.repeat(begins[place] - offsets[:-1], lengths[place])
+        return {OFFSETS: offsets, CODES: coded[shift + np.arange(len(shift))]}, distinct
+
+
+_COLUMNS: Mapping[str, type[_Column]] = {
+    each.kind: each for each in (_Texts, _Numbers, _Flags, _Dates, _Moments, _Lists)
+}
+
+
+def smallest_type(count: int) -> type[np.unsignedinteger[Any]]:
+    """Return the smallest unsigned type for numbers below a count.
+
+    >>> smallest_type(256), smallest_type(257)
+    (<class 'numpy.uint8'>, <class 'numpy.uint16'>)
+    """
+    fitting = (np.uint8, np.uint16, np.uint32)
+    return next(each for each in fitting if count <= np.iinfo(each).max + 1)
+
+
+def of_whole_documents(first: NDArray[np.uint32] | None, count: int) -> NDArray[np.intp]:
+    """Return which whole document each of `count` passages belongs to, (passages,).
+
+    >>> of_whole_documents(np.array([0, 0, 2], np.uint32), 3).tolist()
+    [0, 0, 1]
+    """
+    if first is None:
+        return np.arange(count)
+    return np.unique(first, return_inverse=True)[1]

@@ -1,0 +1,1 @@
+"""Judgements, and what they are made of: marks of a judge, clicks, a query log."""

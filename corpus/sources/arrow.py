@@ -1,0 +1,156 @@
+"""Read Parquet files and datasets that the package datasets has saved."""
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from ranklet.corpus.collections.opening import LONGEST, Position
+from ranklet.corpus.sources.cells import Bad, Records
+from ranklet.corpus.sources.json_files import as_record
+from ranklet.runtime.errors import CollectionError, InputError
+from ranklet.runtime.extras import install
+
+STATE, SPLITS = "state.json", "dataset_dict.json"
+BATCH = 1024  # rows that are read at once
+_PART = 1 << 26  # bytes that become objects of Python at once
+
+
+def read_parquet(path: Path, position: Position) -> Records:
+    """Yield the rows of a Parquet file, and count the bytes that they stand for.
+
+    Raises:
+        CollectionError: the file is damaged or no Parquet.
+        InputError: pyarrow is not installed.
+    """
+    pyarrow = _pyarrow(path)
+    from pyarrow.parquet import ParquetFile
+
+    try:
+        with ParquetFile(path) as file:
+            check_names(file.schema_arrow.names, path)
+            size, rows = path.stat().st_size, file.metadata.num_rows
+            before, done = position.done, 0
+            for part in _parts(file.iter_batches(BATCH)):
+                yield from _rows(path, part, done)
+                done += part.num_rows
+                position.done = before + size * done // rows
+    except (OSError, pyarrow.ArrowException) as error:
+        raise CollectionError(f"{path} cannot be read as Parquet: {_first(error)}") from None
+
+
+def dataset_files(folder: Path) -> list[Path]:
+    """Return the files of a folder that ``Dataset.save_to_disk`` has written.
+
+    Raises:
+        CollectionError: the folder has several splits, no data, or is damaged.
+    """
+    if (folder / SPLITS).is_file():
+        splits = sorted(path.parent.name for path in folder.glob(f"*/{STATE}"))
+        if len(splits) != 1:
+            raise CollectionError(
+                f"{folder} has the splits {', '.join(splits) or 'none'}; give the folder of one, "
+                f"such as {folder / (splits[0] if splits else 'train')}"
+            )
+        folder = folder / splits[0]
+    return _data_files(folder)
+
+
+def read_dataset(files: Sequence[Path], position: Position) -> Records:
+    """Yield the rows of the files of a dataset; see `dataset_files`.
+
+    Raises:
+        CollectionError: a file is damaged.
+        InputError: pyarrow is not installed.
+    """
+    for path in files:
+        pyarrow = _pyarrow(path)
+        before, number = position.done, 0
+        try:
+            with pyarrow.memory_map(str(path)) as file, pyarrow.ipc.open_stream(file) as stream:
+                for part in _parts(stream):
+                    yield from _rows(path, part, number)
+                    number += part.num_rows
+                    position.done = before + file.tell()
+        except (OSError, pyarrow.ArrowException) as error:
+            raise CollectionError(f"{path} cannot be read as Arrow: {_first(error)}") from None
+
+
+def _data_files(folder: Path) -> list[Path]:
+    """Return the files that state.json lists, because a folder may also have cached results."""
+    try:
+        state = json.loads((folder / STATE).read_text("utf-8"))
+        names = [each["filename"] for each in state["_data_files"]]
+    except (OSError, ValueError, KeyError, TypeError):
+        names = []
+    if not names or not all(isinstance(name, str) and Path(name).name == name for name in names):
+        raise CollectionError(
+            f"{folder / STATE} does not list the files of a dataset; write the dataset again with "
+            "save_to_disk"
+        )
+    return [folder / name for name in names]
+
+
+def is_dataset(folder: Path) -> bool:
+    """Return whether ``save_to_disk`` of the package datasets has written a folder."""
+    return any((folder / name).is_file() for name in (STATE, SPLITS))
+
+
+def _parts(batches: Iterable[Any]) -> Iterator[Any]:
+    """Yield batches in parts that are not too large as objects of Python."""
+    for batch in batches:
+        rows = max(1, batch.num_rows * _PART // max(1, _size(batch)))
+        for begin in range(0, batch.num_rows, rows):
+            yield batch.slice(begin, rows)
+
+
+def _size(batch: Any) -> int:
+    """Return the bytes of a batch; its dictionaries, which all rows share, do not count."""
+    return sum(each.indices.nbytes if hasattr(each, "indices") else each.nbytes for each in batch)
+
+
+def _rows(path: Path, part: Any, before: int) -> Records:
+    if part.num_rows == 1 and _size(part) > LONGEST:
+        yield Bad(f"{path}, row {before + 1}", "broken", f"it has more than {LONGEST:,} bytes")
+        return
+    for number, row in enumerate(rows_in(part), start=before + 1):
+        yield as_record(f"{path}, row {number}", row)
+
+
+def rows_in(batch: Any) -> list[dict[str, Any]]:
+    """Return the rows of a batch as objects.
+
+    Where Python lacks a value, such as a year after 9999, or a string is no UTF-8, the fields are
+    scalars of Arrow; see `plain`.
+    """
+    try:
+        rows: list[dict[str, Any]] = batch.to_pylist()
+    except (ValueError, OverflowError):
+        names = batch.schema.names
+        return [dict(zip(names, row, strict=True)) for row in zip(*batch.columns, strict=True)]
+    return rows
+
+
+def check_names(names: Iterable[object], where: object) -> None:
+    """Raise InputError if two columns have one name, because a row would lose one of them."""
+    twice = [name for name, count in Counter(map(str, names)).items() if count > 1]
+    if twice:
+        raise InputError(
+            f"{where} has two columns {twice[0]!r}; rename one, because each name is a field"
+        )
+
+
+def _pyarrow(path: Path) -> Any:
+    try:
+        import pyarrow as pa
+        import pyarrow.ipc
+    except ImportError:
+        raise InputError(
+            f"{path} needs a package that is not installed; run: {install('parquet')}"
+        ) from None
+    return pa
+
+
+def _first(error: Exception) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0]

@@ -1,0 +1,283 @@
+"""Find out which fields of a record hold the id, the title and the text."""
+
+import re
+import unicodedata
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from ranklet.corpus.sources.cells import is_missing
+from ranklet.corpus.sources.options import SourceOptions
+from ranklet.runtime.errors import InputError
+
+# Names in the order of preference, as `normal` returns them. Some are those of BEIR, Pyserini,
+# LangChain, MS MARCO's and Wikipedia's tables. After those in English come German, French, Spanish,
+# Italian, Portuguese, Dutch, Polish, Russian, Japanese and Chinese ones.
+IDS = (
+    "_id", "id", "doc_id", "docid", "document_id", "docno", "pid", "passage_id",
+    "uid", "key",
+)  # fmt: skip
+QUESTIONS = (
+    "question", "prompt", "instruction", "frage", "pregunta", "domanda", "pergunta",
+    "vraag", "pytanie", "вопрос", "質問", "问题", "問題",
+)  # fmt: skip
+TITLES = (
+    "title", "headline", "heading", "subject", "titel", "uberschrift", "betreff",
+    "titre", "sujet", "titulo", "asunto", "titolo", "oggetto", "assunto", "onderwerp",
+    "tytuł", "temat", "заголовок", "тема", "タイトル", "標題", "标题", *QUESTIONS, "name",
+    "product", "term", "word", "topic", "concept", "caption", "nom", "nombre",
+    "nome", "naam", "nazwa", "название", "名称", "summary",
+)  # fmt: skip
+TEXTS = (
+    "text", "contents", "content", "body", "passage", "document", "page_content",
+    "context", "article", "description", "review", "answer", "response",
+    "completion", "output", "reply", "solution", "abstract", "summary", "bio",
+    "biography", "sentence", "comment", "message", "definition", "meaning",
+    "explanation", "inhalt", "beschreibung",
+    "antwort", "texte", "contenu", "reponse", "texto", "contenido", "descripcion",
+    "respuesta", "testo", "contenuto", "descrizione", "risposta", "conteudo",
+    "descricao", "resposta", "tekst", "inhoud", "beschrijving", "antwoord", "tresc",
+    "opis", "odpowiedz", "текст", "содержание", "описание", "ответ", "本文", "内容",
+    "説明", "回答", "正文", "內容", "描述", "答案",
+)  # fmt: skip
+# What stands before a text and belongs to it, if it is not the title.
+LEADS = (
+    *QUESTIONS, "query", "input", "abstract", "summary", "subtitle", "teaser",
+    "excerpt", "highlights", "zusammenfassung", "resume", "resumen", "riassunto",
+    "resumo", "samenvatting", "streszczenie", "аннотация", "要約", "摘要",
+)  # fmt: skip
+NONE = "-"  # the name of no column
+SAMPLE = 100  # values of a column whose words are counted
+BEGINNING = 400  # characters of a value whose words are counted
+WORDS = 3  # a column of texts has more words per value on average
+MOST_TITLE = 30  # words per value of a question or a summary that serves as title
+_MANY = 10_000  # columns; names of more are probably data
+
+_LETTER = re.compile(r"[^\W\d_]")
+_UNSPACED = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]")
+# Words before and after a known name that change nothing, as in product_name and answer_text.
+_BEFORE = re.compile(
+    "^(article|book|company|course|doc|document|event|faq|film|game|item|job|movie|news|page|paper"
+    "|place|post|product|project|recipe|service|song|ticket|video)_"
+)
+_AFTER = re.compile("_(text|body|content|html|markdown|md|en)$")
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The names of the fields; empty if there is none.
+
+    Attributes:
+        text: the columns whose values make the text, in this order.
+        title: the column of the title.
+        id: the column of the id.
+        unsearched: other columns that have texts.
+    """
+
+    text: tuple[str, ...]
+    title: str = ""
+    id: str = ""
+    unsearched: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        parts = [f"the text is {' and '.join(map(repr, self.text))}"]
+        parts.append(f"the title is {self.title!r}" if self.title else "there is no title")
+        parts.append(f"the id is {self.id!r}" if self.id else "ids are numbered")
+        if any(len(name.split()) > WORDS for name in self.text):
+            parts.append("pass --no-header if that is a text and not a name")
+        said = ", ".join(parts)
+        if self.unsearched:
+            named, all_ = (
+                ", ".join(map(repr, self.unsearched)),
+                ",".join(self.text + self.unsearched),
+            )
+            said += f"; not searched: {named} (to include, pass --text-column {all_!r})"
+        return said
+
+
+class Survey:
+    """What the columns of a source hold, counted over all records."""
+
+    def __init__(self) -> None:
+        self.present: dict[str, int] = {}  # how many values each column has that are not missing
+        self.outer = set[str]()  # columns outside of an object "metadata"
+        self._words: dict[str, int] = {}  # of the first values
+
+    def add(self, fields: Mapping[str, Any], outer: Iterable[str]) -> None:
+        """Add a record with plain fields.
+
+        Args:
+            fields: the fields by name, those in an object "metadata" next to the others.
+            outer: names of the others.
+        """
+        self.outer.update(outer)
+        for name, value in fields.items():
+            count = self.present.get(name)
+            if count is None:
+                if len(self.present) >= _MANY:
+                    continue
+                count = self.present[name] = self._words[name] = 0
+            if not is_missing(value):
+                if count < SAMPLE:
+                    self._words[name] += words_in(value)
+                self.present[name] = count + 1
+
+    def words(self, name: str) -> float:
+        """Return the mean number of words of a column's values that are not missing."""
+        counted = min(self.present[name], SAMPLE)
+        return self._words[name] / counted if counted else 0.0
+
+    def filled(self, names: Iterable[str]) -> list[str]:
+        """Return those columns that have at least half as many values as the fullest of them."""
+        names = list(names)
+        most = max((self.present[name] for name in names), default=0)
+        return [name for name in names if 2 * self.present[name] >= most]
+
+
+def choose_columns(survey: Survey, options: SourceOptions, name: str) -> Columns:
+    """Return the chosen columns, and guess those that the options do not name.
+
+    A text is the first known name, or else the column with the most words. A column counts if any
+    record has it; as text or id it needs half as many values as the fullest column, at least.
+
+    Args:
+        survey: the survey of all records.
+        options: names that the user gave.
+        name: the source's name, for messages.
+
+    Raises:
+        InputError: a named column does not exist, or no column looks like a text.
+    """
+    present = survey.present
+    given = _given_texts(options.text_column, present)
+    for flag, columns in (
+        ("text-column", given),
+        ("title-column", [options.title_column]),
+        ("id-column", [options.id_column]),
+    ):
+        for column in columns:
+            if column and column not in present and (column != NONE or flag == "text-column"):
+                raise InputError(
+                    f"{name} has no column {column!r} (--{flag}); it has {listed(present)}"
+                )
+    used = {*given, options.title_column, options.id_column}
+    free = [field for field in present if field not in used and field in survey.outer]
+    text = given or _texts(survey, free)
+    if not text:
+        raise InputError(
+            f"no column of {name} looks like a text; it has {listed(present)}. Pass --text-column "
+            "with one of them, or --no-header if the first line of the table is data"
+        )
+    free = [field for field in free if field not in text]
+    title = options.title_column or _title(survey, free)
+    free = [field for field in free if field != title]
+    id_ = options.id_column or _id(survey, free)
+    if not given:
+        text = (*(each for each in free if each != id_ and _is_lead(survey, each)), *text)
+    others = [each for each in present if each not in (*text, title, id_)]
+    title, id_ = ("" if column == NONE else column for column in (title, id_))
+    return Columns(text, title, id_, tuple(each for each in others if _is_text(survey, each)))
+
+
+def _given_texts(given: str, present: Mapping[str, int]) -> tuple[str, ...]:
+    """Return the columns of the text that the user has named; a name may have commas."""
+    if not given or given in present:
+        return (given,) if given else ()
+    return tuple(dict.fromkeys(part.strip() for part in given.split(",")))
+
+
+def _texts(survey: Survey, free: Sequence[str]) -> tuple[str, ...]:
+    known = survey.filled(each for each in free if is_known(each, TEXTS))
+    if known:
+        return (min(known, key=lambda field: _rank(field, TEXTS)),)
+    long = survey.filled(each for each in free if survey.words(each) >= WORDS)
+    return (max(long, key=survey.words),) if long else ()
+
+
+def _title(survey: Survey, free: Sequence[str]) -> str:
+    """Return the column of titles, which may all be missing if no other column has one."""
+    known = [each for each in free if is_known(each, TITLES) and _is_short(survey, each)]
+    return min(known, key=lambda each: (not survey.present[each], _rank(each, TITLES)), default="")
+
+
+def _id(survey: Survey, free: Sequence[str]) -> str:
+    """Return the column of ids; product_id may be another's id, so names are not shortened."""
+    known = {name: each for each in reversed(free) for name in _written(each) if name in IDS}
+    full = survey.filled(known.values())
+    return next((known[name] for name in IDS if known.get(name) in full), "")
+
+
+def _is_short(survey: Survey, field: str) -> bool:
+    return not is_known(field, LEADS) or survey.words(field) <= MOST_TITLE
+
+
+def _is_lead(survey: Survey, field: str) -> bool:
+    return is_known(field, LEADS) and (survey.words(field) > 0 or not survey.present[field])
+
+
+def _is_text(survey: Survey, field: str) -> bool:
+    """Return whether a column has texts, by their length or by its name."""
+    words = survey.words(field)
+    return words >= WORDS or (words > 0 and is_known(field, (*TITLES, *TEXTS)))
+
+
+def is_known(field: str, names: Sequence[str]) -> bool:
+    """Return whether a field has one of some names."""
+    return _rank(field, names) < len(names)
+
+
+def _rank(field: str, names: Sequence[str]) -> int:
+    return next((names.index(each) for each in spellings(field) if each in names), len(names))
+
+
+@lru_cache(4096)
+def spellings(field: str) -> tuple[str, ...]:
+    """Return the known names that a field may stand for, the likeliest first.
+
+    >>> spellings("product-name"), spellings("Answer text"), spellings("Título")
+    (('product_name', 'name'), ('answer_text', 'answer'), ('titulo',))
+    """
+    written = _written(field)
+    before, after = (tuple(each.sub("", name) for name in written) for each in (_BEFORE, _AFTER))
+    return tuple(dict.fromkeys((*written, *before, *after)))
+
+
+def _written(field: str) -> tuple[str, ...]:
+    """Return a name in small letters without accents, and with its capitals as new words.
+
+    >>> _written("DocNo")
+    ('docno', 'doc_no')
+    """
+    short = field.strip()[:100]
+    divided = re.sub(r"(?<=[a-z\d])(?=[A-Z])", "_", short)
+    return tuple(dict.fromkeys(_without_accents(each) for each in (short, divided)))
+
+
+def _without_accents(name: str) -> str:
+    marked = unicodedata.normalize("NFKD", name.lower())
+    plain = "".join(each for each in marked if unicodedata.category(each) != "Mn")
+    return re.sub(r"[\s.\-]+", "_", unicodedata.normalize("NFC", plain))
+
+
+def words_in(value: object) -> int:
+    """Return how many words with a letter the beginning of a plain value has.
+
+    A list has as many as its first text. Two letters of a script without spaces are a word.
+
+    >>> words_in("in 2024 or so"), words_in("https://a.b/c-d"), words_in(["a", "b"]), words_in(7)
+    (3, 1, 1, 0)
+    """
+    if isinstance(value, list):
+        return words_in(value[0]) if value and isinstance(value[0], str) else 0
+    if not isinstance(value, str):
+        return 0
+    begin = value[:BEGINNING]
+    words = sum(1 for each in begin.split() if _LETTER.search(each))
+    return words + len(_UNSPACED.findall(begin)) // 2
+
+
+def listed(fields: Iterable[str]) -> str:
+    """Return names of columns for a message."""
+    shown = [repr(field[:40]) for field in fields]
+    return ", ".join(shown[:12]) + (", …" if len(shown) > 12 else "") or "no columns"

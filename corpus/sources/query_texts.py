@@ -1,0 +1,53 @@
+"""Read the texts of queries from a file that people have, without ids and judgements."""
+
+from pathlib import Path
+
+from ranklet.corpus.collections.opening import format_suffix, lines, open_text
+from ranklet.corpus.sources.cells import Bad, is_decoded, not_decoded
+from ranklet.corpus.sources.json_files import read_json_lines
+from ranklet.runtime.errors import CollectionError
+
+JSON_LINES = (".jsonl", ".ndjson")
+TABLES = (".csv", ".tsv", ".tab", ".json", ".parquet", ".xlsx")
+
+
+def read_query_texts(path: str | Path) -> list[str]:
+    """Return the queries of a file: one per line, or the ``text`` of JSON Lines.
+
+    The file's ending tells which, and may be followed by .gz or .zst. Empty lines are left out.
+
+    Raises:
+        CollectionError: the file cannot be read, is a table, or has no query.
+    """
+    path = Path(path)
+    if not path.is_file():
+        raise CollectionError(f"{path} does not exist; give a file with one query per line")
+    if format_suffix(path) in TABLES:
+        raise CollectionError(
+            f"{path} is a table; give a text with one query per line, or JSON Lines with a text"
+        )
+    if format_suffix(path) in JSON_LINES:
+        texts = _of_json_lines(path)
+    else:
+        with open_text(path, "utf-8") as file:
+            texts = [line.strip() for line in lines(path, file)]
+    bad = next((text for text in texts if not is_decoded(text)), None)
+    if bad is not None:
+        found = not_decoded(str(path), bad).found
+        raise CollectionError(f"{path} is not UTF-8 ({found}); save it as UTF-8")
+    texts = [text for text in texts if text.strip()]
+    if not texts:
+        raise CollectionError(f"{path} has no query; give a file with one query per line")
+    return texts
+
+
+def _of_json_lines(path: Path) -> list[str]:
+    texts = []
+    for record in read_json_lines(path, "utf-8"):
+        if isinstance(record, Bad):
+            raise CollectionError(f"{record.place}: {record.found}")
+        text = record.fields.get("text")
+        if not isinstance(text, str):
+            raise CollectionError(f'{record.place}: a query needs a text, as in {{"text": "…"}}')
+        texts.append(text)
+    return texts

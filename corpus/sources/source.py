@@ -1,0 +1,349 @@
+"""A source of documents: a file, a folder, a dataset, or an iterable of objects of Python.
+
+What is wrong with a source is counted; a message says where, what was found and what to do.
+"""
+
+import logging
+import os
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sized
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ranklet.corpus.collections.collection import Document, inner_fields
+from ranklet.corpus.collections.opening import Position
+from ranklet.corpus.collections.seen_ids import SeenIds
+from ranklet.corpus.progress import Measured, progress
+from ranklet.corpus.sources.cells import (
+    Bad,
+    Fault,
+    Record,
+    Records,
+    as_id,
+    as_text,
+    is_decoded,
+    not_decoded,
+    texts_in,
+)
+from ranklet.corpus.sources.columns import Columns, Survey, choose_columns, listed
+from ranklet.corpus.sources.frames import Table, is_table, rows_of
+from ranklet.corpus.sources.json_files import as_record, kind_of
+from ranklet.corpus.sources.options import SourceOptions
+from ranklet.corpus.sources.passages import passages
+from ranklet.corpus.sources.paths import Files, files_of
+from ranklet.corpus.sources.spool import Spool
+from ranklet.corpus.sources.text_files import EXAMPLE
+from ranklet.runtime.bundles.manifest import Splitting
+from ranklet.runtime.console import printable
+from ranklet.runtime.errors import CollectionError, InputError
+from ranklet.runtime.options import check_type
+from ranklet.runtime.storage.address import shown
+
+# A path, texts or objects with a text, or a table of pandas, polars or Arrow.
+Texts = str | os.PathLike[str] | Iterable[str | Mapping[str, Any]] | Table
+
+FINDING = "finding columns"  # the step's name in a progress bar
+
+_log = logging.getLogger(__name__)
+
+_NAMES: Mapping[Fault, tuple[str, str]] = {
+    "broken": ("record cannot be read", "records cannot be read"),
+    "encoding": ("text has another encoding", "texts have another encoding"),
+    "no id": ("document has no id", "documents have no id"),
+    "empty": ("document has no text", "documents have no text"),
+    "duplicate": ("id occurs twice", "ids occur twice"),
+}
+_OTHER_ID = "pass another --id-column, or --id-column - to number the documents"
+_HINTS: Mapping[Fault, str] = {
+    "encoding": "pass --encoding, for example --encoding cp1252",
+    "no id": _OTHER_ID,
+    "duplicate": _OTHER_ID,
+}
+EXAMPLES = 3  # places that a message names for each fault
+
+
+class Source:
+    """Documents of any form.
+
+    Args:
+        texts: the path of a file or a folder, or texts, or objects with a text.
+        options: how they are read.
+        announce: a function that is called with the columns once they are chosen, because some may
+            be guessed.
+
+    Attributes:
+        name: the file's or folder's name, for messages and the bundle's provenance.
+        problems: what was wrong so far; complete after `documents` has ended.
+
+    Raises:
+        CollectionError: the path does not exist, or its format is not known.
+        InputError: the texts are neither a path nor an iterable.
+    """
+
+    def __init__(
+        self,
+        texts: Texts,
+        options: SourceOptions | None = None,
+        announce: Callable[[str], None] = _log.info,
+    ) -> None:
+        self._announce = announce
+        self.options = SourceOptions() if options is None else options
+        check_type("options", self.options, SourceOptions)
+        self.problems = Problems()
+        self.columns: Columns | None = None
+        self._wanted = self.options.metadata_fields()
+        self._others = set[str]()  # names of fields that were seen besides id, title and text
+        if isinstance(texts, str | os.PathLike):
+            if not (given := os.fspath(texts)) or "://" in given:  # "" is a variable without value
+                raise InputError(
+                    f"{shown(given)!r} is no path; give a file or a folder on this machine"
+                )
+            path = Path(texts)
+            self.name = path.absolute().name
+            self._given: Files | Objects | Spool = files_of(path, self.options)
+        elif is_table(texts):
+            self.name = "documents"
+            self._given = Objects(texts, rows_of)
+        elif isinstance(texts, Iterable) and not isinstance(texts, bytes | Mapping):
+            self.name = "documents"
+            self._given = Objects(texts)
+        else:
+            raise InputError(
+                f"documents must be a path or a list of texts, not {type(texts).__name__}"
+            )
+        self._position = self._given.position()
+
+    @property
+    def splitting(self) -> Splitting:
+        """How documents are split into passages."""
+        return self.options.splitting
+
+    def _share(self) -> float | None:
+        return self._position.share()
+
+    def documents(self) -> Measured[Document]:
+        """Yield the documents in their order; a long one as passages that share its id.
+
+        Raises:
+            CollectionError: see `whole`.
+            InputError: see `whole`.
+        """
+        return Measured(self._passages(), self._share)
+
+    def _passages(self) -> Iterator[Document]:
+        for document in self._documents():
+            for part in passages(document.text, *self.splitting):
+                yield document._replace(text=part)
+
+    def whole(self) -> Measured[Document]:
+        """Yield the documents in their order, unsplit.
+
+        Everything is read twice, because only all records say which columns there are. What can be
+        read only once is kept in a temporary file.
+
+        Raises:
+            CollectionError: something is wrong, and `skip_bad` is not set; the message counts all
+                faults and names the first places. Or nothing remains.
+            InputError: a column does not exist, or no column looks like a text.
+        """
+        return Measured(self._documents(), self._share)
+
+    def _documents(self) -> Iterator[Document]:
+        self.problems = Problems()
+        self.columns = self._chosen()
+        count = 0
+        for document in self._checked(self._records()):
+            count += 1
+            yield document
+        self._check_wanted()
+        bad = self.problems.counts.total()
+        if bad and not self.options.skip_bad:
+            raise CollectionError(
+                f"{bad:,} of {count + bad:,} documents of {self.name} cannot be used:\n"
+                f"{self.problems}\n{self.problems.hint()}"
+            )
+        if bad and not count:
+            raise CollectionError(f"no document of {self.name} can be used:\n{self.problems}")
+        if not count:
+            raise CollectionError(f"{self.name} has no document")
+        if bad:
+            left_out = "1 document" if bad == 1 else f"{bad:,} documents"
+            _log.warning("left out %s:\n%s", left_out, self.problems)
+
+    def _chosen(self) -> Columns | None:
+        """Return the columns and announce them; None if there are no records."""
+        survey = Survey()
+        if self._given.are_texts:
+            survey.add(EXAMPLE, EXAMPLE)
+        else:
+            for record in progress(Measured(self._surveyed(), self._share), FINDING):
+                if isinstance(record, Record):
+                    survey.add(inner_fields(record.fields), record.fields)
+        if not survey.present:
+            return None
+        columns = choose_columns(survey, self.options, self.name)
+        self._announce(f"{self.name}: {columns}")
+        return columns
+
+    def _surveyed(self) -> Records:
+        """Yield the records for the first time."""
+        if self._given.twice:
+            yield from self._records()
+            return
+        spool = Spool()
+        yield from spool.copied(self._records())
+        self._given = spool
+
+    def _records(self) -> Records:
+        """Yield the records.
+
+        Raises:
+            CollectionError: the memory does not suffice for one.
+        """
+        self._position = self._given.position()
+        place = "the beginning"
+        try:
+            for record in self._given.records(self._position):
+                place = record.place
+                yield record
+        except MemoryError:
+            raise CollectionError(
+                f"the memory does not suffice to read {self.name} after {place}; divide what "
+                "follows into shorter documents"
+            ) from None
+
+    def _checked(self, records: Records) -> Iterator[Document]:
+        ids = SeenIds()
+        for number, record in enumerate(records, start=1):
+            result = record if isinstance(record, Bad) else self._document(record, number)
+            if isinstance(result, Document) and not ids.add(result.id):
+                result = Bad(record.place, "duplicate", repr(result.id))
+            if isinstance(result, Bad):
+                self.problems.add(result)
+                continue
+            yield result
+
+    def _document(self, record: Record, number: int) -> Document | Bad:
+        columns = self.columns
+        if columns is None:  # unreachable, because a record has chosen them
+            raise CollectionError(f"{self.name} has no columns")
+        fields = inner_fields(record.fields)
+        raw_id = fields.get(columns.id) if columns.id else number
+        name = as_id(raw_id)
+        if name is None:
+            return Bad(record.place, "no id", f"{columns.id} is {raw_id!r:.40}")
+        texts = {}
+        for column in filter(None, (columns.title, *columns.text)):
+            value = as_text(fields.get(column))
+            if value is None:
+                kind = kind_of(fields[column])
+                return Bad(record.place, "broken", f"{column} is {kind} and not a text")
+            texts[column] = value
+        text = "\n\n".join(filter(str.strip, (texts[column] for column in columns.text)))
+        values = {"id": name, "title": texts.get(columns.title, ""), "text": text}
+        for key, value in values.items():
+            if not is_decoded(value):
+                return not_decoded(record.place, value, key)
+        metadata = self._metadata(fields, columns)
+        for key, other in metadata.items():
+            for each in (key, *texts_in(other)):
+                if not is_decoded(each):
+                    return not_decoded(record.place, each, key if is_decoded(key) else "a name")
+        document = Document(values["id"], values["title"], values["text"], metadata)
+        if not (document.title.strip() or document.text.strip()):
+            empty = " and ".join(f"{each} is {texts[each]!r:.20}" for each in columns.text)
+            return Bad(record.place, "empty", empty)
+        return document
+
+    def _metadata(self, fields: Mapping[str, Any], columns: Columns) -> Mapping[str, Any]:
+        """Return the chosen fields besides id, title and text."""
+        if self._wanted == ():
+            return {}
+        used = {*filter(None, (columns.id, columns.title)), *columns.text}
+        others = {name: each for name, each in fields.items() if name not in used}
+        if self._wanted is None:
+            return others
+        self._others |= others.keys()
+        return {name: others[name] for name in self._wanted if name in others}
+
+    def _check_wanted(self) -> None:
+        lacking = [name for name in self._wanted or () if name not in self._others]
+        if lacking:
+            raise InputError(
+                f"{self.name} has no column {lacking[0]!r} (--metadata) besides id, title and "
+                f"text; it has {listed(dict.fromkeys(sorted(self._others)))}"
+            )
+
+
+def source_of(documents: Texts | Source, options: SourceOptions | None) -> Source:
+    """Return a source of texts, or one that was given.
+
+    Raises:
+        InputError: options are given with a source, which has its own.
+        CollectionError: see `Source`.
+    """
+    if not isinstance(documents, Source):
+        return Source(documents, options)
+    if options is not None:
+        raise InputError("a Source says itself how it is read; leave options out")
+    return documents
+
+
+class Problems:
+    """The faults of a source, with the first places of each."""
+
+    def __init__(self) -> None:
+        self.counts: Counter[Fault] = Counter()
+        self._examples: dict[Fault, list[Bad]] = {}
+
+    def add(self, bad: Bad) -> None:
+        """Count a fault."""
+        self.counts[bad.fault] += 1
+        examples = self._examples.setdefault(bad.fault, [])
+        if len(examples) < EXAMPLES:
+            examples.append(bad)
+
+    def __str__(self) -> str:
+        """Describe every fault on one line each."""
+        return "\n".join(self._line(fault) for fault in self.counts)
+
+    def _line(self, fault: Fault) -> str:
+        count, examples = self.counts[fault], self._examples[fault]
+        places = ", ".join(f"{bad.place} ({bad.found})" for bad in examples)
+        more = ", …" if count > len(examples) else ""
+        return printable(f"  {count:,} {_NAMES[fault][count > 1]}: {places}{more}")
+
+    def hint(self) -> str:
+        """Return what to type."""
+        hints = dict.fromkeys(_HINTS[fault] for fault in self.counts if fault in _HINTS)
+        return "; ".join(["Correct them", *hints, "or pass --skip-bad to leave them out"])
+
+
+@dataclass(frozen=True)
+class Objects:
+    """Texts, objects with a text, or a table.
+
+    Attributes:
+        texts: all of them.
+        rows: returns them one by one.
+    """
+
+    texts: Any
+    rows: Callable[[Any], Iterable[object]] = iter
+    are_texts: bool = False
+
+    @property
+    def twice(self) -> bool:
+        """Whether they can be read twice. Others may be at their end, although no error says so."""
+        return isinstance(self.texts, Sized) and hasattr(self.texts, "__getitem__")
+
+    def position(self) -> Position:
+        """Return a position at the beginning."""
+        return Position(len(self.texts) if isinstance(self.texts, Sized) else 0)
+
+    def records(self, position: Position) -> Records:
+        """Yield the records."""
+        for number, value in enumerate(self.rows(self.texts)):
+            position.done = number + 1
+            yield as_record(f"documents[{number}]", value)

@@ -1,0 +1,267 @@
+"""Read CSV and TSV files."""
+
+import csv
+import re
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from functools import partial
+from itertools import chain
+from pathlib import Path
+from typing import NamedTuple
+
+from ranklet.corpus.collections.opening import LONGEST, Position, format_suffix, lines, open_text
+from ranklet.corpus.sources.cells import Bad, Cell, Record, Records
+from ranklet.runtime.errors import CollectionError
+
+DELIMITERS = (",", ";", "\t", "|", ", ", "; ", "| ")  # a space: those behind it are no data
+SAMPLE, SAMPLED = 50, 1 << 20  # lines and characters from which the delimiter is guessed
+MAX_LINES = 100  # of one row of a table with tabs
+
+_REASONS = {  # by the ends of the messages of the module csv
+    "unexpected end of data": "the quote that begins here has no end",
+    "expected after '\"'": "text follows a closing quote; inside a field, write quotes twice",
+    # An unclosed quote would otherwise read a whole file as one field.
+    "field larger than field limit": f"a field has more than {LONGEST:,} characters; is a quote "
+    "not closed?",
+}
+
+
+class Row(NamedTuple):
+    """One row of a table, or why it cannot be read."""
+
+    line: int  # of its beginning, from 1
+    fields: Sequence[str]
+    error: str = ""
+
+
+def read_table(
+    path: Path, encoding: str, *, header: bool, position: Position | None = None
+) -> Records:
+    """Yield the rows of a table, whose columns are named by its first line.
+
+    The delimiter of a .csv file is the one that divides its first lines most evenly, with or
+    without spaces behind it, or the one that a first line such as ``sep=;`` names.
+
+    Args:
+        path: the file.
+        encoding: the table's encoding.
+        header: whether the first line names the columns; else they are "1", "2", and so on.
+        position: counts the bytes that are read.
+
+    Raises:
+        CollectionError: the file is empty or no table, or two columns have one name.
+    """
+    csv.field_size_limit(LONGEST)
+    with open_text(path, encoding, position) as file:
+        remaining = lines(path, file)
+        sample = _sample(remaining)
+        begin = 1
+        named = _named_delimiter(sample)
+        if named:
+            sample, begin = sample[1:], 2
+        _check_first(sample, path)
+        delimiter = named or _delimiter(sample, path)
+        given = chain(sample, remaining)
+        rows = (
+            _of_tabs(given, begin) if delimiter[0] == "\t" else _rows(path, given, delimiter, begin)
+        )
+        first = next(rows, None)
+        if first is None:
+            raise CollectionError(f"{path} has no row")
+        if first.error:
+            raise CollectionError(f"{path}:{first.line} is no first line of a table: {first.error}")
+        if header:
+            names: Sequence[str] = [name.strip() for name in first.fields]
+            _check_names(names, path, first.line)
+        else:
+            names = [str(number) for number in range(1, len(first.fields) + 1)]
+            rows = chain([first], rows)
+        for row in rows:
+            place = f"{path}:{row.line}"
+            if not row.error and not any(map(str.strip, row.fields)):
+                continue  # spreadsheets end with such rows
+            if row.error:
+                yield Bad(place, "broken", row.error)
+            elif len(row.fields) != len(names):
+                yield Bad(place, "broken", _wrong_width(len(row.fields), len(names)))
+            else:
+                yield Record(place, dict(zip(names, map(Cell, row.fields), strict=True)))
+
+
+def _sample(lines: Iterator[str]) -> list[str]:
+    sample: list[str] = []
+    while len(sample) < SAMPLE and sum(map(len, sample)) < SAMPLED:
+        if (line := next(lines, None)) is None:
+            break
+        sample.append(line)
+    return sample
+
+
+def _rows(path: Path, lines: Iterable[str], delimiter: str, begin: int) -> Iterator[Row]:
+    """Yield the rows of a table, in which quotes are written twice or behind backslashes.
+
+    Spark, Hive and R write backslashes. The first row that only they explain decides.
+    """
+    source, later, read = iter(lines), deque[str](), list[str]()
+    size, number, width, escaped = 0, begin, 0, False
+    spaced = len(delimiter) > 1
+    dialect = partial(csv.reader, delimiter=delimiter[0], skipinitialspace=spaced, strict=True)
+
+    def bounded() -> Iterator[str]:
+        nonlocal size
+        for each in _remaining(later, source):
+            read.append(each)
+            size += len(each)
+            if size > 2 * LONGEST:  # of several quoted fields, none of which is too long
+                raise CollectionError(f"{path}:{number} begins a row of over {size:,} characters")
+            yield each
+
+    reader = dialect(bounded())
+    while True:
+        size = 0
+        read.clear()
+        try:
+            row = Row(number, next(reader))
+        except StopIteration:
+            return
+        except csv.Error as error:
+            row = Row(number, (), _reason(error))
+        wrong = row.error or len(row.fields) not in (0, width or len(row.fields))
+        if wrong and not escaped and any('\\"' in line for line in read):
+            ahead = [*read, *_sample(_remaining(later, source))]
+            with suppress(csv.Error):
+                fields = next(dialect(map(_escaped, ahead), escapechar="\\"))
+                escaped = len(fields) == (width or len(fields))
+            later.extendleft(reversed(ahead if escaped else ahead[len(read) :]))
+            if escaped:
+                reader = dialect(map(_escaped, bounded()), escapechar="\\")
+                continue
+        number += len(read)
+        width = width or len(row.fields)
+        if row.fields or row.error:
+            yield row
+
+
+def _escaped(line: str) -> str:
+    """Return a line in which a backslash is a character unless a quote or another one follows."""
+    return re.sub(r'\\["\\]?', lambda found: found[0] if found[0][1:] else 2 * found[0], line)
+
+
+def _of_tabs(lines: Iterable[str], begin: int) -> Iterator[Row]:
+    """Yield the rows of a table with tabs, in which quotes may be plain characters.
+
+    Such tables are written with quoting (by spreadsheets) and without it (MS MARCO). Quotes are
+    removed only where they are well formed. A quoted field other than the first ends before a line
+    that has all the tabs, unless all fields of the first line are quoted.
+    """
+    source, later = iter(lines), deque[str]()
+    width, number, all_quoted = 0, begin, False
+    while (line := _next(later, source)) is not None:
+        plain, fields, read = line.rstrip("\r\n").split("\t"), _quoted([line]), [line]
+        size = len(line)
+        while '"' in line and not fields and len(read) < MAX_LINES and size < LONGEST:
+            following = _next(later, source)
+            if following is None:
+                break
+            if len(plain) > 1 and not all_quoted and following.count("\t") + 1 == width:
+                later.appendleft(following)
+                break
+            read.append(following)
+            size += len(following)
+            fields = _quoted(read)
+        if fields and len(fields) == (width or len(fields)):
+            row = fields
+        else:  # the quotes are plain characters, or the line is broken
+            later.extendleft(reversed(read[1:]))
+            row, read = plain, read[:1]
+        if plain != [""]:
+            if not width:
+                width, all_quoted = len(row), all(map(_is_quoted, plain))
+            yield Row(number, row)
+        number += len(read)
+
+
+def _is_quoted(field: str) -> bool:
+    return len(field) > 1 and field[0] == field[-1] == '"'
+
+
+def _next(later: "deque[str]", source: Iterator[str]) -> str | None:
+    return later.popleft() if later else next(source, None)
+
+
+def _remaining(later: "deque[str]", source: Iterator[str]) -> Iterator[str]:
+    while (line := _next(later, source)) is not None:
+        yield line
+
+
+def _quoted(lines: list[str]) -> list[str]:
+    """Return the fields of the row that these lines make up; nothing if they are not one row."""
+    reader = csv.reader(lines, delimiter="\t", strict=True)
+    try:
+        fields = next(reader, [])
+    except csv.Error:
+        return []
+    return fields if reader.line_num == len(lines) else []
+
+
+def _reason(error: csv.Error) -> str:
+    found = str(error)
+    return next((why for end, why in _REASONS.items() if end in found), found)
+
+
+def _wrong_width(fields: int, columns: int) -> str:
+    what = "1 field" if fields == 1 else f"{fields} fields"
+    return f"{what} in a table of {columns} column{'s' * (columns > 1)}"
+
+
+def _named_delimiter(sample: Sequence[str]) -> str:
+    """Return the delimiter of a first line such as ``sep=;``, which Excel writes and hides."""
+    first = sample[0].strip("\r\n") if sample else ""
+    return first[4] if len(first) == 5 and first.lower().startswith("sep=") else ""
+
+
+def _check_first(sample: Sequence[str], path: Path) -> None:
+    if not sample:
+        raise CollectionError(f"{path} is empty; its first line must name the columns")
+    first = sample[0]
+    if not first.strip():
+        raise CollectionError(f"{path}: the first line is empty; it must name the columns")
+    if first.lstrip().startswith(("{", "[")):
+        right = "jsonl" if first.lstrip().startswith("{") else "json"
+        raise CollectionError(
+            f"{path}:1 looks like JSON, although the file is read as a table; pass --format {right}"
+        )
+    if "\0" in first:
+        raise CollectionError(
+            f"{path}:1 contains zero bytes, so it is no text in this encoding; pass --encoding "
+            "utf-16 or the right --format"
+        )
+
+
+def _delimiter(sample: Sequence[str], path: Path) -> str:
+    if format_suffix(path) in (".tsv", ".tab"):
+        return "\t"
+
+    def evenness(delimiter: str) -> tuple[float, int]:
+        widths: list[int] = []
+        with suppress(csv.Error):  # a field is too long
+            spaced = len(delimiter) > 1
+            rows = csv.reader(sample, delimiter=delimiter[0], skipinitialspace=spaced)
+            widths += (len(row) for row in rows if row)
+        width = widths[0] if widths else 0
+        return (widths.count(width) / len(widths) if width > 1 else 0.0), width
+
+    best = max(DELIMITERS, key=evenness)
+    places = sample[0].count(best)
+    return f"{best} " if 0 < places == sample[0].count(f"{best} ") else best
+
+
+def _check_names(names: Sequence[str], path: Path, line: int) -> None:
+    named = [name for name in names if name.strip()]  # spreadsheets leave empty columns
+    doubled = next((name for name in named if named.count(name) > 1), None)
+    if doubled is not None:
+        raise CollectionError(
+            f"{path}:{line}: the column {doubled!r} occurs twice; rename one, or pass --no-header "
+            "if the first line is data"
+        )

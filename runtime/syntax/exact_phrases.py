@@ -1,0 +1,158 @@
+"""Read in the texts of ranked documents whether these have a phrase, stop words included."""
+
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ranklet.runtime.bundles.documents import Documents
+from ranklet.runtime.call.deadline import Deadline
+from ranklet.runtime.call.mask import Mask
+from ranklet.runtime.syntax.word_places import ROW, STEPS
+from ranklet.runtime.text.compounds import Placed, parts
+from ranklet.runtime.text.spellings import unaccented
+from ranklet.runtime.text.splitter import Splitter
+
+MOST_CHARACTERS = 1_000_000  # that are read for one query if its time is limited
+
+
+class Excluded(NamedTuple):
+    """A phrase that no hit has."""
+
+    phrase: str
+    possible: Mask  # the documents that may have it, (documents,)
+
+
+class ExactPhrases:
+    """The phrases of a query, which are looked up in the texts of documents that would be hits.
+
+    The stored words of a document have no stop words. So they only say which documents may have a
+    phrase, and the text decides.
+
+    Args:
+        documents: the collection.
+        required: phrases that a hit has.
+        excluded: phrases that no passage of a hit has.
+        deadline: the call's deadline.
+    """
+
+    def __init__(
+        self,
+        documents: Documents,
+        required: Sequence[str],
+        excluded: Sequence[Excluded],
+        deadline: Deadline,
+    ) -> None:
+        self._documents, self._deadline = documents, deadline
+        split = documents.vocabulary.phrase_splitter
+        self._required = [_Said(phrase, split) for phrase in required]
+        self._excluded = [(_Said(each.phrase, split), each.possible) for each in excluded]
+        self._fits: dict[int, bool] = {}
+        self._characters = 0
+
+    def fitting(self, numbers: NDArray[np.integer]) -> NDArray[np.bool_]:
+        """Return which of some documents have the phrases that they must, and no others.
+
+        Returns:
+            One value per document, fewer if there is no time for the last ones. The very first
+            document is read in any case.
+        """
+        found = []
+        for number in numbers.tolist():
+            if number not in self._fits:
+                if self._fits and self._spent:
+                    break
+                self._fits[number] = self._read(number)
+            found.append(self._fits[number])
+        return np.array(found, np.bool_)
+
+    @property
+    def _spent(self) -> bool:
+        much = self._characters >= MOST_CHARACTERS
+        return self._deadline.limited and (much or self._deadline.passed)
+
+    def _read(self, number: int) -> bool:
+        said = self._said(number)
+        if not all(said.has(phrase) for phrase in self._required):
+            return False
+        for part in self._passages(number) if self._excluded else ():
+            possible = [phrase for phrase, documents in self._excluded if documents[part]]
+            if possible:
+                text = said if part == number else self._said(part)
+                if any(text.has(phrase) for phrase in possible):
+                    return False
+        return True
+
+    def _passages(self, number: int) -> Iterable[int]:
+        first = self._documents.first
+        whole = number if first is None else int(first[number])
+        passages: list[int] = self._documents.passages(whole).tolist()
+        return passages
+
+    def _said(self, number: int) -> "_Said":
+        (text,) = self._documents.ranked_texts([number])
+        self._characters += len(text)
+        return _Said(text, self._documents.vocabulary.phrase_splitter)
+
+
+class _Said:
+    """The words of a text in order, with and without compounds."""
+
+    def __init__(self, text: str, splitter: Splitter) -> None:
+        self._text, self._splitter = text, splitter
+        self.words = _folded(splitter.words(text))
+        self._whole = _joined(self.words)
+
+    @cached_property
+    def _placed(self) -> list[Placed]:
+        return list(self._splitter.placed(self._text))
+
+    @cached_property
+    def parts(self) -> list[str]:
+        """The words without compounds, which takes longer to find out."""
+        return _folded(parts(self._placed))
+
+    @cached_property
+    def signed(self) -> list[str]:
+        """The same words, where a word with a sign differs from the word without it."""
+        return _folded(parts(self._placed, signs=True))
+
+    @cached_property
+    def named(self) -> list[str]:
+        """The same words, where a name in camel case stands for its parts."""
+        return _folded(parts(self._placed, names=True))
+
+    def has(self, phrase: "_Said") -> bool:
+        """Return whether the words of a phrase are in this text next to each other.
+
+        Compounds of the text may be in between, and a sign that the phrase has counts.
+        """
+        if phrase._whole in self._whole:
+            return True
+        if not self._has_near(phrase.named):
+            return False
+        if phrase.signed != phrase.parts:
+            return _joined(phrase.signed) in _joined(self.signed)
+        said = _joined(phrase.named)
+        return said in _joined(self.parts) or said in _joined(self.named)
+
+    def _has_near(self, phrase: Sequence[str]) -> bool:
+        """Return whether the first of some words have no more than compounds in between."""
+        words = self.words
+        at = {place for place, word in enumerate(words) if word == phrase[0]}
+        for word in phrase[1:ROW]:
+            ahead = {place + step for place in at for step in STEPS}
+            at = {place for place in ahead if place < len(words) and words[place] == word}
+        return bool(at)
+
+
+def _folded(words: Iterable[str]) -> list[str]:
+    """Return words without the capitals and accents that tell them from stop words."""
+    return [unaccented(word.lower()) for word in words]
+
+
+def _joined(words: Iterable[str]) -> str:
+    """Return words as one string with a mark before and after each of them."""
+    return "\0" + "".join(f"{word}\0" for word in words)

@@ -1,0 +1,361 @@
+"""Find what a query with syntax means in a collection: documents, further words, corrections."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ranklet.runtime.arguments import check_query
+from ranklet.runtime.bundles.documents import Documents
+from ranklet.runtime.call.deadline import Deadline
+from ranklet.runtime.call.mask import Mask
+from ranklet.runtime.call.query import QueryContext
+from ranklet.runtime.errors import InputError
+from ranklet.runtime.kinds import KINDS
+from ranklet.runtime.rankers.opening import ranker_of
+from ranklet.runtime.sets import distinct
+from ranklet.runtime.syntax import corrections
+from ranklet.runtime.syntax.exact_phrases import ExactPhrases, Excluded
+from ranklet.runtime.syntax.query_syntax import Query
+from ranklet.runtime.syntax.word_places import Postings, Reading
+from ranklet.runtime.text.analysis import STOPPED
+from ranklet.runtime.text.compounds import only_word, parts
+from ranklet.runtime.text.spellings import unaccented
+
+if TYPE_CHECKING:
+    from ranklet.runtime.bundles.files import BundleFiles
+
+Words = NDArray[np.int32]  # ids of words, (words,)
+
+MOST_WORDS = 500  # that one prefix may stand for
+
+
+class Meaning(NamedTuple):
+    """What a query means in a collection."""
+
+    text: str  # to rank by, with corrected words
+    added: Words  # words that prefixes stand for
+    allowed: Mask | None  # the documents that may be hits; None for all
+    corrections: dict[str, str]  # words that replace unknown ones
+    phrases: ExactPhrases | None  # finds out which allowed documents are hits; None if all are
+    left_out: tuple[str, ...]  # what there was no time to look up
+
+
+def meaning(
+    query: Query,
+    documents: Documents,
+    visible: Mask | None = None,
+    *,
+    postings: Postings | None = None,
+    deadline: Deadline | None = None,
+) -> Meaning:
+    """Return what a query means in a collection.
+
+    The stored words of documents are read once for the whole query, and with an index only those
+    of documents that may matter to it. Documents that there was no time to read are no hits.
+
+    Args:
+        query: the query.
+        documents: the collection.
+        visible: the documents that the caller may learn of, (documents,) bool; None for all. A
+            prefix stands for words of these only, because explanations name them.
+        postings: an index of every word; None if the bundle has none.
+        deadline: the call's deadline; None for none.
+
+    Raises:
+        InputError: an excluded word or a whole phrase consists of stop words, which no index has,
+            or a prefix is several words or stands for more than `MOST_WORDS`.
+    """
+    collection = _Collection(documents, postings, deadline or Deadline())
+    query, corrected = collection.corrected(query) if query.typos else (query, {})
+    asked = _Asked.of(query, collection)
+    found = collection.found(asked, visible)
+    added = asked.prefixes if visible is None else [ids[found.seen[ids]] for ids in asked.prefixes]
+    for prefix, ids in zip(query.prefixes, added, strict=True):
+        if len(ids) > MOST_WORDS:
+            raise InputError(
+                f"{prefix[:40]}* stands for more than {MOST_WORDS} words; type more letters"
+            )
+    words, restricts = distinct(_joined(added)), query.restricts
+    allowed, exact = (found.allowed, found.exact) if restricts else (None, None)
+    return Meaning(query.text, words, allowed, corrected, exact, found.left_out)
+
+
+def read_query(
+    query: str | Query,
+    bundle: "BundleFiles",
+    *,
+    own: bool = False,
+    visible: Callable[[None], Mask | None] = lambda _: None,
+    deadline: Deadline | None = None,
+) -> QueryContext:
+    """Return a query that is ready to rank by.
+
+    Args:
+        query: a text, or a query with syntax.
+        bundle: the bundle that is searched.
+        own: whether the caller's own documents are ranked.
+        visible: returns, without a further filter, the documents that the caller may learn of,
+            (documents,) bool; None for all. It is called only for a query with syntax.
+        deadline: the call's deadline; None for none.
+
+    Raises:
+        InputError: as `meaning`; or the text is empty or no string, or a query with syntax comes
+            with the caller's own documents, or corrects typos where documents are hidden.
+    """
+    analysis = bundle.analyzer.begin()
+    if not isinstance(query, Query):
+        check_query(query)
+        return QueryContext(query, analysis)
+    if own:
+        raise InputError(
+            "phrases, excluded words, prefixes and typos are looked up in the collection; pass the "
+            "query as a text to rank documents of your own"
+        )
+    seen = visible(None)
+    if seen is not None and query.typos:
+        raise InputError(
+            "a correction would reveal words of documents that are not shown here; leave typos out"
+        )
+    with bundle.damage_reported():
+        documents = bundle.need_documents()
+        postings = _postings(bundle, documents)
+        meant = meaning(query, documents, seen, postings=postings, deadline=deadline)
+    text, added, allowed, corrected, phrases, left_out = meant
+    return QueryContext(text, analysis, added, allowed, corrected, phrases, left_out)
+
+
+def _postings(bundle: "BundleFiles", documents: Documents) -> Postings | None:
+    """Return an index of a bundle that has every word of every document, if there is one."""
+    for name, entry in bundle.manifest.rankers.items():
+        if KINDS[entry.kind].every_term and bundle.settings(name).field != "wordpieces":
+            lemmas = bundle.settings(name).field == "lemmas"
+            term_of = documents.vocabulary.lemma_of if lemmas else None
+            return Postings(ranker_of(bundle, name).postings(), term_of)
+    return None
+
+
+class _Phrase(NamedTuple):
+    """A phrase of a query."""
+
+    text: str
+    ids: tuple[int, ...]  # of its words without stop words and compounds; −1 is an unknown word
+    single: bool  # whether it is a single word, so that its id says all
+
+    @property
+    def known(self) -> bool:
+        """Whether the collection knows all of its words."""
+        return min(self.ids) >= 0
+
+
+class _Asked(NamedTuple):
+    """What a query asks of a collection."""
+
+    phrases: list[_Phrase]
+    prefixes: list[Words]
+    excluded: Words  # words in all forms
+    excluded_phrases: list[_Phrase]  # those whose words are known
+    excluded_prefixes: Words
+
+    @classmethod
+    def of(cls, query: Query, collection: "_Collection") -> "_Asked":
+        excluded_phrases = [collection.phrase(each) for each in query.excluded_phrases]
+        return cls(
+            [collection.phrase(each) for each in query.phrases],
+            [collection.beginning_with(each) for each in query.prefixes],
+            _joined(collection.forms_of(each) for each in query.excluded),
+            [each for each in excluded_phrases if each.known],
+            _joined(collection.beginning_with(each) for each in query.excluded_prefixes),
+        )
+
+
+class _Found(NamedTuple):
+    """What a query asks for and a collection has."""
+
+    allowed: Mask  # the documents that may be hits
+    exact: ExactPhrases | None  # finds out which of these are; None if all are
+    seen: NDArray[np.bool_]  # which words of prefixes visible documents have, (vocabulary,)
+    left_out: tuple[str, ...]
+
+
+class _Collection:
+    """The words of a collection."""
+
+    def __init__(self, documents: Documents, postings: Postings | None, deadline: Deadline) -> None:
+        self._documents, self._vocabulary = documents, documents.vocabulary
+        self._postings, self._deadline = postings, deadline
+
+    def forms_of(self, word: str) -> Words:
+        """Return all forms of an excluded word; an unknown word has none."""
+        lemma_of = self._vocabulary.lemma_of
+        whole = only_word(self._vocabulary.splitter.placed(word))
+        if whole is None and self._vocabulary.splitter.words(word):
+            raise InputError(
+                f'-{word:.40} is several words; write -"{word:.40}" to exclude a phrase'
+            )
+        known = -1 if whole is None else self._vocabulary.find(whole)
+        if whole is None or (known >= 0 and lemma_of[known] == STOPPED):
+            raise InputError(f"-{word:.40} is a stop word, which no index has; leave it out")
+        every = lemma_of == lemma_of[known] if known >= 0 else []
+        return np.flatnonzero(every).astype(np.int32)
+
+    def beginning_with(self, prefix: str) -> Words:
+        """Return the words that begin with a prefix, without stop words."""
+        whole = only_word(self._vocabulary.splitter.placed(prefix))
+        if whole is None:
+            raise InputError(f"{prefix[:40]}* is not the beginning of one word")
+        # Capitals and accents tell some words from stop words; others have none.
+        every = {whole, unaccented(whole.lower())}
+        ranges = [np.arange(*self._vocabulary.forms.range_of(each)) for each in sorted(every)]
+        ids = distinct(np.concatenate(ranges)).astype(np.int32)
+        words: Words = ids[self._vocabulary.lemma_of[ids] != STOPPED]
+        return words
+
+    def phrase(self, text: str) -> _Phrase:
+        """Return a phrase with the ids of its words."""
+        forms, lemma_of = self._vocabulary.forms, self._vocabulary.lemma_of
+        split = self._vocabulary.phrase_splitter
+        words = parts(split.placed(text), names=True)
+        ids = {word: forms.find(word) for word in words}
+        words = [each for each in words if ids[each] < 0 or lemma_of[ids[each]] != STOPPED]
+        # Words that only capitals or accents tell from stop words may be these in a text.
+        alike = self._vocabulary.splitter.is_like_stopped
+        certain = [each for each in words if not alike(each)]
+        kept = tuple(ids[each] for each in certain or words)
+        if not kept:
+            raise InputError(
+                f'the phrase "{text:.60}" has only stop words, which no index has; add a word'
+            )
+        return _Phrase(text, kept, len(split.words(text)) == 1)
+
+    def found(self, query: _Asked, visible: Mask | None) -> _Found:
+        """Look up what is asked for in the documents that may have it, in one pass."""
+        count = len(self._documents)
+        hits = self._having_all(query.phrases)
+        hits = hits if visible is None else hits & visible
+        out, excluded = self._excluded(query)
+        suspects = self._having(excluded)
+        for phrase in query.excluded_phrases:
+            suspects |= self._having_all([phrase])
+        suspects &= self._whole(hits)
+        shown = np.zeros(count, np.bool_)
+        if visible is not None:
+            shown = self._having(_joined(query.prefixes)) & visible
+        had = np.zeros(count, np.uint16)  # how many of the phrases each document has
+        possible = [np.zeros(count, np.bool_) for _ in query.excluded_phrases]
+        seen, is_excluded = self._flags(), self._flags(excluded)
+        words = [*query.phrases, *query.excluded_phrases]
+        wanted = self._flags(excluded, *query.prefixes, *(each.ids for each in words if each.known))
+        documents = suspects | shown | hits if query.phrases else suspects | shown
+        reading = Reading(self._documents.forward("words"), documents, wanted)
+        for places in reading.places(self._deadline):
+            for phrase in query.phrases:
+                had[places.in_a_row(phrase.ids)] += 1
+            for mask, phrase in zip(possible, query.excluded_phrases, strict=True):
+                mask[places.in_a_row(phrase.ids)] = True
+            out[places.documents[is_excluded[places.ids]]] = True
+            if visible is not None:
+                seen[places.ids[visible[places.documents]]] = True
+        # A document that was not read may have what is excluded.
+        out |= reading.unread & suspects
+        for mask, phrase in zip(possible, query.excluded_phrases, strict=True):
+            if phrase.single:
+                out |= mask
+        allowed = hits & (had == len(query.phrases)) & ~self._whole(out)
+        left, every = (np.count_nonzero(each) for each in (reading.unread, documents))
+        left_out = f"looking up the query: {left:,} of {every:,} documents were not read"
+        return _Found(allowed, self._exact(query, possible), seen, (left_out,) if left else ())
+
+    def corrected(self, query: Query) -> tuple[Query, dict[str, str]]:
+        """Return a query whose unknown words are replaced, and the replacements by these words."""
+        vocabulary, split = self._vocabulary, self._vocabulary.splitter
+        prefixes = frozenset(split.words(" ".join(query.prefixes)))
+        texts = (query.text, *query.phrases, *query.excluded, *query.excluded_phrases)
+        unknown = corrections.unknown_words(texts, vocabulary, prefixes)
+        found = corrections.alternatives(unknown, vocabulary, self._deadline)
+        counts = self._counts(_joined(ids for ids in found.values() if len(ids) > 1))
+        replaced = corrections.most_frequent(found, counts, vocabulary.forms)
+
+        def new(texts: Sequence[str]) -> tuple[str, ...]:
+            return tuple(corrections.corrected(text, replaced, split) for text in texts)
+
+        changed = replace(
+            query,
+            text=new([query.text])[0],
+            phrases=new(query.phrases),
+            excluded=new(query.excluded),
+            excluded_phrases=new(query.excluded_phrases),
+        )
+        return changed, replaced
+
+    def _counts(self, words: Words) -> NDArray[np.int64]:
+        """Return how often each of some words occurs, 0 for all others, (vocabulary,)."""
+        counts = np.zeros(len(self._vocabulary), np.int64)
+        if len(words):
+            forward = self._documents.forward("words")
+            reading = Reading(forward, self._having(words), self._flags(words))
+            for places in reading.places(self._deadline):
+                found, times = np.unique(places.ids, return_counts=True)
+                counts[found] += times
+        return counts
+
+    def _excluded(self, asked: _Asked) -> tuple[Mask, Words]:
+        """Return which documents are excluded, and the words that exclude further documents."""
+        if self._postings is None:
+            none = np.zeros(len(self._documents), np.bool_)
+            return none, _joined([asked.excluded, asked.excluded_prefixes])
+        return self._having(asked.excluded), asked.excluded_prefixes
+
+    def _exact(self, asked: _Asked, possible: Sequence[Mask]) -> ExactPhrases | None:
+        """Return the reader of phrases of several words in texts; None without such phrases."""
+        required = [each.text for each in asked.phrases if not each.single]
+        excluded = [
+            Excluded(phrase.text, mask)
+            for phrase, mask in zip(asked.excluded_phrases, possible, strict=True)
+            if not phrase.single
+        ]
+        if not required and not excluded:
+            return None
+        return ExactPhrases(self._documents, required, excluded, self._deadline)
+
+    def _having(self, words: Words) -> Mask:
+        """Return which documents may have one of some words; all if no index says so."""
+        mask = np.full(len(self._documents), self._postings is None and len(words) > 0)
+        for documents in self._postings.having(words) if self._postings else ():
+            mask[documents] = True
+        return mask
+
+    def _having_all(self, phrases: Sequence[_Phrase]) -> Mask:
+        """Return which documents may have all of some phrases."""
+        if not all(each.known for each in phrases):
+            return np.zeros(len(self._documents), np.bool_)
+        if self._postings is None or not phrases:
+            return np.ones(len(self._documents), np.bool_)
+        words = distinct(np.array([word for each in phrases for word in each.ids]))
+        rarest, *others = sorted(self._postings.having(words), key=len)
+        for each in others:
+            rarest = rarest[np.isin(rarest, each, assume_unique=True)]
+        mask = np.zeros(len(self._documents), np.bool_)
+        mask[rarest] = True
+        return mask
+
+    def _whole(self, mask: Mask) -> Mask:
+        """Return a mask extended to all passages of each document that has a passage in it."""
+        first = self._documents.first
+        if first is None:
+            return mask
+        whole = np.zeros(len(mask), np.bool_)
+        whole[first[mask]] = True
+        return whole[first]
+
+    def _flags(self, *words: Sequence[int] | Words) -> NDArray[np.bool_]:
+        """Return whether each word is one of some, (vocabulary,) bool."""
+        flags = np.zeros(len(self._vocabulary), np.bool_)
+        flags[_joined(words)] = True
+        return flags
+
+
+def _joined(words: Iterable[Sequence[int] | Words]) -> Words:
+    return np.concatenate([np.empty(0, np.int32), *words]).astype(np.int32)

@@ -1,0 +1,243 @@
+import gzip
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from ranklet.corpus.collections.trec import (
+    line_writer,
+    read_lines,
+    read_qrels,
+    read_run,
+    write_lines,
+    write_qrels,
+    write_run,
+)
+from ranklet.runtime.errors import CollectionError
+
+GRADES = st.integers(-999_999_999, 999_999_999)
+ids = st.text(st.characters(codec="utf-8"), min_size=1).filter(lambda name: name.split() == [name])
+titles = st.text(st.characters(codec="utf-8", exclude_characters="\t\r\n"), min_size=1).filter(
+    lambda name: name.strip() == name
+)
+scores = st.floats(allow_nan=False, allow_infinity=False)
+hits = st.lists(st.tuples(ids, scores), min_size=1, unique_by=lambda hit: hit[0]).map(
+    lambda hits: sorted(hits, key=lambda hit: -hit[1])
+)
+again = settings(
+    max_examples=settings().max_examples // 2,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+
+
+def written(path: Path, text: str | bytes) -> Path:
+    data = text.encode() if isinstance(text, str) else text
+    path.write_bytes(gzip.compress(data) if path.suffix == ".gz" else data)
+    return path
+
+
+JUDGED = {"q1": {"d1": 1, "d2": 0}, "q2": {"d1": -1}}
+
+
+@pytest.mark.parametrize("name", ["qrels.txt", "qrels.tsv.gz"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "q1 0 d1 1\nq1 0 d2 0\nq2 0 d1 -1\n",
+        "q1\t0\td1\t1\r\nq1\t0\td2\t0\r\n\r\nq2\t0\td1\t-1",
+        "query-id\tcorpus-id\tscore\nq1\td1\t1\nq1\td2\t0\nq2\td1\t-1\n",
+        "q1\td1\t1\nq1\td2\t0\nq2\td1\t-1\n",
+        "q1 0\td1 1\nq1\t0\td2\t0\nq2 \t 0\td1\t\t-1\t\n",
+        "\ufeffq1\td1\t1\nq1\td2\t0\nq1\td2\t0\nq2\td1\t-1\n",
+    ],
+    ids=[
+        "trec",
+        "trec-windows",
+        "beir",
+        "beir-without-header",
+        "mixed",
+        "byte-order-mark-and-repetition",
+    ],
+)
+def test_every_form_of_qrels_reads_the_same(tmp_path: Path, name: str, text: str) -> None:
+    assert read_qrels(written(tmp_path / name, text)) == JUDGED
+
+
+def test_an_empty_file_judges_nothing(tmp_path: Path) -> None:
+    assert read_qrels(written(tmp_path / "qrels.txt", "")) == {}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("q1 d1\n", r":1: 2 columns, expected 4 columns \(qid 0 docid rel\) or 3"),
+        ("q1 0 d1 1 x\n", r":1: 5 columns, expected 4 columns"),
+        ("q1 0 d1 1\nq1 d2 1\n", r":2: 3 columns, expected 4 columns .* as on the first line"),
+        ("q1 d1 1\nq1 0 d2 1\n", r":2: 4 columns, expected 3 columns .* as on the first line"),
+        ("query-id corpus-id score\nq1 0 d2 1\n", r":2: 4 columns, expected 3 columns"),
+        ("q1 0 d1 high\n", r":1: relevance 'high', expected an integer"),
+        ("q1 d1 0.5\n", r":1: relevance '0.5', expected an integer"),
+        ("qid docid rel\n", r":1: relevance 'rel'.*'query-id corpus-id score'"),
+        ("q1 0 d1 1\n\nq1 0 d1 2\n", r":3: query 'q1' and document 'd1' are judged 2 here and 1"),
+    ],
+)
+def test_bad_qrels_name_file_and_line(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(CollectionError, match=r"qrels\.txt" + message):
+        read_qrels(written(tmp_path / "qrels.txt", text))
+
+
+@again
+@given(qrels=st.dictionaries(titles, st.dictionaries(titles, GRADES, min_size=1)))
+def test_qrels_read_back_equal(tmp_path: Path, qrels: dict[str, dict[str, int]]) -> None:
+    write_qrels(tmp_path / "qrels.txt", qrels)
+    assert read_qrels(tmp_path / "qrels.txt") == qrels
+
+
+@pytest.mark.parametrize("name", ["run.txt", "run.txt.gz"])
+@again
+@given(run=st.dictionaries(ids, hits), tag=ids)
+def test_runs_read_back_equal(
+    tmp_path: Path, name: str, run: dict[str, list[tuple[str, float]]], tag: str
+) -> None:
+    write_run(tmp_path / name, run, tag)
+    read = read_run(tmp_path / name)
+    assert {query: list(found.items()) for query, found in read.items()} == run
+
+
+def test_a_run_looks_as_trec_wants_it(tmp_path: Path) -> None:
+    write_run(tmp_path / "run.txt", {"q1": [("d2", np.float32(0.1)), ("d1", -1)]}, "bm25")  # type: ignore[list-item]
+    lines = (tmp_path / "run.txt").read_text().splitlines()
+    assert lines == ["q1 Q0 d2 1 0.10000000149011612 bm25", "q1 Q0 d1 2 -1.0 bm25"]
+    assert read_run(tmp_path / "run.txt")["q1"]["d2"] == float(np.float32(0.1))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("q1 Q0 d1 1 0.5\n", r":1: 5 columns, expected 6 \(qid Q0 docid rank score tag\)"),
+        ("\nq1 Q0 d1 1 high bm25\n", r":2: score 'high', expected a finite number"),
+        ("q1 Q0 d1 1 nan bm25\n", r":1: score 'nan', expected a finite number"),
+        ("q1 Q0 d1 1 1e999 bm25\n", r":1: score '1e999', expected a finite number"),
+        ("q1 Q0 d1 1 2 a\nq1 Q0 d1 2 1 a\n", r":2: query 'q1' lists document 'd1' twice"),
+    ],
+)
+def test_bad_runs_name_file_and_line(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(CollectionError, match=r"run\.txt" + message):
+        read_run(written(tmp_path / "run.txt", text))
+
+
+@pytest.mark.parametrize(
+    ("run", "tag", "message"),
+    [
+        ({"q1": [("d1", math.nan)]}, "a", "query 'q1', rank 1, document 'd1': score nan"),
+        ({"q1": [("d1", math.inf)]}, "a", "score inf, expected a finite number"),
+        ({"q1": [("d1", 1.0), ("d2", 2.0)]}, "a", "score 2.0 is higher than 1.0 above it"),
+        ({"q1": [("d1", 1.0), ("d1", 1.0)]}, "a", "rank 2, document 'd1': this query lists the"),
+        ({"q 1": [("d1", 1.0)]}, "a", "query id 'q 1', expected one word"),
+        ({"q1": [("", 1.0)]}, "a", "document id '', expected one word"),
+        ({"q1": [("d\u00a01", 1.0)]}, "a", "expected one word without white space"),
+        ({"q1": [("d\ud83d", 1.0)]}, "a", "lone surrogate"),
+        ({}, "two words", "tag 'two words', expected one word"),
+    ],
+)
+def test_a_run_that_cannot_be_read_back_is_not_written(
+    tmp_path: Path, run: dict[str, list[tuple[str, float]]], tag: str, message: str
+) -> None:
+    before = written(tmp_path / "run.txt", "q1 Q0 d1 1 0.5 earlier\n").read_bytes()
+    with pytest.raises(CollectionError, match=message):
+        write_run(tmp_path / "run.txt", run, tag)
+    assert [path.name for path in tmp_path.iterdir()] == ["run.txt"]
+    assert (tmp_path / "run.txt").read_bytes() == before
+
+
+def test_ids_with_blanks_stand_between_tabs(tmp_path: Path) -> None:
+    write_qrels(tmp_path / "qrels.txt", {"q1": {"my notes/a  b.md": 1, "c.md": 0}})
+    assert (tmp_path / "qrels.txt").read_text() == "q1\t0\tmy notes/a  b.md\t1\nq1 0 c.md 0\n"
+
+
+def test_a_bad_id_is_not_written_into_qrels(tmp_path: Path) -> None:
+    with pytest.raises(CollectionError, match=r"document id 'd\\t1'"):
+        write_qrels(tmp_path / "qrels.txt", {"q1": {"d\t1": 1}})
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_equal_runs_give_equal_packed_files(tmp_path: Path) -> None:
+    for name in ("a.gz", "b.gz"):
+        write_run(tmp_path / name, {"q1": [("d1", 1.0)]}, "bm25")
+    assert (tmp_path / "a.gz").read_bytes() == (tmp_path / "b.gz").read_bytes()
+
+
+@pytest.mark.parametrize("name", ["a.txt", "a.txt.gz"])
+def test_lines_may_be_written_little_by_little(tmp_path: Path, name: str) -> None:
+    with line_writer(tmp_path / name) as write:
+        write(["a\n", "b\n"])
+        write([])
+        write(["c\n"])
+        assert not (tmp_path / name).exists()
+    write_lines(tmp_path / f"whole-{name}", ["a\n", "b\n", "c\n"])
+    assert (tmp_path / name).read_bytes() == (tmp_path / f"whole-{name}").read_bytes()
+
+
+@pytest.mark.parametrize("name", ["a.txt", "a.txt.gz"])
+def test_an_error_of_the_writer_passes_and_leaves_nothing(tmp_path: Path, name: str) -> None:
+    def write_and_fail() -> None:
+        with line_writer(tmp_path / name) as write:
+            write(["a\n"])
+            raise PermissionError("not of the file")
+
+    with pytest.raises(PermissionError, match="not of"):
+        write_and_fail()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_that_is_not_there_cannot_be_written_to(tmp_path: Path) -> None:
+    with pytest.raises(CollectionError, match=r"cannot be written \(No such file or directory\)"):
+        write_run(tmp_path / "nowhere" / "run.txt", {}, "bm25")
+
+
+PACKED = gzip.compress(b"".join(b"q%d 0 d1 1\n" % i for i in range(9999)))
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "message"),
+    [
+        ("qrels.txt", b"q1 0 d1 1\nq2 0 d\xff 1\n", r":2: byte 7 of the line is not UTF-8"),
+        ("qrels.txt.gz", PACKED[:-20], r":\d+: damaged or truncated gzip data"),
+        ("qrels.txt.gz", PACKED[:200] + bytes(99) + PACKED[299:], r":\d+: damaged or truncated"),
+        ("qrels.txt.gz", b"q1 0 d1 1\n", r":1: damaged or truncated gzip data \(Not a gzipped"),
+    ],
+    ids=["not-utf8", "cut-short", "overwritten", "not-gzip"],
+)
+def test_damaged_files_are_reported(tmp_path: Path, name: str, data: bytes, message: str) -> None:
+    path = tmp_path / name
+    path.write_bytes(data)
+    with pytest.raises(CollectionError, match=message):
+        read_qrels(path)
+
+
+def test_files_that_cannot_be_opened_are_reported(tmp_path: Path) -> None:
+    with pytest.raises(CollectionError, match=r"run\.txt: cannot be read \(No such file"):
+        read_run(tmp_path / "run.txt")
+    with pytest.raises(CollectionError, match=r"cannot be read \(Is a directory\)"):
+        read_run(tmp_path)
+
+
+def test_lines_end_at_line_feeds_alone(tmp_path: Path) -> None:
+    path = written(tmp_path / "lines", "a\u2028b\x0bc\nd\n")
+    assert list(read_lines(path)) == [(1, "a\u2028b\x0bc\n"), (2, "d\n")]
+
+
+@pytest.mark.parametrize("grade", ["1_0", "٣", "9" * 10, "1.0", "--1", "+"])
+def test_a_grade_is_a_short_integer(tmp_path: Path, grade: str) -> None:
+    (tmp_path / "qrels.txt").write_text(f"q 0 d {grade}\n", "utf-8")
+    with pytest.raises(CollectionError, match="expected an integer of at most 9 digits"):
+        read_qrels(tmp_path / "qrels.txt")
+
+
+def test_a_grade_that_could_not_be_read_back_is_not_written(tmp_path: Path) -> None:
+    with pytest.raises(CollectionError, match="at most 9 digits"):
+        write_qrels(tmp_path / "qrels.txt", {"q": {"d": 10**9}})
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,69 @@
+from pathlib import Path
+
+import ir_measures
+import pytest
+
+from ranklet.corpus.collections.collection import Collection
+from ranklet.corpus.collections.splits import read_split
+from ranklet.corpus.collections.trec import read_qrels, read_run, write_qrels, write_run
+from ranklet.corpus.evaluation.run_files import run_files
+from ranklet.corpus.evaluation.systems import evaluate
+from ranklet.runtime.bundle import Bundle
+from ranklet.runtime.errors import CollectionError
+from ranklet.runtime.hits import untied
+
+PIPELINES = {name: name for name in ("bm25", "linear", "bm25_pieces")}
+MEASURES = ("MRR@10", "nDCG@10", "R@100", "AP")
+
+
+def test_means_are_those_of_ir_measures_on_the_written_runs(
+    bundle: Bundle, collection: Collection, tmp_path: Path
+) -> None:
+    queries = read_split(collection, "test")
+    with run_files(tmp_path) as watcher:
+        found = evaluate(bundle, queries, PIPELINES, measures=MEASURES, watchers=[watcher])
+        assert all(path.name.endswith(".partial") for path in tmp_path.iterdir())
+    assert {path.name for path in tmp_path.iterdir()} == {f"{name}.run" for name in PIPELINES}
+    write_qrels(tmp_path / "qrels.txt", {each.id: each.relevant for each in queries})
+    qrels = read_qrels(tmp_path / "qrels.txt")
+    wanted = {name: ir_measures.parse_measure(name.replace("MRR", "RR")) for name in MEASURES}
+    for each in found:
+        run = read_run(tmp_path / f"{each.pipeline}.run")
+        total = ir_measures.calc_aggregate(set(wanted.values()), qrels, run)
+        for name, measure in wanted.items():
+            assert each.mean(name) == pytest.approx(total[measure], abs=1e-9)
+
+
+def test_a_file_has_the_bytes_of_a_whole_run_that_is_written_at_once(tmp_path: Path) -> None:
+    run = {"q1": [("a", 0.5), ("b", 0.5)], "q2": [], "q3": [("c", 1 / 3)]}
+    with run_files(tmp_path) as watcher:
+        for query, hits in run.items():
+            watcher(query, {"x": hits})
+    whole = {query: untied(hits) for query, hits in run.items()}
+    write_run(tmp_path / "whole", whole, "ranklet-x")
+    assert (tmp_path / "x.run").read_bytes() == (tmp_path / "whole").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("document", "error"), [("b", KeyboardInterrupt), ("b c", CollectionError)]
+)
+def test_after_an_error_nothing_is_left_and_older_runs_stay(
+    tmp_path: Path, document: str, error: type[BaseException]
+) -> None:
+    def write_and_fail() -> None:
+        with run_files(tmp_path) as watcher:
+            watcher("q1", {"x": [("a", 2.0)], "y": [("a", 2.0)]})
+            watcher("q2", {"x": [("a", 2.0)], "y": [(document, 2.0)]})
+            raise KeyboardInterrupt
+
+    (tmp_path / "x.run").write_text("older")
+    with pytest.raises(error):
+        write_and_fail()
+    assert [path.name for path in tmp_path.iterdir()] == ["x.run"]
+    assert (tmp_path / "x.run").read_text() == "older"
+
+
+def test_a_folder_that_is_gone_is_named(tmp_path: Path) -> None:
+    gone = "gone/x.run: cannot be written"
+    with pytest.raises(CollectionError, match=gone), run_files(tmp_path / "gone") as watcher:
+        watcher("q1", {"x": [("a", 2.0)]})

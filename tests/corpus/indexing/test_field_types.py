@@ -1,0 +1,115 @@
+"""The type of a field, found out from all of its values."""
+
+from collections import Counter
+from datetime import UTC, date, datetime, timedelta, timezone
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ranklet.corpus.indexing.field_types import (
+    BITS,
+    Unusable,
+    as_flag,
+    as_number,
+    as_string,
+    mixture,
+    type_of,
+    typed,
+)
+from ranklet.corpus.sources.cells import Cell
+
+
+class NAType:
+    """As pandas.NA is called, which cannot be compared."""
+
+    def __ne__(self, other: object) -> bool:
+        raise TypeError("boolean value of NA is ambiguous")
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def seen(*values: Any) -> Counter[int]:
+    return Counter(found[0] for value in values if (found := typed(value)) is not None)
+
+
+@pytest.mark.parametrize(
+    ("values", "type_"),
+    [
+        ([1, 2.5, Decimal("3.1"), np.int64(4), np.float32(5)], "number"),
+        ([Cell("1"), Cell("-2.5"), Cell(""), Cell("3e4")], "number"),
+        ([Cell("01"), Cell("2")], "string"),  # a leading zero means something
+        ([Cell("12345678901234567890"), Cell("2")], "string"),  # it would be rounded
+        (["1", "2"], "string"),
+        ([True, False, np.True_], "flag"),
+        ([Cell("true"), Cell("FALSE")], "flag"),
+        (["true"], "string"),
+        (["2024-05-31", date(2024, 5, 30)], "date"),
+        (["2024-05-31", "2024-05-31T10:00"], "datetime"),
+        (
+            [datetime(2024, 5, 31, tzinfo=UTC), np.datetime64("2024-05-31T10:00:00", "s")],
+            "datetime",
+        ),
+        (["2024-05-31", "soon"], "string"),
+        ([["a"], [], ("b", "c"), np.array(["d"])], "strings"),
+        ([b"bytes", "text"], "string"),
+        ([1, "one"], "string"),
+        ([True, 1], "string"),
+        ([["a"], "b"], "string"),
+    ],
+)
+def test_the_type_fits_all_values(values: list[Any], type_: str) -> None:
+    assert type_of(seen(*values)) == type_
+
+
+@pytest.mark.parametrize("value", [None, float("nan"), Cell(""), Cell("  "), np.nan, NAType(),
+                                   np.datetime64("NaT")])  # fmt: skip
+def test_missing_values_are_none(value: Any) -> None:
+    assert typed(value) is None
+
+
+def test_an_empty_string_and_an_empty_list_are_not_missing() -> None:
+    assert typed("") == (BITS["string"], "")
+    assert typed([]) == (BITS["strings"], [])
+
+
+@pytest.mark.parametrize(
+    ("value", "what"),
+    [
+        ({"a": 1}, "an object"),
+        ([1, 2], "a list that does not only hold strings"),
+        (["a", None], "a list that does not only hold strings"),
+        (float("inf"), "a number that is not finite"),
+        (1 << 63, "a whole number of more than 63 bits"),
+        (b"\xff", "bytes"),
+        (datetime(1, 1, 1, tzinfo=timezone(timedelta(hours=5))), "a date out of range"),
+        (object(), "of type object"),
+    ],
+)
+def test_values_of_no_type_are_named(value: Any, what: str) -> None:
+    with pytest.raises(Unusable, match=f"^{what}$"):
+        typed(value)
+
+
+@pytest.mark.parametrize(
+    ("values", "mixed"),
+    [
+        ([1, "one"], "numbers and strings"),
+        ([1, True, ["a"]], "flags, numbers and lists of strings"),
+        ([Cell("1"), Cell("2"), Cell("many")], "numbers and strings"),
+        ([Cell("1"), Cell("many"), Cell("few")], ""),  # strings, one of which looks like a number
+        (["2024-05-31", "2024-06-01", "soon"], "dates and strings"),
+        (["a", "b"], ""),
+        ([1, 2], ""),
+    ],
+)
+def test_a_mixture_is_described(values: list[Any], mixed: str) -> None:
+    assert mixture(seen(*values)) == mixed
+
+
+def test_cells_become_what_they_stand_for() -> None:
+    assert [as_number(each) for each in ("1", "-2", "2.5", "1e3", 4)] == [1, -2, 2.5, 1000.0, 4]
+    assert type(as_number("-2")) is int
+    assert (as_flag("TRUE"), as_flag("false"), as_flag(True)) == (True, False, True)
+    assert [as_string(each) for each in ("a", 1, True, ["ü"])] == ["a", "1", "true", '["ü"]']

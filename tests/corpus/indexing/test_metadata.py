@@ -1,0 +1,96 @@
+"""Collecting metadata and packing it into columns."""
+
+import logging
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ranklet.corpus.indexing.metadata import Field, MetadataCollector, of_whole_documents
+from ranklet.corpus.sources.cells import Cell
+from ranklet.runtime.errors import CollectionError
+
+
+def collected(*rows: dict[str, Any], first: list[int] | None = None) -> dict[str, Field]:
+    collector = MetadataCollector()
+    for row in rows:
+        collector.add(row)
+    passages = None if first is None else np.array(first, np.uint32)
+    return collector.fields(of_whole_documents(passages, len(first or rows)))
+
+
+def test_strings_are_codes_of_sorted_strings() -> None:
+    field = collected({"a": "pear"}, {}, {"a": "ä"}, {"a": ""}, {"a": "pear"})["a"]
+    assert field.type == "string"
+    assert field.distinct is not None
+    assert list(field.distinct) == ["", "pear", "ä"]
+    assert field.arrays["codes.npy"].tolist() == [1, 0, 2, 0, 1]
+    assert field.arrays["codes.npy"].dtype == np.uint8
+    assert field.arrays["missing.npy"].tolist() == [0, 1, 0, 0, 0]
+
+
+def test_numbers_are_whole_if_all_are() -> None:
+    fields = collected({"a": 1, "b": Cell("1")}, {"a": 2.5, "b": Cell("-3")})
+    assert fields["a"].arrays["values.npy"].dtype == np.float64
+    assert fields["b"].arrays["values.npy"].dtype == np.int64
+    assert fields["b"].arrays["values.npy"].tolist() == [1, -3]
+    assert "missing.npy" not in fields["b"].arrays
+
+
+def test_days_and_instants_are_counted_from_1970() -> None:
+    fields = collected({"day": "1970-01-03", "at": "1970-01-01T00:00:01.5Z"}, {"at": "1969-12-31"})
+    assert (fields["day"].type, fields["at"].type) == ("date", "datetime")
+    assert fields["day"].arrays["values.npy"].tolist() == [2, 0]
+    assert fields["day"].arrays["values.npy"].dtype == np.int32
+    assert fields["at"].arrays["values.npy"].tolist() == [1_500_000, -86_400_000_000]
+
+
+def test_every_passage_has_the_values_of_its_document() -> None:
+    rows: list[dict[str, Any]] = [
+        {"n": 1, "tags": ["b", "a"], "s": "x"},
+        {"tags": []},
+        {"n": 3, "tags": ["a"], "s": "y"},
+    ]
+    fields = collected(*rows, first=[0, 0, 2, 3, 3])
+    assert fields["n"].arrays["values.npy"].tolist() == [1, 1, 0, 3, 3]
+    assert fields["n"].arrays["missing.npy"].tolist() == [0, 0, 1, 0, 0]
+    assert fields["s"].arrays["codes.npy"].tolist() == [0, 0, 0, 1, 1]
+    assert fields["tags"].arrays["offsets.npy"].tolist() == [0, 2, 4, 4, 5, 6]
+    assert fields["tags"].arrays["codes.npy"].tolist() == [1, 0, 1, 0, 0, 0]
+
+
+def test_lists_may_all_be_empty() -> None:
+    field = collected({"tags": []}, {})["tags"]
+    assert field.arrays["offsets.npy"].tolist() == [0, 0, 0]
+    assert field.arrays["codes.npy"].tolist() == []
+    assert field.distinct is not None
+    assert list(field.distinct) == []
+
+
+def test_many_distinct_strings_have_wider_codes() -> None:
+    field = collected(*({"a": f"{number:05}"} for number in range(300)))["a"]
+    assert field.arrays["codes.npy"].dtype == np.uint16
+    assert field.arrays["codes.npy"].tolist() == list(range(300))
+
+
+def test_one_line_says_what_was_changed_or_left_out(caplog: pytest.LogCaptureFixture) -> None:
+    rows: list[dict[str, Any]] = [
+        {"a": 1, "b": {"c": 1}, "": "x"},
+        {"a": "one", "b": [1], "d": None},
+    ]
+    with caplog.at_level(logging.WARNING):
+        fields = collected(*rows)
+    assert list(fields) == ["a"]
+    assert fields["a"].distinct is not None
+    assert list(fields["a"].distinct) == ["1", "one"]
+    (record,) = caplog.records
+    assert record.getMessage() == (
+        "metadata: 'a' mixes numbers and strings, so it is kept as strings; "
+        "values of '' are not kept (1 a column without a name); "
+        "values of 'b' are not kept (1 an object, 1 a list that does not only hold strings)"
+    )
+
+
+def test_names_that_are_data_are_refused() -> None:
+    with pytest.raises(CollectionError, match=r"more than 256 fields.*--metadata none"):
+        collected(*({f"key {number}": 1} for number in range(300)))

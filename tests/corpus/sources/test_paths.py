@@ -1,0 +1,170 @@
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.corpus.sources.reading import CATS, DOGS, read, refused, write
+
+from ranklet.corpus.sources.options import SourceOptions
+from ranklet.corpus.sources.paths import files_of
+from ranklet.export.build import build
+from ranklet.runtime import load
+
+
+def test_the_format_follows_the_name_unless_it_is_named(tmp_path: Path) -> None:
+    line = json.dumps(CATS._asdict())
+    assert read(write(tmp_path / "a.JSONL", line)) == [CATS]
+    assert read(write(tmp_path / "texts", line), format="jsonl") == [CATS]
+    assert read(write(tmp_path / "b.csv", line), format="jsonl") == [CATS]
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("a.xlsx", "files named .xlsx are not read; save the sheet as CSV UTF-8"),
+        ("a.zip", "unpack it and give the folder"),
+        ("a.csv.bz2", "compress it as .gz or .zst"),
+        ("a.pdf", "convert it to text"),
+        ("a", "files without an ending are not read; pass --format with one of csv, json, jsonl"),
+        ("a.dat", "pass --format with one of"),
+        ("data.arrow", "give the folder that save_to_disk has written"),
+    ],
+)
+def test_a_file_of_another_format_is_refused_with_what_to_do(
+    name: str, message: str, tmp_path: Path
+) -> None:
+    assert message in refused(write(tmp_path / name, "x"))
+
+
+@pytest.mark.parametrize("path", ["/no/such/file.csv", "a\0b.csv", "x" * 5000])
+def test_a_path_that_does_not_exist_is_refused(path: str) -> None:
+    message = refused(path)
+    assert "does not exist; give a file or a folder of documents" in message
+    assert len(message) < 300
+
+
+def test_a_folder_in_beir_form_is_its_corpus(tmp_path: Path) -> None:
+    lines = [
+        json.dumps({"_id": each.id, "title": each.title, "text": each.text, "metadata": {}})
+        for each in (CATS, DOGS)
+    ]
+    write(tmp_path / "corpus.jsonl", "\n".join(lines))
+    write(tmp_path / "queries.test.jsonl", '{"_id": "q", "text": "who?"}')
+    assert read(tmp_path) == [CATS, DOGS]
+
+
+def test_a_folder_of_shards_is_one_source(tmp_path: Path) -> None:
+    write(tmp_path / "part-1.csv.gz", "title,text\nDogs,They bark.")
+    write(tmp_path / "part-0.csv", "title,text\nCats,They sleep.")
+    assert read(tmp_path) == [CATS, DOGS]
+
+
+def test_folders_that_are_named_for_a_column_have_its_values(tmp_path: Path) -> None:
+    rows = {"year=2023/area=dogs": "d", "year=2024/area=a%2Fb": "c", "raw": "r"}
+    for folder, name in {**rows, "year=__HIVE_DEFAULT_PARTITION__": "n"}.items():
+        write(tmp_path / folder / "part.csv", f"id,text\n{name},some text about cats\n")
+    bundle = load(build(tmp_path, tmp_path.with_suffix(".ranklet")))
+    assert bundle.metadata == {"area": "string", "year": "number"}
+    found = {hit.id: dict(hit.metadata) for hit in bundle.rank("cats", k=9)}
+    assert found == {
+        "d": {"area": "dogs", "year": 2023}, "c": {"area": "a/b", "year": 2024}, "r": {}, "n": {},
+    }  # fmt: skip
+    (tmp_path / "year=2023/area=dogs/part.csv").write_text("id,text,year\nd,about cats,1999\n")
+    own = load(build(tmp_path, tmp_path / "own.ranklet"))
+    assert [hit.id for hit in own.rank("cats", where={"year": 1999})] == ["d"]
+
+
+def test_several_formats_in_a_folder_need_a_choice(tmp_path: Path) -> None:
+    write(tmp_path / "README.md", "# Read me\nplease")
+    write(tmp_path / "a.jsonl", json.dumps(CATS._asdict()))
+    assert "has files of the formats text (1), jsonl (1); pass --format with one" in refused(
+        tmp_path
+    )
+    assert read(tmp_path, format="jsonl") == [CATS]
+
+
+def test_hidden_files_are_not_read_and_other_endings_are_named(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    write(tmp_path / "a.txt", "seen")
+    write(tmp_path / ".b.txt", "hidden")
+    write(tmp_path / ".git" / "c.txt", "hidden")
+    write(tmp_path / "d.png", "picture")
+    assert [each.text for each in read(tmp_path)] == ["seen"]
+    assert "files with other endings are not read: 1 (.png)" in caplog.text
+    assert [each.text for each in read(tmp_path / ".git")] == ["hidden"]
+
+
+def test_a_folder_without_usable_files_is_refused(tmp_path: Path) -> None:
+    assert "has no file that can be read by their ending; the endings are .csv" in refused(tmp_path)
+    write(tmp_path / "a.txt", "x")
+    assert "has no file that can be read by --format csv" in refused(tmp_path, format="csv")
+
+
+def test_a_hyphen_is_the_standard_input() -> None:
+    assert files_of(Path("-"), SourceOptions(format="csv")).paths == [Path("/dev/stdin")]
+
+
+def test_bundles_are_no_documents(tmp_path: Path) -> None:
+    write(tmp_path / "a.json", '{"id": "1", "title": "Cats", "text": "They sleep."}')
+    bundle = build(tmp_path, tmp_path / "deep" / "search.ranklet", normaliser="none", language="en")
+    assert read(tmp_path) == [CATS]
+    assert "is a bundle; give the documents" in refused(bundle)
+
+
+def test_links_that_lead_in_a_circle_are_not_followed(tmp_path: Path) -> None:
+    write(tmp_path / "a" / "b.txt", "once")
+    (tmp_path / "a" / "up").symlink_to(tmp_path)
+    (tmp_path / "a" / "itself").symlink_to(tmp_path / "a" / "itself")
+    (tmp_path / "link.txt").symlink_to(tmp_path / "a" / "b.txt")
+    assert [each.id for each in read(tmp_path)] == ["a/b.txt", "link.txt"]
+
+
+def test_deep_folders_are_read(tmp_path: Path) -> None:
+    folder = tmp_path.joinpath(*["d"] * 300)
+    before = Path.cwd()
+    os.chdir(tmp_path)
+    try:
+        for _ in range(300):
+            os.mkdir("d")  # noqa: PTH102  # mkdir(parents=True) is recursive
+            os.chdir("d")
+        Path("a.txt").write_text("deep")
+    finally:
+        os.chdir(before)
+    assert [each.text for each in read(tmp_path)] == ["deep"]
+    assert folder.joinpath("a.txt").is_file()
+
+
+def test_a_folder_that_cannot_be_read_is_reported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(tmp_path / "a.txt", "seen")
+    write(tmp_path / "secret" / "b.txt", "unseen")
+    scandir = os.scandir
+
+    def denied(name: str) -> Any:
+        if name.endswith("secret"):
+            raise PermissionError(13, "Permission denied")
+        return scandir(name)
+
+    monkeypatch.setattr(os, "scandir", denied)
+    assert (
+        f"1 record cannot be read: {tmp_path / 'secret'} (cannot be read (Permission denied))"
+        in (refused(tmp_path))
+    )
+    assert [each.text for each in read(tmp_path, skip_bad=True)] == ["seen"]
+
+
+def test_a_file_that_vanishes_is_one_fault_of_a_folder(tmp_path: Path) -> None:
+    from ranklet.corpus.sources.options import SourceOptions
+    from ranklet.corpus.sources.source import Source
+
+    write(tmp_path / "a.txt", "seen")
+    gone = write(tmp_path / "b.txt", "unseen")
+    source = Source(tmp_path, SourceOptions(skip_bad=True))
+    gone.unlink()
+    assert [each.text for each in source.documents()] == ["seen"]
+    assert str(source.problems) == (
+        f"  1 record cannot be read: {gone} (cannot be read (No such file or directory))"
+    )

@@ -1,0 +1,43 @@
+import gzip
+from pathlib import Path
+
+import pytest
+
+from ranklet.corpus.sources.query_texts import read_query_texts
+from ranklet.runtime.errors import CollectionError
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("queries.txt", "what is yeast\n\n  why knead dough \n"),
+        ("queries", "what is yeast\r\nwhy knead dough"),
+        ("queries.jsonl", '{"_id": "1", "text": "what is yeast"}\n{"text": "why knead dough"}\n'),
+    ],
+)
+def test_queries_are_lines_or_texts_of_objects(tmp_path: Path, name: str, content: str) -> None:
+    path = tmp_path / name
+    path.write_text(content)
+    assert read_query_texts(path) == ["what is yeast", "why knead dough"]
+    compressed = tmp_path / f"{name}.gz"
+    compressed.write_bytes(gzip.compress(content.encode()))
+    assert read_query_texts(compressed) == ["what is yeast", "why knead dough"]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("q.txt", None, "does not exist; give a file with one query per line"),
+        ("q.txt", " \n", "has no query"),
+        ("q.txt", "yeast\ncaf\udce9", r"q\.txt is not UTF-8 \(byte 0xe9 after 'caf'\)"),
+        ("q.jsonl", '{"query": "yeast"}', r"q\.jsonl:1: a query needs a text"),
+        ("q.jsonl", '{"text": "yeast"}\n{"text": ', r"q\.jsonl:2: not JSON"),
+    ],
+)
+def test_what_is_wrong_with_a_file_is_said(
+    tmp_path: Path, name: str, content: str | None, message: str
+) -> None:
+    if content is not None:
+        (tmp_path / name).write_text(content, "utf-8", "surrogateescape")
+    with pytest.raises(CollectionError, match=message):
+        read_query_texts(tmp_path / name)

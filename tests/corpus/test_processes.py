@@ -1,0 +1,149 @@
+"""What several processes do is what one does, in order, and none that ends is overlooked."""
+
+import hashlib
+import os
+import signal
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ranklet.corpus import processes
+from ranklet.corpus.processes import Block, Work, blocks_of, each
+from ranklet.export.build import build
+from ranklet.runtime.bundles.files import BundleFiles
+from ranklet.runtime.errors import CollectionError
+from ranklet.runtime.variables import Variable
+
+TEXTS = {
+    "en": [
+        "The café in the street isn't open today",
+        "WHO says: C++ and 1,000.5 at five o'clock",
+        "the naïve cats were in the house",
+        "a cat was at the open door of the house",
+        "",
+    ],
+    "de": ["Der Dokumentenbaum", "ein Dokument und ein Baum", "Bäume, Dokumente", "Straße", ""],
+    "ja": ["東京都に住む", "東京タワーと京都", "京都に行く", "ファイルを開く", ""],
+}
+
+
+def open_counter(settings: Mapping[str, Any]) -> Work:
+    """Return what adds to each string how many blocks its process has done before."""
+    done = 0
+
+    def work(block: Block) -> Block:
+        nonlocal done
+        if settings.get("fatal") in block:
+            os.kill(os.getpid(), signal.SIGKILL)
+        if settings.get("faulty") in block:
+            raise ValueError("not this one")
+        done += 1
+        return [str(os.getpid()).encode(), *(each + str(done).encode() for each in block)]
+
+    return work
+
+
+@pytest.fixture
+def several(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(processes, "MANY", 0)
+    monkeypatch.setattr(processes, "BLOCK", 12)
+    monkeypatch.setenv(Variable.THREADS, "3")
+
+
+@pytest.mark.usefixtures("several")
+def test_results_come_in_order_and_a_process_keeps_what_it_knows() -> None:
+    blocks = [[str(at).encode(), b"", bytes(at)] for at in range(40)]
+    found = list(each(open_counter, {}, blocks, 1))
+    done = dict[bytes, int]()
+    for at, (process, first, second, third) in enumerate(found):
+        done[process] = done.get(process, 0) + 1
+        count = str(done[process]).encode()
+        assert (first, second, third) == (f"{at}".encode() + count, count, bytes(at) + count)
+    assert len(done) == 3
+    assert str(os.getpid()).encode() not in done
+
+
+def test_few_bytes_are_left_to_this_process() -> None:
+    found = list(each(open_counter, {}, [[b"a"], [b"b"]], processes.MANY - 1))
+    assert found == [[str(os.getpid()).encode(), b"a1"], [str(os.getpid()).encode(), b"b2"]]
+
+
+@pytest.mark.usefixtures("several")
+@pytest.mark.parametrize("end", ["fatal", "faulty"])
+def test_a_process_that_ends_is_an_error(end: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = list[processes._Process]()
+    init = processes._Process.__init__
+
+    def kept(self: processes._Process, *options: Any) -> None:
+        init(self, *options)
+        made.append(self)
+
+    monkeypatch.setattr(processes._Process, "__init__", kept)
+    blocks = [[str(at).encode()] for at in range(9)]
+    with pytest.raises(CollectionError, match=r"has ended .*RANKLET_THREADS=1"):
+        list(each(open_fatal, {end: "5"}, blocks, 1))
+    assert len(made) == 3
+    assert all(one._process.poll() is not None for one in made)
+
+
+def open_fatal(settings: Mapping[str, Any]) -> Work:
+    """Return `open_counter`'s work, whose settings name a string that ends the process."""
+    return open_counter({name: value.encode() for name, value in settings.items()})
+
+
+@pytest.mark.usefixtures("several")
+def test_modules_of_the_current_folder_are_not_imported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tmp_path.joinpath("queue.py").write_text("raise SystemExit(4)")
+    monkeypatch.chdir(tmp_path)
+    assert len(list(each(open_counter, {}, [[b"a"]], 1))) == 1
+
+
+@pytest.mark.usefixtures("several")
+def test_a_process_that_cannot_be_started_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "executable", "/none/python")
+    with pytest.raises(CollectionError, match=r"no process can be started .*RANKLET_THREADS=1"):
+        list(each(open_counter, {}, [[b"a"]], 1))
+    monkeypatch.setattr(sys, "frozen", True, raising=False)  # the executable is another program
+    assert list(each(open_counter, {}, [[b"a"]], 1)) == [[str(os.getpid()).encode(), b"a1"]]
+
+
+@pytest.mark.usefixtures("several")
+def test_who_stops_early_leaves_no_process() -> None:
+    found: Iterator[Block] = each(open_counter, {}, ([b"a"] for _ in range(99)), 1)
+    process = int(next(found)[0])
+    found.close()  # type: ignore[attr-defined]
+    with pytest.raises(ProcessLookupError):
+        os.kill(process, 0)
+
+
+def test_blocks_have_all_strings(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(processes, "BLOCK", 2)
+    assert list(blocks_of([b"a", b"", b"b", b"abc", b"d"])) == [[b"a", b"", b"b"], [b"abc"], [b"d"]]
+    assert list(blocks_of([])) == [[]]
+
+
+@pytest.mark.parametrize("language", TEXTS)
+def test_processes_change_no_byte(
+    language: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = [{"id": f"{at}", "text": text} for at, text in enumerate(TEXTS[language] * 9)][1:]
+    rows = [row for row in rows if row["text"]]
+    alone = build(rows, tmp_path / "alone.ranklet")
+    monkeypatch.setattr(processes, "MANY", 0)
+    monkeypatch.setattr(processes, "BLOCK", 99)
+    monkeypatch.setenv(Variable.THREADS, "2")
+    assert BundleFiles(alone).manifest.languages == (language,)
+    several = build(rows, tmp_path / "several.ranklet")
+    assert _digests(several) == _digests(alone)
+
+
+def _digests(bundle: Path) -> dict[str, str]:
+    return {
+        path.relative_to(bundle).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in bundle.rglob("*.npy")
+    }

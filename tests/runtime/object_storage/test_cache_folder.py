@@ -1,0 +1,81 @@
+"""Where the cache is, who may write to it, and what leaves it when it is full."""
+
+import gc
+import os
+from pathlib import Path
+
+import pytest
+
+from ranklet.runtime.errors import BundleError, InputError
+from ranklet.runtime.object_storage.block_file import BLOCK, BlockFile
+from ranklet.runtime.object_storage.cache_folder import cache_folder, limit, make_room
+
+
+def test_the_folder_is_the_argument_or_the_variable_or_the_users(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("RANKLET_CACHE", raising=False)
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    (tmp_path / "home").mkdir()
+    assert cache_folder() == tmp_path / "home/.cache/ranklet/blocks"
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
+    assert cache_folder() == tmp_path / "xdg/ranklet/blocks"
+    monkeypatch.setenv("RANKLET_CACHE", str(tmp_path / "chosen"))
+    assert cache_folder() == tmp_path / "chosen/blocks"
+    assert cache_folder(tmp_path / "given") == tmp_path / "given/blocks"
+    assert (tmp_path / "given/blocks").stat().st_mode & 0o777 == 0o700
+
+
+def test_without_a_home_it_is_below_the_temporary_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("RANKLET_CACHE", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path / "missing"))
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    assert cache_folder() == tmp_path / f"ranklet-cache-{os.getuid()}/blocks"
+
+
+def test_a_folder_that_others_can_write_to_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "blocks").mkdir()
+    (tmp_path / "blocks").chmod(0o777)
+    with pytest.raises(BundleError, match="only this user"):
+        cache_folder(tmp_path)
+
+
+def test_a_folder_that_cannot_be_made_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(BundleError, match="RANKLET_CACHE"):
+        cache_folder(tmp_path / "file")
+
+
+@pytest.mark.parametrize("text", ["no", "0", "-1", "nan", "inf"])
+def test_a_limit_that_is_no_size_is_refused(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RANKLET_CACHE_GB", text)
+    with pytest.raises(InputError, match="RANKLET_CACHE_GB"):
+        limit()
+
+
+def test_the_limit_counts_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RANKLET_CACHE_GB", "0.5")
+    assert limit() == 500_000_000
+
+
+def test_files_that_were_used_longest_ago_leave_unless_they_are_open(tmp_path: Path) -> None:
+    kept, paths = [], []
+    for number in range(4):
+        file = BlockFile(tmp_path, f"s3://b/{number}", '"1"', 8 * BLOCK)
+        file.write(0, bytes([number + 1]) * 8 * BLOCK)
+        os.utime(file.path, (number, number))
+        paths.append(file.path)
+        kept.append(file)
+    make_room(tmp_path, 0)
+    assert all(path.exists() for path in paths)
+    del kept[:3], file
+    gc.collect()
+    make_room(tmp_path, 3 * 9 * BLOCK)
+    assert [path.exists() for path in paths] == [False, True, True, True]
+    make_room(tmp_path, 0)
+    assert [path.exists() for path in paths] == [False, False, False, True]
+    assert bytes(kept[0].data[:9]) == b"\4" * 9

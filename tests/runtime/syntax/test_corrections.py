@@ -1,0 +1,58 @@
+import random
+
+import pytest
+
+from ranklet.runtime.storage.strings import SortedStrings
+from ranklet.runtime.syntax.corrections import LONGEST, _variants, corrected, one_edit
+from ranklet.runtime.text.analysis import splitter
+
+LETTERS = "abcdefghijklmnopqrstuvwxyz"
+
+
+@pytest.mark.parametrize(
+    ("word", "variant"),
+    [
+        ("bread", "bred"),
+        ("bread", "braed"),
+        ("bread", "bready"),
+        ("bread", "broad"),
+        ("хлеб", "хлев"),
+    ],
+)
+def test_one_edit_is_one_letter(word: str, variant: str) -> None:
+    forms = SortedStrings.pack(sorted([word, variant, "other"]))
+    assert {forms[each] for each in one_edit(word, forms)} == {variant}
+
+
+def test_two_edits_are_too_many() -> None:
+    assert not one_edit("bread", SortedStrings.pack(["beard"]))
+
+
+def test_every_word_of_one_edit_is_found_among_many() -> None:
+    rng = random.Random(1)
+    some = {"".join(rng.choices("abc", k=rng.randint(1, 6))) for _ in range(800)}
+    forms = SortedStrings.pack(sorted(some | {"a1b", "ab1"}))
+    for word in [*rng.sample(sorted(some), 100), "b", "ab", "cabbage"]:
+        cuts = range(len(word) + 1)
+        tried = {v for at in cuts for v in _variants(word[:at], word[at:], LETTERS)} - {word}
+        found = {forms[each] for each in one_edit(word, forms)} - {word}
+        assert found == tried & set(forms), word
+
+
+def test_few_words_are_looked_at_for_a_word_that_begins_as_none() -> None:
+    class Counting(SortedStrings):
+        looked = 0
+
+        def raw(self, index: int) -> bytes:
+            self.looked += 1
+            return super().raw(index)
+
+    forms = Counting.pack([f"w{number:05}" for number in range(20_000)])
+    forms.looked = 0
+    assert not one_edit("q" * LONGEST, forms)
+    assert forms.looked < 2_000
+
+
+def test_a_part_of_a_name_in_camel_case_is_left_as_it_is() -> None:
+    found = corrected("Braed, theBraed", {"braed": "bread"}, splitter(["en"]))
+    assert found == "bread, theBraed"

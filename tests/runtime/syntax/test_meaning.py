@@ -1,0 +1,317 @@
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ranklet.corpus.sources.options import SourceOptions
+from ranklet.export.build import build
+from ranklet.runtime import Query, load
+from ranklet.runtime.bundle import Bundle
+from ranklet.runtime.bundles.documents import Documents
+from ranklet.runtime.call.deadline import Deadline
+from ranklet.runtime.errors import InputError
+from ranklet.runtime.lexical.impact_index import ImpactIndex
+from ranklet.runtime.syntax import word_places
+from ranklet.runtime.syntax.meaning import MOST_WORDS, meaning
+from ranklet.runtime.syntax.word_places import Postings
+
+TEXTS = {
+    "art": "The state of the art of baking bread.",
+    "state": "In this state art is free, and bread is cheap.",
+    "knead": "Knead the dough gently, and let the bread rise.",
+    "wheat": "Wheat doughs need water. The baker kneads them.",
+    "mice": "Mice eat bread crumbs.",
+}
+
+
+@pytest.fixture(scope="module")
+def bundle(tmp_path_factory: pytest.TempPathFactory) -> Bundle:
+    rows = [{"id": each, "text": text} for each, text in TEXTS.items()]
+    return load(build(rows, tmp_path_factory.mktemp("syntax") / "b.ranklet"))
+
+
+def found(bundle: Bundle, typed: str, *, typos: bool = False) -> set[str]:
+    return {hit.id for hit in bundle.rank(Query.parse(typed, typos=typos))}
+
+
+@pytest.mark.parametrize(
+    ("typed", "wanted"),
+    [
+        ("bread", {"art", "state", "knead", "mice"}),
+        ('"state of the art"', {"art"}),
+        ('"state art"', {"state"}),
+        ('"bread rise"', {"knead"}),
+        ('"rise bread"', set()),
+        ('"the bread" dough', {"knead"}),
+        ('"gently wheat"', set()),  # from one document to the next
+        ('"zork bread"', set()),
+        ('"bread"', {"art", "state", "knead", "mice"}),
+        ("bread -art", {"knead", "mice"}),
+        ("bread -mouse", {"art", "state", "knead"}),
+        ("dough -kneading", set()),
+        ("bread -zork", {"art", "state", "knead", "mice"}),
+        ('bread -"state of the art"', {"state", "knead", "mice"}),
+        ("bread -sta*", {"knead", "mice"}),
+        ("dou*", {"knead", "wheat"}),
+        ("zo*", set()),
+        ('"state art" -free', set()),
+    ],
+)
+def test_syntax_restricts_and_widens(bundle: Bundle, typed: str, wanted: set[str]) -> None:
+    assert found(bundle, typed) == wanted
+    ids = [each for each, _ in bundle.rank_ids(Query.parse(typed))]
+    assert set(ids) == wanted
+
+
+def test_without_the_syntax_its_signs_are_nothing(bundle: Bundle) -> None:
+    plain = [(hit.id, hit.score) for hit in bundle.rank("bread art rise")]
+    assert [(hit.id, hit.score) for hit in bundle.rank('bread -art "rise"')] == plain
+
+
+def test_a_query_without_signs_ranks_as_its_text(bundle: Bundle) -> None:
+    assert bundle.rank(Query("knead bread")).hits == bundle.rank("knead bread").hits
+
+
+def test_allowed_documents_keep_their_scores(bundle: Bundle) -> None:
+    every = {hit.id: hit.score for hit in bundle.rank("bread state art")}
+    assert {hit.id: hit.score for hit in bundle.rank(Query.parse("bread state art -free"))} == {
+        each: score for each, score in every.items() if each != "state"
+    }
+
+
+def test_unknown_words_are_corrected_and_the_answer_says_so(bundle: Bundle) -> None:
+    ranking = bundle.rank(Query.parse("Braed, and kneed waatter", typos=True))
+    wanted = {"braed": "bread", "kneed": "knead"}  # waatter differs from water in two letters
+    assert ranking.corrections == ranking.to_dict()["corrections"] == wanted
+    assert ranking.query == "bread, and knead waatter"
+    assert {hit.id for hit in ranking} == set(TEXTS)
+
+
+@pytest.mark.parametrize(
+    ("typed", "wanted", "corrected"),
+    [
+        ('"bread risee"', {"knead"}, {"risee": "rise"}),
+        ("bread -whaet -micce", {"art", "state", "knead"}, {"whaet": "wheat", "micce": "mice"}),
+        ('bread -"let the braed"', {"art", "state", "mice"}, {"braed": "bread"}),
+        ("bread knea*", {"art", "state", "knead", "mice", "wheat"}, {}),
+        ("bread -whea*", {"art", "state", "knead", "mice"}, {}),
+    ],
+)
+def test_words_of_phrases_and_excluded_ones_are_corrected_and_prefixes_are_not(
+    bundle: Bundle, typed: str, wanted: set[str], corrected: dict[str, str]
+) -> None:
+    ranking = bundle.rank(Query.parse(typed, typos=True))
+    assert {hit.id for hit in ranking} == wanted
+    assert ranking.corrections == corrected
+
+
+def test_known_and_short_words_are_not_corrected(bundle: Bundle) -> None:
+    assert bundle.rank(Query("bread mce dough", typos=True)).corrections == {}
+    assert "corrections" not in bundle.rank("braed").to_dict()
+
+
+def test_explanations_name_the_words_that_a_prefix_stands_for(bundle: Bundle) -> None:
+    hits = bundle.rank(Query.parse("dou*"), explain=True)
+    parts = [hit.explanation.parts for hit in hits if hit.explanation is not None]
+    assert [[part.label for part in each] for each in parts] == [["dough"], ["dough"]]
+
+
+@pytest.mark.parametrize(
+    ("typed", "message"),
+    [
+        ('"to be or not to be"', "only stop words"),
+        ("bread -the", "is a stop word"),
+        ("bread -state-art", "several words"),
+        ("bread state-ar*", "not the beginning of one word"),
+    ],
+)
+def test_what_no_index_can_answer_is_refused(bundle: Bundle, typed: str, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        bundle.rank(Query.parse(typed))
+
+
+def test_own_documents_need_a_plain_text(bundle: Bundle) -> None:
+    with pytest.raises(InputError, match="pass the query as a text"):
+        bundle.rank(Query("bread"), ["bread"])
+
+
+def test_filters_and_syntax_restrict_together(tmp_path: Path) -> None:
+    rows = [{"id": each, "text": text, "open": each != "art"} for each, text in TEXTS.items()]
+    other = load(build(rows, tmp_path / "b.ranklet"))
+    query = Query.parse("bread -mouse")
+    assert {hit.id for hit in other.rank(query)} == {"art", "state", "knead"}
+    assert {hit.id for hit in other.rank(query, where={"open": True})} == {"state", "knead"}
+    part = other.only({"open": True})
+    assert {hit.id for hit in part.rank(query)} == {"state", "knead"}
+    with pytest.raises(InputError, match="would reveal words"):
+        part.rank(Query("braed", typos=True))
+
+
+def test_a_prefix_of_too_many_words_is_refused(tmp_path: Path) -> None:
+    text = " ".join(f"zo{number}k" for number in range(MOST_WORDS + 1))
+    other = load(build([text], tmp_path / "b.ranklet"))
+    with pytest.raises(
+        InputError, match=f"stands for more than {MOST_WORDS} words; type more letters"
+    ):
+        other.rank(Query.parse("zo*"))
+
+
+def test_a_document_is_excluded_with_all_its_passages(tmp_path: Path) -> None:
+    long = "Bread is old. " * 6 + "A gnorp eats it. " * 6
+    options = SourceOptions(passage_words=20, overlap_words=0)
+    rows = [{"id": "long", "text": long}, {"id": "short", "text": "Bread."}]
+    other = load(build(rows, tmp_path / "b.ranklet", options=options))
+    assert other.passages > 2
+    assert found(other, "bread -gnorp") == {"short"}
+    assert found(other, '"a gnorp eats" bread') == {"long"}
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "typed", "missing"),
+    [
+        ("th", "กรุงเทพเป็นเมืองหลวง", '"เมืองหลวง"', '"หลวงเมือง"'),
+        ("ja", "東京は日本の首都である", '"日本の首都"', '"首都の日本"'),
+        ("fr", "Les journaux de la capitale", '"journaux de la capitale"', '"journal de la"'),
+    ],
+)
+def test_phrases_of_other_languages(
+    tmp_path: Path, language: str, text: str, typed: str, missing: str
+) -> None:
+    other = load(build([{"id": "it", "text": text}], tmp_path / "b.ranklet", language=language))
+    assert found(other, typed) == {"it"}
+    assert found(other, missing) == set()
+
+
+def test_a_prefix_names_no_word_of_a_hidden_document(tmp_path: Path) -> None:
+    rows = [{"id": each, "text": text, "open": True} for each, text in TEXTS.items()]
+    hidden = " ".join(f"knzo{number}k" for number in range(MOST_WORDS))
+    rows.append({"id": "hidden", "text": f"Knead {hidden}.", "open": False})
+    other = load(build(rows, tmp_path / "b.ranklet"))
+    query = Query.parse("bread kn*")
+    with pytest.raises(InputError, match="stands for more than"):  # knead and its forms, too
+        other.rank(query)
+    ranking = other.only({"open": True}).rank(query, explain=True)
+    assert {hit.id for hit in ranking} == {"art", "state", "knead", "mice", "wheat"}
+    assert "knzo" not in ranking.to_json()
+
+
+def index_of(bundle: Bundle, *, lemmas: bool) -> Postings:
+    """Return an index of the words or lemmas of a bundle's documents."""
+    documents = bundle.files.need_documents()
+    gathered = documents.tokens(
+        "lemmas" if lemmas else "words", np.arange(len(documents), dtype=np.uint32)
+    )
+    pairs = np.unique(np.stack([gathered.tokens, gathered.owner]), axis=1)
+    counts = np.bincount(pairs[0], minlength=len(documents.vocabulary))
+    offsets, ones = np.append(0, np.cumsum(counts)), np.ones(len(pairs[0]), np.float32)
+    largest = np.ones(len(counts), np.float32)
+    index = ImpactIndex(offsets, pairs[1].astype(np.uint32), ones, largest, len(documents))
+    return Postings(index, documents.vocabulary.lemma_of if lemmas else None)
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [
+        *('"state art"', '"bread" -mouse', '"bread rise"', "bread -kneading", "bread -wat*"),
+        *('bread -"the state"', '"let the bread" kne*', '"zork"', "bread -zork"),
+    ],
+)
+@pytest.mark.parametrize("hidden", [False, True])
+def test_an_index_changes_no_answer(bundle: Bundle, typed: str, hidden: bool) -> None:
+    documents, query = bundle.files.need_documents(), Query.parse(typed)
+    visible = np.array([True, False, True, True, False]) if hidden else None
+    bare = meaning(query, documents, visible)
+    for postings in (index_of(bundle, lemmas=True), index_of(bundle, lemmas=False)):
+        indexed = meaning(query, documents, visible, postings=postings)
+        assert indexed.added.tolist() == bare.added.tolist()
+        assert (indexed.allowed is None) == (bare.allowed is None)
+        if indexed.allowed is not None and bare.allowed is not None:
+            assert indexed.allowed.tolist() == bare.allowed.tolist()
+
+
+def test_documents_that_there_is_no_time_to_read_are_no_hits(
+    bundle: Bundle, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(word_places, "_TOKENS", 1)
+    documents, spent = bundle.files.need_documents(), Deadline(0)
+    bare = meaning(Query.parse('"bread" -"rise"'), documents, deadline=spent)
+    assert bare.allowed is not None
+    assert bare.allowed.tolist() == [True, False, False, False, False]  # the first one is read
+    assert bare.left_out == ("looking up the query: 4 of 5 documents were not read",)
+    ranking = bundle.rank(Query.parse('"bread"'), budget_ms=0)
+    assert [hit.id for hit in ranking] == ["art"]
+    assert ranking.budget_spent
+    assert "3 of 4 documents were not read" in ranking.left_out[0]
+
+
+def test_only_texts_of_documents_that_may_come_back_are_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = [{"id": str(at), "text": f"Rye and bread w{at}."} for at in range(100)]
+    rows += [{"id": f"both {at}", "text": f"Rye bread and w{at} and x{at}."} for at in range(40)]
+    other = load(build(rows, tmp_path / "b.ranklet"))
+    read: list[int] = []
+    whole = Documents.ranked_texts
+
+    def counting(documents: Documents, numbers: Sequence[int]) -> list[str]:
+        read.extend(numbers)
+        return whole(documents, numbers)
+
+    monkeypatch.setattr(Documents, "ranked_texts", counting)
+    ranking = other.rank(Query.parse('"rye and bread"'), k=3)
+    assert len(ranking) == 3
+    assert len(read) < 10
+    assert len(other.rank(Query.parse('"rye bread"'), k=50)) == 40
+    assert ranking.left_out == ()
+
+
+@pytest.mark.parametrize(
+    ("typed", "wanted"),
+    [
+        ('"user name"', {"camel", "plain"}),
+        ('"the user name"', {"plain"}),
+        ('"getUserName returns"', {"camel"}),
+        ('"name returns"', {"camel", "plain"}),
+        ('"of getusername"', {"camel"}),
+        ('"of getUserName"', {"camel"}),
+        ('"Old codeC"', {"lower"}),
+        ('"C++ code"', {"cpp"}),
+        ('"C code"', {"c", "cpp"}),
+        ("code -C++", {"c"}),
+        ("code -getUserName", {"c", "cpp"}),
+        ("returns -getUs*", {"plain"}),
+        ("getUs*", {"camel"}),
+        ('"2.13.0 code"', {"cpp"}),
+        ('code -"in 2.13.0"', {"c"}),
+    ],
+)
+def test_names_and_versions_are_words_of_phrases(
+    tmp_path: Path, typed: str, wanted: set[str]
+) -> None:
+    rows = {
+        "camel": "A call of getUserName returns it.",
+        "plain": "The user name returns.",
+        "cpp": "Modern C++ code and in 2.13.0 code.",
+        "c": "Old C code.",
+        "lower": "Old codec here.",
+    }
+    other = load(build([{"id": k, "text": v} for k, v in rows.items()], tmp_path / "b.ranklet"))
+    assert found(other, typed) == wanted
+
+
+def test_capitals_and_accents_do_not_matter_in_phrases_and_prefixes(tmp_path: Path) -> None:
+    texts = ["New WHO guidance.", "Those who guidance seek.", "The thé is hot.", "The the is cold."]
+    rows = [{"id": str(at), "text": text} for at, text in enumerate(texts)]
+    bundle = load(build(rows, tmp_path / "b.ranklet"))
+    assert found(bundle, "WHO") == {"0"}
+    assert found(bundle, "thé") == {"2"}
+    assert found(bundle, '"who guidance"') == found(bundle, '"WHO guidance"') == {"0", "1"}
+    assert found(bundle, '"new who guidance"') == {"0"}
+    assert found(bundle, '"THE THE IS COLD"') == {"3"}
+    assert found(bundle, '"the thé is" hot') == {"2"}
+    assert found(bundle, '"WHO"') == {"0"}
+    assert found(bundle, "th\u00e9*") == {"2"}
+    assert found(bundle, "THE*") == set()
+    assert found(bundle, "GUIDA*") == {"0", "1"}
+    assert found(bundle, "guidance -WHO") == {"1"}
