@@ -56,8 +56,7 @@ def read_json(path: Path, encoding: str, position: Position | None = None) -> Re
     """Yield the records of a JSON file.
 
     It is a list of objects or texts, an object whose values are the documents by their ids, an
-    object one of whose values is such a list, columns as pandas writes them, or one document. A
-    list is read in parts.
+    object one of whose values is such a list, or one document. A list is read in parts.
 
     Raises:
         CollectionError: the file has another content.
@@ -109,8 +108,11 @@ def _of_value(path: Path, value: Any) -> Records:
             value = [value]
         elif len(lists) == 1:
             value = lists[0]
-        elif rows := _numbered(value):
-            value = [{name: column[row] for name, column in value.items()} for row in rows]
+        elif _has_columns(value):
+            raise CollectionError(
+                f"{path} has columns and not documents; write it with "
+                'to_json(orient="records"), if pandas wrote it'
+            )
     if isinstance(value, Mapping):
         yield from _by_id(path, value)
     elif isinstance(value, list):
@@ -122,13 +124,14 @@ def _of_value(path: Path, value: Any) -> Records:
         )
 
 
-def _numbered(value: Mapping[str, Any]) -> list[str]:
-    """Return the numbers of the rows if all values are columns of them; else nothing."""
+def _has_columns(value: Mapping[str, Any]) -> bool:
+    """Return whether an object is a table by columns or in parts, as pandas may write it."""
+    if set(value) == {"columns", "index", "data"}:
+        return True
     columns = [each for each in value.values() if isinstance(each, Mapping)]
-    rows = list(columns[0]) if columns else []
-    same = all(list(each) == rows for each in columns) and len(columns) == len(value)
-    sure = rows[:1] == ["0"] or any(is_known(name, TEXTS) for name in value)  # no years by name
-    return rows if same and sure and all(map(str.isdigit, rows)) else []
+    numbered = all(str(row).isdigit() for each in columns for row in each)
+    sure = any("0" in each for each in columns) or any(is_known(name, TEXTS) for name in value)
+    return len(columns) == len(value) > 0 and numbered and sure  # years have no such names
 
 
 class _Items:

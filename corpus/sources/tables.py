@@ -1,11 +1,9 @@
 """Read CSV and TSV files."""
 
 import csv
-import re
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
@@ -20,7 +18,8 @@ MAX_LINES = 100  # of one row of a table with tabs
 
 _REASONS = {  # by the ends of the messages of the module csv
     "unexpected end of data": "the quote that begins here has no end",
-    "expected after '\"'": "text follows a closing quote; inside a field, write quotes twice",
+    "expected after '\"'": "text follows a closing quote; inside a field, write quotes twice, and "
+    "not behind backslashes",
     # An unclosed quote would otherwise read a whole file as one field.
     "field larger than field limit": f"a field has more than {LONGEST:,} characters; is a quote "
     "not closed?",
@@ -41,7 +40,7 @@ def read_table(
     """Yield the rows of a table, whose columns are named by its first line.
 
     The delimiter of a .csv file is the one that divides its first lines most evenly, with or
-    without spaces behind it, or the one that a first line such as ``sep=;`` names.
+    without spaces behind it.
 
     Args:
         path: the file.
@@ -56,16 +55,10 @@ def read_table(
     with open_text(path, encoding, position) as file:
         remaining = lines(path, file)
         sample = _sample(remaining)
-        begin = 1
-        named = _named_delimiter(sample)
-        if named:
-            sample, begin = sample[1:], 2
         _check_first(sample, path)
-        delimiter = named or _delimiter(sample, path)
+        delimiter = _delimiter(sample, path)
         given = chain(sample, remaining)
-        rows = (
-            _of_tabs(given, begin) if delimiter[0] == "\t" else _rows(path, given, delimiter, begin)
-        )
+        rows = _of_tabs(given) if delimiter[0] == "\t" else _rows(path, given, delimiter)
         first = next(rows, None)
         if first is None:
             raise CollectionError(f"{path} has no row")
@@ -98,57 +91,33 @@ def _sample(lines: Iterator[str]) -> list[str]:
     return sample
 
 
-def _rows(path: Path, lines: Iterable[str], delimiter: str, begin: int) -> Iterator[Row]:
-    """Yield the rows of a table, in which quotes are written twice or behind backslashes.
-
-    Spark, Hive and R write backslashes. The first row that only they explain decides.
-    """
-    source, later, read = iter(lines), deque[str](), list[str]()
-    size, number, width, escaped = 0, begin, 0, False
-    spaced = len(delimiter) > 1
-    dialect = partial(csv.reader, delimiter=delimiter[0], skipinitialspace=spaced, strict=True)
+def _rows(path: Path, lines: Iterator[str], delimiter: str) -> Iterator[Row]:
+    """Yield the rows of a table, in which quotes are written twice."""
+    size, begin = 0, 1
 
     def bounded() -> Iterator[str]:
         nonlocal size
-        for each in _remaining(later, source):
-            read.append(each)
+        for each in lines:
             size += len(each)
             if size > 2 * LONGEST:  # of several quoted fields, none of which is too long
-                raise CollectionError(f"{path}:{number} begins a row of over {size:,} characters")
+                raise CollectionError(f"{path}:{begin} begins a row of over {size:,} characters")
             yield each
 
-    reader = dialect(bounded())
+    spaced = len(delimiter) > 1
+    reader = csv.reader(bounded(), delimiter=delimiter[0], skipinitialspace=spaced, strict=True)
     while True:
-        size = 0
-        read.clear()
+        size, begin = 0, reader.line_num + 1
         try:
-            row = Row(number, next(reader))
+            row = Row(begin, next(reader))
         except StopIteration:
             return
         except csv.Error as error:
-            row = Row(number, (), _reason(error))
-        wrong = row.error or len(row.fields) not in (0, width or len(row.fields))
-        if wrong and not escaped and any('\\"' in line for line in read):
-            ahead = [*read, *_sample(_remaining(later, source))]
-            with suppress(csv.Error):
-                fields = next(dialect(map(_escaped, ahead), escapechar="\\"))
-                escaped = len(fields) == (width or len(fields))
-            later.extendleft(reversed(ahead if escaped else ahead[len(read) :]))
-            if escaped:
-                reader = dialect(map(_escaped, bounded()), escapechar="\\")
-                continue
-        number += len(read)
-        width = width or len(row.fields)
+            row = Row(begin, (), _reason(error))
         if row.fields or row.error:
             yield row
 
 
-def _escaped(line: str) -> str:
-    """Return a line in which a backslash is a character unless a quote or another one follows."""
-    return re.sub(r'\\["\\]?', lambda found: found[0] if found[0][1:] else 2 * found[0], line)
-
-
-def _of_tabs(lines: Iterable[str], begin: int) -> Iterator[Row]:
+def _of_tabs(lines: Iterable[str]) -> Iterator[Row]:
     """Yield the rows of a table with tabs, in which quotes may be plain characters.
 
     Such tables are written with quoting (by spreadsheets) and without it (MS MARCO). Quotes are
@@ -156,7 +125,7 @@ def _of_tabs(lines: Iterable[str], begin: int) -> Iterator[Row]:
     that has all the tabs, unless all fields of the first line are quoted.
     """
     source, later = iter(lines), deque[str]()
-    width, number, all_quoted = 0, begin, False
+    width, number, all_quoted = 0, 1, False
     while (line := _next(later, source)) is not None:
         plain, fields, read = line.rstrip("\r\n").split("\t"), _quoted([line]), [line]
         size = len(line)
@@ -190,11 +159,6 @@ def _next(later: "deque[str]", source: Iterator[str]) -> str | None:
     return later.popleft() if later else next(source, None)
 
 
-def _remaining(later: "deque[str]", source: Iterator[str]) -> Iterator[str]:
-    while (line := _next(later, source)) is not None:
-        yield line
-
-
 def _quoted(lines: list[str]) -> list[str]:
     """Return the fields of the row that these lines make up; nothing if they are not one row."""
     reader = csv.reader(lines, delimiter="\t", strict=True)
@@ -215,12 +179,6 @@ def _wrong_width(fields: int, columns: int) -> str:
     return f"{what} in a table of {columns} column{'s' * (columns > 1)}"
 
 
-def _named_delimiter(sample: Sequence[str]) -> str:
-    """Return the delimiter of a first line such as ``sep=;``, which Excel writes and hides."""
-    first = sample[0].strip("\r\n") if sample else ""
-    return first[4] if len(first) == 5 and first.lower().startswith("sep=") else ""
-
-
 def _check_first(sample: Sequence[str], path: Path) -> None:
     if not sample:
         raise CollectionError(f"{path} is empty; its first line must name the columns")
@@ -231,6 +189,10 @@ def _check_first(sample: Sequence[str], path: Path) -> None:
         right = "jsonl" if first.lstrip().startswith("{") else "json"
         raise CollectionError(
             f"{path}:1 looks like JSON, although the file is read as a table; pass --format {right}"
+        )
+    if first.lower().startswith("sep=") and len(first.strip()) <= len("sep=;"):
+        raise CollectionError(
+            f"{path}:1 is {first.strip()!r}, which only Excel reads; delete this line"
         )
     if "\0" in first:
         raise CollectionError(

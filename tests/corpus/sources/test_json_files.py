@@ -29,13 +29,9 @@ def test_json_lines_are_objects_or_texts(tmp_path: Path) -> None:
         [CATS._asdict(), DOGS._asdict()],
         {"version": 1, "data": [CATS._asdict(), DOGS._asdict()]},
         {each.id: {"title": each.title, "text": each.text} for each in (CATS, DOGS)},
-        {
-            name: {"2": getattr(CATS, name), "3": getattr(DOGS, name)}
-            for name in ("id", "title", "text")
-        },
     ],
 )
-def test_json_is_a_list_or_an_object_with_one_or_documents_by_id_or_columns(
+def test_json_is_a_list_or_an_object_with_one_or_documents_by_id(
     content: object, tmp_path: Path
 ) -> None:
     assert read(write(tmp_path / "a.json", json.dumps(content))) == [CATS, DOGS]
@@ -89,6 +85,8 @@ def test_broken_lines_are_reported_with_their_numbers(tmp_path: Path) -> None:
         ("a.json", LINES, "if each line is one document, pass --format jsonl"),
         ("a.json", "3", "is a number; it must be a list of documents"),
         ("a.json", "[" * 100_000, "is not JSON"),
+        ("a.json", '{"id": {"2": "a"}, "text": {"2": "c"}}', 'orient="records"'),
+        ("a.json", '{"columns": ["text"], "index": [0], "data": [["a"]]}', 'orient="records"'),
         ("a.json", "[]", "has no document"),
         ("a.json", "[3, null]", "item 1 (a number and not an object or a text)"),
         ("a.json", '{"a": 3}', "item 'a' (a number and not an object or a text)"),

@@ -28,13 +28,6 @@ def test_spaces_behind_delimiters_are_no_data(header: str, tmp_path: Path) -> No
     assert read(path) == [CATS._replace(text="They sleep, all."), Document("2", "A", "b, c")]
 
 
-def test_a_first_line_of_excel_names_the_delimiter(tmp_path: Path) -> None:
-    path = write(tmp_path / "a.csv", "sep=;\r\nid;text\r\n1;a, b\r\n2\r\n")
-    assert refused(path).splitlines()[1] == (
-        f"  1 record cannot be read: {path}:4 (1 field in a table of 2 columns)"
-    )
-
-
 def test_quoted_fields_keep_line_breaks_and_quotes(tmp_path: Path) -> None:
     path = write(tmp_path / "a.csv", 'id,text\r\n1,"One\r\ntwo ""three"""\r\n2,four\r\n')
     assert [each.text for each in read(path)] == ['One\r\ntwo "three"', "four"]
@@ -117,6 +110,8 @@ def test_a_very_long_field_is_read_up_to_the_limit(
         ("[1]", "pass --format json"),
         ("text,text\na,b\n", "the column 'text' occurs twice; rename one, or pass --no-header"),
         ("id,text\n", "has no document"),
+        ("sep=;\r\nid;text\r\n1;a\r\n", "1 is 'sep=;', which only Excel reads; delete this line"),
+        ('id,text\n1,"say \\"a\\""\n', "write quotes twice, and not behind backslashes"),
         ("a\0b\n", "contains zero bytes, so it is no text in this encoding; pass --encoding"),
         ('"id,text\n1,one\n', "is no first line of a table: the quote that begins here has no end"),
     ],
@@ -129,24 +124,7 @@ def test_zero_bytes_inside_a_text_are_kept(tmp_path: Path) -> None:
     assert read(write(tmp_path / "a.csv", "id,text\n1,a\0b\n"))[0].text == "a\0b"
 
 
-@pytest.mark.parametrize(
-    "texts",
-    [
-        ["plain", 'He said "hello, you" in C:\\new\\', "a, b", "He\nsaid C:\\a"],
-        ['5" of pipe, 3" thick', 'say "a\nb", too', 'a "b"'],
-        ['ends with "5"', 'a "b", c', "d"],
-    ],
-)
-def test_quotes_may_be_written_behind_backslashes_as_spark_does(
-    texts: list[str], tmp_path: Path
-) -> None:
-    fields = [each.replace("\\", "\\\\").replace('"', '\\"') for each in texts]
-    rows = [f'{number},"{field}",x' for number, field in enumerate(fields)]
-    path = write(tmp_path / "a.csv", "id,text,more\n" + "\n".join(rows) + "\n")
-    assert [each.text for each in read(path)] == texts
-
-
-def test_backslashes_of_other_tables_are_plain(tmp_path: Path) -> None:
+def test_backslashes_are_plain(tmp_path: Path) -> None:
     rows = [
         '1,"C:\\new\\"',
         '2,"a ""C:\\"""',
