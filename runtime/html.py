@@ -9,6 +9,9 @@ class Markup(str):
     __slots__ = ()
 
 
+GENERATOR = Markup('<meta name="generator" content="ranklet">')  # in the head of every page
+
+
 def element(tag: str, *children: str, **attributes: str | bool) -> Markup:
     """Return an element. Its content is escaped unless it is Markup.
 

@@ -44,7 +44,7 @@ from ranklet.export.learning.joining import joined, needed_files, reduced
 from ranklet.export.learning.judgements import made_judgements, read_judgements
 from ranklet.export.learning.parts import FEW, Parts, cut
 from ranklet.export.learning.result import Learned, Row
-from ranklet.export.learning.work import Work
+from ranklet.export.learning.work import Work, kept_work
 from ranklet.export.options import ExportOptions
 from ranklet.export.writer import check_source, check_target
 from ranklet.runtime import load
@@ -135,7 +135,8 @@ def learn(
             "more queries, learn from the texts alone with --weak, or build the bundle with --model"
         )
     say(_opening(parts))
-    with Work(place, _digest(files, parts, measure, model, lexical, __version__)) as work:
+    with kept_work(place, _digest(files, parts, measure, model, lexical, __version__)) as work:
+        check_target(place, overwrite)  # another process may have written it meanwhile
 
         def left() -> float:
             return 60 * limits.minutes * (1 - CHOOSING_SHARE) - (monotonic() - began)

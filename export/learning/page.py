@@ -1,24 +1,15 @@
 """Draw what was learned as a page: quality against latency, pipelines, and what was skipped."""
 
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 
 from ranklet.export.learning.result import Learned, Row
 from ranklet.export.learning.table import remarks
 from ranklet.runtime.html import Markup, element
-from ranklet.runtime.writing.atomic_file import atomic_file
 from ranklet.training.report.chart import Series, chart
 from ranklet.training.report.page import document, section
 
 PIPELINES = ("gain over the input (95 %)", "ms, p50 / p95", "MB", "memory, MB")
 BY_HAND = "These commands do about the same. JUDGED is a collection with its documents."
-
-
-def write_page(learned: Learned, path: Path) -> Path:
-    """Write the page atomically; return its path."""
-    with atomic_file(path) as file:
-        file.write(page(learned).encode())
-    return path
 
 
 def page(learned: Learned) -> str:

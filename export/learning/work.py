@@ -2,58 +2,83 @@
 
 import json
 import shutil
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Self
 
 from ranklet.corpus.collections.collection import Collection, Document, Query, write_collection
 from ranklet.corpus.collections.splits import JudgedQuery
 from ranklet.corpus.progress import say
+from ranklet.runtime.bundles.manifest import MANIFEST
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.writing.atomic_file import atomic_file
+from ranklet.runtime.writing.locks import locked
 from ranklet.runtime.writing.private_folder import check_private
+from ranklet.runtime.writing.strangers import files_in, matching, remove_own, strangers
 from ranklet.training.checkpoint import Checkpoint, read_checkpoint
 
-STAMP = "learn.json"  # says that the folder is ours, and what it was made of
+STAMP = "learn.json"  # says what the folder was made of
+# All that is ever in the folder. Names that begin with a dot are of writers that were interrupted.
+_OWN = matching(
+    STAMP, "*.steps.json", "collection/corpus.*", "collection/queries.*", "collection/qrels*",
+    *(f"*.checkpoint/*.{suffix}" for suffix in ("json", "npy", "safetensors", "html")),
+    *(f"*.run/*{suffix}" for suffix in (".pt", ".npz", ".npy", ".f16", ".json", ".partial")),
+    *(f"*.ranklet*/{each}" for each in (MANIFEST, "documents/*", "metadata/*", "rankers/*",
+    "text/*")), ".*.lock*", ".*.partial*", ".*.old-*", ".*.resume/*",
+)  # fmt: skip
 
 
-class Work:
-    """What is made on the way to a bundle, kept until that is written.
+@contextmanager
+def kept_work(target: Path, digest: str) -> "Iterator[Work]":
+    """Keep what is made on the way to a bundle until that is written; one process at a time does.
 
     Args:
         target: the bundle.
-        digest: of all that is learned from. A folder of another digest is emptied.
+        digest: of all that is learned from. What was made of another digest is removed.
 
     Raises:
         InputError: the folder holds something else.
     """
+    folder = target.with_name(f"{target.name}.learn")
+    folder.parent.mkdir(exist_ok=True, parents=True)
+    with locked(folder):
+        _begin(folder, digest)
+        try:
+            yield Work(folder)
+        except KeyboardInterrupt:
+            say(f"the same command goes on with what is in {folder}")
+            raise
+        remove_own(folder, _OWN)
+        if folder.exists():
+            say(f"{folder} stays, because somebody has put other files there")
 
-    def __init__(self, target: Path, digest: str) -> None:
-        self.folder = target.with_name(f"{target.name}.learn")
-        self._digest = digest
 
-    def __enter__(self) -> Self:
-        check_private(self.folder, "choose another output")
-        stamp = self.folder / STAMP
-        if self.folder.exists() and any(self.folder.iterdir()):
-            if not stamp.is_file():
-                raise InputError(
-                    f"{str(self.folder)!r} holds files that `ranklet learn` has not made; move it "
-                    "away, or choose another output"
-                )
-            if stamp.read_bytes() != self._digest.encode():  # another one, or half of one
-                shutil.rmtree(self.folder)
-            else:
-                say(f"going on with what is in {self.folder}")
-        self.folder.mkdir(exist_ok=True, parents=True)
-        stamp.write_text(self._digest, "utf-8")
-        return self
+def _begin(folder: Path, digest: str) -> None:
+    check_private(folder, "choose another output")
+    stamp, names = folder / STAMP, files_in(folder) if folder.is_dir() else []
+    if others := strangers(names, _OWN if stamp.is_file() else lambda _: False):
+        raise InputError(
+            f"{str(folder)!r} holds files that `ranklet learn` has not made: {others}; move them "
+            "away, or choose another output"
+        )
+    if names and stamp.read_bytes() == digest.encode():
+        say(f"going on with what is in {folder}")
+        return
+    remove_own(folder, _OWN)  # what another digest, or half of one, has left
+    folder.mkdir(exist_ok=True)
+    with atomic_file(stamp) as file:
+        file.write(digest.encode())
 
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        if kind is None:
-            shutil.rmtree(self.folder, ignore_errors=True)
-        elif kind is KeyboardInterrupt:
-            say(f"the same command goes on with what is in {self.folder}")
+
+class Work:
+    """What is made once on the way to a bundle.
+
+    Attributes:
+        folder: where it is kept.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
 
     def place(self, name: str) -> Path:
         """Return the path of a checkpoint."""

@@ -14,7 +14,7 @@ from ranklet.handlers.page.marked_text import Piece, drawn, pieces
 from ranklet.handlers.page.score_tree import Group, amount, branch, buttons, groups, meter, table
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.hits import Hit, in_line
-from ranklet.runtime.html import Markup, element, join
+from ranklet.runtime.html import GENERATOR, Markup, element, join
 from ranklet.runtime.text.tokenizing import encodable
 
 PARTS = Path(__file__).parent.parent / "playground"
@@ -48,6 +48,7 @@ def page(bundle: Bundle, query: str, hits: Sequence[Hit], pipeline: str) -> str:
     policy = f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'"
     head = join(
         Markup('<meta charset="utf-8">'),
+        GENERATOR,
         Markup(f'<meta http-equiv="Content-Security-Policy" content="{policy}">'),
         Markup('<meta name="viewport" content="width=device-width, initial-scale=1">'),
         Markup('<meta name="color-scheme" content="light dark">'),

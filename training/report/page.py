@@ -6,7 +6,7 @@ from importlib.resources import files
 from typing import Any, NamedTuple
 
 from ranklet.corpus.progress import duration
-from ranklet.runtime.html import Markup, element
+from ranklet.runtime.html import GENERATOR, Markup, element
 from ranklet.runtime.options import options_of
 from ranklet.training.outcome import SHARED, rows_of
 from ranklet.training.report.chart import Series, chart, number
@@ -58,6 +58,7 @@ def document(title: str, *content: str) -> str:
     head = element(
         "head",
         Markup('<meta charset="utf-8">'),
+        GENERATOR,
         Markup('<meta name="viewport" content="width=device-width, initial-scale=1">'),
         element("title", title),
         element("style", Markup((files(__package__) / "style.css").read_text("utf-8"))),

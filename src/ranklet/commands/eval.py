@@ -75,6 +75,7 @@ def run(options: argparse.Namespace) -> int | None:
     from ranklet.corpus.collections.collection import Collection
     from ranklet.corpus.collections.splits import read_split
     from ranklet.corpus.evaluation.baseline_run import parse_condition, read_baseline
+    from ranklet.corpus.evaluation.run_files import check_run_files
     from ranklet.corpus.judgements.judgements import check_judgements
     from ranklet.runtime import load
     from ranklet.runtime.storage.address import shown
@@ -92,6 +93,8 @@ def run(options: argparse.Namespace) -> int | None:
     )
     seen = _seen(collection, queries, bundle, options)
     names = _pipelines(options, bundle)
+    if options.runs:
+        check_run_files(Path(options.runs), names)
     before, unlisted = None, list[int]()
     if options.baseline:
         before, unlisted = read_baseline(options.baseline, queries, measures)

@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ranklet.commands.output import say, show, show_json
+from ranklet.commands.pages import FORCE, check_page, write_page
 from ranklet.commands.rank import COLLECTION, read_filter
 from ranklet.commands.rank.answers import ROWS, ignored_words
 from ranklet.handlers.api.fields import Route, fields_of
 from ranklet.runtime.errors import InputError
-from ranklet.runtime.writing.atomic_file import atomic_file
 
 if TYPE_CHECKING:
     from ranklet.runtime.hits import Hit
@@ -36,9 +36,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--pipeline", help="pipeline to use (default: the bundle's default)")
     shape = parser.add_mutually_exclusive_group()
     shape.add_argument("--json", action="store_true", help="print one JSON tree per line")
-    shape.add_argument(
-        "--html", type=Path, metavar="FILE", help="write a web page, replacing an existing file"
-    )
+    shape.add_argument("--html", type=Path, metavar="FILE", help="write a web page")
+    parser.add_argument("--force", action="store_true", help=FORCE)
 
 
 def run(options: argparse.Namespace) -> None:
@@ -46,7 +45,7 @@ def run(options: argparse.Namespace) -> None:
     from ranklet.runtime import load
 
     if options.html:
-        check_page(options.html)
+        check_page(options.html, force=options.force)
     for name, value in (("--where", options.where), ("-k", options.k)):
         if value is not None and options.document:
             raise InputError(f"{name} is of a search; leave it out, because ids name the documents")
@@ -87,17 +86,3 @@ def as_json(hit: "Hit", alone: bool) -> str:
     name = {} if alone else {"id": hit.id}
     passage = {} if hit.passage is None else {"passage": hit.passage}
     return json.dumps({**name, **passage, **tree}, ensure_ascii=False)
-
-
-def check_page(path: Path) -> None:
-    """Raise InputError if `path` is a folder or its folder does not exist."""
-    if path.is_dir() or not path.parent.is_dir():
-        raise InputError(
-            f"cannot write a page to {str(path)!r}; give the name of a file in an existing folder"
-        )
-
-
-def write_page(path: Path, page: str) -> None:
-    """Write a page in UTF-8; a page that was there before stays until this one is complete."""
-    with atomic_file(path) as file:
-        file.write(page.encode())

@@ -47,7 +47,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--html", metavar="PATH", help="page with all that was tried (default: OUTPUT.html)"
     )
-    parser.add_argument("--force", action="store_true", help="replace an existing bundle")
+    parser.add_argument(
+        "--force",
+        action="store_true",
+        help="replace an existing bundle, and a file at the page's place",
+    )
 
 
 def needs(_: argparse.Namespace) -> str:
@@ -59,9 +63,9 @@ def run(options: argparse.Namespace) -> int:
     """Learn, write the bundle and print what was gained; return the exit status."""
     from pathlib import Path
 
-    from ranklet.commands.explain import check_page
+    from ranklet.commands.pages import check_page, write_page
     from ranklet.export.learning.learn import learn
-    from ranklet.export.learning.page import write_page
+    from ranklet.export.learning.page import page
     from ranklet.export.learning.table import table
     from ranklet.runtime.console import suggested
     from ranklet.runtime.errors import InputError
@@ -70,9 +74,9 @@ def run(options: argparse.Namespace) -> int:
         raise InputError(
             "give judged queries to learn from, or --weak to make them of the texts, and not both"
         )
-    report = Path(options.html or f"{options.output}.html")
-    if options.html:
-        check_page(report)  # before an hour of learning
+    report = Path(options.html or f"{Path(options.output)}.html")
+    if options.html or report.absolute().parent.is_dir():
+        check_page(report, force=options.force)  # before an hour of learning
     learned = learn(
         options.bundle,
         options.judged,
@@ -86,7 +90,7 @@ def run(options: argparse.Namespace) -> int:
         overwrite=options.force,
     )
     show(table(learned))
-    write_page(learned, report)
+    write_page(report, page(learned))
     if learned.target is None:
         say(f"nothing was written; report → {report}")
         return NOTHING_GAINED

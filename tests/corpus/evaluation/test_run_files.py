@@ -6,10 +6,10 @@ import pytest
 from ranklet.corpus.collections.collection import Collection
 from ranklet.corpus.collections.splits import read_split
 from ranklet.corpus.collections.trec import read_qrels, read_run, write_qrels, write_run
-from ranklet.corpus.evaluation.run_files import run_files
+from ranklet.corpus.evaluation.run_files import check_run_files, run_files
 from ranklet.corpus.evaluation.systems import evaluate
 from ranklet.runtime.bundle import Bundle
-from ranklet.runtime.errors import CollectionError
+from ranklet.runtime.errors import CollectionError, InputError
 from ranklet.runtime.hits import untied
 
 PIPELINES = {name: name for name in ("bm25", "linear", "bm25_pieces")}
@@ -67,3 +67,13 @@ def test_a_folder_that_is_gone_is_named(tmp_path: Path) -> None:
     gone = "gone/x.run: cannot be written"
     with pytest.raises(CollectionError, match=gone), run_files(tmp_path / "gone") as watcher:
         watcher("q1", {"x": [("a", 2.0)]})
+
+
+def test_only_runs_of_ranklet_are_replaced(tmp_path: Path) -> None:
+    with run_files(tmp_path) as watcher:
+        watcher("q1", {"bm25": [("a", 0.5)], "empty": []})
+    check_run_files(tmp_path, ["bm25", "empty", "new"])
+    for line in ("q1 Q0 a 1 0.5 mine\n", "notes\n"):
+        (tmp_path / "bm25.run").write_text(line, "utf-8")
+        with pytest.raises(InputError, match="is no run of ranklet's; give another folder"):
+            check_run_files(tmp_path, ["bm25"])

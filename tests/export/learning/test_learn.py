@@ -202,17 +202,6 @@ def test_a_target_that_exists_is_not_replaced(bundle: Path, judged: Path, tmp_pa
         learn(bundle, judged, tmp_path, overwrite=True)
 
 
-def test_a_folder_of_somebody_else_is_not_emptied(
-    bundle: Path, judged: Path, tmp_path: Path
-) -> None:
-    other = tmp_path / "b.learn" / "mine.txt"
-    other.parent.mkdir()
-    other.write_text("mine", "utf-8")
-    with pytest.raises(InputError, match="holds files that `ranklet learn` has not made"):
-        learn(bundle, judged, tmp_path / "b")
-    assert other.read_text("utf-8") == "mine"
-
-
 @pytest.mark.parametrize("minutes", [0.0, -1.0, float("nan"), float("inf")])
 def test_limits_that_cannot_be_kept_are_refused(minutes: float) -> None:
     with pytest.raises(InputError, match=r"--minutes is .* it must be a number above 0"):

@@ -8,13 +8,14 @@ from time import perf_counter
 from ranklet.commands.demo import python_docs
 from ranklet.commands.demo.results import FIRST, answered, conclusion
 from ranklet.commands.output import say, show
+from ranklet.commands.pages import write_page
 from ranklet.commands.rank.answers import as_text
 from ranklet.corpus.collections.collection import Collection, Document, write_collection
 from ranklet.corpus.sources.source import Source
 from ranklet.export.build import build
 from ranklet.export.bundles import index_bundle
 from ranklet.export.learning.learn import learn
-from ranklet.export.learning.page import write_page
+from ranklet.export.learning.page import page
 from ranklet.export.learning.table import table
 from ranklet.runtime import load
 from ranklet.runtime.console import suggested
@@ -54,7 +55,8 @@ def run(options: argparse.Namespace) -> None:
         lexical=options.lexical, overwrite=True,
     )  # fmt: skip
     show(table(learned))
-    say(f"report → {write_page(learned, folder / 'learned.html')}")
+    write_page(report := folder / "learned.html", page(learned))
+    say(f"report → {report}")
     served = folder / "python-docs.ranklet"
     texts = (each._asdict() for each in whole)
     index_bundle(learned.target or built, Source(texts), served, overwrite=True)

@@ -1,7 +1,6 @@
 """What `ranklet train` learns from: judged queries, or with --weak queries made of the texts."""
 
 import argparse
-import shutil
 import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -15,13 +14,17 @@ from ranklet.corpus.judgements.weak import HELD_OUT, LEARN, LEAST_QUERIES, WEAK,
 from ranklet.corpus.sources.options import WHOLE, SourceOptions
 from ranklet.runtime.errors import CollectionError, InputError
 from ranklet.runtime.options import options_of
-from ranklet.runtime.writing.strangers import files_in, matching, strangers
+from ranklet.runtime.writing.strangers import files_in, matching, remove_own, strangers
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from ranklet.corpus.collections.collection import Collection, Document
 
+# What --weak writes.
+_OWN = matching(
+    CORPUS[0], *(f"{kind}.{name}.*" for kind in ("queries", "qrels") for name in (LEARN, HELD_OUT))
+)
 QUERIES = 20_000  # one pass of a small encoder takes some ten minutes on two cores
 
 
@@ -138,17 +141,13 @@ def _made(
         HELD_OUT,
         f"{held_out}{arguments.weak}, not judged queries",
         {"weak": arguments.weak, "weak_queries": len(pairs.learn) + len(pairs.held_out)},
-        lambda: shutil.rmtree(target, ignore_errors=True),
+        lambda: remove_own(target, _OWN),
     )
 
 
 def _check_place(target: Path) -> None:
     """Raise InputError if the place of the queries holds anything else, before they are made."""
-    own = matching(
-        CORPUS[0],
-        *(f"{kind}.{name}.*" for kind in ("queries", "qrels") for name in (LEARN, HELD_OUT)),
-    )
-    if target.exists() and (others := strangers(files_in(target), own)):
+    if target.exists() and (others := strangers(files_in(target), _OWN)):
         raise InputError(
             f"{str(target)!r} is where the queries of --weak are written, and holds other files: "
             f"{others}; move them away, or choose another output"
