@@ -22,12 +22,10 @@ class ReadSpans:
     Attributes:
         field: the field of the pieces, as in `Explanation.source`.
         spans: one span per chunk that was read, the first piece and the piece after the last.
-        stems: the stems of the words that were marked as exact matches.
     """
 
     field: str
     spans: tuple[tuple[int, int], ...]
-    stems: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

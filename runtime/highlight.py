@@ -23,39 +23,19 @@ class Span(NamedTuple):
         return Span(self.begin + by, self.end + by, self.value)
 
 
-class Node(NamedTuple):
-    """A branch of an explanation and its place in the tree.
-
-    Attributes:
-        branch: the branch.
-        parent: the branch that it is a part of; the root is its own parent.
-        query_token: the number of the query token that it is for, or None. Query tokens are
-            numbered from 0 in the order in which the tree names them.
-        read: the part of the document that was read.
-    """
-
-    branch: Explanation
-    parent: Explanation
-    query_token: int | None
-    read: ReadSpans | None
-
-
-def nodes(explanation: Explanation) -> Iterator[Node]:
-    """Yield every branch of an explanation, each before its parts.
+def nodes(explanation: Explanation) -> Iterator[tuple[Explanation, ReadSpans | None]]:
+    """Yield every branch with the part of the document that was read, each before its parts.
 
     The reasons of a rank follow its parts as a branch of their own, in the unit of the rank's
     amount (see `in_unit_of_rank`).
     """
-    count = 0
-    waiting = [Node(explanation, explanation, None, None)]
+    waiting: list[tuple[Explanation, ReadSpans | None]] = [(explanation, None)]
     while waiting:
-        branch, parent, query_token, read = waiting.pop()
-        if branch.query_token is not None:
-            query_token, count = count, count + 1
+        branch, read = waiting.pop()
         read = branch.read or read
-        yield Node(branch, parent, query_token, read)
+        yield branch, read
         below = [*branch.parts, *in_unit_of_rank(branch)]
-        waiting.extend(Node(part, branch, query_token, read) for part in reversed(below))
+        waiting.extend((part, read) for part in reversed(below))
 
 
 def in_unit_of_rank(branch: Explanation) -> list[Explanation]:
@@ -89,42 +69,37 @@ def _amount_of_leaves(branch: Explanation) -> float:
     return sum(_amount_of_leaves(part) for part in branch.parts)
 
 
-def spans_by_query_token(
+def spans(
     explanation: Explanation, text: str, analyses: Analyses, most: int | None = None
-) -> list[tuple[Span, int | None]]:
-    """Return what the characters of a text add to the score for each query token.
+) -> list[Span]:
+    """Return the characters of an explanation's document tokens, in text order.
 
     A network that distinguishes the occurrences of a token explains their amounts itself. Other
     rankers only count the occurrences, so their amount is shared equally by the places of the token
-    that were read.
-
-    Returns:
-        Spans in text order, each with the number of its query token as in `Node`.
+    that were read. Spans of different fields may overlap, for example a word piece and its word.
+    The values of all spans add up to the part of the score that has a source.
 
     Raises:
         TooManySpansError: the tokens of rankers that count stand at more than `most` places.
     """
-    amounts: dict[tuple[str, ReadSpans | None], dict[tuple[str, int | None], float]] = defaultdict(
+    amounts: dict[tuple[str, ReadSpans | None], dict[str, float]] = defaultdict(
         lambda: defaultdict(float)
     )
-    values: dict[tuple[int, int, int | None], float] = defaultdict(float)
-    for node in nodes(explanation):
-        if node.branch.pieces and node.read is not None:
-            placed = list(_placed(text, node.read.field, analyses))
-            for begin, end, amount in _joined(node.branch.pieces, placed):
-                values[begin, end, node.query_token] += amount
-        elif node.branch.source is not None:
-            field, spelling = node.branch.source
-            amounts[field, node.read][spelling, node.query_token] += node.branch.value
-    for (field, read), by_token in amounts.items():
-        wanted = {spelling for spelling, _ in by_token}
-        places = _places(text, field, read, analyses, wanted, most)
-        for (spelling, query_token), amount in by_token.items():
-            occurrences = places.get(spelling, ())
+    values: dict[tuple[int, int], float] = defaultdict(float)
+    for branch, read in nodes(explanation):
+        if branch.pieces and read is not None:
+            placed = list(_placed(text, read.field, analyses))
+            for begin, end, amount in _joined(branch.pieces, placed):
+                values[begin, end] += amount
+        elif branch.source is not None:
+            field, spelling = branch.source
+            amounts[field, read][spelling] += branch.value
+    for (field, read), by_spelling in amounts.items():
+        places = _places(text, field, read, analyses, by_spelling.keys(), most)
+        for spelling, occurrences in places.items():
             for begin, end in occurrences:
-                values[begin, end, query_token] += amount / len(occurrences)
-    ordered = sorted(values.items(), key=lambda item: item[0][:2])
-    return [(Span(begin, end, value), token) for (begin, end, token), value in ordered]
+                values[begin, end] += by_spelling[spelling] / len(occurrences)
+    return [Span(begin, end, value) for (begin, end), value in sorted(values.items())]
 
 
 def _joined(
@@ -143,56 +118,6 @@ def _joined(
             joined.append(Span(begin, end, amount))
         before = amount
     return joined
-
-
-def spans(
-    explanation: Explanation, text: str, analyses: Analyses, most: int | None = None
-) -> list[Span]:
-    """Return the characters of an explanation's document tokens, in text order.
-
-    Spans of different fields may overlap, for example a word piece and its word. The values of all
-    spans add up to the part of the score that has a source. See `spans_by_query_token` for how the
-    amount of a token is shared by its occurrences.
-    """
-    values: dict[tuple[int, int], float] = defaultdict(float)
-    for (begin, end, value), _ in spans_by_query_token(explanation, text, analyses, most):
-        values[begin, end] += value
-    return [Span(begin, end, value) for (begin, end), value in values.items()]
-
-
-def marked(explanation: Explanation, text: str, analyses: Analyses) -> list[tuple[int, int]]:
-    """Return the characters of the words that were marked as exact matches for a network."""
-    places = set()
-    for read in _read_spans(explanation):
-        if not read.stems:
-            continue
-        placed = list(_placed(text, read.field, analyses))
-        analysis = analyses(read.field)
-        pieces = analysis.tokens(text, "wordpieces").tolist()
-        for word in analysis.lexicon.words(pieces):
-            if word.stem in read.stems and _is_read(word.begin, read):
-                places.add((placed[word.begin][0], placed[word.end - 1][1]))
-    return sorted(places)
-
-
-def unread(explanation: Explanation, text: str, analyses: Analyses) -> list[tuple[int, int]]:
-    """Return the characters of the pieces that a network of the explanation did not read."""
-    places = set()
-    for read in _read_spans(explanation):
-        for piece, (begin, end, _) in enumerate(_placed(text, read.field, analyses)):
-            if not _is_read(piece, read):
-                places.add((begin, end))
-    return sorted(places)
-
-
-def _read_spans(explanation: Explanation) -> list[ReadSpans]:
-    """Return what each network read, without the parts of it that single chunks read."""
-    network_reads = []
-    for node in nodes(explanation):
-        of_parent = node.parent.read
-        if node.branch.read is not None and (of_parent is None or node.parent is node.branch):
-            network_reads.append(node.branch.read)
-    return network_reads
 
 
 def _is_read(piece: int, read: ReadSpans) -> bool:

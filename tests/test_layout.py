@@ -71,7 +71,6 @@ def test_the_package_folders_are_links_to_the_top_level() -> None:
 # Tests that no single module answers for, and why they stand where they do.
 CROSSING = {
     "handlers/test_remote_collection.py": "a server and a function, on a collection in Milvus",
-    "handlers/page/test_sparse_explanation.py": "the page, on a bundle of EPIC",
     "handlers/playground/test_playground.py": "HTML and JavaScript, in a browser",
     "handlers/server/test_clients.py": "other makers' clients against the whole server",
 }

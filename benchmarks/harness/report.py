@@ -4,13 +4,13 @@ import os
 import platform
 import subprocess
 from collections.abc import Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from benchmarks import BENCHMARKS
 from benchmarks.harness.place import ROOT
-from ranklet.runtime.canary import processor
 
 RESULTS = ROOT / "benchmarks" / "results"  # a page for each subject
 ALWAYS = ("ranklet", "numpy")  # packages whose versions every section names
@@ -101,3 +101,12 @@ def _git(*arguments: str) -> str:
         ["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=False
     )
     return done.stdout.strip()
+
+
+def processor() -> str:
+    """Return the processor's name; Linux alone says it in a file."""
+    with suppress(OSError):
+        for line in Path("/proc/cpuinfo").read_text("utf-8", "replace").splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    return platform.processor() or platform.machine()

@@ -276,6 +276,12 @@ def info(bundle: Bundle, limits: Limits) -> dict[str, Any]:
     }
 
 
+def shown_hit(bundle: Bundle, hit: Hit, room: Room) -> dict[str, Any]:
+    """Return all of a hit: its texts, its explanation, and its highlights."""
+    shown = _hit(hit, with_text=True, explained=True, room=room)
+    return {**shown, "highlights": _highlights(bundle, hit, room)}
+
+
 def _hit(hit: Hit, with_text: bool, explained: bool, room: Room) -> dict[str, Any]:
     shown: dict[str, Any] = {"id": hit.id, "score": hit.score, "index": hit.index}
     if hit.passage is not None:

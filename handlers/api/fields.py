@@ -1,6 +1,6 @@
 """The fields that requests have, as one table from which everything about fields is made.
 
-The table decides which fields each route takes and how a value is checked. GET /rank, OpenAPI, the
+The table decides which fields each route takes and how a value is checked. OpenAPI, the
 tools of assistants, the options of `ranklet rank` and the table in docs/serving.md are made of it.
 A new parameter of `Bundle.rank` needs one row here, and nothing else.
 
@@ -20,7 +20,7 @@ from ranklet.handlers.api.limits import Limits
 class Route(Flag):
     """Where a request comes from."""
 
-    RANK = auto()  # POST /rank, and GET /rank for all that a URL can hold
+    RANK = auto()  # POST /rank
     EXPLAIN = auto()  # POST /explain, and the tool ``explain`` of assistants
     RERANK = auto()  # POST /rerank, /v1/rerank and /v2/rerank
     EMBEDDINGS = auto()  # POST /v1/embeddings, as OpenAI's

@@ -6,7 +6,7 @@ allows, and the server refuses what it does not allow.
 
 from typing import Any
 
-from ranklet.handlers.api.fields import ABSENT, DOCUMENTS, OBJECT, Field, Route, fields_of
+from ranklet.handlers.api.fields import DOCUMENTS, Field, Route, fields_of
 from ranklet.handlers.api.limits import Limits
 from ranklet.version import __version__
 
@@ -53,7 +53,6 @@ def describe(limits: Limits, *, keyed: bool) -> Schema:
         for path, name, request, response, summary in _ANSWERS
     }
     schemas = _schemas(limits)
-    paths["/rank"]["get"] = _in_url(limits, security)
     paths |= {
         "/info": {"get": _get("info", "What the bundle holds, and the limits.", _JSON, security)},
         "/healthz": {"get": _get("healthz", "Whether the process is alive.", _JSON, [])},
@@ -105,23 +104,6 @@ def _get(name: str, summary: str, media: str, security: list[Any]) -> Schema:
     if security:
         replies["401"] = _json_reply(_ERRORS[401], _ref("Error"))
     return {"summary": summary, "operationId": name, "security": security, "responses": replies}
-
-
-def _in_url(limits: Limits, security: list[Any]) -> Schema:
-    """Return GET /rank, whose parameters are the fields of a request but for texts to rank."""
-    parameters = []
-    for name, field in fields_of(Route.RANK).items():
-        if field.type in (ABSENT, DOCUMENTS):
-            continue
-        schema = field.schema(limits)
-        value = {"content": _json_content(schema)} if field.type is OBJECT else {"schema": schema}
-        parameters.append(
-            {"name": name, "in": "query", "required": field.needed, "description": field.sentence}
-            | value
-        )
-    described = _post("rank_by_url", "RankRequest", "Ranking", "Rank the collection.", security)
-    kept = {key: value for key, value in described.items() if key != "requestBody"}
-    return {**kept, "parameters": parameters}
 
 
 def _json_reply(description: str, schema: Schema | None) -> Schema:

@@ -4,27 +4,20 @@ direct      the caller's own JSON object (invoke, Step Functions)
 rest        API Gateway, REST API (payload 1.0)
 http        API Gateway, HTTP API (payload 2.0), and function URLs, which send the same
 alb         Application Load Balancer, with or without multi-value headers
-sqs         a batch of messages from a queue
-
-SQS messages are answered one by one, and those that failed return to the queue.
 """
 
 import base64
 import json
 import os
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple
-from urllib.parse import quote
 
 from ranklet.handlers.api.errors import RequestError
 from ranklet.handlers.api.limits import Room
 from ranklet.handlers.api.reading import check_coding
-from ranklet.runtime.errors import InputError
-from ranklet.runtime.storage.address import shown
-from ranklet.runtime.variables import Variable
 
-Shape = Literal["direct", "rest", "http", "alb", "sqs"]
+Shape = Literal["direct", "rest", "http", "alb"]
 
 # Lambda's limits on an answer. Past them callers get an error that does not say what to change.
 MOST_BYTES = 6_291_556
@@ -45,7 +38,7 @@ def shape_of(event: Any) -> Shape:
     """Return the shape of an event.
 
     Raises:
-        RequestError: 400: it is not an object, or its records are not SQS's.
+        RequestError: 400: it is no object, or it is a batch of records.
     """
     if not isinstance(event, Mapping):
         raise RequestError(400, f"the event must be a JSON object, not {type(event).__name__}")
@@ -57,16 +50,10 @@ def shape_of(event: Any) -> Shape:
         return "http"
     if "httpMethod" in event and "path" in event:
         return "rest"
-    records = event.get("Records")
-    if isinstance(records, list):
-        sources = {
-            str(each.get("eventSource", each.get("EventSource")))[:40]  # SNS has the latter
-            for each in records
-            if isinstance(each, Mapping)
-        }
-        if sources == {"aws:sqs"}:
-            return "sqs"
-        raise RequestError(400, f"records of {sorted(sources)[:5]} are not served; SQS's are")
+    if "Records" in event:
+        raise RequestError(
+            400, "batches of records, such as SQS's, are not served; send each as an event"
+        )
     return "direct"
 
 
@@ -144,81 +131,3 @@ def _escapes() -> bool:
     """Return whether Lambda's runtime client writes non-ASCII characters as escapes."""
     match = re.fullmatch(r"AWS_Lambda_python3\.(\d+)", os.environ.get("AWS_EXECUTION_ENV", ""))
     return match is None or int(match[1]) < 12
-
-
-class Results:
-    """The place of answers in S3, one object ``PREFIX/MESSAGE.json`` per message.
-
-    A message that is delivered twice overwrites its own object.
-
-    Args:
-        address: ``s3://bucket/prefix``, or "" for no place.
-
-    Raises:
-        InputError: the address has another form.
-    """
-
-    def __init__(self, address: str) -> None:
-        bucket, _, prefix = address.removeprefix("s3://").partition("/")
-        if address and (not address.startswith("s3://") or not bucket):
-            raise InputError(
-                f"{Variable.RESULTS} is {shown(address)!r}; it must be s3://bucket/prefix"
-            )
-        self._bucket, self._prefix = bucket, f"{prefix.strip('/')}/".lstrip("/")
-        self._client: Any = None
-
-    def check(self) -> None:
-        """Raise RequestError (503) if there is no place for answers."""
-        if not self._bucket:
-            remedy = f"set {Variable.RESULTS} to s3://bucket/prefix"
-            raise RequestError(503, f"answers to messages need a place: {remedy}")
-
-    def put(self, message: str, answer: str) -> None:
-        """Write the answer to a message."""
-        if self._client is None:
-            from ranklet.runtime.object_storage.s3_ranges import s3_client
-
-            self._client = s3_client(1)
-        self._client.put_object(
-            Bucket=self._bucket,
-            Key=f"{self._prefix}{quote(message, safe='')}.json",
-            Body=answer.encode("utf-8", "backslashreplace"),
-            ContentType="application/json",
-        )
-
-    def close(self) -> None:
-        """Close connections, because a snapshot must not hold any; the next answer opens others."""
-        if self._client is not None:
-            self._client.close()
-            self._client = None
-
-
-def failures_of(
-    records: Sequence[Mapping[str, Any]],
-    left_ms: Callable[[], float],
-    answer: Callable[[Mapping[str, Any], float], bool],
-) -> dict[str, Any]:
-    """Answer every message, and return Lambda's list of those that go back to the queue.
-
-    The remaining time is shared evenly among the remaining messages. A message goes back if no time
-    is left for it, because half an answer would be final. In a FIFO queue all messages after a
-    failed one go back, too.
-
-    Args:
-        records: the event's messages.
-        left_ms: returns the milliseconds that remain.
-        answer: answers a message within a budget in milliseconds; returns False if that failed.
-
-    Raises:
-        RequestError: 400: a record has no messageId.
-    """
-    failed: list[str] = []
-    for at, record in enumerate(records):
-        budget_ms = left_ms() / (len(records) - at)
-        identity = record.get("messageId")
-        if not isinstance(identity, str):
-            raise RequestError(400, "a record of the batch has no messageId, so it is not from SQS")
-        ordered = str(record.get("eventSourceARN", "")).endswith(".fifo")
-        if (failed and ordered) or budget_ms <= 0 or not answer(record, budget_ms):
-            failed.append(identity)
-    return {"batchItemFailures": [{"itemIdentifier": identity} for identity in failed]}

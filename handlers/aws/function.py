@@ -15,18 +15,16 @@ from ranklet.handlers.api.reading import IN_BODY, parse
 from ranklet.handlers.api.trial import try_out
 from ranklet.handlers.aws.events import (
     MOST_BYTES,
-    Results,
     Shape,
     check_size,
-    failures_of,
     http_reply,
     http_request,
     shape_of,
 )
 from ranklet.handlers.aws.log_line import Outcome, log_request
-from ranklet.handlers.aws.opening import open_bundle
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.errors import InputError, RankletError
+from ranklet.runtime.ranking import load
 from ranklet.runtime.variables import Variable
 
 MARGIN_MS = 200  # of an invocation's time, kept for writing the answer and the log
@@ -62,10 +60,9 @@ class Function:
         if unread := [each for each in UNREAD if each in variables]:
             raise InputError(
                 f"{unread[0]} is set, but only a server reads it; who may call a function is "
-                f"decided in AWS, and {Variable.BUNDLE_SHA256} proves what s3://… has"
+                "decided in AWS"
             )
         self._limits = replace(limits, answer_bytes=min(limits.answer_bytes, MOST_BYTES))
-        self._results = Results(variables.get(Variable.RESULTS, ""))
         self._name = variables.get("AWS_LAMBDA_FUNCTION_NAME", "ranklet")
         self._margin_ms = whole_number(variables, Variable.MARGIN_MS, MARGIN_MS, 0, 999_999)
         self._bundle: Bundle | None = None
@@ -77,8 +74,6 @@ class Function:
         self._busy = True
         try:
             shape = shape_of(event)
-            if shape == "sqs":
-                return self._queue(event["Records"], context)
             if shape == "direct":
                 return self._direct(event, context)
             return self._http(event, shape, context)
@@ -94,7 +89,7 @@ class Function:
         self._tried_at, begin = time.monotonic(), time.perf_counter()
         try:
             with panics_as_errors():
-                bundle = open_bundle()
+                bundle = load(collection=os.environ.get(Variable.COLLECTION) or None)
                 loaded = time.perf_counter()
                 try_out(bundle)
         except Exception as error:
@@ -121,7 +116,8 @@ class Function:
 
     def before_snapshot(self) -> None:
         """Close connections, because copies of this process must not share them."""
-        self._results.close()
+        if self._bundle is not None and (store := self._bundle.files.store):
+            store.disconnect()
 
     def after_restore(self) -> None:
         """Count the first request after a restore as a cold start."""
@@ -188,26 +184,13 @@ class Function:
             raise outcome.error.with_traceback(None) from None
         raise InternalError(outcome.body["error"])
 
-    def _queue(self, records: list[Mapping[str, Any]], context: Context | None) -> dict[str, Any]:
-        def answer(record: Mapping[str, Any], budget_ms: float) -> bool:
-            begin, identity = time.perf_counter(), record["messageId"]
-            try:
-                self._results.check()
-                body = parse(str(record.get("body", "")).encode("utf-8", "surrogatepass"))
-                outcome = self._answer(*_action(body), budget_ms)
-                self._results.put(identity, _json(outcome.body))
-            except Exception as error:
-                outcome = Outcome.of(error)
-            self._log(outcome, begin, context, shape="sqs", message_id=identity)
-            return outcome.error is None
-
-        return failures_of(records, lambda: self.budget_ms(context), answer)
-
     def _answer(self, path: str, body: Mapping[str, Any], budget_ms: float) -> Outcome:
         with panics_as_errors():
             return Outcome(200, *ANSWERS[path](self._ready(), body, self._limits, budget_ms))
 
     def _ready(self) -> Bundle:
+        if self._bundle is not None and not self._bundle.files.is_current(look=False):
+            self._bundle = None  # a query has noticed that the object was replaced
         if self._bundle is None and time.monotonic() - self._tried_at >= RETRY_SECONDS:
             self.load()
         if self._bundle is None:
@@ -241,7 +224,7 @@ def served_path(path: str) -> str:
 
 
 def _action(body: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
-    """Return the path that the `action` of an event or message stands for, and the other fields."""
+    """Return the path that the `action` of an event stands for, and the other fields."""
     action = body.get("action")
     path = "/rank" if action is None else f"/{action}"
     if path not in ANSWERS:

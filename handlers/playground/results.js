@@ -101,7 +101,7 @@ function described(metadata) {
 
 /** Return a button that opens the explanation below a hit, which is built when it is first opened. */
 function why(hit, item) {
-  const button = make("button", { type: "button", className: "quiet", textContent: "Why this score?" });
+  const button = make("button", { type: "button", className: "quiet why-button", textContent: "Why this score?" });
   let panel = null;
   button.setAttribute("aria-expanded", "false");
   button.addEventListener("click", () => {

@@ -1,6 +1,6 @@
 """The ASGI application: routes around `ranklet.handlers.api.answers`, by Starlette.
 
-POST the paths of `ANSWERS`, and /mcp for assistants; GET /rank, /info, /v1/models, /healthz,
+POST the paths of `ANSWERS`, and /mcp for assistants; GET /info, /v1/models, /healthz,
 /readyz, /health, /metrics, /openapi.json, and / for the playground.
 """
 
@@ -28,7 +28,7 @@ from ranklet.handlers.api.answers import ANSWERS, info, models
 from ranklet.handlers.api.errors import RequestError, error_body, failure, panics_as_errors
 from ranklet.handlers.api.limits import Room
 from ranklet.handlers.api.openapi import describe
-from ranklet.handlers.api.reading import IN_BODY, parse, request_of
+from ranklet.handlers.api.reading import IN_BODY, parse
 from ranklet.handlers.mcp.protocol import FaultError, Protocol, refusal
 from ranklet.handlers.mcp.protocol import read as read_message
 from ranklet.handlers.server.hosts import Hosts
@@ -65,7 +65,6 @@ EXTRA_HEADERS = {
 Work = Callable[[Bundle, bytes, float], Any]
 _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 HEALTH = ("/healthz", "/readyz", "/health")  # the last is TEI's
-IN_URL = ("/rank",)  # what a URL may ask for, too
 FILES = {
     "/": ("index.html", "text/html; charset=utf-8"),
     "/playground/style.css": ("style.css", "text/css; charset=utf-8"),
@@ -99,10 +98,7 @@ class Service:
             tuple(settings.key_filters.values()),
             settings.collection,
         )
-        routes = [
-            Route(path, self._answer, methods=["POST", *(["GET"] if path in IN_URL else [])])
-            for path in ANSWERS
-        ]
+        routes = [Route(path, self._answer, methods=["POST"]) for path in ANSWERS]
         routes += [
             Route(path, page_file(PLAYGROUND / name, media))
             for path, (name, media) in FILES.items()
@@ -161,22 +157,15 @@ class Service:
 
     async def _answer(self, request: Request) -> Response:
         record: Record = request.scope["ranklet.record"]
-        limits, path, in_url = self.settings.limits, request.scope["path"], request.method != "POST"
-        asked: Callable[[bytes], dict[str, Any]] = request_of if in_url else parse
+        limits, path = self.settings.limits, request.scope["path"]
 
         async def sent() -> bytes:
-            query_string: bytes = request.scope["query_string"]
-            headers = request.headers
-            if not in_url:
-                if query_string:
-                    raise RequestError(422, IN_BODY)
-                return await read(request, limits)
-            if headers.get("content-length", "0") != "0" or "transfer-encoding" in headers:
-                raise RequestError(422, "a GET has its fields in its URL; POST what its body has")
-            return query_string
+            if request.scope["query_string"]:
+                raise RequestError(422, IN_BODY)
+            return await read(request, limits)
 
         def work(bundle: Bundle, data: bytes, budget_ms: float) -> Any:
-            answer = ANSWERS[path](bundle, asked(data), limits, budget_ms)
+            answer = ANSWERS[path](bundle, parse(data), limits, budget_ms)
             record.stages.extend(answer.timings)
             return answer.body
 

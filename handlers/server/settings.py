@@ -78,11 +78,6 @@ class ServerSettings:
         limits = Limits.from_variables(variables)
         if Variable.BUNDLE not in variables:
             raise InputError(f"no bundle: set {Variable.BUNDLE} to its path")
-        if Variable.BUNDLE_SHA256 in variables:
-            raise InputError(
-                f"{Variable.BUNDLE_SHA256} is set, but only a function on AWS Lambda compares it; "
-                f"set {Variable.CHECK}=full, which compares the sha256 of every file"
-            )
         host = variables.get("HOST", cls.host)
         if not host.strip():
             raise InputError("HOST or --host is blank; give an address such as 127.0.0.1")

@@ -177,6 +177,10 @@ class BlockStore:
         self._states[blocks] = _ABSENT
         self._file.forget(blocks)
 
+    def disconnect(self) -> None:
+        """Close the connections; the next range opens others."""
+        self._transport.close()
+
     def is_current(self, *, look: bool) -> bool:
         """Return whether this version is still the one at the address.
 

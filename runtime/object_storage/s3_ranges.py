@@ -62,7 +62,7 @@ class S3Ranges(Transport):
         begin, last, size = map(int, span.groups())
         if len(data) != last + 1 - begin:
             raise BrokenRangeError(f"{len(data):,} bytes arrived of {last + 1 - begin:,}")
-        return Part(data, begin, size, answer["ETag"], answer.get("Metadata", {}).get("sha256"))
+        return Part(data, begin, size, answer["ETag"])
 
     def close(self) -> None:
         """Close the connections; the next range opens new ones."""

@@ -1,10 +1,8 @@
 """What reading an object needs of a protocol, and trying again when a range does not arrive."""
 
-import os
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple, TypeVar
 
 from ranklet.runtime.errors import RemoteError
@@ -13,8 +11,6 @@ from ranklet.runtime.storage.address import Address
 ATTEMPTS = 4  # of a range
 FIRST_PAUSE = 0.2  # seconds before the second attempt; doubled before each further one
 CONNECTIONS = 32  # ranges that are read at the same time
-COPIED = 8 << 20  # bytes of each range of a whole object; one that fails repeats this much
-COPIED_AT_ONCE = 4  # such ranges
 
 T = TypeVar("T")
 
@@ -26,7 +22,6 @@ class Part(NamedTuple):
     begin: int  # the place of the first byte
     size: int  # of the whole object
     etag: str  # the version's name
-    sha256: str | None = None  # of the whole object, as its metadata state it
 
 
 class BrokenRangeError(Exception):
@@ -96,34 +91,6 @@ class Transport(ABC):
             return part.data
 
         return self._again(read, attempts)
-
-    def copy(self, part: Part, descriptor: int) -> None:
-        """Write all of a version to a file, several ranges at a time.
-
-        Args:
-            part: any part of the version.
-            descriptor: the file's descriptor.
-
-        Raises:
-            ReplacedError: another version is there now.
-            RemoteError: it cannot be read.
-            OSError: it cannot be written.
-        """
-
-        def move(begin: int) -> None:
-            data = self.range(begin, min(begin + COPIED, part.size), part.etag)
-            while data:
-                written = os.pwrite(descriptor, data, begin)
-                data, begin = data[written:], begin + written
-
-        os.truncate(descriptor, part.size)
-        with ThreadPoolExecutor(COPIED_AT_ONCE) as pool:
-            tasks = [pool.submit(move, begin) for begin in range(0, part.size, COPIED)]
-            try:
-                for task in tasks:
-                    task.result()
-            finally:
-                pool.shutdown(cancel_futures=True)  # after a failure the others are useless
 
     @abstractmethod
     def _read(self, wanted: str, most: int, etag: str | None) -> Part:

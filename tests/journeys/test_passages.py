@@ -18,7 +18,7 @@ from ranklet.export.bundles import export_bundle, index_bundle
 from ranklet.handlers.api import answers
 from ranklet.handlers.api.limits import Limits
 from ranklet.handlers.aws.function import Function
-from ranklet.handlers.page.page import page
+from ranklet.handlers.playground.page import page
 from ranklet.runtime import Bundle
 from ranklet.runtime.bundles.files import PASSAGES
 from ranklet.runtime.errors import BundleError
@@ -133,7 +133,8 @@ def test_every_answer_names_the_passage(
     capsys.readouterr()
 
     html = page(bundle, "ferry", list(bundle.rank("ferry", explain=True)), "bm25")
-    assert "a/1 · passage 3" in html
+    assert '"id": "a/1"' in html
+    assert '"passage": 3' in html
 
     assert "a/1 · passage 3  Water\n" in succeeds(capsys, "rank", path, "ferry")
     line = succeeds(capsys, "rank", path, "ferry", "--json")

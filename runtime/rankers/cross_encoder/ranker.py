@@ -158,7 +158,7 @@ class CrossEncoder(Ranker):
         """
         (document,) = self._documents(candidate)
         pair = self.pairing.pair(self._pieces(query)[0], document)
-        read = ReadSpans(self._field, tuple(pair.read), tuple(pair.stems))
+        read = ReadSpans(self._field, tuple(pair.read))
         label = f"cross-encoder {self.settings.head}"
         if pair.stems:
             label += f", marked: {', '.join(pair.stems)}"

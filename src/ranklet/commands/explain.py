@@ -61,7 +61,7 @@ def run(options: argparse.Namespace) -> None:
         ranking = bundle.rank(query, k=k, where=where, pipeline=pipeline, explain=True)
         hits, ignored = list(ranking), ignored_words(ranking)
     if options.html:
-        from ranklet.handlers.page.page import page
+        from ranklet.handlers.playground.page import page
 
         manifest = bundle.manifest
         recipe = manifest.pipelines[pipeline or manifest.default_pipeline]

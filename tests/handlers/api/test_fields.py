@@ -10,19 +10,10 @@ import pytest
 
 from ranklet.commands.rank import add_arguments
 from ranklet.handlers.api import fields
-from ranklet.handlers.api.fields import (
-    ABSENT,
-    ANYTHING,
-    DOCUMENTS,
-    FIELDS,
-    STRING,
-    TEXTS,
-    Field,
-    Route,
-)
+from ranklet.handlers.api.fields import ABSENT, ANYTHING, DOCUMENTS, FIELDS, TEXTS, Field, Route
 from ranklet.handlers.api.limits import Limits
 from ranklet.handlers.api.openapi import describe
-from ranklet.handlers.api.reading import Request, request_of
+from ranklet.handlers.api.reading import Request
 from ranklet.handlers.mcp.tools import tools
 from ranklet.runtime import Bundle
 from ranklet.runtime.arguments import RankOptions
@@ -34,7 +25,7 @@ PLACES = {
     Route.EMBEDDINGS: "`/v1/embeddings`", Route.EMBED: "`/embed`", Route.SEARCH: "`search` of MCP",
     Route.FETCH: "`fetch` of MCP",
 }  # fmt: skip
-# A value of each type, as JSON and as a URL has it.
+# A value of each type.
 VALUES = {"string": "a", "boolean": False, "integer": 1, "number": 0.5, "object": {"year": 1}}
 
 
@@ -84,27 +75,12 @@ def test_a_row_is_wherever_its_routes_say(bundle: Bundle, field: Field) -> None:
         read = Request(route, {**body, name: value}, LIMITS)[name]
         own = [{"id": "0", "title": "", "text": "a"}]
         assert read == (own if field.type is DOCUMENTS else value)
-    if Route.RANK in field.routes and field.type is not DOCUMENTS:
-        get = describe(LIMITS, keyed=False)["paths"]["/rank"]["get"]["parameters"]
-        assert name in {each["name"] for each in get}
-        text = value if field.type is STRING else json.dumps(value)
-        assert request_of(f"{name}={text}".encode()) == {name: value}
     if Route.SEARCH in field.routes and name != "where":  # where there is no metadata
         assert name in tools(bundle, LIMITS)[0].schema["properties"]
     if Route.COMMAND in field.routes:
         parser = argparse.ArgumentParser()
         add_arguments(parser)
         assert hasattr(parser.parse_args(["bundle", "query"]), name)
-
-
-def test_numbers_and_flags_are_read_as_strictly_from_a_url_as_from_json() -> None:
-    for name, field in fields.fields_of(Route.RANK).items():
-        if field.type.json in ("integer", "number", "boolean"):
-            for text in ("1_0", "%201", "1%20", "%D9%A3", "010", "%2B5", "1.", ".5", "0x1", "nan"):
-                with pytest.raises(Exception, match=f"'{name}' must be"):
-                    request_of(f"{name}={text}".encode())
-    with pytest.raises(Exception, match="'documents' has no place in a URL; send a POST instead"):
-        request_of(b"documents=a")
 
 
 def test_the_page_has_all_rows() -> None:

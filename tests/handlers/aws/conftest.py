@@ -1,9 +1,8 @@
 """Lambda's events and context, and S3 by a server that speaks its protocol."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -91,41 +90,3 @@ def bucket(endpoint: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> It
     monkeypatch.setattr(transport, "FIRST_PAUSE", 0.001)
     with empty_bucket(s3_ranges.s3_client(1)) as client:
         yield client
-
-
-def digest(data: bytes) -> str:
-    return sha256(data).hexdigest()
-
-
-def left(folder: Path) -> list[str]:
-    """Return the suffixes of the files that a download left behind."""
-    return sorted(path.suffix for path in folder.rglob("*") if path.is_file())
-
-
-class Watched:
-    """A client that counts its calls and may do something before each."""
-
-    def __init__(self, client: Any, before: Callable[[str, int], None] | None = None) -> None:
-        self._client, self._before = client, before
-        self.calls: list[str] = []
-
-    def __getattr__(self, name: str) -> Any:
-        call = getattr(self._client, name)
-
-        def watched(*given: Any, **options: Any) -> Any:
-            self.calls.append(name)
-            if self._before is not None:
-                self._before(name, self.calls.count(name))
-            return call(*given, **options)
-
-        return watched if name == "get_object" else call
-
-
-@pytest.fixture
-def watch(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Watched]:
-    def watched(before: Callable[[str, int], None] | None = None) -> Watched:
-        made = Watched(s3_ranges.s3_client(1), before)
-        monkeypatch.setattr(s3_ranges, "s3_client", lambda *_, **__: made)
-        return made
-
-    return watched

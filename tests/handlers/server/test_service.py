@@ -116,12 +116,8 @@ def test_a_wrong_request_gets_its_reason_as_json(
 
 
 def test_half_a_character_is_refused(server: "Server") -> None:
-    for reply in (
-        server.post("/rank", b'{"query": "dough \\ud83d"}'),
-        server.ask("GET", "/rank?query=dough&where={%22\\ud83d%22:1}"),
-        server.ask("GET", "/rank?query=dough%ED%A0%BD"),
-    ):
-        assert reply.status == 400
+    for text in (b'"dough \\ud83d"', b'"dough", "where": {"\\ud83d": 1}'):
+        assert server.post("/rank", b'{"query": %b}' % text).status == 400
 
 
 @pytest.mark.parametrize("name", ["Authorization", "x-api-key"])
@@ -222,40 +218,11 @@ def test_callers_who_hang_up_leave_nothing_behind(start: "Start", gate: Gate) ->
         assert not [line for line in server.log() if line["severity"] == "ERROR"]
 
 
-def test_a_url_ranks_as_a_body_does(server: "Server") -> None:
-    body = {"query": "rising dough", "k": 3, "explain": True}
-    by_body = server.post("/rank", body).json()
-    by_url = server.ask("GET", "/rank?query=rising+dough&k=3&explain=true").json()
-    assert by_url["hits"] == by_body["hits"]
-    assert len(by_url["hits"]) > 0
-    flags = {"query": "rising duogh -water", "k": 50, "syntax": True, "typos": True}
-    by_body = server.post("/rank", flags).json()
-    by_url = server.ask("GET", "/rank?query=rising+duogh+-water&k=50&syntax=true&typos=true").json()
-    assert by_url["hits"] == by_body["hits"]
-    assert by_url["corrections"] == by_body["corrections"] == {"duogh": "dough"}
-    assert not any("water" in hit["text"].lower() for hit in by_url["hits"])
-    for path, status, message in [
-        ("/rank", 422, "'query' is missing"),
-        ("/rank?query=", 422, "'query' is empty"),
-        ("/rank?query=dough&k=many", 422, "'k' must be a number"),
-        ("/rank?query=dough&k=1_0", 422, "'k' must be a number"),
-        ("/rank?query=dough&syntax=on", 422, "'syntax' must be true or false"),
-        ("/rank?query=%22dough&syntax=true", 422, "is not closed"),
-        ("/rank?query=dough&topk=3", 422, "unknown field 'topk'"),
-        ("/rank?query=dough&documents=a", 422, "'documents'"),
-        ("/explain?query=dough&id=1", 405, "POST"),
-    ]:
-        reply = server.ask("GET", path)
-        assert reply.status == status, path
-        assert message in reply.json()["error"]
-
-
 def test_fields_in_the_wrong_place_are_refused(server: "Server") -> None:
     """One that is not read could be the filter of a tenant."""
     reply = server.post("/rank?k=1", {"query": "dough"})
     assert (reply.status, "in its body, not in its URL" in reply.json()["error"]) == (422, True)
-    reply = server.ask("GET", "/rank?query=dough", b'{"k": 1}')
-    assert (reply.status, "POST what its body has" in reply.json()["error"]) == (422, True)
+    assert server.ask("GET", "/rank?query=dough").status == 405
 
 
 async def asked(server: service.Service, path: str, body: bytes) -> int:

@@ -60,7 +60,6 @@ def test_settings_come_from_the_environment_and_hide_the_keys() -> None:
         ("RANKLET_PORT", "80"),
         ("RANKLET_MAX_DOCS", "5"),
         ("RANKLET_WORKER", "2"),
-        ("RANKLET_BUNDLE_SHA256", "0" * 64),
         *[
             ("RANKLET_HOSTS", text)
             for text in ("http://a", "a:80", "a b", "a,,b", "a/b", "*.a", "ä", "::1", "-", "a@b")

@@ -242,22 +242,8 @@ def test_a_fusion_of_fusions_has_reasons_of_reasons(bundle: Bundle, outer: str) 
             check_marks(bundle, hit)
 
 
-def test_the_amounts_of_buttons_are_in_the_unit_of_the_score(bundle: Bundle) -> None:
-    from ranklet.handlers.page.score_tree import groups
-
-    hit = bundle.rank("rising dough", k=1, pipeline=[*RETRIEVE, fuse("rrf", "bm25")], explain=True)[
-        0
-    ]
-    (group,) = groups(bundle, "rising dough", hit)
-    assert group.label == "bm25: rank 1"
-    total = sum(part.value for _, part in group.query_tokens)
-    assert total == pytest.approx(hit.score, rel=1e-6)
-
-
 @pytest.mark.parametrize("scaling", ["variance", "minmax"])
 def test_scaled_scores_add_up_and_are_marked_in_the_text(bundle: Bundle, scaling: str) -> None:
-    from ranklet.handlers.page.score_tree import groups
-
     stages = [*RETRIEVE, RESCORE, fuse("linear", "bm25", "bm25_pieces", "model1")]
     stages[-1]["scaling"] = scaling
     for hit in bundle.rank(QUERY, k=8, pipeline=stages, explain=True):
@@ -265,7 +251,6 @@ def test_scaled_scores_add_up_and_are_marked_in_the_text(bundle: Bundle, scaling
         assert hit.explanation.value == pytest.approx(hit.score, abs=1e-5)
         check_sums(hit.explanation)
         assert bundle.highlight(hit)
-        assert groups(bundle, QUERY, hit)
     (alone,) = bundle.rank(QUERY, [hit.text], pipeline=stages, explain=True)
     assert bundle.highlight(alone)  # no other candidate, and still marks
     stages[-1]["scaling"] = "fixed"

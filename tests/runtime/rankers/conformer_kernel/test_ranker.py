@@ -14,7 +14,6 @@ from tests.explanations import check_sums
 from tests.kinds import TinyRankers
 from tests.runtime.rankers.conformer_kernel.sessions import Fake
 
-from ranklet.handlers.page.score_tree import groups
 from ranklet.runtime import load
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.call.candidates import StoredCandidates, TextCandidates
@@ -68,9 +67,6 @@ def test_ndrm3_explains_exact_and_latent_matches_apart(indexed: Bundle) -> None:
         ("lemmas", "red"),
         ("lemmas", "apple"),
     }
-    (group,) = groups(indexed, "red apple", hit)  # of a page: one, with a chip per term
-    assert group.label == "ndrm3 over lemmas"
-    assert len(group.query_tokens) == len(hit.explanation.parts)
     leaves = [leaf for part in hit.explanation.parts for leaf in part.parts]
     exact = {leaf.source: leaf.value for leaf in leaves if leaf.source}
     assert ("lemmas", "apple") in exact

@@ -1,1 +1,0 @@
-"""Explanations as one HTML page, for `ranklet explain --html`."""

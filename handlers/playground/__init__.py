@@ -1,0 +1,1 @@
+"""The page to try a server, and the page of explanations that its parts make without one."""
