@@ -6,8 +6,8 @@ from importlib import import_module
 from pathlib import Path
 
 from benchmarks.gpu.setting import Setting
-from ranklet.corpus.collections.collection import Collection, Document
-from ranklet.corpus.judgements.weak import TITLES, make_pairs
+from benchmarks.harness.evenly import evenly
+from ranklet.corpus.collections.collection import Collection, Document, Query, write_collection
 from ranklet.training.pretrained.backbone import wheel_folder
 
 MODULES = (
@@ -27,7 +27,16 @@ def texts(setting: Setting) -> Collection:
     """Return documentations of the standard library; the first line of each is its query."""
     folder = setting.work / FOLDER
     if not folder.is_dir():
-        make_pairs(documentations(), TITLES, most=MOST_QUERIES).write(folder)
+        found = [each for each in documentations() if each.title.strip()]
+        asked = [found[at] for at in evenly(len(found), MOST_QUERIES)]
+        splits = {
+            name: (
+                [Query(each.id, each.title) for each in part],
+                {each.id: {each.id: 1} for each in part},
+            )
+            for name, part in (("dev", asked[::10]), ("train", [x for n, x in enumerate(asked) if n % 10]))
+        }
+        write_collection(folder, [each._replace(title="") for each in found], splits)
     return Collection(folder)
 
 

@@ -1,28 +1,22 @@
-"""Read what a search can learn from: judged queries, marks, a log of clicks, or its own texts."""
+"""Read what a search can learn from: judged queries, marks, or a log of clicks."""
 
 import math
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
-from urllib.parse import unquote
 
 from ranklet.corpus.collections.collection import QRELS, SPLIT_NAME, Collection
 from ranklet.corpus.collections.splits import JudgedQuery, read_split
-from ranklet.corpus.judgements.weak import SENTENCES, TITLES, make_pairs
 from ranklet.corpus.progress import warn
-from ranklet.corpus.sources.bundle_documents import whole_documents
 from ranklet.corpus.sources.cells import Bad, is_decoded
 from ranklet.corpus.sources.tables import read_table
 from ranklet.runtime.bundles.documents import Documents
-from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.errors import CollectionError, InputError
 
 CLICKS = "query, id, clicks"  # the columns of a log; a fourth, position, is optional
 CLICK_SHARE = 0.1  # of a query's weighted clicks, from which on a document counts as relevant
 LEAST_CLICKS = 2  # of a query; a single one may be a mistake
-WEAK_QUERIES = 5_000  # that are made of the texts, at most
 
 Splits = dict[str, list[JudgedQuery]]
 
@@ -80,23 +74,6 @@ def _judged(collection: Collection, split: str) -> list[JudgedQuery]:
     except InputError as error:
         warn(f"{error}, and is left out")
         return []
-
-
-def made_judgements(bundle: BundleFiles) -> Given:
-    """Make queries of the bundle's own texts: titles, or sentences if these are too few."""
-    whole = list(whole_documents(bundle))
-    titled = sum(bool(each.title.strip()) for each in whole)
-    make = partial(make_pairs, whole, most=WEAK_QUERIES, name="the bundle")
-    try:
-        pairs = make(TITLES if 2 * titled > len(whole) else SENTENCES)
-    except InputError:  # titles of one word are no queries
-        pairs = make(SENTENCES)
-    queries = [
-        # Pairs have ids of their own, in which "%" and white space are written as in addresses.
-        JudgedQuery(each.query.id, each.query.text, dict.fromkeys(map(unquote, each.relevant), 1))
-        for each in (*pairs.learn, *pairs.held_out)
-    ]
-    return Given({"made": queries}, 0)
 
 
 def read_clicks(path: Path) -> Iterator[JudgedQuery]:

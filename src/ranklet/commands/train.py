@@ -1,6 +1,5 @@
 """Train a ranker and write a checkpoint folder.
 
-It learns from a collection's judged queries, or with --weak from any texts without judgements.
 The exit status is 3 if the checkpoint was written, but the training made too few steps or its gain
 is not sure.
 """
@@ -18,7 +17,6 @@ from typing import Any
 from ranklet.commands.arguments import add_options, options_from
 from ranklet.commands.output import complain, show
 from ranklet.commands.parser import OptionParser
-from ranklet.commands.train import material
 from ranklet.corpus.languages.options import TextOptions
 from ranklet.runtime.kinds import KINDS
 
@@ -44,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         _add_kind(
             kinds.add_parser(
                 kind, help=about, description=about, add_help=False,
-                usage="%(prog)s SOURCE -o PATH [options]", epilog=STATUS,
+                usage="%(prog)s COLLECTION -o PATH [options]", epilog=STATUS,
             ),
             kind,
             module.Options(),
@@ -60,21 +58,35 @@ def _add_kind(parser: OptionParser, kind: str, options: Any) -> None:
         parser.reasons = {flag: PIECES.format(kind, flag) for flag in flags}
     groups = {title: parser.add_argument_group(title) for title in titles}
     data = groups["data"]
-    data.add_argument(
-        "source", metavar="SOURCE",
-        help="collection in BEIR form; with --weak whatever `ranklet build` reads",
-    )  # fmt: skip
+    data.add_argument("collection", metavar="COLLECTION", help="folder of a collection in BEIR form")
     data.add_argument(
         "-o", "--output", metavar="PATH", required=True, help="checkpoint folder to write"
     )
     data.add_argument("--force", action="store_true", help="replace a checkpoint that is there")
-    material.add_arguments(data, tuned=KINDS[kind].only_tuned)
+    _add_splits(data, *_splits(kind))
     data.add_argument(
         "--max-queries", type=int, metavar="N", default=1000,
         help="most queries to tune on, drawn at random (default 1000, from 1)",
     )  # fmt: skip
     add_options(groups.__getitem__, options)
     data.add_argument("-h", "--help", action="help", help="show this help")
+
+
+def _add_splits(group: "argparse._ActionsContainer", learn: str, tune: str = "") -> None:
+    group.add_argument(
+        "--split", default=learn,
+        help=f"judged queries to learn from (default {learn.replace('%', '%%')})",
+    )  # fmt: skip
+    if tune:
+        group.add_argument(
+            "--tune", metavar="SPLIT", default=tune,
+            help=f"judged queries to tune on (default {tune.replace('%', '%%')})",
+        )  # fmt: skip
+
+
+def _splits(kind: str) -> tuple[str, ...]:
+    """Return the splits that a kind learns from and, unless it is only tuned, is tuned on."""
+    return ("train",) if KINDS[kind].only_tuned else ("train[:90%]", "train[90%:]")
 
 
 def needs(arguments: argparse.Namespace) -> str:
@@ -84,8 +96,10 @@ def needs(arguments: argparse.Namespace) -> str:
 
 def run(arguments: argparse.Namespace) -> int:
     """Train and save; return the exit status."""
+    from ranklet.corpus.collections.collection import Collection
     from ranklet.corpus.collections.splits import read_split
     from ranklet.corpus.evaluation.overlap import shared
+    from ranklet.corpus.judgements.judgements import check_judgements
     from ranklet.corpus.progress import say, warn
     from ranklet.training.checkpoint import REPORT, check_place
     from ranklet.training.kept_state import digest_of, has_state, remove_state, state_folder
@@ -102,11 +116,15 @@ def run(arguments: argparse.Namespace) -> int:
         resume = options.resume and has_state(state)
         options = replace(options, folder=state, resume=resume)
     tuned, limit = KINDS[arguments.kind].only_tuned, arguments.max_queries
-    data = material.read(arguments, options, output, state, tuned=tuned)
+    collection = Collection(arguments.collection)
+    splits = {"split": arguments.split} if tuned else {
+        "split": arguments.split, "tune": arguments.tune,
+    }  # fmt: skip
+    check_judgements(collection, list(splits.values()), collection.lacking, str(collection.path))
     train = _module(arguments.kind, "training").train
     try:
-        queries = read_split(data.collection, data.learn, limit=limit if tuned else None)
-        dev = [] if tuned else read_split(data.collection, data.tune, limit=limit)
+        queries = read_split(collection, arguments.split, limit=limit if tuned else None)
+        dev = [] if tuned else read_split(collection, arguments.tune, limit=limit)
         known = shared(queries, dev)
         if known:
             say(
@@ -114,24 +132,20 @@ def run(arguments: argparse.Namespace) -> int:
                 "to learn from has, too; what is measured on them is too high for new documents"
             )
         if isinstance(options, TrainingOptions):
-            options = replace(options, data=digest_of(data.collection, queries, dev))
-        checkpoint = train(data.collection, queries, dev, options)
+            options = replace(options, data=digest_of(collection, queries, dev))
+        checkpoint = train(collection, queries, dev, options)
     except KeyboardInterrupt:
         if state.exists():
             complain(f"\n--resume goes on from {state}")
         raise
-    finally:
-        if not state.exists():
-            data.remove()
-    facts = dict(data.facts) if tuned else {**data.facts, SHARED: known}
+    facts = {"collection": collection.name, **splits, **({} if tuned else {SHARED: known})}
     checkpoint = replace(checkpoint, training={**checkpoint.training, **facts})
     checkpoint.save(output)
     remove_state(state)
-    data.remove()
     if not isinstance(options, TrainingOptions):
         show(str(checkpoint.settings))
     show(summary(checkpoint.training))
-    show(f"measured on {data.measured_on} → {output}\nreport → {output / REPORT}")
+    show(f"measured on the tuning queries → {output}\nreport → {output / REPORT}")
     if warning := checkpoint.training["warning"]:
         warn(warning)
         return FELL_SHORT
