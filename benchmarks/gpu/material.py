@@ -29,12 +29,14 @@ def texts(setting: Setting) -> Collection:
     if not folder.is_dir():
         found = [each for each in documentations() if each.title.strip()]
         asked = [found[at] for at in evenly(len(found), MOST_QUERIES)]
+        held_out = asked[::10]
+        parts = {"dev": held_out, "train": [each for each in asked if each not in held_out]}
         splits = {
             name: (
                 [Query(each.id, each.title) for each in part],
                 {each.id: {each.id: 1} for each in part},
             )
-            for name, part in (("dev", asked[::10]), ("train", [x for n, x in enumerate(asked) if n % 10]))
+            for name, part in parts.items()
         }
         write_collection(folder, [each._replace(title="") for each in found], splits)
     return Collection(folder)

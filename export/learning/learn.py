@@ -41,7 +41,7 @@ from ranklet.export.learning.choosing import (
 )
 from ranklet.export.learning.costs import Cost, Limits, cost_of
 from ranklet.export.learning.joining import joined, needed_files, reduced
-from ranklet.export.learning.judgements import made_judgements, read_judgements
+from ranklet.export.learning.judgements import read_judgements
 from ranklet.export.learning.parts import FEW, Parts, cut
 from ranklet.export.learning.result import Learned, Row
 from ranklet.export.learning.work import Work, kept_work
@@ -83,7 +83,7 @@ class Stored:
 
 def learn(
     bundle: str | Path,
-    judged: str | Path | None,
+    judged: str | Path,
     target: str | Path,
     *,
     minutes: float = 60.0,
@@ -99,8 +99,7 @@ def learn(
 
     Args:
         bundle: any bundle with documents, on disk.
-        judged: a folder of judged queries, or a table of clicks, see `read_judgements`; None makes
-            queries of the texts.
+        judged: a folder of judged queries, or a table of clicks, see `read_judgements`.
         target: a folder, or a path that ends in .zip.
         minutes: of wall time that learning may take.
         max_ms: milliseconds of a query on this machine at the 95th percentile; None for any.
@@ -126,13 +125,13 @@ def learn(
     check_target(place, overwrite)
     files = BundleFiles(source, check="full")
     documents = files.need_documents()
-    given = made_judgements(files) if judged is None else read_judgements(Path(judged), documents)
+    given = read_judgements(Path(judged), documents)
     parts = cut(given.splits)
     if parts.few and len(files.manifest.rankers) == 1:
         raise InputError(
             f"{sum(parts.sizes):,} judged queries are too few to tune or train a ranker ({FEW} are "
             "needed), and the bundle has only one ranker, so there are no weights to learn; judge "
-            "more queries, learn from the texts alone with --weak, or build the bundle with --model"
+            "more queries, or build the bundle with --model"
         )
     say(_opening(parts))
     with kept_work(place, _digest(files, parts, measure, model, lexical, __version__)) as work:

@@ -78,8 +78,8 @@ def cut(splits: Mapping[str, Sequence[JudgedQuery]]) -> Parts:
         found = ", ".join(f"{sizes[name]} to {name}" for name in needed)
         raise InputError(
             f"{total:,} judged queries are too few: {found}, where {LEAST} are needed for each "
-            "(queries that share relevant documents stay together); judge more queries (`ranklet "
-            "judge`), or learn from the texts alone with --weak"
+            "(queries that share relevant documents stay together); judge more queries "
+            "(`ranklet judge`)"
         )
     earlier = {name for part in parts[:3] for query in part for name in query.relevant}
     return parts._replace(seen=sum(not earlier.isdisjoint(each.relevant) for each in parts.report))

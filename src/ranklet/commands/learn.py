@@ -15,14 +15,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument("bundle", help="a bundle with documents, on disk")
     parser.add_argument(
-        "judged", nargs="?",
+        "judged",
         help="folder of judged queries in BEIR form or of `ranklet judge`, or a .csv or .tsv file "
         "of clicks with the columns query, id, clicks and perhaps position",
     )  # fmt: skip
     parser.add_argument("-o", "--output", required=True, help="bundle to write, a folder or .zip")
-    parser.add_argument(
-        "--weak", action="store_true", help="make queries of the texts, without judgements"
-    )
     parser.add_argument(
         "--minutes", type=float, default=60.0, help="wall time that learning may take"
     )
@@ -68,12 +65,7 @@ def run(options: argparse.Namespace) -> int:
     from ranklet.export.learning.page import page
     from ranklet.export.learning.table import table
     from ranklet.runtime.console import suggested
-    from ranklet.runtime.errors import InputError
 
-    if bool(options.judged) == options.weak:
-        raise InputError(
-            "give judged queries to learn from, or --weak to make them of the texts, and not both"
-        )
     report = Path(options.html or f"{Path(options.output)}.html")
     if options.html or report.absolute().parent.is_dir():
         check_page(report, force=options.force)  # before an hour of learning

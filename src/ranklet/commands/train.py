@@ -58,7 +58,9 @@ def _add_kind(parser: OptionParser, kind: str, options: Any) -> None:
         parser.reasons = {flag: PIECES.format(kind, flag) for flag in flags}
     groups = {title: parser.add_argument_group(title) for title in titles}
     data = groups["data"]
-    data.add_argument("collection", metavar="COLLECTION", help="folder of a collection in BEIR form")
+    data.add_argument(
+        "collection", metavar="COLLECTION", help="folder of a collection in BEIR form"
+    )
     data.add_argument(
         "-o", "--output", metavar="PATH", required=True, help="checkpoint folder to write"
     )
@@ -117,9 +119,7 @@ def run(arguments: argparse.Namespace) -> int:
         options = replace(options, folder=state, resume=resume)
     tuned, limit = KINDS[arguments.kind].only_tuned, arguments.max_queries
     collection = Collection(arguments.collection)
-    splits = {"split": arguments.split} if tuned else {
-        "split": arguments.split, "tune": arguments.tune,
-    }  # fmt: skip
+    splits = {name: getattr(arguments, name) for name in ("split", "tune")[: 1 if tuned else 2]}
     check_judgements(collection, list(splits.values()), collection.lacking, str(collection.path))
     train = _module(arguments.kind, "training").train
     try:

@@ -1,4 +1,4 @@
-"""What a search learns from is read from folders, tables of clicks, or the texts themselves."""
+"""What a search learns from is read from folders or tables of clicks."""
 
 from pathlib import Path
 
@@ -7,7 +7,7 @@ import pytest
 
 from ranklet.corpus.collections.collection import Query, write_collection
 from ranklet.export.build import build
-from ranklet.export.learning.judgements import made_judgements, read_clicks, read_judgements
+from ranklet.export.learning.judgements import read_clicks, read_judgements
 from ranklet.runtime.bundles.documents import Documents
 from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.errors import CollectionError, InputError
@@ -124,35 +124,3 @@ def test_a_folder_without_judged_queries_is_refused(documents: Documents, tmp_pa
     write_collection(tmp_path / "c", [], {})
     with pytest.raises(CollectionError, match="has no judged queries"):
         read_judgements(tmp_path / "c", documents)
-
-
-def test_titles_are_queries_for_their_texts(bundle: BundleFiles) -> None:
-    (made,) = made_judgements(bundle).splits.values()
-    assert made[0].text.startswith("Title of text")
-    assert len(made) == 60
-
-
-def test_sentences_are_queries_where_titles_are_too_short(tmp_path: Path) -> None:
-    rows = [
-        {
-            "id": f"d{n}",
-            "title": "Bread",
-            "text": f"Knead the dough number {n} well. Let the loaf {n} rise overnight.",
-        }
-        for n in range(60)
-    ]
-    (made,) = made_judgements(BundleFiles(build(rows, tmp_path / "b.ranklet"))).splits.values()
-    assert {query.text.split()[0] for query in made} <= {"Knead", "Let"}
-
-
-def test_made_queries_name_documents_whose_ids_are_addresses_or_files(tmp_path: Path) -> None:
-    text = "Some words of text number {} here."
-    rows = [
-        {"id": f"my notes/{n} 100%25.md", "title": f"Title of text {n}", "text": text.format(n)}
-        for n in range(60)
-    ]
-    files = BundleFiles(build(rows, tmp_path / "b.ranklet"))
-    (made,) = made_judgements(files).splits.values()
-    named = {name for each in made for name in each.relevant}
-    assert named
-    assert not files.need_documents().lacking(named)

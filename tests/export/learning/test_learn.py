@@ -208,12 +208,6 @@ def test_limits_that_cannot_be_kept_are_refused(minutes: float) -> None:
         Limits(minutes=minutes)
 
 
-def test_judgements_or_weak_must_be_given(bundle: Path, tmp_path: Path) -> None:
-    assert main(["learn", str(bundle), "-o", str(tmp_path / "b")]) == 1
-    page = str(tmp_path / "none" / "page.html")
-    assert main(["learn", str(bundle), "--weak", "-o", str(tmp_path / "b"), "--html", page]) == 1
-
-
 @pytest.mark.slow
 def test_what_was_learned_is_recorded(better: Path) -> None:
     told = json.loads((better / "manifest.json").read_text("utf-8"))["provenance"]["learned"]

@@ -261,7 +261,7 @@ CALLS = [
          lambda place: build(["a text"], file("out", "precious")(place))),
     call("a variant is unknown", InputError, "fp8", lambda place: ExportOptions(variants=("fp8",))),
     call("the size is NaN", InputError, "max_mb", lambda place: ExportOptions(max_mb=math.nan)),
-    call("documents of a collection are objects", InputError, "training.data.collection.Document",
+    call("documents of a collection are objects", InputError, "corpus.collections.collection.Document",
          lambda place: write_collection(place.out, [{"id": "a"}], {})),  # type: ignore[list-item]
     call("a grade has a fraction", CollectionError, "expected an integer",
          lambda place: write_qrels(place.folder / "q", {"q": {"a": 0.5}})),  # type: ignore[dict-item]
