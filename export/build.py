@@ -28,12 +28,14 @@ from ranklet.export.options import ExportOptions
 from ranklet.export.vocabulary.cutting import cut_all
 from ranklet.export.writer import BundleWriter
 from ranklet.runtime.arguments import listed
+from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.extras import hinted
 from ranklet.runtime.kinds import KINDS
 from ranklet.runtime.options import check_one_of, check_type
 from ranklet.runtime.rankers.bm25 import BM25Settings
+from ranklet.runtime.ranking import load
 from ranklet.runtime.storage.address import writable
 from ranklet.runtime.text.ranked import ranked_text
 from ranklet.training.checkpoint import Checkpoint
@@ -66,7 +68,7 @@ def build(
     overwrite: bool = False,
     engine: EngineOptions = LOCAL,
     fusion: FusionOptions = FUSION,
-) -> Path:
+) -> Bundle:
     """Write a bundle that searches texts with BM25, and with models if there are any.
 
     With a model of vectors, the scores of all retrievers are added up, with weights that are
@@ -99,7 +101,7 @@ def build(
         fusion: how the lists of several rankers become one.
 
     Returns:
-        The bundle's path.
+        The bundle, which is open.
 
     Raises:
         CollectionError: documents cannot be read; the message counts the faults.
@@ -143,10 +145,11 @@ def build(
         with tempfile.TemporaryDirectory() as scratch:
             own: Mapping[str, Checkpoint] = {BM25: Checkpoint(BM25, bm25)}
             rankers = export_bundle({**own, **checkpoints}, Path(scratch) / "rankers", export)
-            bundle = engine.opened(rankers)
+            bundle = engine.opened(rankers.path)
             analysed = given.analysed(bundle, writer.resume_folder)
             provenance = {"collection": {"name": source.name, "titles": titles}}
-            return write_indexed(bundle, analysed, writer, source.splitting, provenance, fusion)
+            write_indexed(bundle, analysed, writer, source.splitting, provenance, fusion)
+    return load(target)
 
 
 class _Given(NamedTuple):

@@ -26,13 +26,15 @@ from ranklet.export.jobs import ExportJob
 from ranklet.export.options import ExportOptions
 from ranklet.export.vocabulary.cutting import lightened
 from ranklet.export.writer import BundleWriter, check_source
+from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.bundles.files import TOKENIZER
 from ranklet.runtime.bundles.manifest import Manifest, RankerEntry, check_name
 from ranklet.runtime.errors import BundleError, InputError, ModelFolderError
 from ranklet.runtime.extras import hinted
 from ranklet.runtime.kinds import KINDS
 from ranklet.runtime.options import allowed_values, check_one_of, check_type
-from ranklet.runtime.storage.address import writable
+from ranklet.runtime.ranking import load
+from ranklet.runtime.storage.address import BundleLike, writable
 from ranklet.runtime.text.analysis import ENGLISH
 from ranklet.training.checkpoint import Checkpoint, check_finite
 
@@ -51,7 +53,7 @@ def export_bundle(
     options: ExportOptions | None = None,
     *,
     overwrite: bool = False,
-) -> Path:
+) -> Bundle:
     """Write a bundle of rankers, without a collection.
 
     Args:
@@ -61,7 +63,7 @@ def export_bundle(
         overwrite: whether an existing bundle is replaced.
 
     Returns:
-        The bundle's path. The bundle includes the proofs of all variants, see `read_reports`.
+        The bundle, which is open. It includes the proofs of all variants, see `read_reports`.
 
     Raises:
         ExportError: the target exists, there is no checkpoint, no variant of a checkpoint is
@@ -89,7 +91,7 @@ def export_bundle(
             writer.data(TOKENIZER, tokenizer.to_str().encode())
         pipelines, default = standard_pipelines(rankers)
         _warn_if_none_retrieves(rankers)
-        return writer.finish(
+        path = writer.finish(
             Manifest(
                 rankers=rankers,
                 pipelines=pipelines,
@@ -100,6 +102,7 @@ def export_bundle(
                 },
             )
         )
+    return Bundle(path.absolute())
 
 
 def check_names(names: Iterable[str]) -> None:
@@ -134,7 +137,7 @@ def _exported(
 
 @hinted()
 def index_bundle(
-    source: str | Path,
+    source: BundleLike,
     collection: Documents,
     target: str | Path,
     *,
@@ -143,7 +146,7 @@ def index_bundle(
     overwrite: bool = False,
     engine: EngineOptions = LOCAL,
     fusion: FusionOptions = FUSION,
-) -> Path:
+) -> Bundle:
     """Add a collection to a bundle's rankers: documents, tokens and every ranker's index.
 
     Args:
@@ -156,6 +159,9 @@ def index_bundle(
         overwrite: whether an existing bundle is replaced.
         engine: where documents are analysed and encoded, on this machine or on several by Ray.
         fusion: how the lists of several rankers become one, unless the bundle has learned it.
+
+    Returns:
+        The bundle, which is open.
 
     Raises:
         BundleError: the source cannot be read.
@@ -192,7 +198,8 @@ def index_bundle(
             folder = writer.resume_folder
             analysed = analysed_on(cluster, given, bundle, folder, titles=titles, words=words)
         provenance = {"collection": {"name": collection.name, "titles": titles}}
-        return write_indexed(bundle, analysed, writer, collection.splitting, provenance, fusion)
+        write_indexed(bundle, analysed, writer, collection.splitting, provenance, fusion)
+    return load(target)
 
 
 def words_of(manifest: Manifest) -> TextOptions:

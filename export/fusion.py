@@ -25,6 +25,7 @@ from ranklet.runtime.bundles.manifest import Manifest, check_name
 from ranklet.runtime.errors import BundleError
 from ranklet.runtime.options import check_one_of
 from ranklet.runtime.pipeline import FIXED, SCALINGS, Fuse, Pipeline
+from ranklet.runtime.storage.address import BundleLike
 
 PIPELINE = "linear"  # the name of the learned pipeline, unless another is given
 # Candidates per query with the fixed scale; deeper ones hardly ever reach the top 10. The other
@@ -99,7 +100,7 @@ def learn_weights(
 
 
 def fuse_bundle(
-    source: str | Path,
+    source: BundleLike,
     target: str | Path,
     queries: Sequence[JudgedQuery],
     *,

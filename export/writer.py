@@ -28,7 +28,7 @@ from ranklet.runtime.lexical.impact_index import (
     SCALE,
     ImpactIndex,
 )
-from ranklet.runtime.storage.address import on_disk, writable
+from ranklet.runtime.storage.address import BundleLike, on_disk, writable
 from ranklet.runtime.storage.arrays import id_type
 from ranklet.runtime.storage.strings import Strings
 from ranklet.runtime.writing.leftovers import Claim, clean_up, remove
@@ -62,7 +62,7 @@ class BundleWriter:
         ExportError: the target exists, or is not a bundle and nothing else.
     """
 
-    def __init__(self, target: str | Path, *, overwrite: bool = False) -> None:
+    def __init__(self, target: BundleLike, *, overwrite: bool = False) -> None:
         path = self._path = writable(target)
         self.target, self._overwrite = Path(target), overwrite
         self._files: dict[str, FileEntry] = {}  # those whose digest is known
@@ -215,7 +215,7 @@ class BundleWriter:
         return path
 
 
-def check_source(source: str | Path, target: str | Path) -> bool:
+def check_source(source: BundleLike, target: BundleLike) -> bool:
     """Return whether a bundle will be replaced by one that is made of it.
 
     Raises:

@@ -28,6 +28,8 @@ class RankOptions(TypedDict, total=False):
     min_score: float | None
     group_by: str | None
     group_size: int
+    syntax: bool
+    typos: bool
 
 
 def listed(values: Iterable[Any], name: str, hint: str) -> list[Any]:

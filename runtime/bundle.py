@@ -1,5 +1,6 @@
 """A loaded bundle, which `runtime.load` returns and which ranks, scores and explains."""
 
+import os
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import replace
 from functools import partial, wraps
@@ -37,9 +38,9 @@ from ranklet.runtime.search.local import LocalSearch
 from ranklet.runtime.search.port import Search
 from ranklet.runtime.search.run import Passage, TextRun, own_passages
 from ranklet.runtime.search.selection import Selection, check_metadata_use
-from ranklet.runtime.storage.address import Address, shown
+from ranklet.runtime.storage.address import Address, BundleLike, shown
 from ranklet.runtime.syntax.meaning import read_query
-from ranklet.runtime.syntax.query_syntax import Query
+from ranklet.runtime.syntax.query_syntax import Query, typed_query
 from ranklet.runtime.text.analysis import Analysis
 from ranklet.runtime.text.ranked import ranked_part
 from ranklet.runtime.tracing import record
@@ -64,8 +65,10 @@ def in_thread(function: Callable[P, R]) -> Callable[P, Coroutine[Any, Any, R]]:
     return run
 
 
-class Bundle:
+class Bundle(os.PathLike[str]):
     """A bundle that is ready to rank; immutable and shared by all threads.
+
+    It stands for its path wherever a path may stand, as in ``Path(bundle)`` or ``update(bundle)``.
 
     Args:
         path: a folder or an uncompressed .zip, or the address of a .zip on object storage.
@@ -84,7 +87,7 @@ class Bundle:
 
     def __init__(
         self,
-        path: str | Path,
+        path: BundleLike,
         check: Check = "fast",
         *,
         device: str = "auto",
@@ -166,6 +169,25 @@ class Bundle:
         rankers = ", ".join(self.manifest.rankers) or "none"
         return f"<ranklet bundle {str(self.path)!r}: {self.size}, rankers {rankers}>"
 
+    def __str__(self) -> str:
+        """Return the path, or the address as messages show it."""
+        return str(self.path)
+
+    def __fspath__(self) -> str:
+        """Return the path, by which other functions and programs open the bundle.
+
+        Raises:
+            InputError: whoever opens it would see other documents, or it is at an address.
+        """
+        if self.restriction is not None or self.collection is not None:
+            raise InputError(
+                f"this bundle ranks other documents than {str(self.path)!r} has, because `only` or "
+                "a collection in Milvus decides which; give that path if you mean all of them"
+            )
+        if isinstance(self.path, Address):
+            raise InputError(f"the bundle is at {str(self.path)!r}, which is no path; download it")
+        return str(self.path)
+
     def __len__(self) -> int:
         """Return the number of documents in the collection; passages of one count once."""
         return self._search.count()
@@ -240,6 +262,8 @@ class Bundle:
         min_score: float | None = None,
         group_by: str | None = None,
         group_size: int = 1,
+        syntax: bool = False,
+        typos: bool = False,
     ) -> Ranking:
         """Rank the collection, or the caller's own documents, for a query.
 
@@ -266,6 +290,9 @@ class Bundle:
                 fewer groups, so k come back if there are k. Hits remain in the order of their
                 scores. A document without a value is a group of its own.
             group_size: maximum number of hits of a group.
+            syntax: whether ``"exact phrase"``, ``-excluded`` and ``prefi*`` have a meaning in the
+                query's text; see `Query.parse`.
+            typos: whether unknown words are replaced by ones that differ in one letter.
 
         Returns:
             The hits, best first; empty if the collection has no word of the query.
@@ -282,6 +309,7 @@ class Bundle:
         selection = Selection(
             k=k, offset=offset, min_score=min_score, group_by=group_by, group_size=group_size
         )
+        query = typed_query(query, syntax=syntax, typos=typos)
         check_budget(budget_ms)
         check_metadata_use(where, group_by, self.metadata, own=documents is not None)
         deadline = Deadline(budget_ms)

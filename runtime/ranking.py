@@ -21,14 +21,13 @@ from ranklet.runtime.metadata.where import Condition
 from ranklet.runtime.onnx.session import DEVICES
 from ranklet.runtime.options import check_one_of
 from ranklet.runtime.pipeline import PipelineLike
-from ranklet.runtime.storage.address import Address, check_path, located, raw_text
+from ranklet.runtime.storage.address import Address, BundleLike, check_path, located, raw_text
 from ranklet.runtime.syntax.query_syntax import Query
 from ranklet.runtime.variables import Variable
 
 LOOK_AGAIN = 30.0  # seconds after which an address is looked at again for another version
 KEPT = 32  # bundles, of which each folder may hold twenty of the usual 1,024 open files
 
-BundleLike = str | Path | Bundle  # a bundle or its path
 
 _Key = tuple[Path | Address, str, bool, str | None, Path | None]
 _loaded: dict[_Key, "_Loaded"] = {}
@@ -37,7 +36,7 @@ _lock = Lock()  # of both
 
 
 def load(
-    bundle: str | Path | None = None,
+    bundle: BundleLike | None = None,
     *,
     check: Check = "fast",
     device: str = "auto",
@@ -54,7 +53,7 @@ def load(
     Args:
         bundle: a folder or an uncompressed .zip; or the address of such a .zip, ``s3://bucket/key``
             or ``https://…``, of which only the parts that queries need are read. None takes it
-            from the environment variable RANKLET_BUNDLE.
+            from the environment variable RANKLET_BUNDLE. A bundle that is open comes back.
         check: ``fast`` checks sizes, types and shapes; ``full`` also the sha256 of every file.
         device: where models run, ``cpu``, ``cuda``, or ``auto`` for CUDA if it is available.
         strict: raise InputError instead of warning if CUDA is requested but not available.
@@ -76,7 +75,9 @@ def load(
     if bundle is None or bundle == "":  # which would be the current folder
         raise InputError(f"no bundle is given; give its path or set {Variable.BUNDLE} to it")
     if isinstance(bundle, Bundle):
-        raise InputError("this bundle is loaded; call its methods, such as bundle.rank(query)")
+        if (check, device, strict, collection, cache) == ("fast", "auto", False, None, None):
+            return bundle
+        raise InputError("this bundle is open; give its path to open it anew, load(bundle.path, …)")
     check_path("bundle", bundle)
     if cache is not None:
         check_path("cache", cache)
@@ -129,6 +130,7 @@ def rank(
     **options: Unpack[RankOptions],
 ) -> Ranking:
     """Rank a bundle's collection or the caller's own documents; see `Bundle.rank`."""
+    _check_own("rank", query, documents)
     return opened(bundle).rank(query, documents, **options)
 
 
@@ -151,6 +153,7 @@ def score(
     pipeline: PipelineLike = None,
 ) -> NDArray[np.float32]:
     """Score documents for a query, in their order; see `Bundle.score`."""
+    _check_own("score", query, documents)
     return opened(bundle).score(query, documents, ids=ids, pipeline=pipeline)
 
 
@@ -177,6 +180,15 @@ def rerank(
     """
     own = listed(texts, "texts", "put the one in a list")
     return opened(model).rank(query, own, k=len(own) if k is None else k, explain=explain)
+
+
+def _check_own(function: str, query: object, documents: object) -> None:
+    """Raise InputError if the caller's own documents are a single text, such as a bundle's path."""
+    if isinstance(documents, str | os.PathLike):
+        raise InputError(
+            f"the second argument is texts to {function}, in a list; pass a bundle by its name, "
+            f"{function}({query!r:.60}, bundle={str(documents)[:80]!r})"
+        )
 
 
 def opened(bundle: BundleLike | None) -> Bundle:

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from itertools import pairwise
-from pathlib import Path
 
 import numpy as np
 
@@ -14,6 +13,7 @@ from ranklet.runtime.kinds import KINDS
 from ranklet.runtime.metadata.columns import Metadata
 from ranklet.runtime.onnx.self_contained import check_onnx, check_openvino
 from ranklet.runtime.rankers.opening import ranker_of
+from ranklet.runtime.storage.address import BundleLike
 from ranklet.runtime.storage.strings import Strings
 from ranklet.runtime.text.analysis import STOPPED
 from ranklet.runtime.text.tokenizing import encode
@@ -21,7 +21,7 @@ from ranklet.runtime.text.tokenizing import encode
 UNHEARD_OF = "ᚠ ᚁ 𒀀"  # runes, ogham and cuneiform, which no vocabulary contains
 
 
-def verify(path: str | Path) -> Iterator[str]:
+def verify(path: BundleLike) -> Iterator[str]:
     """Check a whole bundle and yield the name of each part that is correct, in order.
 
     Raises:

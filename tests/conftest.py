@@ -187,8 +187,8 @@ def built(
         checkpoints: dict[str, Checkpoint] = request.getfixturevalue("checkpoints")
         for name, each in checkpoints.items():
             each.save(folder / "checkpoints" / name)
-        exported = export_bundle(checkpoints, folder / "exported.ranklet")
-        indexed = index_bundle(exported, collection, folder / "indexed.ranklet")
+        exported = Path(export_bundle(checkpoints, folder / "exported.ranklet"))
+        indexed = Path(index_bundle(exported, collection, folder / "indexed.ranklet"))
         queries = read_split(collection, "train")
         rankers = ("bm25", "model1", "model1_pieces")
         for target in ("fused.ranklet", "fused.zip"):
@@ -382,5 +382,5 @@ class Described:
 @pytest.fixture(scope="session")
 def described(tmp_path_factory: pytest.TempPathFactory) -> Described:
     made = rows(Random(7), 48)
-    path = build(made, tmp_path_factory.mktemp("described") / "rows.ranklet")
+    path = Path(build(made, tmp_path_factory.mktemp("described") / "rows.ranklet"))
     return Described(made, path, Bundle(path))

@@ -283,8 +283,8 @@ class TinyRankers:
         self, folder: Path, rankers: Mapping[str, Checkpoint], options: ExportOptions = FP32
     ) -> Path:
         """Return a bundle of these rankers and the tiny collection, in a folder of a test's own."""
-        exported = export_bundle(rankers, folder / "rankers", options)
-        return index_bundle(exported, self.data.collection, folder / "indexed")
+        exported = Path(export_bundle(rankers, folder / "rankers", options))
+        return Path(index_bundle(exported, self.data.collection, folder / "indexed"))
 
     def once(self, name: str, build: Callable[[Path], object]) -> Path:
         """Return a folder that the first of all processes fills; a test may not change it."""

@@ -83,7 +83,7 @@ def changes(before: list[Record], rng: random.Random, count: int) -> Iterator[Ch
 
 def indexed(rankers: Path, records: list[Record], target: Path, options: SourceOptions) -> Path:
     """Return a bundle of these documents, built from scratch."""
-    return index_bundle(rankers, Source(records, options), target, overwrite=True)
+    return Path(index_bundle(rankers, Source(records, options), target, overwrite=True))
 
 
 def held(bundle: Path) -> dict[str, Any]:

@@ -182,7 +182,7 @@ def systems(place: Place) -> dict[str, tuple[str, Mapping[str, Any], str, int]]:
     place_of = {"path": str(bundle.path), "texts": texts}
     theirs = {
         "folder": str(peers), "theirs": str(peers / "minilm"), "texts": texts,
-        "matrix": str(bundle.path / f"rankers/{QA_MIX.model}/vectors.npy"),
+        "matrix": str(Path(bundle) / f"rankers/{QA_MIX.model}/vectors.npy"),
         **{f"depth_{name}": depth for name, depth in DEPTHS.items()},
         "small": next(f"onnx/{each.name}" for each in (peers / "minilm/onnx").glob("*int8*")),
     }  # fmt: skip

@@ -110,7 +110,7 @@ async def measured(
     files = [folder / f"{generation}.jsonl" for generation in range(replacements + 1)]
     for generation, path in enumerate(files):
         path.write_text("".join(f"{json.dumps(each)}\n" for each in _texts(documents, generation)))
-    bundle = build(files[0], folder / "bundle.ranklet")
+    bundle = Path(build(files[0], folder / "bundle.ranklet"))
     delays: list[float] = []
     async with _serving(bundle, folder / "log") as (port, log):
         async with _asked(port, requests) as quiet:

@@ -99,7 +99,7 @@ def exported(folder: Path, passages: Sequence[Document], model: bool) -> Path:
         probes = unjudged_probes(passages)
         read = {"dense": read_model(wheel_folder())}
         checkpoints |= with_probes(read, {"dense": wheel_folder()}, probes)
-    return export_bundle(checkpoints, folder / "rankers", ExportOptions(variants=("int8",)))
+    return Path(export_bundle(checkpoints, folder / "rankers", ExportOptions(variants=("int8",))))
 
 
 def measured(rankers: Path, passages: Sequence[Document], count: int, folder: Path) -> Times:

@@ -55,7 +55,7 @@ def _indexed(
     texts = path.with_suffix(".csv")
     write(model, count, texts, length=length)
     source = Source(texts, SourceOptions(passage_words=0))
-    return index_bundle(rankers, source, path.with_suffix(".ranklet"), overwrite=True)
+    return Path(index_bundle(rankers, source, path.with_suffix(".ranklet"), overwrite=True))
 
 
 def _times(model: Model, bundle: Path, depth: int) -> dict[str, Any]:

@@ -1,11 +1,11 @@
 """Options that say where a command computes."""
 
 from dataclasses import dataclass
-from pathlib import Path
 
 from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.options import Checked, integer, number, one_of, text
+from ranklet.runtime.storage.address import BundleLike
 
 ENGINES = ("local", "ray")
 
@@ -57,7 +57,7 @@ class EngineOptions(Checked):
             return "auto"
         return "cuda" if self.gpus_per_actor else "cpu"
 
-    def opened(self, bundle: str | Path) -> BundleFiles:
+    def opened(self, bundle: BundleLike) -> BundleFiles:
         """Open a bundle after a comparison of all digests, for the variants that will run.
 
         Raises:

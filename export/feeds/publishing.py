@@ -6,7 +6,6 @@ import secrets
 from collections.abc import Iterator, Sequence
 from contextlib import closing, suppress
 from itertools import islice
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ranklet.corpus.progress import progress, warn
@@ -30,6 +29,7 @@ from ranklet.runtime.milvus.names import (
     about,
     stored,
 )
+from ranklet.runtime.storage.address import BundleLike
 
 if TYPE_CHECKING:
     from pymilvus import MilvusClient
@@ -40,7 +40,7 @@ BATCH = 250
 
 
 def publish(
-    bundle: str | Path,
+    bundle: BundleLike,
     uri: str,
     *,
     index: str = "",

@@ -15,7 +15,7 @@ from ranklet.runtime.kinds import KINDS
 from ranklet.runtime.lexical.impact_index import ImpactIndex
 from ranklet.runtime.metadata.columns import Metadata
 from ranklet.runtime.rankers.opening import ranker_of
-from ranklet.runtime.storage.address import located
+from ranklet.runtime.storage.address import BundleLike, located
 
 INDEX_NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")  # what all engines allow
 FED = ("impacts", "vectors")  # ways to retrieve whose scores are products of two vectors
@@ -39,7 +39,7 @@ class Source:
         BundleError: the bundle cannot be read, or it has no collection.
     """
 
-    def __init__(self, path: str | Path, rankers: Sequence[str] = (), index: str = "") -> None:
+    def __init__(self, path: BundleLike, rankers: Sequence[str] = (), index: str = "") -> None:
         self.bundle = BundleFiles(path, device="cpu")
         self._documents = self.bundle.need_documents()
         index = index or re.sub(r"\W+", "_", Path(located(path).name).stem.lower(), flags=re.ASCII)

@@ -12,7 +12,7 @@ from ranklet.export.feeds.source import Source
 from ranklet.export.writer import check_listed
 from ranklet.runtime.call.query import QueryVector
 from ranklet.runtime.errors import InputError
-from ranklet.runtime.storage.address import writable
+from ranklet.runtime.storage.address import BundleLike, writable
 from ranklet.runtime.writing.atomic_folder import atomic_folder
 from ranklet.runtime.writing.strangers import files_in
 
@@ -54,7 +54,7 @@ def engine_of(name: str) -> Engine:
 
 
 def write_feed(
-    bundle: str | Path,
+    bundle: BundleLike,
     engine: str,
     target: str | Path,
     *,
@@ -100,7 +100,7 @@ def write_feed(
 
 
 def query_body(
-    bundle: str | Path, engine: str, query: str, *, ranker: str = "", index: str = "", k: int = 10
+    bundle: BundleLike, engine: str, query: str, *, ranker: str = "", index: str = "", k: int = 10
 ) -> Mapping[str, Any]:
     """Return the body of the search that an engine needs for a query.
 

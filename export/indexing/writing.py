@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
 
 import numpy as np
@@ -51,7 +50,7 @@ def write_indexed(
     splitting: Splitting,
     provenance: Mapping[str, Any],
     fusion: FusionOptions | None = None,
-) -> Path:
+) -> None:
     """Write a bundle's rankers with an analysed collection.
 
     Args:
@@ -93,7 +92,7 @@ def write_indexed(
             default_pipeline=fused.default,
             provenance={**manifest.provenance, **fused.provenance},
         )
-    return writer.finish(manifest)
+    writer.finish(manifest)
 
 
 def _write_text(source: BundleFiles, analysed: AnalysedCollection, writer: BundleWriter) -> None:

@@ -54,7 +54,7 @@ from ranklet.runtime.errors import InputError, RankletError
 from ranklet.runtime.onnx.encoder import VARIANTS
 from ranklet.runtime.pipeline import Keep, Pipeline, Rescore
 from ranklet.runtime.rankers.opening import ranker_of
-from ranklet.runtime.storage.address import on_disk, writable
+from ranklet.runtime.storage.address import BundleLike, on_disk, writable
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.imported.folder import model_name
 from ranklet.training.imported.hub import model_folder
@@ -82,7 +82,7 @@ class Stored:
 
 
 def learn(
-    bundle: str | Path,
+    bundle: BundleLike,
     judged: str | Path,
     target: str | Path,
     *,
@@ -229,13 +229,13 @@ def _train(candidate: Candidate, task: Task, tuned: Checkpoint) -> Checkpoint:
 
 def _index(
     checkpoints: Mapping[str, Checkpoint], task: Task, tuned: Checkpoint, target: Path
-) -> Path:
+) -> None:
     rankers = target.with_name(f"{target.name}.rankers")
     networks = {each.name for each in CANDIDATES if each.network}
     options = ExportOptions(variants=_variants() if networks & set(checkpoints) else ("int8",))
     export_bundle(checkpoints, rankers, options, overwrite=True)
     words, alone = tuned.words or task.words, FusionOptions(weights={next(iter(checkpoints)): 1.0})
-    return index_bundle(
+    index_bundle(
         rankers, Stored(task.files), target, titles=task.titles, words=words, fusion=alone,
         overwrite=True,
     )  # fmt: skip

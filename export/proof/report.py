@@ -4,7 +4,6 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from math import ceil
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ from numpy.typing import NDArray
 from ranklet.corpus.evaluation.ranked import ndcg
 from ranklet.export.options import EXACT, Tolerance
 from ranklet.runtime.bundles.files import BundleFiles
+from ranklet.runtime.storage.address import BundleLike
 
 TOP = 10
 STORED = "stored "  # how the names of stored forms begin
@@ -91,7 +91,7 @@ class Report:
         return {**asdict(self), "ndcg_loss": self.ndcg_loss}
 
 
-def read_reports(path: str | Path) -> dict[str, list[Report]]:
+def read_reports(path: BundleLike) -> dict[str, list[Report]]:
     """Return the proofs in a bundle by ranker, including those of refused variants."""
     bundle = BundleFiles(path)
     proofs = {name: reports_of(bundle, name) for name in bundle.manifest.rankers}

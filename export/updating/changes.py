@@ -1,7 +1,7 @@
 """Find out which documents of a bundle remain after a change, and in which order."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -32,6 +32,15 @@ class Counts:
     deleted: int = 0
     unchanged: int = 0  # those given once more as they were, included
     missing: int = 0  # ids to delete that no document had
+
+    def __str__(self) -> str:
+        """Return the counts in words."""
+        words = [
+            f"{count:,} {name}"
+            for name, count in asdict(self).items()
+            if count or name not in ("unchanged", "missing")
+        ]
+        return ", ".join(words)
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,12 +20,14 @@ from ranklet.export.updating.changes import Changes, Counts
 from ranklet.export.updating.update import analysed
 from ranklet.export.writer import BundleWriter
 from ranklet.runtime.arguments import listed
+from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.bundles.documents import Documents
 from ranklet.runtime.bundles.files import TOKENIZER, BundleFiles
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.extras import hinted
 from ranklet.runtime.options import check_one_of
-from ranklet.runtime.storage.address import on_disk
+from ranklet.runtime.ranking import load
+from ranklet.runtime.storage.address import BundleLike, on_disk
 
 Prefer = Literal["none", "first", "last"]
 PREFER = ("none", "first", "last")
@@ -33,12 +35,12 @@ _SHOWN = 3  # ids that a message names
 
 
 def merge(
-    bundles: Sequence[str | Path],
+    bundles: Sequence[BundleLike],
     target: str | Path,
     *,
     prefer: Prefer = "none",
     overwrite: bool = False,
-) -> Path:
+) -> Bundle:
     """Write a bundle with the documents of several ones, which have the same rankers.
 
     The result is the same as if the rankers were indexed with all documents at once, byte for byte,
@@ -53,7 +55,7 @@ def merge(
         overwrite: whether an existing bundle is replaced.
 
     Returns:
-        The bundle's path.
+        The bundle, which is open.
 
     Raises:
         BundleError: a bundle cannot be read, or has no collection.
@@ -77,7 +79,8 @@ def merge(
         provenance = {"merged": [str(path) for path in bundles]}
         collection = analysed(changes, sources[0])
         splitting = sources[0].manifest.splitting
-        return write_indexed(sources[0], collection, writer, splitting, provenance)
+        write_indexed(sources[0], collection, writer, splitting, provenance)
+    return load(target)
 
 
 def _joined(sources: Sequence[BundleFiles], prefer: Prefer) -> Changes:

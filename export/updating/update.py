@@ -4,7 +4,6 @@ import dataclasses
 import logging
 import os
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeGuard
 
@@ -23,38 +22,23 @@ from ranklet.export.distributed.shards import cut
 from ranklet.export.indexing.joined import joined
 from ranklet.export.indexing.packages import check_packages
 from ranklet.export.indexing.writing import needs_of, write_indexed
-from ranklet.export.updating.changes import Changes, Counts, changed
+from ranklet.export.updating.changes import Changes, changed
 from ranklet.export.vocabulary.cutting import VOCABULARY
 from ranklet.export.writer import BundleWriter, check_source
 from ranklet.runtime.arguments import listed
+from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.bundles.manifest import Splitting
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.extras import hinted
+from ranklet.runtime.ranking import load
+from ranklet.runtime.storage.address import BundleLike
 
 _log = logging.getLogger(__name__)
 
-_RECORDED = ("added", "replaced", "deleted")  # in the provenance
-
-
-@dataclass(frozen=True)
-class Update(Counts):
-    """What an update did; see `Counts`."""
-
-    path: Path = dataclasses.field(kw_only=True)  # of the new bundle
-
-    def __str__(self) -> str:
-        """Return the counts in words."""
-        words = [
-            f"{count:,} {name}"
-            for name, count in dataclasses.asdict(self).items()
-            if isinstance(count, int) and (count or name not in ("unchanged", "missing"))
-        ]
-        return ", ".join(words)
-
 
 def update(
-    bundle: str | Path,
+    bundle: BundleLike,
     add: Texts | Source | Collection | None = None,
     *,
     delete: Iterable[str] = (),
@@ -64,7 +48,7 @@ def update(
     overwrite: bool = False,
     engine: EngineOptions = LOCAL,
     announce: Callable[[str], None] = _log.info,
-) -> Update:
+) -> Bundle:
     """Write a bundle with other documents: some added, some replaced and some deleted.
 
     The result is the same as if the rankers were indexed with all documents, byte for byte, apart
@@ -86,7 +70,8 @@ def update(
             guessed.
 
     Returns:
-        The path, and how many documents were added, replaced, deleted and left.
+        The new bundle, which is open. Its ``manifest.provenance["update"]`` says how many documents
+        were added, replaced, deleted, unchanged, and missing among those to delete.
 
     Raises:
         BundleError: the bundle cannot be read, or has no collection.
@@ -116,11 +101,10 @@ def update(
         changes = changed(source, added, wanted, missing_ok=missing_ok)
         if cluster is not None:
             changes = _with_shards(cluster, changes, source, out.resume_folder)
-        done = Update(**dataclasses.asdict(changes.counts), path=out.target)
-        provenance = {"update": {name: getattr(done, name) for name in _RECORDED}}
+        provenance = {"update": dataclasses.asdict(changes.counts)}
         splitting = source.manifest.splitting
         write_indexed(source, analysed(changes, source), out, splitting, provenance)
-    return done
+    return load(place)
 
 
 def _warn_of_cut(source: BundleFiles) -> None:

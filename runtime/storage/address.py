@@ -30,6 +30,9 @@ _BUNDLE = "bundle.zip"  # of a repository on the hub, unless the address names a
 _USER = re.compile(r"(:/+)[^/?#]*@")
 
 
+BundleLike = str | os.PathLike[str]  # a path or address, or a bundle, which stands for its path
+
+
 class Address(str):
     """The address of a bundle's zip, ``s3://bucket/key``, ``https://…`` or ``http://…``.
 

@@ -102,20 +102,25 @@ class Query:
         return bool(self.phrases) or any(excluded)
 
 
-def typed_query(text: str, *, syntax: bool = False, typos: bool = False) -> str | Query:
-    """Return what a person typed as `Bundle.rank` takes it, a plain text if both are off.
+def typed_query(text: str | Query, *, syntax: bool = False, typos: bool = False) -> str | Query:
+    """Return what a person typed as a query, which stays a plain text if both are off.
 
     Args:
-        text: what was typed.
+        text: what was typed, or a query that was read before, if both are off.
         syntax: whether its signs have a meaning; see `Query.parse`.
         typos: whether unknown words are corrected; see `Query`.
 
     Raises:
-        InputError: as `Query.parse`.
+        InputError: as `Query.parse`; or a query that was read before shall be read again.
     """
-    if syntax:
+    for name, value in (("syntax", syntax), ("typos", typos)):
+        if type(value) is not bool:
+            raise InputError(f"{name} is {value!r:.60}; it must be True or False")
+        if value and isinstance(text, Query):
+            raise InputError(f"{name} says how a text is read; a Query says that itself")
+    if syntax and isinstance(text, str):
         return Query.parse(text, typos=typos)
-    return Query(text, typos=True) if typos and text.strip() else text
+    return Query(text, typos=True) if typos and isinstance(text, str) and text.strip() else text
 
 
 def _part(quoted: str, word: str, query: str) -> tuple[str, str]:

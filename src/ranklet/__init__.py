@@ -1,8 +1,8 @@
 """ranklet: train a text ranker in PyTorch, export it once, rank anywhere without PyTorch.
 
 >>> import ranklet
->>> ranklet.build("texts.csv", "search.ranklet")  # doctest: +SKIP
->>> ranklet.rank("how do cats sleep?", bundle="search.ranklet")  # doctest: +SKIP
+>>> bundle = ranklet.build("texts.csv", "search.ranklet")  # doctest: +SKIP
+>>> bundle.rank("how do cats sleep?")  # doctest: +SKIP
 
 Importing this module costs nothing, because its functions are imported when they are first used.
 """
@@ -16,9 +16,12 @@ if TYPE_CHECKING:
     from ranklet.export.learning.learn import learn
     from ranklet.export.updating.merge import merge
     from ranklet.export.updating.update import update
-    from ranklet.runtime import load, rank, rank_batch, rerank
+    from ranklet.runtime import Bundle, Query, RankletError, load, rank, rank_batch, rerank
 
 _MODULES = {
+    "Bundle": "ranklet.runtime",
+    "Query": "ranklet.runtime",
+    "RankletError": "ranklet.runtime",
     "build": "ranklet.export.build",
     "learn": "ranklet.export.learning.learn",
     "load": "ranklet.runtime",
@@ -29,6 +32,9 @@ _MODULES = {
     "update": "ranklet.export.updating.update",
 }
 __all__ = [
+    "Bundle",
+    "Query",
+    "RankletError",
     "__version__",
     "build",
     "learn",

@@ -18,7 +18,7 @@ COUNTS = "text/counts.npy"
 @pytest.fixture(scope="module")
 def german(tmp_path_factory: pytest.TempPathFactory) -> Path:
     rows = ["Das Dorf hat einen Brunnen.", "Am Brunnen steht ein Baum.", "Der Dorfbrunnen."] * 3
-    return build(rows, tmp_path_factory.mktemp("counts") / "b", language="de")
+    return Path(build(rows, tmp_path_factory.mktemp("counts") / "b", language="de"))
 
 
 @pytest.mark.slow

@@ -44,7 +44,7 @@ def test_judgements_are_read_by_everything_else(
 def test_marks_of_passages_count_for_their_document(tmp_path: Path) -> None:
     long = " ".join(f"Sentence {n} tells how bread {n} rises." for n in range(60))
     texts = [{"id": "long", "text": long}, {"id": "short", "text": "Oil the hinges."}]
-    bundle = build(texts, tmp_path / "bundle")
+    bundle = Path(build(texts, tmp_path / "bundle"))
     with judging(bundle, ["bread 50"], tmp_path / "judged", "--split", "test") as judge:
         (hit,) = judge.ask("/rank", {"query": "bread 50"})[1]["hits"]
         assert hit["passage"] > 1

@@ -36,7 +36,7 @@ def texts(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def bundle(texts: Path) -> Path:
-    return build(texts, texts.parent / "my 'search'.ranklet")
+    return Path(build(texts, texts.parent / "my 'search'.ranklet"))
 
 
 def run(command: str, *arguments: object, **options: object) -> subprocess.CompletedProcess[bytes]:

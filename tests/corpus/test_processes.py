@@ -133,12 +133,12 @@ def test_processes_change_no_byte(
 ) -> None:
     rows = [{"id": f"{at}", "text": text} for at, text in enumerate(TEXTS[language] * 9)][1:]
     rows = [row for row in rows if row["text"]]
-    alone = build(rows, tmp_path / "alone.ranklet")
+    alone = Path(build(rows, tmp_path / "alone.ranklet"))
     monkeypatch.setattr(processes, "MANY", 0)
     monkeypatch.setattr(processes, "BLOCK", 99)
     monkeypatch.setenv(Variable.THREADS, "2")
     assert BundleFiles(alone).manifest.languages == (language,)
-    several = build(rows, tmp_path / "several.ranklet")
+    several = Path(build(rows, tmp_path / "several.ranklet"))
     assert _digests(several) == _digests(alone)
 
 

@@ -29,7 +29,7 @@ def encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_texts_become_a_search_without_any_model(tmp_path: Path) -> None:
-    path = build(RECORDS, tmp_path / "search.ranklet")
+    path = Path(build(RECORDS, tmp_path / "search.ranklet"))
     bundle = runtime.load(path)
     assert len(bundle) == len(TEXTS)
     assert list(bundle.manifest.rankers) == ["bm25"]
@@ -50,7 +50,7 @@ def test_an_iterator_is_read_once_and_texts_alone_are_numbered(tmp_path: Path) -
 def test_the_same_texts_give_the_same_bundle(tmp_path: Path) -> None:
     files = []
     for name in ("a", "b"):
-        path = build(RECORDS, tmp_path / name)
+        path = Path(build(RECORDS, tmp_path / name))
         files.append(json.loads((path / "manifest.json").read_text())["files"])
     assert files[0] == files[1]
 
@@ -88,7 +88,7 @@ def test_a_cross_encoder_comes_last_and_its_label_is_chosen(tmp_path: Path, enco
     with pytest.raises(InputError, match="--label"):
         build(RECORDS, tmp_path / "b", models=[folder], export=FP32)
     models = [encoder, folder]
-    path = build(RECORDS, tmp_path / "b", models=models, label="right", export=FP32)
+    path = Path(build(RECORDS, tmp_path / "b", models=models, label="right", export=FP32))
     bundle = runtime.load(path)
     assert bundle.manifest.default_pipeline == "judge"
     assert bundle.manifest.pipelines["judge"].stages[-1].ranker == "judge"  # type: ignore[union-attr]
@@ -100,7 +100,9 @@ def test_a_cross_encoder_comes_last_and_its_label_is_chosen(tmp_path: Path, enco
 @pytest.mark.slow
 def test_checkpoints_of_ranklet_are_models_too(tmp_path: Path, tiny: TinyRankers) -> None:
     models = [tiny.checkpoint(kind).save(tmp_path / kind) for kind in ("dense", "epic")]
-    path = build(RECORDS, tmp_path / "b", models=models, export=ExportOptions(("fp32",), prune=40))
+    path = Path(
+        build(RECORDS, tmp_path / "b", models=models, export=ExportOptions(("fp32",), prune=40))
+    )
     bundle = runtime.load(path)
     assert list(bundle.manifest.rankers) == ["bm25", "dense", "epic"]
     assert len(bundle.rank("water")) > 0

@@ -76,7 +76,7 @@ def test_what_was_saved_exports_like_what_was_trained(
     built: "Built", checkpoints: dict[str, Checkpoint], tmp_path: Path
 ) -> None:
     read = {name: read_checkpoint(path) for name, path in built.checkpoints.items()}
-    again = BundleFiles(export_bundle(read, tmp_path / "again")).manifest
+    again = BundleFiles(Path(export_bundle(read, tmp_path / "again"))).manifest
     assert again.files == BundleFiles(built.exported).manifest.files
     assert again.rankers == BundleFiles(built.exported).manifest.rankers
 
@@ -119,7 +119,7 @@ def test_an_export_changes_settings_of_the_kinds_that_have_them(
     loose = ExportOptions(variants=("fp32",), max_ndcg_loss=1.0)
     options = replace(loose, settings={"scorer": "onnx", "search": "hnsw", "ef": 64})
     export_bundle(rankers, tmp_path / "rankers", options)
-    path = index_bundle(tmp_path / "rankers", tiny.data.collection, tmp_path / "b")
+    path = Path(index_bundle(tmp_path / "rankers", tiny.data.collection, tmp_path / "b"))
     bundle = Bundle(path, device="cpu")
     neural, dense = (bundle.manifest.rankers[name].settings for name in rankers)
     assert (neural["scorer"], dense["search"], dense["ef"]) == ("onnx", "hnsw", 64)
@@ -206,8 +206,8 @@ def test_a_damaged_table_is_not_exported(name: str, tmp_path: Path) -> None:
 
 
 def test_an_empty_table_goes_all_the_way(small: Collection, tmp_path: Path) -> None:
-    exported = export_bundle({"bm25": BM25, "m": model1([])}, tmp_path / "exported")
-    indexed = index_bundle(exported, small, tmp_path / "indexed")
+    exported = Path(export_bundle({"bm25": BM25, "m": model1([])}, tmp_path / "exported"))
+    indexed = Path(index_bundle(exported, small, tmp_path / "indexed"))
     assert list(verify(indexed))
     assert Bundle(indexed).rank("dough")[0].id == "b"
 
@@ -215,8 +215,8 @@ def test_an_empty_table_goes_all_the_way(small: Collection, tmp_path: Path) -> N
 def test_words_of_a_table_are_known_though_no_document_has_them(
     small: Collection, tmp_path: Path
 ) -> None:
-    exported = export_bundle({"bm25": BM25, "m": TABLE}, tmp_path / "exported")
-    bundle = Bundle(index_bundle(exported, small, tmp_path / "indexed"))
+    exported = Path(export_bundle({"bm25": BM25, "m": TABLE}, tmp_path / "exported"))
+    bundle = Bundle(Path(index_bundle(exported, small, tmp_path / "indexed")))
     # Nobody wrote "cure" or "gnorp", and yet they lead to what translates into them.
     recipe: list[dict[str, Any]] = [
         {"stage": "retrieve", "ranker": "bm25", "k": 10},
@@ -244,21 +244,21 @@ def test_indexing_again_is_the_same_from_the_exported_and_from_the_indexed_bundl
         rankers["m"] = model1(pairs, "lemmas")
     if field == "wordpieces":
         rankers = {n: read_checkpoint(built.checkpoints[n]) for n in ("bm25", "model1_pieces")}
-    exported = export_bundle(rankers, tmp_path / "exported")
-    direct = index_bundle(exported, small, tmp_path / "direct")
-    first = index_bundle(exported, built.collection, tmp_path / "first")
-    again = index_bundle(first, small, tmp_path / "again.zip")
+    exported = Path(export_bundle(rankers, tmp_path / "exported"))
+    direct = Path(index_bundle(exported, small, tmp_path / "direct"))
+    first = Path(index_bundle(exported, built.collection, tmp_path / "first"))
+    again = Path(index_bundle(first, small, tmp_path / "again.zip"))
     assert BundleFiles(again, check="full").manifest.files == BundleFiles(direct).manifest.files
     assert BundleFiles(again).manifest.rankers == BundleFiles(direct).manifest.rankers
-    back = index_bundle(again, built.collection, tmp_path / "back")
+    back = Path(index_bundle(again, built.collection, tmp_path / "back"))
     assert BundleFiles(back).manifest.files == BundleFiles(first).manifest.files
     assert list(verify(back))
 
 
 def test_titles_may_be_left_out_of_what_is_ranked(small: Collection, tmp_path: Path) -> None:
-    exported = export_bundle({"bm25": BM25}, tmp_path / "exported")
-    with_titles = Bundle(index_bundle(exported, small, tmp_path / "with"))
-    without = Bundle(index_bundle(exported, small, tmp_path / "without", titles=False))
+    exported = Path(export_bundle({"bm25": BM25}, tmp_path / "exported"))
+    with_titles = Bundle(Path(index_bundle(exported, small, tmp_path / "with")))
+    without = Bundle(Path(index_bundle(exported, small, tmp_path / "without", titles=False)))
     assert with_titles.rank("zork")[0].title == "Zork"
     assert len(without.rank("zork")) == 0
     assert without.rank("sleep")[0].title == "Zork"
@@ -266,7 +266,7 @@ def test_titles_may_be_left_out_of_what_is_ranked(small: Collection, tmp_path: P
 
 
 def test_a_bundle_may_be_indexed_in_place(small: Collection, tmp_path: Path) -> None:
-    path = export_bundle({"bm25": BM25, "m": TABLE}, tmp_path / "bundle")
+    path = Path(export_bundle({"bm25": BM25, "m": TABLE}, tmp_path / "bundle"))
     with pytest.raises(ExportError, match="exists"):
         index_bundle(path, small, path)
     index_bundle(path, small, path, overwrite=True)
@@ -275,8 +275,8 @@ def test_a_bundle_may_be_indexed_in_place(small: Collection, tmp_path: Path) -> 
 
 def test_a_collection_of_one_empty_document_can_be_indexed(tmp_path: Path) -> None:
     collection = write_collection(tmp_path / "c", [Document("a", "", "")], {})
-    exported = export_bundle({"bm25": BM25, "m": TABLE}, tmp_path / "exported")
-    indexed = index_bundle(exported, collection, tmp_path / "indexed")
+    exported = Path(export_bundle({"bm25": BM25, "m": TABLE}, tmp_path / "exported"))
+    indexed = Path(index_bundle(exported, collection, tmp_path / "indexed"))
     assert list(verify(indexed))
     assert len(Bundle(indexed).rank("dough")) == 0
     assert Bundle(indexed).score("dough", ["dough", ""]).shape == (2,)
@@ -284,14 +284,14 @@ def test_a_collection_of_one_empty_document_can_be_indexed(tmp_path: Path) -> No
 
 def test_an_empty_collection_is_refused(tmp_path: Path) -> None:
     collection = write_collection(tmp_path / "c", [], {})
-    exported = export_bundle({"bm25": BM25}, tmp_path / "exported")
+    exported = Path(export_bundle({"bm25": BM25}, tmp_path / "exported"))
     with pytest.raises(CollectionError, match="no document"):
         index_bundle(exported, collection, tmp_path / "indexed")
     assert not (tmp_path / "indexed").exists()
 
 
 def test_a_damaged_bundle_is_not_indexed(small: Collection, tmp_path: Path) -> None:
-    path = export_bundle({"bm25": BM25, "m": TABLE}, tmp_path / "exported")
+    path = Path(export_bundle({"bm25": BM25, "m": TABLE}, tmp_path / "exported"))
     array = path / "rankers/m/sources.npy"
     array.write_bytes(array.read_bytes()[:-1] + b"\x7f")
     with pytest.raises(BundleError, match="sha256"):

@@ -50,7 +50,7 @@ TEXTS = [
 @pytest.fixture(scope="module")
 def rankers(tmp_path_factory: pytest.TempPathFactory) -> Path:
     checkpoints = {name: Checkpoint("bm25", BM25Settings(name)) for name in ("lemmas", "words")}
-    return export_bundle(checkpoints, tmp_path_factory.mktemp("fusion") / "rankers")
+    return Path(export_bundle(checkpoints, tmp_path_factory.mktemp("fusion") / "rankers"))
 
 
 def indexed(rankers: Path, target: Path, options: FusionOptions | None = None) -> runtime.Bundle:

@@ -32,7 +32,7 @@ QUERY = "a plan for the budget"
 
 @pytest.fixture(scope="module")
 def bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return build(ROWS, tmp_path_factory.mktemp("plans") / "plans.ranklet")
+    return Path(build(ROWS, tmp_path_factory.mktemp("plans") / "plans.ranklet"))
 
 
 @pytest.fixture(scope="module")

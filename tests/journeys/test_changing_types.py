@@ -25,7 +25,7 @@ def row(identity: str, **fields: Any) -> dict[str, Any]:
 
 @pytest.fixture
 def years(tmp_path: Path) -> Path:
-    return build([row("a", year=2021), row("b", year=2**53 + 1)], tmp_path / "years.ranklet")
+    return Path(build([row("a", year=2021), row("b", year=2**53 + 1)], tmp_path / "years.ranklet"))
 
 
 def test_whole_numbers_stay_exact_while_all_are_whole(years: Path) -> None:
@@ -76,7 +76,7 @@ def test_a_new_column_is_kept_until_no_document_has_it(years: Path) -> None:
 
 
 def test_joined_bundles_have_the_columns_of_both(years: Path, tmp_path: Path) -> None:
-    other = build([row("c", year=0.5, colour="red")], tmp_path / "other.ranklet")
-    joined = merge([years, other], tmp_path / "joined.ranklet")
+    other = Path(build([row("c", year=0.5, colour="red")], tmp_path / "other.ranklet"))
+    joined = Path(merge([years, other], tmp_path / "joined.ranklet"))
     assert load(joined).metadata == {"colour": "string", "year": "number"}
     assert set(typed(stored(joined), "year").values()) == {float}

@@ -58,7 +58,7 @@ class Filtered(NamedTuple):
 def filtered(tmp_path_factory: pytest.TempPathFactory) -> list[Filtered]:
     random = Random(17)
     made = rows(random, DOCUMENTS)
-    path: Path = build(made, tmp_path_factory.mktemp("filtered") / "b.ranklet")
+    path: Path = Path(build(made, tmp_path_factory.mktemp("filtered") / "b.ranklet"))
     metadata, found = Metadata(BundleFiles(path)), []
     for _ in range(FILTERS):
         where = a_filter(random)

@@ -156,8 +156,8 @@ def test_a_compound_is_found_by_its_part_and_the_part_is_shown(tmp_path: Path) -
 def test_an_update_divides_words_as_a_build_from_scratch(tmp_path: Path) -> None:
     texts = ["Der Brunnen.", "Ein Brunnen im Dorf.", "Das Dorf hat Brunnen.", "Der Dorfbrunnen."]
     rows = [{"id": str(n), "text": text} for n, text in enumerate([*texts, "Am Dorf."])]
-    whole = build(rows, tmp_path / "whole", language="de")
-    grown = build(rows[:4], tmp_path / "grown", language="de")  # where Dorf is too rare
+    whole = Path(build(rows, tmp_path / "whole", language="de"))
+    grown = Path(build(rows[:4], tmp_path / "grown", language="de"))  # where Dorf is too rare
     assert len(load(grown).rank("Dorf")) == 2
     update(grown, rows[4:])
     assert len(load(grown).rank("Dorf")) == 4
@@ -178,6 +178,6 @@ def test_words_of_scripts_without_spaces_are_found_and_shown(tmp_path: Path) -> 
 @pytest.mark.slow
 def test_serving_needs_no_segmenter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("fugashi")
-    path = build(list(TEXTS["ja"].values()), tmp_path / "b", language="ja")
+    path = Path(build(list(TEXTS["ja"].values()), tmp_path / "b", language="ja"))
     monkeypatch.setitem(sys.modules, "fugashi", None)
     assert load(path).rank("地下鉄")[0].text == TEXTS["ja"]["tokyo"]

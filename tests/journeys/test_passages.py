@@ -38,7 +38,7 @@ SPLIT = SourceOptions(passage_words=5, overlap_words=0)
 
 @pytest.fixture(scope="module")
 def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return build(ROWS, tmp_path_factory.mktemp("built") / "b.ranklet", options=SPLIT)
+    return Path(build(ROWS, tmp_path_factory.mktemp("built") / "b.ranklet", options=SPLIT))
 
 
 @pytest.fixture(scope="module")
@@ -94,7 +94,9 @@ def test_passages_of_one_document_do_not_keep_others_out(tmp_path: Path, keep: l
         {"id": "a", "text": many},
         *({"id": f"b{n}", "text": f"A river, {'x ' * 9}"} for n in range(9)),
     ]
-    path = build(rows, tmp_path / "b", options=SourceOptions(passage_words=4, overlap_words=0))
+    path = Path(
+        build(rows, tmp_path / "b", options=SourceOptions(passage_words=4, overlap_words=0))
+    )
     bundle, pipeline = Bundle(path), [{"stage": "retrieve", "ranker": "bm25", "k": 8}, *keep]
     for k in (1, 3, 50):
         ranking = bundle.rank("river", k=k, pipeline=pipeline)
@@ -172,8 +174,8 @@ def test_weights_are_learned_on_documents(judged: Path, tmp_path: Path, capsys: 
     checkpoints = {
         name: Checkpoint("bm25", BM25Settings(field=field)) for name, field in fields.items()
     }
-    rankers = export_bundle(checkpoints, tmp_path / "rankers")
-    indexed = index_bundle(rankers, Source(judged, SPLIT), tmp_path / "indexed")
+    rankers = Path(export_bundle(checkpoints, tmp_path / "rankers"))
+    indexed = Path(index_bundle(rankers, Source(judged, SPLIT), tmp_path / "indexed"))
     falls_short(capsys, "fuse", indexed, judged, "-o", tmp_path / "fused", "--split", "test")
     fused = Bundle(tmp_path / "fused", check="full")
     assert [hit.id for hit in fused.rank("river ferry")] == ["a/1", "b"]

@@ -161,11 +161,11 @@ def test_an_index_equals_that_of_one_machine_though_a_node_was_killed(
     killing = threading.Thread(target=kill)
     killing.start()
     source = Source(records, WHOLE)
-    there = index_bundle(built.exported, source, tmp_path / "there", engine=on(cluster))
+    there = Path(index_bundle(built.exported, source, tmp_path / "there", engine=on(cluster)))
     killing.join()
     add_second(cluster)
     assert held(there) == held(
-        index_bundle(built.exported, Source(records, WHOLE), tmp_path / "here")
+        Path(index_bundle(built.exported, Source(records, WHOLE), tmp_path / "here"))
     )
 
 

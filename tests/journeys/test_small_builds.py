@@ -72,13 +72,13 @@ def test_blocks_change_no_byte(
     options: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rows = documents(60)
-    whole = build(rows, tmp_path / "whole.ranklet", **options)
+    whole = Path(build(rows, tmp_path / "whole.ranklet", **options))
     for module, name, value in AT_A_TIME:
         monkeypatch.setattr(module, name, value)
-    small = build(rows, tmp_path / "small.ranklet", **options)
+    small = Path(build(rows, tmp_path / "small.ranklet", **options))
     assert digests(small) == digests(whole)
-    first = build(rows[:40], tmp_path / "first.ranklet", **options)
-    second = build(rows[40:], tmp_path / "second.ranklet", **options)
+    first = Path(build(rows[:40], tmp_path / "first.ranklet", **options))
+    second = Path(build(rows[40:], tmp_path / "second.ranklet", **options))
     update(first, rows[40:], target=tmp_path / "updated.ranklet")
     merge([first, second], tmp_path / "merged.ranklet")
     for name in ("updated", "merged"):
@@ -88,8 +88,8 @@ def test_blocks_change_no_byte(
 @pytest.mark.parametrize(("form", "most"), [("float16", 1e-3), ("uint8", 0.02)])
 def test_scores_are_those_of_the_stored_impacts(form: str, most: float, tmp_path: Path) -> None:
     rows = documents(80)
-    paths = [build(rows, tmp_path / "exact.ranklet", title_boost=1)]
-    paths.append(build(rows, tmp_path / "b.ranklet", impacts=form, title_boost=1))
+    paths = [Path(build(rows, tmp_path / "exact.ranklet", title_boost=1))]
+    paths.append(Path(build(rows, tmp_path / "b.ranklet", impacts=form, title_boost=1)))
     exact, bundle = map(load, paths)
     assert list(verify(paths[1]))
     whole, small = (path.joinpath("rankers/bm25/impacts.npy").stat().st_size for path in paths)
@@ -111,16 +111,18 @@ def test_scores_are_those_of_the_stored_impacts(form: str, most: float, tmp_path
 
 def test_the_form_is_a_setting_that_is_stated_where_it_is_not_the_default(tmp_path: Path) -> None:
     rows = documents(5)
-    plain = build(rows, tmp_path / "plain.ranklet")
+    plain = Path(build(rows, tmp_path / "plain.ranklet"))
     assert "impacts" not in BundleFiles(plain).manifest.rankers["bm25"].settings
-    small = build(rows, tmp_path / "small.ranklet", impacts="uint8")
+    small = Path(build(rows, tmp_path / "small.ranklet", impacts="uint8"))
     bundle = BundleFiles(small)
     assert bundle.manifest.rankers["bm25"].settings["impacts"] == "uint8"
     ranker = ranker_of(bundle, "bm25")
     assert isinstance(ranker, BM25)
     assert ranker.index.impacts.dtype == np.uint8
     with pytest.raises(InputError, match="its settings differ"):
-        merge([plain, build(documents(9)[5:], tmp_path / "o", impacts="uint8")], tmp_path / "no")
+        merge(
+            [plain, Path(build(documents(9)[5:], tmp_path / "o", impacts="uint8"))], tmp_path / "no"
+        )
 
 
 def test_commands_store_fewer_bits(tmp_path: Path, capsys: Capture) -> None:

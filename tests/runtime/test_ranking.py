@@ -261,3 +261,35 @@ def test_a_process_that_loads_many_bundles_keeps_the_last_that_were_asked_for(
     files = ref(third.files)
     del third
     assert files() is None  # its files are closed, and wait for no collection of garbage
+
+
+def test_a_bundle_stands_for_its_path(built: "Built") -> None:
+    bundle = ranklet.load(built.indexed)
+    assert Path(bundle) == built.indexed
+    assert (str(bundle), os.fspath(bundle)) == (str(built.indexed),) * 2
+    assert ranklet.load(bundle) is bundle
+    part = bundle.only({})
+    with pytest.raises(InputError, match="ranks other documents than"):
+        os.fspath(part)
+    assert ranklet.load(part) is part
+
+
+@pytest.mark.parametrize("function", [runtime.rank, runtime.score])
+def test_a_bundle_in_the_place_of_texts_is_told_where_it_belongs(
+    function: Any, built: "Built"
+) -> None:
+    for given in (str(built.indexed), built.indexed, ranklet.load(built.indexed), "one text"):
+        with pytest.raises(InputError, match=r"pass a bundle by its name, \w+\('dough', bundle='"):
+            function("dough", given)
+
+
+def test_signs_and_typos_are_read_as_the_keywords_say(built: "Built") -> None:
+    typed = "dougg -mouse knea*"
+    wanted = runtime.rank(ranklet.Query.parse(typed, typos=True), bundle=built.indexed)
+    assert wanted.corrections == {"dougg": "dough"}
+    assert runtime.rank(typed, bundle=built.indexed, syntax=True, typos=True).hits == wanted.hits
+    (batch,) = runtime.rank_batch([typed], bundle=built.indexed, syntax=True, typos=True)
+    assert batch.hits == wanted.hits
+    own = ranklet.load(built.indexed)
+    with pytest.raises(InputError, match="looked up in the collection"):
+        own.rank(typed, ["dough"], syntax=True)

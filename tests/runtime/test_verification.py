@@ -21,7 +21,7 @@ from ranklet.runtime.verification import verify
 def test_a_model_that_does_not_run_here_must_not_name_files_either(
     name: str, content: bytes, message: str, tmp_path: Path
 ) -> None:
-    path = build([{"id": "1", "text": "dough bread"}], tmp_path / "bundle")
+    path = Path(build([{"id": "1", "text": "dough bread"}], tmp_path / "bundle"))
     replace_file(path, f"rankers/bm25/{name}", content)
     assert Bundle(path).rank("dough")
     with pytest.raises(BundleError, match=message):

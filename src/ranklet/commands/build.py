@@ -87,7 +87,6 @@ def run(options: argparse.Namespace) -> None:
     from ranklet.export.default_fusion import FusionOptions
     from ranklet.export.options import ExportOptions
     from ranklet.export.vocabulary.cutting import VOCABULARY
-    from ranklet.runtime import load
     from ranklet.runtime.bundles.manifest import in_words
     from ranklet.runtime.errors import InputError
     from ranklet.training.imported.hub import model_folder
@@ -96,7 +95,7 @@ def run(options: argparse.Namespace) -> None:
         if getattr(options, name) and not options.model:
             raise InputError(f"--{name} has no effect without a --model; leave it out, or give one")
     words = options_from(TextOptions(language=AUTO), vars(options))
-    target = build(
+    bundle = build(
         Source(options.source, options_from(SourceOptions(), vars(options)), announce),
         options.output,
         models=[model_folder(each, download=options.download) for each in options.model],
@@ -119,8 +118,7 @@ def run(options: argparse.Namespace) -> None:
         engine=engine_from(options),
         fusion=options_from(FusionOptions(), vars(options)),
     )
-    bundle = load(target)
-    say(f"{bundle.size} → {target}")
+    say(f"{bundle.size} → {options.output}")
     shares = bundle.manifest.provenance.get("languages", {words.language: 1.0})
     say(", ".join(f"{LANGUAGES[code]} {share:.0%}" for code, share in shares.items()))
     for name, report in bundle.manifest.provenance["checkpoints"].items():
@@ -129,4 +127,4 @@ def run(options: argparse.Namespace) -> None:
     if bundle.metadata:
         say(f"metadata: {in_words(bundle.metadata)}")
     query = " ".join(bundle.sample_texts(1)[0].split())
-    say(f"try: {suggested('rank', target, query)}")
+    say(f"try: {suggested('rank', options.output, query)}")

@@ -46,7 +46,6 @@ def run(options: argparse.Namespace) -> None:
     from ranklet.export.bundles import index_bundle, words_of
     from ranklet.export.document_encoding import ENCODING
     from ranklet.export.indexing.writing import INDEXING
-    from ranklet.runtime import load
     from ranklet.runtime.bundles.files import BundleFiles
     from ranklet.runtime.bundles.manifest import in_words
     from ranklet.runtime.storage.address import on_disk
@@ -64,7 +63,7 @@ def run(options: argparse.Namespace) -> None:
     else:
         collection = Collection(options.source) if whole else Source(options.source, chosen, say)
     with one_bar((FINDING, 0.01), (ANALYSING, 0.1), (INDEXING, 0.1), (ENCODING, 1.0)):
-        target = index_bundle(
+        bundle = index_bundle(
             options.bundle,
             collection,
             options.output,
@@ -76,7 +75,6 @@ def run(options: argparse.Namespace) -> None:
             engine=engine_from(options),
             fusion=options_from(FusionOptions(), vars(options)),
         )
-    bundle = load(target)
-    say(f"{bundle.size} → {target}")
+    say(f"{bundle.size} → {options.output}")
     if bundle.metadata:
         say(f"metadata: {in_words(bundle.metadata)}")

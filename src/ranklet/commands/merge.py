@@ -28,10 +28,9 @@ def run(options: argparse.Namespace) -> None:
     from ranklet.export.document_encoding import ENCODING
     from ranklet.export.indexing.writing import INDEXING
     from ranklet.export.updating.merge import merge
-    from ranklet.runtime import load
 
     with one_bar((INDEXING, 0.5), (ENCODING, 1.0)):
-        target = merge(
+        merged = merge(
             options.bundles, options.output, prefer=options.prefer, overwrite=options.force
         )
-    say(f"{load(target).size} → {target}")
+    say(f"{merged.size} → {options.output}")

@@ -40,13 +40,13 @@ def run(options: argparse.Namespace) -> None:
     from ranklet.corpus.progress import say as announce
     from ranklet.export.document_encoding import ENCODING
     from ranklet.export.indexing.writing import INDEXING
+    from ranklet.export.updating.changes import Counts
     from ranklet.export.updating.update import update
-    from ranklet.runtime import load
 
     given = vars(options)
     read = any(name in given for name in vars(SourceOptions()))
     with one_bar((INDEXING, 0.5), (ENCODING, 1.0)):
-        done = update(
+        bundle = update(
             options.bundle,
             options.add,
             delete=[*options.delete, *_ids(options.delete_file)],
@@ -57,7 +57,8 @@ def run(options: argparse.Namespace) -> None:
             engine=engine_from(options),
             announce=announce,
         )
-    say(f"{done}: {load(done.path).size} → {done.path}")
+    done = Counts(**bundle.manifest.provenance["update"])
+    say(f"{done}: {bundle.size} → {options.output or options.bundle}")
 
 
 def _ids(path: str | None) -> list[str]:

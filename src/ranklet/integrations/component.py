@@ -6,7 +6,7 @@ from pydantic import BaseModel, ConfigDict, SkipValidation, field_serializer
 
 from ranklet.integrations.search import check, path_of, plain_pipeline
 from ranklet.runtime.pipeline import PipelineLike
-from ranklet.runtime.ranking import BundleLike
+from ranklet.runtime.storage.address import BundleLike
 
 _NAMED = ("k", "pipeline", "explain", "budget_ms")
 

@@ -23,7 +23,7 @@ from ranklet.integrations.search import (
 from ranklet.runtime import InputError, Ranking
 from ranklet.runtime.extras import hinted
 from ranklet.runtime.pipeline import PipelineLike
-from ranklet.runtime.ranking import BundleLike
+from ranklet.runtime.storage.address import BundleLike
 
 with hinted():
     from haystack import Document, component, default_from_dict, default_to_dict

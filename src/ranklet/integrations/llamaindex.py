@@ -13,7 +13,7 @@ from ranklet.integrations.search import check, computed, own_text, rank, rank_as
 from ranklet.runtime import InputError, Ranking
 from ranklet.runtime.extras import hinted
 from ranklet.runtime.pipeline import PipelineLike
-from ranklet.runtime.ranking import BundleLike
+from ranklet.runtime.storage.address import BundleLike
 
 with hinted():
     from llama_index.core.base.base_retriever import BaseRetriever

@@ -12,7 +12,7 @@ from ranklet.integrations.search import check, rank
 from ranklet.runtime.extras import hinted
 from ranklet.runtime.hits import untied
 from ranklet.runtime.pipeline import PipelineLike
-from ranklet.runtime.ranking import BundleLike
+from ranklet.runtime.storage.address import BundleLike
 
 with hinted():
     import pandas

@@ -9,9 +9,9 @@ from ranklet.runtime import Bundle, Hit, InputError, Ranking
 from ranklet.runtime.arguments import RankOptions, check_budget
 from ranklet.runtime.hits import plain
 from ranklet.runtime.pipeline import own_pipeline
-from ranklet.runtime.ranking import BundleLike, opened
+from ranklet.runtime.ranking import opened
 from ranklet.runtime.search.selection import Selection, check_group_by
-from ranklet.runtime.storage.address import located, raw_text
+from ranklet.runtime.storage.address import BundleLike, located, raw_text
 
 
 def check(bundle: BundleLike, options: Mapping[str, Any], *, retrieves: bool) -> None:

@@ -42,6 +42,6 @@ def test_a_cluster_that_makes_something_else_is_an_error() -> None:
 
 
 def test_manifests_of_equal_bundles_are_equal(tmp_path: "Path") -> None:
-    made = [build(TEXTS[: 2 - at // 2], tmp_path / str(at)) for at in range(3)]
+    made = [Path(build(TEXTS[: 2 - at // 2], tmp_path / str(at))) for at in range(3)]
     first, second, other = map(ray_build.manifest, made)
     assert first == second != other

@@ -36,7 +36,7 @@ def trained(folder: Path) -> Path:
         "bm25": Checkpoint("bm25", BM25Settings()),
         "model1": model1.train(collection, judged, judged, Options()),
     }
-    return export_bundle(checkpoints, folder / "rankers")
+    return Path(export_bundle(checkpoints, folder / "rankers"))
 
 
 @pytest.mark.slow

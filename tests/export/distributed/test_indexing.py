@@ -55,8 +55,8 @@ def test_a_build_equals_that_of_one_machine(
     options: SourceOptions, in_process: InProcess, tmp_path: Path
 ) -> None:
     records = mixed(seeded(1))
-    here = build(Source(records, options), tmp_path / "here", title_boost=2)
-    there = build(Source(records, options), tmp_path / "there", title_boost=2, engine=RAY)
+    here = Path(build(Source(records, options), tmp_path / "here", title_boost=2))
+    there = Path(build(Source(records, options), tmp_path / "there", title_boost=2, engine=RAY))
     assert held(there) == held(here)
     assert held(there)["metadata"]["mixed"] == "string"
     assert provenance(there) == provenance(here)
@@ -74,8 +74,10 @@ def test_words_of_other_languages_are_as_on_one_machine(
 ) -> None:
     german = [{"id": str(at), "text": f"Das Haus und die Häuser der Stadt {at}"} for at in range(5)]
     french = [{"id": f"f{at}", "text": f"Les maisons de la ville {at}"} for at in range(5)]
-    here = build([*german, *french], tmp_path / "here", **words)
-    assert held(build([*german, *french], tmp_path / "there", engine=RAY, **words)) == held(here)
+    here = Path(build([*german, *french], tmp_path / "here", **words))
+    assert held(Path(build([*german, *french], tmp_path / "there", engine=RAY, **words))) == held(
+        here
+    )
 
 
 @pytest.mark.usefixtures("in_process")
@@ -83,10 +85,12 @@ def test_an_index_of_lexical_rankers_equals_that_of_one_machine(
     built: "Built", tmp_path: Path
 ) -> None:
     collection = Collection(built.collection.path)
-    there = index_bundle(built.exported, collection, tmp_path / "there", engine=RAY)
+    there = Path(index_bundle(built.exported, collection, tmp_path / "there", engine=RAY))
     assert held(there) == held(built.indexed)
-    again = index_bundle(built.fused, collection, tmp_path / "again.zip", engine=RAY, titles=False)
-    untitled = index_bundle(built.fused, collection, tmp_path / "untitled", titles=False)
+    again = Path(
+        index_bundle(built.fused, collection, tmp_path / "again.zip", engine=RAY, titles=False)
+    )
+    untitled = Path(index_bundle(built.fused, collection, tmp_path / "untitled", titles=False))
     assert held(again) == held(untitled)
 
 
@@ -116,7 +120,7 @@ def test_an_index_and_an_update_of_neural_rankers_equal_those_of_one_machine(
 def test_updates_equal_those_of_one_machine(seed: int, built: "Built", tmp_path: Path) -> None:
     rng = seeded(seed)
     records = mixed(rng)
-    here = index_bundle(built.exported, Source(records, SPLIT), tmp_path / "here")
+    here = Path(index_bundle(built.exported, Source(records, SPLIT), tmp_path / "here"))
     there = Path(shutil.copytree(here, tmp_path / "there"))
     for change in changes(records, rng, 4):
         for path, engine in ((here, LOCAL), (there, RAY)):
@@ -134,7 +138,7 @@ def test_a_model_is_exported_once_and_its_vectors_come_from_shards(tmp_path: Pat
     found = []
     for name, engine in (("here", LOCAL), ("there", RAY)):
         source = Source(records, SPLIT)
-        path = build(source, tmp_path / name, models=[model], export=export, engine=engine)
+        path = Path(build(source, tmp_path / name, models=[model], export=export, engine=engine))
         found.append(held(path))
         assert found[-1].pop("rankers/encoder/report.json")  # which says how long the proof took
     assert found[0] == found[1]
@@ -159,7 +163,7 @@ def test_finished_shards_are_not_indexed_again(
     records[-1] = {**records[-1], "text": "another text"}
     index_bundle(built.exported, Source(records, SPLIT), target, engine=RAY)
     assert 5 + 2 <= len(in_process.given) <= 5 + 3  # the last shard may be one of the two
-    here = index_bundle(built.exported, Source(records, SPLIT), tmp_path / "here")
+    here = Path(index_bundle(built.exported, Source(records, SPLIT), tmp_path / "here"))
     assert held(target) == held(here)
     assert not (tmp_path / ".there.resume").exists()
 
@@ -183,8 +187,10 @@ def test_an_export_without_models_can_be_indexed(in_process: InProcess, tmp_path
     from ranklet.runtime.rankers.bm25 import BM25Settings
     from ranklet.training.checkpoint import Checkpoint
 
-    rankers = export_bundle({"bm25": Checkpoint("bm25", BM25Settings())}, tmp_path / "rankers")
-    here = index_bundle(rankers, Source(["one", "two mice"]), tmp_path / "here")
-    there = index_bundle(rankers, Source(["one", "two mice"]), tmp_path / "there", engine=RAY)
+    rankers = Path(
+        export_bundle({"bm25": Checkpoint("bm25", BM25Settings())}, tmp_path / "rankers")
+    )
+    here = Path(index_bundle(rankers, Source(["one", "two mice"]), tmp_path / "here"))
+    there = Path(index_bundle(rankers, Source(["one", "two mice"]), tmp_path / "there", engine=RAY))
     assert held(there) == held(here)
     assert len(in_process.given) == 1

@@ -152,7 +152,9 @@ def passages(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A bundle with metadata of all types, whose documents are split."""
     documents = rows(Random(3), 30)
     options = SourceOptions(passage_words=3, overlap_words=0)
-    return build(documents, tmp_path_factory.mktemp("fed") / "Of passages.ranklet", options=options)
+    return Path(
+        build(documents, tmp_path_factory.mktemp("fed") / "Of passages.ranklet", options=options)
+    )
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -273,8 +275,8 @@ def test_a_feed_with_other_files_is_not_replaced(built: "Built", tmp_path: Path)
 
 
 def test_a_feed_that_fails_leaves_the_earlier_one(tmp_path: Path) -> None:
-    long = build([{"id": "x" * 600, "text": "bread"}], tmp_path / "long.ranklet")
-    short = build([{"id": "x", "text": "bread"}], tmp_path / "short.ranklet")
+    long = Path(build([{"id": "x" * 600, "text": "bread"}], tmp_path / "long.ranklet"))
+    short = Path(build([{"id": "x", "text": "bread"}], tmp_path / "short.ranklet"))
     write_feed(short, "opensearch", tmp_path / "feed")
     with pytest.raises(ExportError, match="more than 512 bytes"):
         write_feed(long, "opensearch", tmp_path / "feed", overwrite=True)

@@ -43,7 +43,7 @@ def texts(count: int = 600) -> list[dict[str, Any]]:
 
 @pytest.fixture(scope="module")
 def bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return build(texts(), tmp_path_factory.mktemp("learn") / "words.ranklet", language="en")
+    return Path(build(texts(), tmp_path_factory.mktemp("learn") / "words.ranklet", language="en"))
 
 
 @pytest.fixture(scope="module")

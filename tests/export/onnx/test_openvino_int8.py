@@ -38,7 +38,7 @@ def exported(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("openvino")
     checkpoint = read_model(transformer_folder(folder / "model"))
     options = ExportOptions(("fp32", "int8", "openvino"), probes(), max_ndcg_loss=1)
-    return export_bundle({"dense": checkpoint}, folder / "bundle", options)
+    return Path(export_bundle({"dense": checkpoint}, folder / "bundle", options))
 
 
 @pytest.mark.slow
@@ -127,7 +127,9 @@ def exported_kind(kind: str, tiny: TinyRankers, folder: Path, *variants: str) ->
     """Return a bundle of the first ranker of a kind, named "ranker"."""
     settings = next(iter(ROWS[kind].rankers.values()))
     options = replace(ROWS[kind].options, variants=variants)
-    return export_bundle({"ranker": tiny.checkpoint(kind, **settings)}, folder / kind, options)
+    return Path(
+        export_bundle({"ranker": tiny.checkpoint(kind, **settings)}, folder / kind, options)
+    )
 
 
 @pytest.mark.slow

@@ -26,12 +26,12 @@ def test_files_are_those_of_a_proof_with_all_tokens(
 ) -> None:
     checkpoint = read_model(transformer_folder(tmp_path / "model", architecture))
     options = ExportOptions(variants=VARIANTS, probes=FEW)
-    before = export_bundle({"e": checkpoint}, tmp_path / "before", options)
+    before = Path(export_bundle({"e": checkpoint}, tmp_path / "before", options))
     monkeypatch.setattr(cutting, "LARGE", 10)
     small, aside = cutting.set_aside(checkpoint, TEXTS[4:])
     assert aside is not None
     assert small.need_tokenizer().get_vocab_size() < checkpoint.need_tokenizer().get_vocab_size()
-    after = export_bundle({"e": checkpoint}, tmp_path / "after", options)
+    after = Path(export_bundle({"e": checkpoint}, tmp_path / "after", options))
     for variant in VARIANTS:
         file = f"rankers/e/{FILES[variant]}"
         assert len(BundleFiles(after).file(file)) == len(BundleFiles(before).file(file))

@@ -42,7 +42,7 @@ def tried(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
 
 def exported(checkpoint: Checkpoint, folder: Path, options: ExportOptions = INT8) -> Report:
     """Return the report of int8, of which there is one whatever was tried."""
-    path = export_bundle({"dense": checkpoint}, folder / "bundle", options)
+    path = Path(export_bundle({"dense": checkpoint}, folder / "bundle", options))
     (report,) = (each for each in read_reports(path)["dense"] if each.variant == "int8")
     return report
 
@@ -162,7 +162,7 @@ def test_a_graph_that_is_fused_wrongly_is_exported_without_fusion(
 ) -> None:
     monkeypatch.setattr(variants, "export_graph", fused_wrongly(0.1))
     options = ExportOptions(variants=(written,), probes=probes())
-    path = export_bundle({"dense": checkpoint}, tmp_path / "bundle", options)
+    path = Path(export_bundle({"dense": checkpoint}, tmp_path / "bundle", options))
     report = read_reports(path)["dense"][0]
     assert (report.variant, report.refused) == (written, "")
     assert not {"Attention", "QAttention"} & {*report.fused}

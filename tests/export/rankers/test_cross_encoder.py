@@ -115,7 +115,7 @@ def test_the_classifier_of_an_imported_model_stays_in_32_bits(
     checkpoint = replace(
         read_model(classifier_folder(tmp_path / "m", architecture)), probes=probes()
     )
-    path = export_bundle({"cross": checkpoint}, tmp_path / "x", LOOSE)
+    path = Path(export_bundle({"cross": checkpoint}, tmp_path / "x", LOOSE))
     for name in ("model_fp16.onnx", "model_int8.onnx"):
         graph = onnx.load(str(path / "rankers/cross" / name)).graph
         types = {each.name: each.data_type for each in graph.initializer}
@@ -170,7 +170,7 @@ def test_one_of_two_tokenizers_is_that_of_the_bundle(tiny: TinyRankers, tmp_path
     assert first.tokenizer is not None
     other = Tokenizer.from_str(first.tokenizer.to_str().replace("here", "hera"))
     rankers = {"bm25": tiny.checkpoint("bm25"), "a": first, "b": replace(first, tokenizer=other)}
-    path = export_bundle(rankers, tmp_path / "b", FP32)
+    path = Path(export_bundle(rankers, tmp_path / "b", FP32))
     fields = {
         name: each.settings.get("field")
         for name, each in BundleFiles(path).manifest.rankers.items()

@@ -90,7 +90,9 @@ def test_onnx_gives_pytorchs_vectors(
 
     options = replace(LOOSE, variants=("fp32",), prune=10_000)
     ranker = opened(
-        export_bundle({"epic": epic_checkpoints["epic"]}, tmp_path / "b", options), "epic", EPIC
+        Path(export_bundle({"epic": epic_checkpoints["epic"]}, tmp_path / "b", options)),
+        "epic",
+        EPIC,
     )
     network = epic.load(epic_checkpoints["epic"])
     text = "the old river is old here"
@@ -156,7 +158,7 @@ def test_auto_keeps_as_few_values_as_lose_next_to_nothing(
     epic_checkpoints: dict[str, Checkpoint], tmp_path: Path
 ) -> None:
     options = replace(LOOSE, variants=("fp32",), prune=None)
-    target = export_bundle({"epic": epic_checkpoints["epic"]}, tmp_path / "b", options)
+    target = Path(export_bundle({"epic": epic_checkpoints["epic"]}, tmp_path / "b", options))
     ladder = [each for each in read_reports(target)["epic"] if each.variant.startswith("r=")]
     worse = [at for at, each in enumerate(ladder) if each.ndcg_loss > 0.005]
     chosen = ladder[min(worse[-1] + 1 if worse else 0, len(ladder) - 1)]
@@ -187,8 +189,10 @@ def test_the_index_in_other_forms(
 ) -> None:  # fmt: skip
     options = replace(LOOSE, variants=("int8",), settings={"impacts": form})
     with usual_form():
-        rankers = export_bundle({"epic": epic_checkpoints["epic"]}, tmp_path / "rankers", options)
-    target = index_bundle(rankers, tiny_collection, tmp_path / "b")
+        rankers = Path(
+            export_bundle({"epic": epic_checkpoints["epic"]}, tmp_path / "rankers", options)
+        )
+    target = Path(index_bundle(rankers, tiny_collection, tmp_path / "b"))
     assert BundleFiles(target).has("rankers/epic/index/scale.npy") == (form == "uint8")
     assert "ranker epic" in list(verify(target))
     lost = BundleFiles(target).manifest.rankers["epic"].measured["impact_loss"]
@@ -232,7 +236,7 @@ def test_in_a_bundle_of_other_word_pieces_it_keeps_its_own(
     pieces = Checkpoint("bm25", BM25Settings("wordpieces"), tokenizer=other)
     options = replace(LOOSE, variants=("int8",))
     both = {"epic": epic_checkpoints["epic"], "pieces": pieces}
-    rankers = export_bundle(both, tmp_path / "rankers", options)
+    rankers = Path(export_bundle(both, tmp_path / "rankers", options))
     bundle = load(index_bundle(rankers, tiny_collection, tmp_path / "b"), device="cpu")
     assert bundle.manifest.rankers["epic"].settings["field"] == ""
     hits = bundle.rank("old stream", k=3, pipeline=ALONE, explain=True)

@@ -35,7 +35,7 @@ def check_parts(rankers: Path, folder: Path, seed: int, parts: int) -> None:
         indexed(rankers, records[begin:end], folder / f"part{at}", options)
         for at, (begin, end) in enumerate(pairwise(ends))
     ]
-    merged = merge(bundles, folder / "merged", overwrite=True)
+    merged = Path(merge(bundles, folder / "merged", overwrite=True))
     assert held(merged) == held(indexed(rankers, records, folder / "whole", options))
 
 
@@ -79,7 +79,7 @@ def two(built: "Built", tmp_path: Path) -> list[Path]:
 def test_a_document_of_several_bundles_is_taken_from_the_preferred_one(
     prefer: Any, text: str, two: list[Path], built: "Built", tmp_path: Path
 ) -> None:
-    merged = ranklet.merge(two, tmp_path / "merged", prefer=prefer)
+    merged = Path(ranklet.merge(two, tmp_path / "merged", prefer=prefer))
     found = {each.id: each.text for each in documents_of(merged)}
     assert list(found) == ["a", "b", "c", "d"]
     assert found["b"] == text
@@ -94,7 +94,7 @@ def test_a_document_of_several_bundles_is_refused_otherwise(
         merge(two, tmp_path / "merged")
     assert not (tmp_path / "merged").exists()
     update(two[1], delete=["b"])
-    assert [each.id for each in documents_of(merge(two, tmp_path / "merged"))] == list("abcd")
+    assert [each.id for each in documents_of(Path(merge(two, tmp_path / "merged")))] == list("abcd")
     with pytest.raises(ExportError, match="exists"):
         merge(two, tmp_path / "merged")
     merge([tmp_path / "merged", *two[:1]], tmp_path / "merged", prefer="first", overwrite=True)
@@ -121,7 +121,7 @@ def test_bundles_must_fit(two: list[Path], built: "Built", tmp_path: Path) -> No
         merge([alone["other"], renamed], tmp_path / "merged")
     refused(indexed(built.exported, some, tmp_path / "split", SPLIT), "split texts differently")
     source = Source(some, WHOLE)
-    untitled = index_bundle(built.exported, source, tmp_path / "untitled", titles=False)
+    untitled = Path(index_bundle(built.exported, source, tmp_path / "untitled", titles=False))
     refused(untitled, "only one of .* ranks titles")
 
 
@@ -134,7 +134,7 @@ def test_tables_that_were_learned_must_be_the_same(
     arrays = checkpoints["model1"].arrays
     less = {**arrays, "probability": arrays["probability"] * np.float32(0.5)}
     checkpoints["model1"] = replace(checkpoints["model1"], arrays=less)
-    other = export_bundle(checkpoints, tmp_path / "other")
+    other = Path(export_bundle(checkpoints, tmp_path / "other"))
     bundle = indexed(other, [{"id": "e", "text": "five"}], tmp_path / "indexed", WHOLE)
     with pytest.raises(InputError, match=r"'model1' is not the same .* its tables differ"):
         merge([two[0], bundle], tmp_path / "merged")

@@ -136,7 +136,7 @@ def test_a_restart_begins_at_the_first_query_without_marks(
 def test_markup_stays_text_and_everything_has_a_name(tmp_path: Path, page: Any) -> None:
     evil = "<img src=x onerror=\"document.title='taken'\"> dough"
     texts = [{"id": f'"]{evil.split()[0]}{n}', "title": evil, "text": evil} for n in range(12)]
-    bundle = build(texts, tmp_path / "bundle")
+    bundle = Path(build(texts, tmp_path / "bundle"))
     with judging(bundle, [f"dough {evil}"], tmp_path / "judged") as judge:
         page.goto(judge.url)
         assert len(documents(page)) == 10

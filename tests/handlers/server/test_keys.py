@@ -37,7 +37,7 @@ def rows() -> list[dict[str, Any]]:
 
 @pytest.fixture(scope="module")
 def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return build(rows(), tmp_path_factory.mktemp("tenants") / "tenants.ranklet")
+    return Path(build(rows(), tmp_path_factory.mktemp("tenants") / "tenants.ranklet"))
 
 
 def asked(server: "Server", path: str, body: Any, key: str = OURS) -> tuple[int, Any, str]:
@@ -153,7 +153,7 @@ def _info_counts_only(server: "Server", key: str, tenant: str, other: str) -> No
 def test_a_bundle_that_a_filter_does_not_fit_is_not_served(
     start: "Start", path: Path, tmp_path: Path
 ) -> None:
-    bare = build(["A plan."], tmp_path / "bare.ranklet")
+    bare = Path(build(["A plan."], tmp_path / "bare.ranklet"))
     with start(bare, ready=False, **{Variable.API_KEY_FILTERS: json.dumps(FILTERS)}) as server:
         server.wait(lambda: any("unknown field" in str(line) for line in server.log()))
         assert server.ask("GET", "/readyz").status == 503

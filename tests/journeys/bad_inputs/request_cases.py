@@ -224,8 +224,8 @@ CALLS = [
          lambda place: build([3], place.out)),  # type: ignore[list-item]
     call("texts are one text", InputError, "list",
          lambda place: ranklet.build(b"x", place.out)),  # type: ignore[arg-type]
-    call("the bundle is loaded already", InputError, "call its methods",
-         lambda place: runtime.load(runtime.load(place.bundle))),  # type: ignore[arg-type]
+    call("the bundle is loaded already", InputError, "give its path to open it anew",
+         lambda place: runtime.load(runtime.load(place.bundle), device="cpu")),
     call("the models are one folder", InputError, "models must be a list",
          lambda place: build(["a text"], place.out, models="models/minilm")),
     call("the target is no path", InputError, "must be a path, not NoneType",

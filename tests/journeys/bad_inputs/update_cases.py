@@ -27,7 +27,7 @@ def mine(place: Place) -> Path:
 
 
 def other(place: Place) -> Path:
-    return build(OTHERS, place.folder / "other.ranklet")
+    return Path(build(OTHERS, place.folder / "other.ranklet"))
 
 
 def nothing(place: Place) -> Path:
@@ -35,15 +35,15 @@ def nothing(place: Place) -> Path:
 
 
 def german(place: Place) -> Path:
-    return build(OTHERS, place.folder / "german.ranklet", language="de")
+    return Path(build(OTHERS, place.folder / "german.ranklet", language="de"))
 
 
 def untitled(place: Place) -> Path:
-    return build(OTHERS, place.folder / "untitled.ranklet", titles=False)
+    return Path(build(OTHERS, place.folder / "untitled.ranklet", titles=False))
 
 
 def boosted(place: Place) -> Path:
-    return build(OTHERS, place.folder / "boosted.ranklet", title_boost=3)
+    return Path(build(OTHERS, place.folder / "boosted.ranklet", title_boost=3))
 
 
 def _kept(case: Case) -> Case:

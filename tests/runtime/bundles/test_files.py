@@ -20,7 +20,7 @@ POINTER = "version https://git-lfs.github.com/spec/v1\noid sha256:" + "ab" * 32 
 
 def test_a_bundle_of_version_4_has_plain_texts_and_ranks_alike(tmp_path: Path) -> None:
     rows = [{"id": f"d{n}", "text": " and ".join([f"{n} rivers"] * n)} for n in range(1, 40)]
-    path = build(rows, tmp_path / "b")
+    path = Path(build(rows, tmp_path / "b"))
     asked = "rivers 7"
     wanted = [(hit.id, hit.score, hit.text) for hit in Bundle(path).rank(asked)]
     texts = [row["text"] for row in rows]
@@ -43,7 +43,7 @@ def test_a_bundle_of_version_4_has_plain_texts_and_ranks_alike(tmp_path: Path) -
 
 
 def test_a_file_that_git_lfs_has_not_fetched_says_so(tmp_path: Path) -> None:
-    bundle = build([{"text": "a red apple"}, {"text": "old rivers"}], tmp_path / "b")
+    bundle = Path(build([{"text": "a red apple"}, {"text": "old rivers"}], tmp_path / "b"))
     file = max((path for path in bundle.rglob("*.npy")), key=lambda path: path.stat().st_size)
     file.write_text(POINTER)
     name = file.relative_to(bundle).as_posix()
@@ -55,7 +55,7 @@ def test_a_file_that_git_lfs_has_not_fetched_says_so(tmp_path: Path) -> None:
 
 
 def test_what_file_managers_leave_is_passed_over(tmp_path: Path) -> None:
-    path = build([{"id": "1", "text": "knead the dough"}], tmp_path / "b.ranklet")
+    path = Path(build([{"id": "1", "text": "knead the dough"}], tmp_path / "b.ranklet"))
     (path / "text" / ".DS_Store").write_bytes(b"x")
     assert len(Bundle(path, "full").rank("dough")) == 1
     assert list(verify(path))
@@ -65,7 +65,7 @@ def test_what_file_managers_leave_is_passed_over(tmp_path: Path) -> None:
 
 
 def test_a_bundle_one_folder_down_is_named(tmp_path: Path) -> None:
-    path = build([{"id": "1", "text": "knead the dough"}], tmp_path / "b.ranklet")
+    path = Path(build([{"id": "1", "text": "knead the dough"}], tmp_path / "b.ranklet"))
     packed = tmp_path / "packed.zip"
     with zipfile.ZipFile(packed, "w") as file:
         file.write(path / MANIFEST, f"b.ranklet/{MANIFEST}")
@@ -77,7 +77,7 @@ def test_a_bundle_one_folder_down_is_named(tmp_path: Path) -> None:
 @pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="the system does not show them")
 def test_small_bundles_keep_no_descriptor(tmp_path: Path) -> None:
     """Otherwise a few dozen of them would reach the limit that most systems have."""
-    path = build([{"id": "1", "text": "knead the dough"}], tmp_path / "b.ranklet")
+    path = Path(build([{"id": "1", "text": "knead the dough"}], tmp_path / "b.ranklet"))
     before = len(list(Path("/proc/self/fd").iterdir()))
     bundle = Bundle(path)
     assert len(bundle.rank("dough")) == 1

@@ -47,6 +47,6 @@ def books(
     documents: list[dict[str, Any]], place: str, tmp_path_factory: pytest.TempPathFactory
 ) -> Path:
     """A bundle of these documents, which is also the collection ``books`` in Milvus."""
-    path = build(documents, tmp_path_factory.mktemp("books") / "books.ranklet")
+    path = Path(build(documents, tmp_path_factory.mktemp("books") / "books.ranklet"))
     publish(path, place)
     return path

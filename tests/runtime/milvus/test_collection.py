@@ -58,8 +58,8 @@ def test_a_connection_that_was_lost_is_made_again(books: Path, between: Forwarde
 
 
 def test_a_search_during_a_replacement_finds_the_new_collection(place: str, tmp_path: Path) -> None:
-    old = build([{"id": "1", "text": "bread", "year": 1}], tmp_path / "old.ranklet")
-    new = build([{"id": "2", "text": "bread", "year": 2}], tmp_path / "new.ranklet")
+    old = Path(build([{"id": "1", "text": "bread", "year": 1}], tmp_path / "old.ranklet"))
+    new = Path(build([{"id": "2", "text": "bread", "year": 2}], tmp_path / "new.ranklet"))
     publish(old, place, index="swapped")
     with Bundle(old, collection=f"{place}#swapped") as bundle:
         hidden = bundle.only({"year": 1})
@@ -73,8 +73,8 @@ def test_a_search_during_a_replacement_finds_the_new_collection(place: str, tmp_
 def test_a_collection_of_other_models_is_not_searched_after_a_replacement(
     place: str, tmp_path: Path
 ) -> None:
-    old = build([{"id": "1", "text": "bread"}], tmp_path / "old.ranklet")
-    new = build([{"id": "2", "text": "bread and water"}], tmp_path / "new.ranklet")
+    old = Path(build([{"id": "1", "text": "bread"}], tmp_path / "old.ranklet"))
+    new = Path(build([{"id": "2", "text": "bread and water"}], tmp_path / "new.ranklet"))
     publish(old, place, index="other")
     with Bundle(old, collection=f"{place}#other") as bundle:
         publish(new, place, index="other", overwrite=True)
@@ -85,8 +85,8 @@ def test_a_collection_of_other_models_is_not_searched_after_a_replacement(
 def test_a_restriction_that_may_mean_something_else_is_not_applied(
     place: str, tmp_path: Path
 ) -> None:
-    old = build([{"id": "1", "text": "bread", "tenant": "a"}], tmp_path / "old.ranklet")
-    new = build([{"id": "2", "text": "bread", "tenant": 1}], tmp_path / "new.ranklet")
+    old = Path(build([{"id": "1", "text": "bread", "tenant": "a"}], tmp_path / "old.ranklet"))
+    new = Path(build([{"id": "2", "text": "bread", "tenant": 1}], tmp_path / "new.ranklet"))
     publish(old, place, index="fields")
     with Bundle(old, collection=f"{place}#fields") as bundle:
         hidden = bundle.only({"not": {"tenant": "b"}})

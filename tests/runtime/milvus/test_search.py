@@ -133,7 +133,7 @@ def test_of_a_document_the_best_passage_counts(
     documents: list[dict[str, Any]], place: str, tmp_path: Path
 ) -> None:
     options = SourceOptions(passage_words=3, overlap_words=0)
-    path = build(documents, tmp_path / "passages.ranklet", options=options)
+    path = Path(build(documents, tmp_path / "passages.ranklet", options=options))
     publish(path, place)
     search, bundle = Bundle(path, collection=f"{place}#passages"), Bundle(path)
     for k, pipeline in (
@@ -185,11 +185,11 @@ def test_what_ranklet_has_not_written_is_refused(built: "Built", place: str) -> 
 def test_a_name_means_the_earlier_collection_until_the_new_one_is_complete(
     place: str, tmp_path: Path
 ) -> None:
-    old = build([{"id": "1", "text": "bread"}], tmp_path / "old.ranklet")
+    old = Path(build([{"id": "1", "text": "bread"}], tmp_path / "old.ranklet"))
     whole = SourceOptions(passage_words=0, overlap_words=0)
     too_long = [{"id": "1", "text": "bread " * 20_000}]
-    long = build(too_long, tmp_path / "long.ranklet", options=whole)
-    new = build([{"id": "2", "text": "bread"}], tmp_path / "new.ranklet")
+    long = Path(build(too_long, tmp_path / "long.ranklet", options=whole))
+    new = Path(build([{"id": "2", "text": "bread"}], tmp_path / "new.ranklet"))
     publish(old, place, index="swap")
     with pytest.raises(ExportError, match="replace it"):
         publish(new, place, index="swap")
@@ -205,7 +205,7 @@ def test_a_name_means_the_earlier_collection_until_the_new_one_is_complete(
 def test_ids_and_values_of_any_characters_are_found(tmp_path: Path, place: str) -> None:
     odd = ['"', "'", "\\", "\\u0041", "\n\r\t", "\x00\b\f\x1b", "\u2028", '"] or 1 == 1 or ["']
     documents = [{"id": each, "text": "bread", "tag": each} for each in odd]
-    publish(build(documents, tmp_path / "b.ranklet"), f"{place}#odd")
+    publish(Path(build(documents, tmp_path / "b.ranklet")), f"{place}#odd")
     with Bundle(tmp_path / "b.ranklet", collection=f"{place}#odd") as bundle:
         for each in odd:
             assert [part.document for part in bundle.read(each)] == [each]
@@ -277,7 +277,7 @@ def test_longer_lists_are_retrieved_until_there_are_enough_groups(
 ) -> None:
     rows = [{"id": str(n), "text": "bread " * (40 - n), "kind": "a"} for n in range(30)]
     rows += [{"id": "b", "text": "bread and other words of no use here", "kind": "b"}]
-    path = build(rows, tmp_path / "grouped.ranklet")
+    path = Path(build(rows, tmp_path / "grouped.ranklet"))
     publish(path, place)
     short = Pipeline.from_json([{**retrieved_by("bm25")[0], "k": 5}])
     with Bundle(path, collection=f"{place}#grouped") as search:
@@ -399,8 +399,8 @@ def elsewhere(
         for n in range(3)
     ]  # fmt: skip
     split = SourceOptions(passage_words=4, overlap_words=0)
-    publish(build(there, folder / "there.ranklet", title_boost=1), f"{place}#there")
-    local = build(here, folder / "here.ranklet", titles=False, options=split)
+    publish(Path(build(there, folder / "there.ranklet", title_boost=1)), f"{place}#there")
+    local = Path(build(here, folder / "here.ranklet", titles=False, options=split))
     assert Bundle(local).passages == 9
     return Bundle(folder / "there.ranklet"), lambda: load(local, collection=f"{place}#there")
 
@@ -434,8 +434,8 @@ def test_no_call_answers_from_the_bundles_own_documents(
 def test_a_restriction_of_a_pickle_is_not_applied_to_other_fields(
     place: str, tmp_path: Path
 ) -> None:
-    old = build([{"id": "1", "text": "bread", "tenant": "a"}], tmp_path / "old.ranklet")
-    new = build([{"id": "2", "text": "bread", "tenant": 1}], tmp_path / "new.ranklet")
+    old = Path(build([{"id": "1", "text": "bread", "tenant": "a"}], tmp_path / "old.ranklet"))
+    new = Path(build([{"id": "2", "text": "bread", "tenant": 1}], tmp_path / "new.ranklet"))
     publish(old, place, index="pickled")
     remote, local = load(old, collection=f"{place}#pickled"), load(old)
     content = [pickle.dumps(each.only({"not": {"tenant": "b"}})) for each in (remote, local)]

@@ -137,7 +137,7 @@ def small(request: pytest.FixtureRequest, tiny: TinyRankers, tmp_path: Path) -> 
     """Return a bundle whose vectors are stored in fewer bits; a test may change it."""
     rankers = Path(shutil.copytree(tiny.exported("dense"), tmp_path / "rankers"))
     with_settings(rankers, "dense", stored=request.param)
-    return index_bundle(rankers, tiny.data.collection, tmp_path / "b")
+    return Path(index_bundle(rankers, tiny.data.collection, tmp_path / "b"))
 
 
 def test_rounding_is_a_part_of_the_explanation(small: Path, tiny: TinyRankers) -> None:

@@ -83,6 +83,9 @@ def test_what_is_typed_is_read_as_its_reader_chooses() -> None:
     assert typed_query("bread -art", syntax=True, typos=True) == Query(
         "bread", excluded=("art",), typos=True
     )
+    for given, options in [(Query("a"), {"typos": True}), ("a", {"syntax": "yes"})]:
+        with pytest.raises(InputError, match=r"says that itself|must be True or False"):
+            typed_query(given, **options)  # type: ignore[arg-type]
     assert typed_query(" ", typos=True) == " "  # which `Bundle.rank` refuses as any empty text
 
 

@@ -46,8 +46,7 @@ def run(options: argparse.Namespace) -> None:
     given = {name: getattr(options, name) for name in fields_of(Route.COMMAND)}
     if options.where is not None:
         given["where"] = read_filter(options.where)
-    typed = {name: given.pop(name) for name in ("syntax", "typos")}
-    settings = {"rank": given, "typed": typed, "json": options.json}
+    settings = {"rank": given, "json": options.json}
     queries = lines_of(sys.stdin.buffer) if options.query == "-" else iter([options.query])
     if engine.on_ray:
         if options.collection or is_address(options.bundle):

@@ -10,7 +10,6 @@ from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.console import printable
 from ranklet.runtime.errors import InputError, RankletError
 from ranklet.runtime.hits import in_line
-from ranklet.runtime.syntax.query_syntax import typed_query
 
 if TYPE_CHECKING:
     from ranklet.export.distributed.options import EngineOptions
@@ -26,13 +25,13 @@ def answers(bundle: Bundle, settings: Mapping[str, Any]) -> Callable[[str], str]
 
     Args:
         bundle: the collection.
-        settings: ``rank`` has the arguments of `Bundle.rank`, ``typed`` those of `typed_query`, and
-            ``json`` says whether the text is JSON.
+        settings: ``rank`` has the arguments of `Bundle.rank`, and ``json`` says whether the text is
+            JSON.
     """
     options = settings["rank"]
 
     def answer(query: str) -> str:
-        ranking = bundle.rank(typed_query(query, **settings["typed"]), **options)
+        ranking = bundle.rank(query, **options)
         if settings["json"]:
             return ranking.to_json()
         return as_text(ranking, options["offset"], wanted=options["k"] != 0)

@@ -53,7 +53,7 @@ def test_every_variant_is_proven_and_every_stored_form_measured(tiny: TinyRanker
 def test_the_stored_form_is_chosen_by_the_export(tiny: TinyRankers, tmp_path: Path) -> None:
     checkpoint = tiny.checkpoints("colbert")["colbert"]
     chosen = replace(FP32, settings={"stored": "int16"})
-    path = export_bundle({"colbert": checkpoint}, tmp_path / "b", chosen)
+    path = Path(export_bundle({"colbert": checkpoint}, tmp_path / "b", chosen))
     assert opened(path, "colbert", ColBERT).settings.stored == "int16"
     wrong = replace(FP32, settings={"stored": "float16"})
     with pytest.raises(Exception, match="stored is 'float16'; allowed are int8, int8-pooled"):

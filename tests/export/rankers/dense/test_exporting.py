@@ -114,7 +114,7 @@ def test_vectors_are_stored_and_searched_in_the_form_of_the_settings(
         pytest.importorskip(package)
     rankers = Path(shutil.copytree(tiny.exported("dense"), tmp_path / "rankers"))
     with_settings(rankers, "dense", stored=form, search=search)
-    path = index_bundle(rankers, tiny.data.collection, tmp_path / "b")
+    path = Path(index_bundle(rankers, tiny.data.collection, tmp_path / "b"))
     assert "ranker dense" in list(verify(path))
     ranker, whole = opened(path, "dense", Dense), opened(tiny.indexed("dense"), "dense", Dense)
     again = StoredVectors.of(whole.vectors.values, form)
@@ -138,7 +138,9 @@ def test_exact_search_of_a_large_collection_must_be_chosen(
     monkeypatch.setattr(exporting, "CODES_FROM", 2)
     options = replace(FP32, settings={"search": "exact"} if chosen else {})
     target = tiny.build(tmp_path, {"dense": dense}, options)
-    again = index_bundle(target, tiny.data.collection, tmp_path / "again")  # remembers the choice
+    again = Path(
+        index_bundle(target, tiny.data.collection, tmp_path / "again")
+    )  # remembers the choice
     for path in (target, again):
         bundle = load(path, device="cpu")
         assert ("rankers/dense/codes.npy" in bundle.manifest.files) != chosen
@@ -166,7 +168,7 @@ def test_a_graph_replaces_codes_where_they_would_take_long_and_codes_replace_it_
     other = opened(target, "dense", Dense)
     assert isinstance(other.index, BinaryIndex)
     assert other.retrieve(query, 5).numbers.tolist() == wanted.numbers.tolist()
-    again = index_bundle(target, tiny.data.collection, tmp_path / "again")
+    again = Path(index_bundle(target, tiny.data.collection, tmp_path / "again"))
     assert BundleFiles(again).manifest.rankers["dense"].settings["search"] == "binary"
     assert "rankers/dense/graph.usearch" not in BundleFiles(again).manifest.files
 
@@ -208,7 +210,7 @@ def static() -> Checkpoint:
 def exported(checkpoint: Checkpoint, folder: Path, *variants: str) -> BundleFiles:
     """Return a bundle with these variants."""
     options = ExportOptions(variants=variants)
-    return BundleFiles(export_bundle({"static": checkpoint}, folder / "bundle", options))
+    return BundleFiles(Path(export_bundle({"static": checkpoint}, folder / "bundle", options)))
 
 
 @pytest.mark.parametrize(

@@ -39,7 +39,7 @@ def test_padding_may_have_any_id(tiny: TinyRankers, tmp_path: Path) -> None:
         tiny_options("neural_model1", tokenizer=tokenizer, epochs=1),
     )  # fmt: skip
     assert checkpoint.settings.padding == 1
-    bundle = export_bundle({"neural": checkpoint}, tmp_path / "b.ranklet", FP32)
+    bundle = Path(export_bundle({"neural": checkpoint}, tmp_path / "b.ranklet", FP32))
     assert read_reports(bundle)["neural"][1].max_error < 1e-3
 
 

@@ -117,7 +117,7 @@ def test_the_stored_form_and_idf_are_chosen_by_the_export(
     checkpoint = tiny.checkpoints("srm")["single_codes"]
     chosen = replace(FP32, settings={"stored": "int16", "idf": True})
     settings = opened(
-        export_bundle({"a": checkpoint}, tmp_path / "b", chosen), "a", LightRanker
+        Path(export_bundle({"a": checkpoint}, tmp_path / "b", chosen)), "a", LightRanker
     ).settings
     assert (settings.stored, settings.idf) == ("int16", True)
 
@@ -213,7 +213,7 @@ def test_another_collection_replaces_codes_and_idf(tiny: TinyRankers, tmp_path: 
         def documents(self) -> list[Document]:
             return [Document("a", "", "red apple"), Document("b", "", "red river")]
 
-    path = index_bundle(tiny.indexed("srm"), Few(), tmp_path / "few")
+    path = Path(index_bundle(tiny.indexed("srm"), Few(), tmp_path / "few"))
     assert len(opened(path, "mixed_codes", LightRanker).code_store) == 2
     assert opened(path, "mixed_codes", LightRanker).code_store.offsets.tolist() == [0, 2, 4]
     idf = opened(path, "idf", LightRanker).encoder.idf

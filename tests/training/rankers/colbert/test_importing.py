@@ -153,7 +153,7 @@ FOLDERS: dict[str, Callable[[Path], Path]] = {
 
 
 def served(checkpoint: Checkpoint, folder: Path) -> ColBERT:
-    path = export_bundle({"late": checkpoint}, folder / "bundle", FP32)
+    path = Path(export_bundle({"late": checkpoint}, folder / "bundle", FP32))
     return opened(path, "late", ColBERT)
 
 
@@ -194,7 +194,7 @@ def test_settings_are_read(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_an_imported_model_ranks_a_collection(tmp_path: Path, tiny_collection: Collection) -> None:
     checkpoint = read_model(pylate_folder(tmp_path / "model"))
-    exported = export_bundle({"late": checkpoint}, tmp_path / "exported", FP32)
+    exported = Path(export_bundle({"late": checkpoint}, tmp_path / "exported", FP32))
     bundle = load(index_bundle(exported, tiny_collection, tmp_path / "indexed"), device="cpu")
     hits = bundle.rank("the red apple", k=5, explain=True)
     assert len(hits) == 5

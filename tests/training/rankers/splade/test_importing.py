@@ -74,7 +74,7 @@ def check_served(checkpoint: Checkpoint, folder: Path, scratch: Path) -> None:
     original = compare(folder, checkpoint, TEXTS)
     assert original is not None
     assert original.difference < LARGEST
-    path = export_bundle({"sparse": checkpoint}, scratch / "bundle", FP32)
+    path = Path(export_bundle({"sparse": checkpoint}, scratch / "bundle", FP32))
     bundle = load(path, device="cpu")
     ranker = opened(path, "sparse", SPLADE)
     expected = theirs.encode_document(list(TEXTS), convert_to_sparse_tensor=False).numpy()
@@ -124,7 +124,7 @@ def test_int8_is_proven_for_the_sum_over_tokens(tmp_path: Path) -> None:
 
     checkpoint = read_model(sparse_folder(tmp_path / "model", pooling="sum"))
     options = ExportOptions(variants=("fp32", "int8"), probes=probes(), max_ndcg_loss=1)
-    path = export_bundle({"sparse": checkpoint}, tmp_path / "bundle", options)
+    path = Path(export_bundle({"sparse": checkpoint}, tmp_path / "bundle", options))
     by_name = {report.variant: report for report in read_reports(path)["sparse"]}
     assert by_name["int8"].bytes < by_name["fp32"].bytes
 
@@ -230,9 +230,9 @@ def test_the_layout_of_public_encoders_without_a_query_network(
     assert original.difference < LARGEST
     # Thousands of terms are kept, those first that add most to the score of some query.
     options = ExportOptions(variants=("fp32",), probes=probes(), prune=5000)
-    exported = export_bundle({"sparse": checkpoint}, tmp_path / "rankers", options)
+    exported = Path(export_bundle({"sparse": checkpoint}, tmp_path / "rankers", options))
     texts = Source([{"id": str(number), "text": text} for number, text in enumerate(TEXTS)])
-    path = index_bundle(exported, texts, tmp_path / "bundle")
+    path = Path(index_bundle(exported, texts, tmp_path / "bundle"))
     assert [list(verify(each)) for each in (exported, path)]
     store = opened(path, "sparse", SPLADE).store
     assert store.terms.dtype == np.uint32
@@ -274,7 +274,7 @@ def test_a_plain_encoder_with_weights_of_query_terms_runs_no_network_for_queries
     original = compare(folder, checkpoint, TEXTS)
     assert original is not None
     assert original.difference < LARGEST
-    path = export_bundle({"sparse": checkpoint}, tmp_path / "bundle", FP32)
+    path = Path(export_bundle({"sparse": checkpoint}, tmp_path / "bundle", FP32))
     query = "cats and dogs"
     scores = load(path, device="cpu").score(query, list(TEXTS))
     np.testing.assert_allclose(scores, direct_scores(folder, idf, query, "relu"), rtol=2e-3)
@@ -300,7 +300,7 @@ def test_an_imported_model_searches_a_collection(
     tiny_collection: Collection, tmp_path: Path
 ) -> None:
     checkpoint = read_model(sparse_folder(tmp_path / "model"))
-    exported = export_bundle({"sparse": checkpoint}, tmp_path / "exported", FP32)
+    exported = Path(export_bundle({"sparse": checkpoint}, tmp_path / "exported", FP32))
     bundle = load(index_bundle(exported, tiny_collection, tmp_path / "indexed"), device="cpu")
     hits = bundle.rank("the old river", k=5)
     own = [{"id": hit.id, "title": hit.title, "text": hit.text} for hit in hits]
@@ -407,6 +407,6 @@ def test_the_splade_of_a_wheel_is_imported(tmp_path: Path) -> None:
     original = compare(folder, checkpoint, (*TEXTS, "How do cats sleep at night?"))
     assert original is not None
     assert original.difference < LARGEST
-    path = export_bundle({"splade": checkpoint}, tmp_path / "bundle", FP32)
+    path = Path(export_bundle({"splade": checkpoint}, tmp_path / "bundle", FP32))
     ranking = load(path, device="cpu").rank("sleepy cat", documents=list(TEXTS))
     assert ranking[0].text == TEXTS[-1]
