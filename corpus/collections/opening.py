@@ -17,7 +17,7 @@ from ranklet.runtime.errors import CollectionError, InputError
 from ranklet.runtime.extras import install
 
 COMPRESSED = (".gz", ".zst")
-LONGEST = 1 << 27  # characters of a line, a field or a text, of which no document has as many
+LONGEST = 1 << 25  # characters of a line, a field or a text, of which no document has as many
 _PIECE = 1 << 11  # bytes of .zst that are decompressed at once, because 4 may stand for 128 KiB
 
 # First bytes of files that are no text, and what to do with them.

@@ -2,11 +2,12 @@
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 from ranklet.corpus.collections.opening import LONGEST, Position
+from ranklet.corpus.sources.arrow_parts import PART, in_parts, python_bytes
 from ranklet.corpus.sources.cells import Bad, Records
 from ranklet.corpus.sources.json_files import as_record
 from ranklet.runtime.errors import CollectionError, InputError
@@ -14,14 +15,15 @@ from ranklet.runtime.extras import install
 
 STATE, SPLITS = "state.json", "dataset_dict.json"
 BATCH = 1024  # rows that are read at once
-_PART = 1 << 26  # bytes that become objects of Python at once
+_TEXT = "BYTE_ARRAY"  # the type of Parquet that texts have
+_DENSEST = 1000  # bytes or items of lists per byte of a file, which no texts reach
 
 
 def read_parquet(path: Path, position: Position) -> Records:
     """Yield the rows of a Parquet file, and count the bytes that they stand for.
 
     Raises:
-        CollectionError: the file is damaged or no Parquet.
+        CollectionError: the file is damaged or no Parquet, or stands for far more than it has.
         InputError: pyarrow is not installed.
     """
     pyarrow = _pyarrow(path)
@@ -30,10 +32,14 @@ def read_parquet(path: Path, position: Position) -> Records:
     try:
         with ParquetFile(path) as file:
             check_names(file.schema_arrow.names, path)
-            size, rows = path.stat().st_size, file.metadata.num_rows
-            before, done = position.done, 0
-            for part in _parts(file.iter_batches(BATCH)):
-                yield from _rows(path, part, done)
+            size, rows = path.stat().st_size, max(1, file.metadata.num_rows)
+            batch = _batch_rows(path, file.metadata, size)
+            shared = [column.path for column in file.schema if column.physical_type == _TEXT]
+            types = file.schema_arrow.types
+        before, done = position.done, 0
+        with ParquetFile(path, read_dictionary=shared) as file:
+            for part in in_parts(file.iter_batches(batch)):
+                yield from _rows(path, part, done, types)
                 done += part.num_rows
                 position.done = before + size * done // rows
     except (OSError, pyarrow.ArrowException) as error:
@@ -69,7 +75,7 @@ def read_dataset(files: Sequence[Path], position: Position) -> Records:
         before, number = position.done, 0
         try:
             with pyarrow.memory_map(str(path)) as file, pyarrow.ipc.open_stream(file) as stream:
-                for part in _parts(stream):
+                for part in in_parts(stream):
                     yield from _rows(path, part, number)
                     number += part.num_rows
                     position.done = before + file.tell()
@@ -97,23 +103,37 @@ def is_dataset(folder: Path) -> bool:
     return any((folder / name).is_file() for name in (STATE, SPLITS))
 
 
-def _parts(batches: Iterable[Any]) -> Iterator[Any]:
-    """Yield batches in parts that are not too large as objects of Python."""
-    for batch in batches:
-        rows = max(1, batch.num_rows * _PART // max(1, _size(batch)))
-        for begin in range(0, batch.num_rows, rows):
-            yield batch.slice(begin, rows)
+def _batch_rows(path: Path, footer: Any, size: int) -> int:
+    """Return how many rows of a Parquet file are read at once.
+
+    Raises:
+        CollectionError: a part of the file stands for far more than the file has.
+    """
+    most, longest = max(_DENSEST * size, PART // 4), 1
+    for group in map(footer.row_group, range(footer.num_row_groups)):
+        for column in map(group.column, range(group.num_columns)):
+            items = column.num_values - group.num_rows  # of lists
+            if max(items, column.total_uncompressed_size) > most:
+                raise CollectionError(
+                    f"{path} has {size:,} bytes, and its column {column.path_in_schema} more than "
+                    f"{_DENSEST:,} times as many; write it with shorter lists and texts"
+                )
+            longest = max(longest, column.num_values // max(1, group.num_rows))
+    return min(BATCH, max(1, PART // 8 // longest))
 
 
-def _size(batch: Any) -> int:
-    """Return the bytes of a batch; its dictionaries, which all rows share, do not count."""
-    return sum(each.indices.nbytes if hasattr(each, "indices") else each.nbytes for each in batch)
-
-
-def _rows(path: Path, part: Any, before: int) -> Records:
-    if part.num_rows == 1 and _size(part) > LONGEST:
+def _rows(path: Path, part: Any, before: int, types: Iterable[Any] = ()) -> Records:
+    """Yield the rows of a part, whose columns get other types if they can have them."""
+    if part.num_rows == 1 and python_bytes(part) > LONGEST:
         yield Bad(f"{path}, row {before + 1}", "broken", f"it has more than {LONGEST:,} bytes")
         return
+    if types:  # objects of Python are made faster of texts than of dictionaries
+        pairs = zip(part.columns, types, strict=True)
+        columns = [
+            each.cast(kind) if hasattr(each, "indices") and "view" not in str(kind) else each
+            for each, kind in pairs
+        ]
+        part = type(part).from_arrays(columns, part.schema.names)
     for number, row in enumerate(rows_in(part), start=before + 1):
         yield as_record(f"{path}, row {number}", row)
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Protocol
 
 from ranklet.corpus.sources.arrow import check_names, rows_in
+from ranklet.corpus.sources.arrow_parts import in_parts
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.extras import install
 
@@ -74,8 +75,6 @@ def _arrow_rows(table: Any) -> Iterator[Mapping[str, Any]]:
                 f"{install('parquet')}"
             ) from None
         table = pa.RecordBatchReader.from_stream(table)
-    batches = table if not hasattr(table, "to_batches") else table.to_batches(max_chunksize=ROWS)
     check_names(table.schema.names, "the table")
-    for batch in batches:
-        for begin in range(0, batch.num_rows, ROWS):
-            yield from rows_in(batch.slice(begin, ROWS))
+    for part in in_parts(table.to_batches() if hasattr(table, "to_batches") else table):
+        yield from rows_in(part)

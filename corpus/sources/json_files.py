@@ -14,7 +14,7 @@ from ranklet.runtime.strict_json import DECODER
 
 EARLY = 20  # lines of which one must be a document
 _PIECE = 1 << 16  # characters of a list that are read at once
-_LONGEST_OBJECT = 8 * LONGEST  # characters of a file that is no list, which is read whole
+_LONGEST_OBJECT = 4 * LONGEST  # characters of a file that is no list, which is read whole
 _SPACES, _AFTER = re.compile(r"\s*"), frozenset(", ]\n\r\t")
 
 

@@ -11,7 +11,7 @@ import zstandard
 from tests.corpus.sources.reading import CATS, read, refused, write
 
 from ranklet.corpus.collections import opening
-from ranklet.corpus.sources import arrow, json_files, tables
+from ranklet.corpus.sources import arrow, arrow_parts, json_files, tables
 
 TABLE = "id,title,text\n1,Cats,They sleep.\n"
 
@@ -148,7 +148,7 @@ def test_a_parquet_cell_that_is_too_long_is_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(arrow, "LONGEST", 1000)
-    monkeypatch.setattr(arrow, "_PART", 100)
+    monkeypatch.setattr(arrow_parts, "PART", 100)
     table = pa.table({"text": ["one two three", "x" * 2000, "four"]})
     pq.write_table(table, tmp_path / "a.parquet")
     assert "a.parquet, row 2 (it has more than 1,000 bytes)" in refused(tmp_path / "a.parquet")

@@ -8,6 +8,10 @@ import pyarrow.parquet as pq
 import pytest
 from tests.corpus.sources.reading import CATS, DOGS, read, refused, write
 
+from ranklet.corpus.collections.opening import Position
+from ranklet.corpus.sources import arrow
+from ranklet.corpus.sources.cells import Record
+
 ROWS = [dict(zip(("id", "title", "text"), each[:3], strict=True)) for each in (CATS, DOGS)]
 
 
@@ -67,6 +71,45 @@ def test_two_columns_of_one_name_are_refused(tmp_path: Path) -> None:
     table = pa.table([pa.array(["a b"]), pa.array(["c d"])], names=["text", "text"])
     pq.write_table(table, tmp_path / "a.parquet")
     assert "a.parquet has two columns 'text'" in refused(tmp_path / "a.parquet")
+
+
+def test_types_are_kept_although_texts_are_read_as_dictionaries(tmp_path: Path) -> None:
+    rows = [{"id": "a", "text": "one two", "tags": ["x", None], "map": {"k": "v"}, "raw": b"\xff"}]
+    views = pa.array(["a view"], pa.string_view())
+    table = pa.Table.from_pylist(rows).append_column("view", views)
+    pq.write_table(table, tmp_path / "a.parquet")
+    (record,) = arrow.read_parquet(tmp_path / "a.parquet", Position(0))
+    assert record == Record(f"{tmp_path}/a.parquet, row 1", {**rows[0], "view": "a view"})
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        pa.array(["x " * (1 << 24)]),
+        pa.ListArray.from_arrays(pa.array([0, 1 << 25], pa.int32()), pa.array([True] * (1 << 25))),
+    ],
+    ids=["text", "list"],
+)
+@pytest.mark.slow
+def test_a_file_that_stands_for_far_more_than_it_has_is_refused(
+    column: Any, tmp_path: Path
+) -> None:
+    pq.write_table(pa.table({"text": column}), tmp_path / "a.parquet", compression="zstd")
+    assert "its column text" in refused(tmp_path / "a.parquet")
+    assert "more than 1,000 times as many" in refused(tmp_path / "a.parquet")
+
+
+def test_a_footer_may_count_no_rows(tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+    pq.write_table(
+        pa.Table.from_pylist([{"id": f"i{at}", "text": "a b c"} for at in range(12)]), path
+    )
+    content = path.read_bytes()
+    footer = len(content) - 8 - int.from_bytes(content[-8:-4], "little")
+    place = content.index(b"\x16\x18", footer) + 1  # a field of 64 bits that is 12
+    path.write_bytes(content[:place] + b"\0" + content[place + 1 :])
+    assert pq.read_metadata(path).num_rows == 0
+    assert len(read(path)) == 12
 
 
 @pytest.mark.parametrize("content", [b"", b"PAR1", b"id,text\n1,a\n"])
