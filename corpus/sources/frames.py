@@ -31,7 +31,7 @@ def is_table(value: object) -> bool:
 
 
 def rows_of(table: Any) -> Iterator[Mapping[Any, Any]]:
-    """Yield the rows of a table as objects; the index of pandas is none of its columns.
+    """Yield the rows of a table as objects; an index of pandas is a column if it has a name.
 
     Raises:
         InputError: two columns have one name, the rows are computed later, Python has no such
@@ -46,9 +46,10 @@ def rows_of(table: Any) -> Iterator[Mapping[Any, Any]]:
     if hasattr(table, "iter_rows"):  # polars, whose names differ
         rows = table.iter_rows(named=True)
     elif hasattr(table, "iloc"):
-        check_names(table.columns, "the table")
+        named = [name for name in table.index.names if name is not None]
+        check_names([*named, *table.columns], "the table")
         parts = (table.iloc[begin : begin + ROWS] for begin in range(0, len(table), ROWS))
-        rows = (row for part in parts for row in part.to_dict("records"))
+        rows = (row for part in parts for row in _with_index(part, named).to_dict("records"))
     else:
         yield from _arrow_rows(table)
         return
@@ -58,6 +59,11 @@ def rows_of(table: Any) -> Iterator[Mapping[Any, Any]]:
         raise InputError(
             f"the table has a value that cannot be read ({error}); leave its column out"
         ) from None
+
+
+def _with_index(frame: Any, named: list[Any]) -> Any:
+    """Return a table of pandas with its named indexes as columns, as Parquet has them."""
+    return frame.reset_index(named) if named else frame
 
 
 def _arrow_rows(table: Any) -> Iterator[Mapping[str, Any]]:

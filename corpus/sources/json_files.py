@@ -239,11 +239,18 @@ def _listed(path: Path, values: Iterable[Any]) -> Records:
 
 
 def _by_id(path: Path, values: Mapping[str, Any]) -> Records:
+    for name, row in zip(values, rows_by_id(values), strict=True):
+        yield as_record(f"{path}, item {name!r}", row)
+
+
+def rows_by_id(values: Mapping[Any, Any]) -> Iterator[object]:
+    """Yield objects or texts by their ids as objects that have them."""
     for name, value in values.items():
-        record = as_record(f"{path}, item {name!r}", value)
-        if isinstance(record, Record):
-            record = Record(record.place, {"_id": name, **record.fields})
-        yield record
+        value = plain(value)
+        if isinstance(value, str):
+            yield {"_id": name, "text": value}
+        else:
+            yield {"_id": name, **value} if isinstance(value, Mapping) else value
 
 
 def _no_json_lines(bad: Bad, line: str) -> CollectionError:

@@ -78,20 +78,19 @@ class Files:
         yield from self.unreadable
         if self.kind == "dataset":
             yield from arrow.read_dataset(self.paths, position)
-        elif self.kind == "text":
-            encoding = self.options.encoding
-            yield from text_files.read_texts(self.paths, self.folder, encoding, position)
-        else:
-            for path in self.paths:
-                columns = partition(path.relative_to(self.folder).parent.parts)
-                for each in self._of_file(path, position):
-                    if columns and isinstance(each, Record):
-                        yield each._replace(fields={**columns, **each.fields})
-                    else:
-                        yield each
+            return
+        for path in self.paths:
+            columns = partition(path.relative_to(self.folder).parent.parts)
+            for each in self._of_file(path, position):
+                if columns and isinstance(each, Record):
+                    yield each._replace(fields={**columns, **each.fields})
+                else:
+                    yield each
 
     def _of_file(self, path: Path, position: Position) -> Records:
         encoding = self.options.encoding
+        if self.kind == "text":
+            return iter([text_files.read_text_file(path, self.folder, encoding, position)])
         if self.kind in ("csv", "tsv"):
             header = self.options.header
             return tables.read_table(path, encoding, header=header, position=position)
@@ -145,12 +144,19 @@ def _of_folder(folder: Path, options: SourceOptions) -> Files:
         raise CollectionError(f"{folder} is a bundle; give the documents that it was made of")
     corpus = next((folder / name for name in CORPUS if (folder / name).is_file()), None)
     if corpus is not None:
-        return Files("jsonl", [corpus], folder, options)
+        return Files("jsonl", _all_inside(folder, [corpus]), folder, options)
     if arrow.is_dataset(folder):
-        return Files("dataset", arrow.dataset_files(folder), folder, options)
+        return Files("dataset", _all_inside(folder, arrow.dataset_files(folder)), folder, options)
     by_format: dict[str, list[Path]] = {}
     unreadable: list[Bad] = []
-    for path in sorted(_files(folder, unreadable)):
+    found = sorted(_files(folder, unreadable))
+    inside = [path for path in found if _is_inside(folder, path)]
+    if len(inside) < len(found):
+        _log.warning(
+            "%s: links that lead out of it are not read: %s; copy the files into it if you trust "
+            "them", folder, f"{len(found) - len(inside):,}",
+        )  # fmt: skip
+    for path in inside:
         kind = SUFFIXES.get(format_suffix(path), "")
         if options.format in ("auto", kind):
             by_format.setdefault(kind, []).append(path)
@@ -174,6 +180,24 @@ def _of_folder(folder: Path, options: SourceOptions) -> Files:
         )
     ((kind, paths),) = by_format.items()
     return Files(kind, paths, folder, options, unreadable)
+
+
+def _is_inside(folder: Path, path: Path) -> bool:
+    """Return whether a file of a folder lies in it; others could make any file searchable."""
+    root = folder.resolve()
+    if root.parent.name == "snapshots":  # of the hub's cache, whose files lie beside them
+        root = root.parent.parent
+    return path.resolve().is_relative_to(root)
+
+
+def _all_inside(folder: Path, paths: list[Path]) -> list[Path]:
+    for path in paths:
+        if not _is_inside(folder, path):
+            raise CollectionError(
+                f"{path} is a link that leads out of the folder; copy the file into it if you "
+                "trust it"
+            )
+    return paths
 
 
 def _is_bundle(folder: Path) -> bool:

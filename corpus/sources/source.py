@@ -28,7 +28,7 @@ from ranklet.corpus.sources.cells import (
 )
 from ranklet.corpus.sources.columns import Columns, Survey, choose_columns, listed
 from ranklet.corpus.sources.frames import Table, is_table, rows_of
-from ranklet.corpus.sources.json_files import as_record, kind_of
+from ranklet.corpus.sources.json_files import as_record, is_document, kind_of, rows_by_id
 from ranklet.corpus.sources.options import SourceOptions
 from ranklet.corpus.sources.passages import passages
 from ranklet.corpus.sources.paths import Files, files_of
@@ -40,8 +40,8 @@ from ranklet.runtime.errors import CollectionError, InputError
 from ranklet.runtime.options import check_type
 from ranklet.runtime.storage.address import shown
 
-# A path, texts or objects with a text, or a table of pandas, polars or Arrow.
-Texts = str | os.PathLike[str] | Iterable[str | Mapping[str, Any]] | Table
+# A path, texts or objects with a text, these by their ids, or a table of pandas, polars or Arrow.
+Texts = str | os.PathLike[str] | Iterable[str | Mapping[str, Any]] | Mapping[str, Any] | Table
 
 FINDING = "finding columns"  # the step's name in a progress bar
 
@@ -67,7 +67,8 @@ class Source:
     """Documents of any form.
 
     Args:
-        texts: the path of a file or a folder, or texts, or objects with a text.
+        texts: the path of a file or a folder, or texts, or objects with a text, or a dict of these
+            by their ids.
         options: how they are read.
         announce: a function that is called with the columns once they are chosen, because some may
             be guessed.
@@ -105,12 +106,16 @@ class Source:
         elif is_table(texts):
             self.name = "documents"
             self._given = Objects(texts, rows_of)
+        elif isinstance(texts, Mapping) and not is_document(texts):
+            self.name = "documents"
+            self._given = Objects(texts, rows_by_id)
         elif isinstance(texts, Iterable) and not isinstance(texts, bytes | Mapping):
             self.name = "documents"
             self._given = Objects(texts)
         else:
             raise InputError(
-                f"documents must be a path or a list of texts, not {type(texts).__name__}"
+                f"documents must be a path or a list of texts, not {type(texts).__name__}; put one "
+                "document into a list"
             )
         self._position = self._given.position()
 

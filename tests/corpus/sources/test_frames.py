@@ -33,6 +33,18 @@ def test_every_row_is_a_document(name: str) -> None:
     assert [each.metadata["year"] for each in documents] == list(range(2500))
 
 
+def test_a_named_index_of_pandas_is_a_column() -> None:
+    frame = pd.DataFrame({"id": ["b7", "b12"], "year": [1, 2], "text": ["a red bike", "a bike"]})
+    for names in ("id", ["id", "year"]):
+        indexed = frame.set_index(names)
+        found = [(each.id, each.metadata["year"]) for each in Source(indexed).documents()]
+        assert found == [("b7", 1), ("b12", 2)]
+        assert "id" not in indexed.columns  # the caller's table is as it was
+    twice = frame.set_index(pd.Index([1, 2], name="text"))
+    with pytest.raises(InputError, match="two columns 'text'"):
+        list(Source(twice).documents())
+
+
 def test_series_are_texts() -> None:
     for series in (pd.Series(["a b", "c d"]), pl.Series(["a b", "c d"]), pa.array(["a b", "c d"])):
         assert [each.text for each in Source(series).documents()] == ["a b", "c d"]

@@ -75,6 +75,37 @@ def test_folders_that_are_named_for_a_column_have_its_values(tmp_path: Path) -> 
     assert [hit.id for hit in own.rank("cats", where={"year": 1999})] == ["d"]
 
 
+def test_folders_of_texts_are_named_for_columns_too(tmp_path: Path) -> None:
+    write(tmp_path / "year=2023" / "a.txt", "An old dough.")
+    write(tmp_path / "year=2024" / "b.md", "# New\nA new dough.")
+    bundle = load(build(tmp_path, tmp_path.with_suffix(".ranklet"), language="en"))
+    found = {hit.id: dict(hit.metadata) for hit in bundle.rank("dough")}
+    assert found == {"year=2023/a.txt": {"year": 2023}, "year=2024/b.md": {"year": 2024}}
+
+
+def test_links_out_of_a_folder_are_not_read(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    secret = write(tmp_path / "secret.txt", "password")
+    folder = tmp_path / "texts"
+    write(folder / "a.txt", "dough")
+    (folder / "b.txt").symlink_to(secret)
+    (folder / "c.txt").symlink_to("../secret.txt")
+    assert [each.text for each in read(folder)] == ["dough"]
+    assert "links that lead out of it are not read: 2; copy the files" in caplog.text
+    assert [each.text for each in read(folder / "b.txt")] == ["password"]  # the user's own choice
+    (folder / "corpus.jsonl").symlink_to(write(tmp_path / "x.jsonl", '{"_id": "1", "text": "a"}'))
+    assert "corpus.jsonl is a link that leads out of the folder" in refused(folder)
+
+
+def test_a_snapshot_of_the_hub_s_cache_is_read_whose_files_are_links(tmp_path: Path) -> None:
+    stored = write(tmp_path / "datasets--a--b" / "blobs" / "0123", "seen")
+    link = tmp_path / "datasets--a--b" / "snapshots" / "89ab" / "a.txt"
+    link.parent.mkdir(parents=True)
+    link.symlink_to(stored)
+    assert [each.text for each in read(link.parent)] == ["seen"]
+
+
 def test_several_formats_in_a_folder_need_a_choice(tmp_path: Path) -> None:
     write(tmp_path / "README.md", "# Read me\nplease")
     write(tmp_path / "a.jsonl", json.dumps(CATS._asdict()))

@@ -72,7 +72,13 @@ def test_names_of_fields_need_not_be_texts() -> None:
     assert [each.text for each in read(rows)] == ["one two three"]
 
 
-@pytest.mark.parametrize("texts", [b"x", 3, None, {"a": "b"}])
+def test_a_dict_has_texts_or_objects_by_their_ids() -> None:
+    given: dict[Any, Any] = {7: "one two", " a/ü": {"title": "T", "text": "three"}}
+    assert read(given) == [Document("7", "", "one two"), Document(" a/ü", "T", "three")]
+    assert "documents[0] (a list and not an object or a text)" in refused({"text": ["a", "b"]})
+
+
+@pytest.mark.parametrize("texts", [b"x", 3, None, {"text": "one document"}])
 def test_other_arguments_are_refused(texts: object) -> None:
     assert "documents must be a path or a list of texts, not" in refused(texts)  # type: ignore[arg-type]
 
