@@ -230,7 +230,7 @@ def kind_of(value: object) -> str:
 
 def is_document(value: Mapping[str, Any]) -> bool:
     """Return whether an object is one document, which has a string in a field of a known name."""
-    return any(isinstance(each, str) and is_known(name, TEXTS) for name, each in value.items())
+    return any(isinstance(each, str) and is_known(str(name), TEXTS) for name, each in value.items())
 
 
 def _listed(path: Path, values: Iterable[Any]) -> Records:

@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 from tests.corpus.sources.reading import CATS, DOGS, announced, read, refused, write
 
+from ranklet.corpus.collections.collection import Document
 from ranklet.corpus.sources.cells import Bad, Cell, Record
 from ranklet.corpus.sources.options import SourceOptions
 from ranklet.corpus.sources.source import Objects, Problems, Source, Texts
