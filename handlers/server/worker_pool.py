@@ -41,7 +41,7 @@ class _Call(Generic[T]):
         self._loop = asyncio.get_running_loop()
         self.result: asyncio.Future[T] = self._loop.create_future()
 
-    def run(self, work: Callable[[], T], release: Callable[[], None]) -> None:
+    def run(self, work: Callable[[], T], release: Callable[["_Call[T]"], None]) -> None:
         """Do the work in this thread, and hand its result or error to the event loop.
 
         Args:
@@ -50,13 +50,15 @@ class _Call(Generic[T]):
         """
         finish: Callable[[Any], None]
         outcome: Any
-        caller_gone.set(self.result.done)
         try:
-            finish, outcome = self.result.set_result, work()
-        except BaseException as error:
-            finish, outcome = self.result.set_exception, error
-        caller_gone.set(bool)
-        release()
+            caller_gone.set(self.result.done)
+            try:
+                finish, outcome = self.result.set_result, work()
+            except BaseException as error:
+                finish, outcome = self.result.set_exception, error
+            caller_gone.set(bool)
+        finally:
+            release(self)
         with suppress(RuntimeError):  # the loop is closed, so nobody waits
             self._loop.call_soon_threadsafe(self._finish, finish, outcome)
 
@@ -69,7 +71,8 @@ class WorkerPool:
     """Threads behind a queue in which at most `queue` calls wait."""
 
     def __init__(self, threads: int, queue: int) -> None:
-        self._most, self._held, self._lock = threads + queue, 0, Lock()
+        self._most, self._lock = threads + queue, Lock()
+        self._held = set[_Call[Any]]()  # those that run or wait
         self._calls: SimpleQueue[_Call[Any] | None] = SimpleQueue()
         self._threads = [
             Thread(target=self._work, name=f"ranklet-{at}", daemon=True) for at in range(threads)
@@ -81,7 +84,7 @@ class WorkerPool:
     @property
     def held(self) -> int:
         """The number of calls that run or wait."""
-        return self._held
+        return len(self._held)
 
     async def run(
         self, work: Callable[[], T], seconds: float, gone: Callable[[], Coroutine[Any, Any, None]]
@@ -95,7 +98,6 @@ class WorkerPool:
             ClientGone: the caller hung up.
         """
         call = _Call(work)
-        self._submit(call)
 
         def watch() -> None:
             watching = asyncio.ensure_future(_watch(call.result, seconds, gone))
@@ -103,11 +105,12 @@ class WorkerPool:
 
         timer = asyncio.get_running_loop().call_later(min(UNWATCHED_SECONDS, seconds), watch)
         try:
+            self._submit(call)
             return await call.result
         finally:
             timer.cancel()
             if self._take(call):  # given up: it never starts; a running one begins no more work
-                self._release()
+                self._held.discard(call)
 
     def close(self) -> None:
         """Let running calls end, and start no others."""
@@ -125,30 +128,31 @@ class WorkerPool:
 
     def _submit(self, call: _Call[Any]) -> None:
         with self._lock:
-            if self._held >= self._most:
+            if len(self._held) >= self._most:
                 raise RequestError(503, "too many requests are waiting; try again in a second")
-            self._held += 1
+            self._held.add(call)
         self._calls.put(call)
 
     def _work(self) -> None:
-        """Run calls, one after another."""
+        """Run calls, one after another; an error of a call goes to its caller."""
+        call: _Call[Any] | None = None
         while True:
-            call = self._calls.get()
-            if call is None:
-                return
-            if work := self._take(call):
-                call.run(work, self._release)
-            del call, work  # else an answer would stay in memory while the thread waits
+            try:
+                call = self._calls.get()
+                if call is None:
+                    return
+                if work := self._take(call):
+                    call.run(work, self._held.discard)
+            except BaseException:  # no memory to hand a result over: other calls still get theirs
+                if call is not None:
+                    self._held.discard(call)
+            call = work = None  # else an answer would stay in memory while the thread waits
 
     def _take(self, call: _Call[T]) -> Callable[[], T] | None:
         """Return the work of a call that waits, which does not wait any more then."""
         with self._lock:
             work, call.work = call.work, None
         return work
-
-    def _release(self) -> None:
-        with self._lock:
-            self._held -= 1
 
 
 async def _watch(

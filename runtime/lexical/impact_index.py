@@ -163,7 +163,9 @@ class ImpactIndex:
         lists.sort(key=lambda each: -each.bound)
         count = self.size if mask is None else int(np.count_nonzero(mask))
         read = _read_by_max_score(lists, k) * count / self.size
-        accumulator = self._accumulator()
+        # Whatever leaves this function in the middle leaves no sums to the next call, because the
+        # array is nobody's until it is clear.
+        accumulator, self._local.zeros = self._zeros(), None
         touched: list[Numbers] = []
         try:
             if read * read > _MANY * _MANY * self.size:
@@ -172,11 +174,11 @@ class ImpactIndex:
                 some = None if mask is None else _Allowed(mask, lists, count)
                 documents, scores = _max_score(lists, accumulator, touched, k, some)
         except IndexError as error:
-            self._local.accumulator = None  # it may hold sums of documents not in `touched`
             fault = f"a posting has a document past the {self.size} of the collection"
             raise damaged(fault) from error
         for part in touched:  # cheaper than clearing the whole array
             accumulator[part] = 0
+        self._local.zeros = accumulator
         best = top_k(scores, k, ties=documents)
         if not np.isfinite(scores[best]).all():
             raise damaged("an impact is not finite")
@@ -243,12 +245,10 @@ class ImpactIndex:
             known = terms[(terms >= 0) & (terms < len(self.offsets) - 1)]
             fetch_rows(known, plain=others, ragged=[ragged])
 
-    def _accumulator(self) -> NDArray[np.float32]:
-        """Return this thread's array of zeros, one per document, (size,) float32."""
-        zeros: NDArray[np.float32] | None = getattr(self._local, "accumulator", None)
-        if zeros is None:
-            zeros = self._local.accumulator = np.zeros(self.size, np.float32)
-        return zeros
+    def _zeros(self) -> NDArray[np.float32]:
+        """Return zeros, one per document, which a thread uses again, (size,) float32."""
+        kept: NDArray[np.float32] | None = getattr(self._local, "zeros", None)
+        return np.zeros(self.size, np.float32) if kept is None else kept
 
 
 def largest_impacts(

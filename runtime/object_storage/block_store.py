@@ -5,7 +5,7 @@ import weakref
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from threading import Event, Lock
+from threading import Lock
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,7 +54,7 @@ class BlockStore:
         self.data, self._block = self._file.data, self._file.block
         self._flags = bytearray(self._file.count)
         self._states = np.frombuffer(self._flags, np.uint8)  # the same bytes, for many at once
-        self._flights: dict[int, Event] = {}  # by block, what another thread is fetching
+        self._flights: dict[int, Lock] = {}  # by block; held while a thread is fetching it
         self._lock = Lock()
         self._pool: tuple[int, ThreadPoolExecutor] | None = None
         first = -(-tail.begin // self._block)
@@ -92,20 +92,24 @@ class BlockStore:
 
     def _claimed(self, blocks: list[int]) -> None:
         """Fetch blocks that no other thread is fetching, and wait for the others."""
-        landed = Event()
-        with self._lock:
-            own = [each for each in blocks if each not in self._flights and not self._states[each]]
-            others = {self._flights[each] for each in blocks if each in self._flights}
-            self._flights.update(dict.fromkeys(own, landed))
-        try:
+        flight = Lock()  # held until the blocks are there, or nobody fetches them any more
+        with flight:
+            with self._lock:
+                flights = {each: self._flights.get(each, flight) for each in blocks}
+                others = {each for each in flights.values() if each is not flight and each.locked()}
+                own = [
+                    each
+                    for each, other in flights.items()
+                    if other not in others and not self._states[each]
+                ]
+                self._flights.update(dict.fromkeys(own, flight))
             self._load(own)
-        finally:
             with self._lock:
                 for each in own:
                     del self._flights[each]
-            landed.set()
-        for event in others:
-            event.wait()
+        for other in others:
+            with other:
+                pass
 
     def _load(self, blocks: list[int]) -> None:
         """Take blocks from the cache, and read those that it does not have."""

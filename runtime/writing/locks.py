@@ -13,6 +13,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import Lock, get_ident
 from typing import IO
+from weakref import WeakValueDictionary
 
 from ranklet.runtime.errors import InputError
 
@@ -21,7 +22,17 @@ _HELD_BY_ANOTHER = (errno.EAGAIN, errno.EWOULDBLOCK, errno.EACCES, errno.EDEADLK
 
 _log = logging.getLogger(__name__)
 _guard = Lock()
-_holders: dict[Path, int] = {}  # by lock file, the thread of this process that holds it
+
+
+class _Hold:
+    """A lock file that a thread of this process has locked, as long as anything refers to it."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self.file, self.thread = file, get_ident()
+
+
+# By lock file. An interruption at any place ends the last reference, and the lock with it.
+_holds: WeakValueDictionary[Path, _Hold] = WeakValueDictionary()
 
 
 @contextmanager
@@ -38,17 +49,17 @@ def locked(target: Path) -> Iterator[None]:
         OSError: the folder cannot be written.
     """
     path = target.with_name(f".{target.name}.lock")
-    file = _acquired(path, target)
+    hold = _acquired(path, target)
     try:
         yield
     finally:
         # Before the lock ends, so that whoever gets it then sees that the file is gone.
         _unlink(path)
-        file.close()
+        hold.file.close()
         if os.name == "nt":  # where an open file cannot be removed
             _unlink(path)
         with _guard:
-            del _holders[path]
+            del _holds[path]
 
 
 def try_lock(file: IO[bytes]) -> bool | None:
@@ -71,15 +82,17 @@ def try_lock(file: IO[bytes]) -> bool | None:
     return True
 
 
-def _acquired(path: Path, target: Path) -> IO[bytes]:
+def _acquired(path: Path, target: Path) -> _Hold:
     waiting = False
     while True:
         with _guard:
-            if _holders.get(path) == get_ident():
+            other = _holds.get(path)
+            if other is not None and other.thread == get_ident():
                 raise InputError(f"{str(target)!r} is being written by this very thread")
-            if path not in _holders and (file := _opened(path)) is not None:
-                _holders[path] = get_ident()
-                return file
+            if other is None and (file := _opened(path)) is not None:
+                hold = _holds[path] = _Hold(file)
+                return hold
+            del other
         if not waiting:
             _log.warning("waiting for another writer of %r", str(target))
         waiting = True

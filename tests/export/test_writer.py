@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from tests.interrupted import LEFT_OPEN, interrupt
 
 from ranklet.corpus.indexing.packer import packed
 from ranklet.export import writer as writer_module
@@ -61,6 +62,24 @@ def test_what_was_written_reads_back(target: Path) -> None:
     assert list(bundle.strings("rankers/bm25/names", Strings)) == ["a", "é"]
     assert bytes(bundle.file("notes/more.json")) == b"{}"
     assert names(target.parent) == [target.name]
+
+
+@LEFT_OPEN
+def test_an_interrupted_writer_leaves_the_old_or_the_new_bundle(target: Path) -> None:
+    write(target, "0")
+    notes = [0]
+
+    def again() -> None:
+        notes.append(notes[-1] + 1)
+        write(target, str(notes[-1]), overwrite=True)
+
+    def check() -> None:
+        there = BundleFiles(target, check="full").manifest.provenance["note"]
+        assert int(there) in notes[-2:]
+        again()
+        assert names(target.parent) == [target.name]
+
+    assert interrupt(again, check)
 
 
 def test_compressed_strings_read_back(tmp_path: Path) -> None:

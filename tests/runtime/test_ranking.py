@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from weakref import ref
 
 import pytest
+from tests.interrupted import interrupt
 from tests.range_server import RangeServer
 
 import ranklet
@@ -53,6 +54,29 @@ def test_a_bundle_that_was_replaced_is_loaded_again(
     # Who holds the old one goes on with it.
     assert list(first.rank("dough", pipeline="bm25")) == hits
     assert list(second.rank("dough", pipeline="bm25")) == hits
+
+
+def test_an_interrupted_load_leaves_no_trace(built: "Built", tmp_path: Path) -> None:
+    path, replaced = tmp_path / "bundle", tmp_path / "replaced"
+    expected = {each: [*Bundle(each).rank("dough")] for each in (built.indexed, built.fused)}
+    sources = [built.indexed, built.fused]
+    shutil.copytree(sources[0], path)
+
+    def replace() -> None:
+        sources.reverse()
+        shutil.copytree(sources[0], replaced)
+        shutil.rmtree(path)
+        replaced.rename(path)
+
+    def reload() -> None:
+        replace()
+        runtime.load(path).rank("dough")
+
+    def check() -> None:
+        assert [*runtime.load(path).rank("dough")] == expected[sources[0]]
+        assert not ranking._opening
+
+    assert interrupt(reload, check)
 
 
 class Silent:

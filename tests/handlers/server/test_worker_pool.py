@@ -3,12 +3,15 @@
 import asyncio
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Coroutine, Iterator
+from contextlib import suppress
 from threading import Event
 from time import sleep
 from typing import Any
 
 import pytest
+from tests.interrupted import Interruption
 
 from ranklet.handlers.api.errors import RequestError
 from ranklet.handlers.server.worker_pool import ClientGone, WorkerPool
@@ -56,15 +59,36 @@ def test_a_call_returns_what_its_work_returns_and_raises_what_it_raises() -> Non
 
 
 def test_whoever_has_a_result_finds_room_for_the_next_call() -> None:
-    class Late(WorkerPool):
-        def _release(self) -> None:
+    class Late(set[Any]):
+        def discard(self, call: Any) -> None:
             sleep(0.05)
-            super()._release()
+            super().discard(call)
 
     async def test() -> None:
-        pool = Late(threads=1, queue=0)
+        pool = WorkerPool(threads=1, queue=0)
+        pool._held = Late()
         for _ in range(3):
             assert await pool.run(lambda: 7, FOREVER, stays) == 7
+        pool.close()
+
+    run(test())
+
+
+@pytest.mark.parametrize("at", range(2, 18))
+def test_a_thread_that_has_no_memory_goes_on(at: int) -> None:
+    async def test() -> None:
+        interruption = Interruption(at, MemoryError)
+        threading.settrace(interruption.enter)
+        try:
+            pool = WorkerPool(threads=1, queue=0)
+        finally:
+            threading.settrace(None)
+        for _ in range(4):
+            with suppress(MemoryError, RequestError):  # an error, or no answer
+                assert await pool.run(lambda: 7, 0.1, stays) == 7
+        assert interruption.raised
+        await until(lambda: pool.held == 0)
+        assert await pool.run(lambda: 7, FOREVER, stays) == 7
         pool.close()
 
     run(test())

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+from tests.interrupted import LEFT_OPEN, interrupt
 from tests.kinds import ROWS, reranked_by, retrieved_by
 from tests.metadata_rows import CATEGORY, a_filter
 from tests.range_server import RangeServer, Reply
@@ -136,6 +137,24 @@ def test_a_bundle_on_the_hub_is_read_like_any_other(
 
 
 @pytest.mark.usefixtures("by_blocks")
+@LEFT_OPEN
+@pytest.mark.usefixtures("by_blocks")
+def test_an_interrupted_read_leaves_no_trace(
+    server: RangeServer, built: "Built", tmp_path: Path
+) -> None:
+    near, far = Bundle(built.fused), Bundle(server.address())
+
+    def cold() -> None:
+        nonlocal far
+        far = Bundle(server.address(), cache=tmp_path / str(len(server.requests)))
+        answers(far, QUERIES[0])
+
+    def check() -> None:
+        assert answers(far, QUERIES[0]) == answers(near, QUERIES[0])
+
+    assert interrupt(cold, check)
+
+
 def test_verify_reads_and_checks_everything(server: RangeServer, built: "Built") -> None:
     assert list(verify(server.address())) == list(verify(built.zipped))
 

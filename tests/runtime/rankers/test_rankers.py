@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 from tests.explanations import check_sums
+from tests.interrupted import interrupt
 from tests.kinds import ROWS, TinyRankers
 
 from ranklet.export.writer import write_zip
@@ -136,6 +137,31 @@ def test_an_explanation_adds_up_to_the_score(subject: Subject, own: list[str] | 
             assert hit.explanation is not None
             assert hit.explanation.value == pytest.approx(hit.score, rel=1e-4, abs=1e-4)
             check_sums(hit.explanation)
+
+
+def answers(subject: Subject, bundle: Bundle) -> list[Any]:
+    """Return what ranking the collection and own texts gives, with explanations and marks."""
+    own = bundle.rank(QUERIES[1], OWN, pipeline=subject.pipeline, budget_ms=1e6)
+    ranking = bundle.rank(QUERIES[0], k=3, pipeline=subject.pipeline, explain=True)
+    spans = [bundle.highlight(hit) for hit in ranking]
+    return [
+        [(hit.id, hit.score, hit.explanation) for hit in each] for each in (own, ranking)
+    ] + spans
+
+
+def test_an_interrupted_call_leaves_no_trace(subject: Subject) -> None:
+    before, bundle = answers(subject, subject.bundle), subject.bundle
+
+    def cold() -> None:
+        nonlocal bundle
+        bundle = Bundle(subject.path, device="cpu")
+        answers(subject, bundle)
+
+    def check() -> None:
+        assert answers(subject, bundle) == before
+
+    assert interrupt(lambda: answers(subject, bundle), check)
+    assert interrupt(cold, check)
 
 
 def test_a_query_without_a_known_word_gets_finite_scores(subject: Subject) -> None:

@@ -7,6 +7,7 @@ import threading
 from pathlib import Path
 
 import pytest
+from tests.interrupted import LEFT_OPEN, interrupt
 
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.writing.locks import locked, try_lock
@@ -116,3 +117,13 @@ def test_without_locks_in_the_file_system_threads_still_wait(
         assert try_lock(file) is None
     with locked(tmp_path / "b"), pytest.raises(InputError), locked(tmp_path / "b"):
         pass
+
+
+@LEFT_OPEN
+def test_an_interrupted_writer_holds_no_lock(tmp_path: Path) -> None:
+    def write() -> None:
+        with locked(tmp_path / "b"):
+            pass
+
+    assert interrupt(write, write, 40)
+    assert not [*tmp_path.iterdir()]
