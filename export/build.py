@@ -7,8 +7,16 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from ranklet.corpus.building.default_fusion import FUSION, FusionOptions
+from ranklet.corpus.building.document_encoding import ENCODING
+from ranklet.corpus.building.writer import BundleWriter
+from ranklet.corpus.building.writing import INDEXING, write_indexed
 from ranklet.corpus.collections.collection import Document
 from ranklet.corpus.collections.probes import unjudged_probes
+from ranklet.corpus.distributed.cluster import Cluster, connected
+from ranklet.corpus.distributed.indexing import analysed_on
+from ranklet.corpus.distributed.options import LOCAL, EngineOptions
+from ranklet.corpus.distributed.shards import Shards
 from ranklet.corpus.indexing.analysed import ANALYSING, AnalysedCollection, analyse
 from ranklet.corpus.languages.names import AUTO
 from ranklet.corpus.languages.options import TextOptions
@@ -16,17 +24,9 @@ from ranklet.corpus.progress import expect, one_bar, progress
 from ranklet.corpus.sources.options import SourceOptions
 from ranklet.corpus.sources.source import FINDING, Source, Texts, source_of
 from ranklet.export.bundles import EXPORTING, export_bundle
-from ranklet.export.default_fusion import FUSION, FusionOptions
-from ranklet.export.distributed.cluster import Cluster, connected
-from ranklet.export.distributed.indexing import analysed_on
-from ranklet.export.distributed.options import LOCAL, EngineOptions
-from ranklet.export.distributed.shards import Shards
-from ranklet.export.document_encoding import ENCODING
 from ranklet.export.imported import COMPARING, ranker_name, with_probes
-from ranklet.export.indexing.writing import INDEXING, write_indexed
 from ranklet.export.options import ExportOptions
 from ranklet.export.vocabulary.cutting import cut_all
-from ranklet.export.writer import BundleWriter
 from ranklet.runtime.arguments import listed
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.bundles.files import BundleFiles

@@ -1,4 +1,4 @@
-"""Export checkpoints as a bundle of rankers, and index a collection for a bundle's rankers."""
+"""Export checkpoints as a bundle of rankers."""
 
 import logging
 from collections.abc import Iterable, Mapping
@@ -7,34 +7,26 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ranklet.corpus.building.default_pipelines import standard_pipelines
+from ranklet.corpus.building.writer import BundleWriter
 from ranklet.corpus.faults import first_line, one_line
-from ranklet.corpus.indexing.analysed import WordAnalysis, analyse
+from ranklet.corpus.index import warn_if_none_retrieves
+from ranklet.corpus.indexing.analysed import WordAnalysis
 from ranklet.corpus.languages.names import LEMMA
-from ranklet.corpus.languages.options import TextOptions
 from ranklet.corpus.progress import progress
-from ranklet.export.default_fusion import FUSION, FusionOptions
-from ranklet.export.default_pipelines import standard_pipelines
-from ranklet.export.distributed.cluster import connected
-from ranklet.export.distributed.indexing import analysed_on
-from ranklet.export.distributed.options import LOCAL, EngineOptions
-from ranklet.export.distributed.shards import Documents, Shards
 from ranklet.export.errors import ExportError
 from ranklet.export.exporter import exporter
-from ranklet.export.indexing.packages import check_packages
-from ranklet.export.indexing.writing import needs_of, write_indexed
 from ranklet.export.jobs import ExportJob
 from ranklet.export.options import ExportOptions
 from ranklet.export.vocabulary.cutting import lightened
-from ranklet.export.writer import BundleWriter, check_source
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.bundles.files import TOKENIZER
 from ranklet.runtime.bundles.manifest import Manifest, RankerEntry, check_name
-from ranklet.runtime.errors import BundleError, InputError, ModelFolderError
+from ranklet.runtime.errors import BundleError, ModelFolderError
 from ranklet.runtime.extras import hinted
 from ranklet.runtime.kinds import KINDS
 from ranklet.runtime.options import allowed_values, check_one_of, check_type
-from ranklet.runtime.ranking import load
-from ranklet.runtime.storage.address import BundleLike, writable
+from ranklet.runtime.storage.address import writable
 from ranklet.runtime.text.analysis import ENGLISH
 from ranklet.training.checkpoint import Checkpoint, check_finite
 
@@ -90,7 +82,7 @@ def export_bundle(
         if tokenizer is not None:
             writer.data(TOKENIZER, tokenizer.to_str().encode())
         pipelines, default = standard_pipelines(rankers)
-        _warn_if_none_retrieves(rankers)
+        warn_if_none_retrieves(rankers)
         path = writer.finish(
             Manifest(
                 rankers=rankers,
@@ -133,87 +125,6 @@ def _exported(
         raise ModelFolderError(
             f"{name!r} cannot be exported: its graph does not run ({first_line(error)})"
         ) from error
-
-
-@hinted()
-def index_bundle(
-    source: BundleLike,
-    collection: Documents,
-    target: str | Path,
-    *,
-    titles: bool = True,
-    words: TextOptions | None = None,
-    overwrite: bool = False,
-    engine: EngineOptions = LOCAL,
-    fusion: FusionOptions = FUSION,
-) -> Bundle:
-    """Add a collection to a bundle's rankers: documents, tokens and every ranker's index.
-
-    Args:
-        source: a bundle on disk; its collection, if it has one, is replaced.
-        collection: the documents. Successive ones with one id are passages of one document.
-        target: a folder, or a path that ends in .zip.
-        titles: whether titles are part of the text that is ranked.
-        words: the language of the texts, and what the forms of a word have in common; None for what
-            the bundle says, which is how its rankers were trained.
-        overwrite: whether an existing bundle is replaced.
-        engine: where documents are analysed and encoded, on this machine or on several by Ray.
-        fusion: how the lists of several rankers become one, unless the bundle has learned it.
-
-    Returns:
-        The bundle, which is open.
-
-    Raises:
-        BundleError: the source cannot be read.
-        CollectionError: the collection cannot be read or is empty.
-        ExportError: the target exists, or the source has no ranker.
-        ClusterError: the cluster cannot be used.
-    """
-    check_source(source, target)
-    check_type("fusion", fusion, FusionOptions)
-    if not hasattr(collection, "documents"):
-        raise InputError(
-            f"collection must be a Collection or a Source, not {type(collection).__name__}; give "
-            "Source(PATH), or Collection(PATH) for a folder in BEIR form"
-        )
-    with BundleWriter(target, overwrite=overwrite) as writer, connected(engine) as cluster:
-        bundle = engine.opened(source)
-        rankers = bundle.manifest.rankers
-        if not rankers:
-            raise ExportError(f"the bundle {str(source)!r} has no ranker to index for")
-        _warn_if_none_retrieves(rankers)
-        words = words or words_of(bundle.manifest)
-        check_type("words", words, TextOptions)
-        if cluster is None:
-            check_packages(bundle.manifest, words.method)
-            analysed = analyse(
-                collection.documents(),
-                titles=titles,
-                keep_metadata=True,
-                options=words,
-                **needs_of(bundle),
-            )
-        else:
-            given = Shards(collection)
-            folder = writer.resume_folder
-            analysed = analysed_on(cluster, given, bundle, folder, titles=titles, words=words)
-        provenance = {"collection": {"name": collection.name, "titles": titles}}
-        write_indexed(bundle, analysed, writer, collection.splitting, provenance, fusion)
-    return load(target)
-
-
-def words_of(manifest: Manifest) -> TextOptions:
-    """Return how the words of a collection are read for a bundle, unless others are chosen."""
-    return TextOptions.of(manifest.languages, manifest.normaliser)
-
-
-def _warn_if_none_retrieves(rankers: Mapping[str, RankerEntry]) -> None:
-    if not any(KINDS[entry.kind].retrieves for entry in rankers.values()):
-        _log.warning(
-            "%s cannot retrieve, so the bundle ranks only texts of the caller; export also a "
-            "ranker with an index, such as BM25",
-            ", ".join(rankers),
-        )
 
 
 def _with_settings(

@@ -1,13 +1,7 @@
 """Errors of the exporting side."""
 
-from ranklet.runtime.errors import RankletError
-
-REPLACE = "replace it by --force, or in Python by overwrite=True"  # the end of a message
+from ranklet.corpus.errors import BuildError
 
 
-class ExportError(RankletError):
-    """A bundle that cannot be written: the target is taken, or the parts do not fit."""
-
-
-class ClusterError(RankletError):
-    """A cluster that does not answer, is lost, or has other packages than this machine."""
+class ExportError(BuildError):
+    """A model that cannot be exported: a checkpoint is damaged, or no variant is close enough."""

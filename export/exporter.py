@@ -1,14 +1,12 @@
 """What an export must know about a kind; the kind's module in export/rankers has one `EXPORTER`."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any
 
 from ranklet.export.errors import ExportError
-from ranklet.export.jobs import ExportJob, IndexJob
+from ranklet.export.jobs import ExportJob
 from ranklet.export.proof.as_others import AsOthers
-from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.bundles.manifest import RankerEntry
 from ranklet.runtime.kinds import KINDS, ranker_module
 from ranklet.runtime.options import Option, options_of
@@ -16,33 +14,21 @@ from ranklet.runtime.options import Option, options_of
 
 @dataclass(frozen=True)
 class Exporter:
-    """How a kind is exported and indexed; the module of a kind has one, `EXPORTER`.
+    """How a kind is exported; the module of a kind has one, `EXPORTER`.
 
     Attributes:
         export: writes what depends on no collection, under a ranker's name.
-        index: writes what depends on the collection, and copies the rest of a bundle's ranker.
-        known_words: returns words that the vocabulary of a collection must have for a ranker.
-        indexed: the files that `index` writes, in the ranker's folder; a folder ends with a slash.
-        learned: returns a digest of what was exported and is in one of these files, too.
         settings: names of the kind's settings that an export may change.
         prunes: whether `ExportOptions.prune` has a meaning for the kind.
         cuts: whether a ranker that splits texts itself needs no more tokens than they have.
         as_others: returns the network as other libraries run it; None if none does.
-        parts: the settings under which part of a collection is indexed only so that a ranker's rows
-            of documents can be used again when bundles are joined; None for kinds that do not use
-            theirs again.
     """
 
     export: Callable[[ExportJob], RankerEntry]
-    index: Callable[[IndexJob], RankerEntry]
-    known_words: Callable[[BundleFiles, str], tuple[str, ...]] = lambda *_: ()
-    indexed: tuple[str, ...] = ()
-    learned: Callable[[BundleFiles, str], str] = lambda *_: ""
     settings: tuple[str, ...] = ()
     prunes: bool = False
     cuts: bool = False
     as_others: Callable[[ExportJob], AsOthers] | None = None
-    parts: Mapping[str, Any] | None = None
 
 
 def exporter(kind: str) -> Exporter:

@@ -7,6 +7,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from ranklet.corpus.building.default_pipelines import BY_RANKS, DEPTH, SUM, stages
+from ranklet.corpus.building.writer import BundleWriter, check_source
 from ranklet.corpus.collections.splits import JudgedQuery
 from ranklet.corpus.evaluation.measures import parse_measure
 from ranklet.corpus.evaluation.significance import Interval, interval
@@ -15,9 +17,7 @@ from ranklet.corpus.progress import progress
 from ranklet.corpus.tuning.coordinate_ascent import FusionWeights, coordinate_ascent
 from ranklet.corpus.tuning.cross_validation import check_folds, held_out, interpolate
 from ranklet.corpus.tuning.judged_candidates import judged_lists
-from ranklet.export.default_pipelines import BY_RANKS, DEPTH, SUM, stages
 from ranklet.export.errors import ExportError
-from ranklet.export.writer import BundleWriter, check_source
 from ranklet.runtime.arguments import listed
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.bundles.files import BundleFiles

@@ -1,14 +1,12 @@
-"""What the export or the index of one ranker is given, and what all kinds do with it."""
+"""What the export of one ranker is given, and what all kinds do with it."""
 
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
+from ranklet.corpus.building.writer import BundleWriter
 from ranklet.corpus.collections.probes import Probes
-from ranklet.corpus.indexing.analysed import AnalysedCollection
 from ranklet.export.errors import ExportError
 from ranklet.export.options import ExportOptions
-from ranklet.export.writer import BundleWriter
-from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.bundles.manifest import RankerEntry
 from ranklet.runtime.onnx.encoder import TOKENIZER
 from ranklet.training.checkpoint import Checkpoint
@@ -89,39 +87,3 @@ class ExportJob:
     def restored(self, model: bytes) -> bytes:
         """Return a model of ONNX with all tokens that are written."""
         return self.whole.restored(model) if self.whole else model
-
-
-@dataclass(frozen=True)
-class IndexJob:
-    """A ranker of a bundle that gets a collection.
-
-    Attributes:
-        source: the bundle without the collection.
-        name: the ranker's name.
-        analysed: the collection.
-        writer: the writer of the bundle with the collection.
-    """
-
-    source: BundleFiles
-    name: str
-    analysed: AnalysedCollection
-    writer: BundleWriter
-
-    @property
-    def folder(self) -> str:
-        """The ranker's folder in both bundles."""
-        return f"rankers/{self.name}/"
-
-    @property
-    def entry(self) -> RankerEntry:
-        """What the manifest says of the ranker."""
-        return self.source.manifest.rankers[self.name]
-
-    @property
-    def settings(self) -> Any:
-        """The ranker's settings."""
-        return self.source.settings(self.name)
-
-    def copy(self, leave_out: tuple[str, ...] = ()) -> None:
-        """Copy the ranker's files, except for some, which are written anew."""
-        self.writer.copy(self.source, self.folder, leave_out=leave_out)

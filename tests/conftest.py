@@ -22,9 +22,10 @@ from tests.word_pieces import train_tokenizer
 from ranklet.corpus.collections import probes
 from ranklet.corpus.collections.collection import Collection, Document, Query, write_collection
 from ranklet.corpus.collections.splits import read_split
+from ranklet.corpus.index import index_bundle
 from ranklet.corpus.indexing.analysed import AnalysedCollection, analyse
 from ranklet.export.build import build
-from ranklet.export.bundles import export_bundle, index_bundle
+from ranklet.export.bundles import export_bundle
 from ranklet.export.fusion import fuse_bundle
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.text.words import words

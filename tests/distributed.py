@@ -10,10 +10,11 @@ from typing import Any
 
 import pytest
 
-from ranklet.export import build, bundles
-from ranklet.export.distributed.cluster import Cluster, Task
-from ranklet.export.distributed.options import EngineOptions
-from ranklet.export.updating import update
+from ranklet.corpus import index
+from ranklet.corpus.distributed.cluster import Cluster, Task
+from ranklet.corpus.distributed.options import EngineOptions
+from ranklet.corpus.updating import update
+from ranklet.export import build
 from ranklet.runtime.errors import InputError
 
 RAY = EngineOptions(engine="ray")
@@ -48,7 +49,7 @@ def in_process(monkeypatch: pytest.MonkeyPatch) -> InProcess:
     def connected(options: EngineOptions) -> Iterator[Cluster | None]:
         yield cluster if options.on_ray else None
 
-    modules: tuple[ModuleType, ...] = (build, bundles, update)
+    modules: tuple[ModuleType, ...] = (build, index, update)
     for module in modules:
         monkeypatch.setattr(module, "connected", connected)
     return cluster

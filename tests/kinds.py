@@ -18,7 +18,8 @@ from tests.once import alone_at, once
 
 from ranklet.corpus.collections.collection import Collection
 from ranklet.corpus.collections.splits import read_split
-from ranklet.export.bundles import export_bundle, index_bundle
+from ranklet.corpus.index import index_bundle
+from ranklet.export.bundles import export_bundle
 from ranklet.export.options import ExportOptions
 from ranklet.export.proof import variants
 from ranklet.runtime.bundle import Bundle

@@ -12,6 +12,7 @@ import pytest
 from benchmarks import BENCHMARKS
 from tests.product_imports import Graph, cycles, import_graph
 
+from ranklet.corpus.building.indexer import Indexer, indexer
 from ranklet.export.exporter import Exporter, exporter
 from ranklet.runtime.call.protocol import Ranker, Retriever
 from ranklet.runtime.errors import RankletError
@@ -23,7 +24,7 @@ LAYERS = ("runtime", "corpus", "training", "export", "handlers")
 REAL = ("commands", "integrations")  # folders of src/ranklet that are no links
 
 
-@pytest.mark.parametrize("layer", ["runtime", "training", "export"])
+@pytest.mark.parametrize("layer", ["runtime", "corpus", "training", "export"])
 def test_every_kind_has_one_module_or_package_of_its_name_in_every_layer(layer: str) -> None:
     folder = ROOT / layer / "rankers"
     for kind in KINDS:
@@ -39,6 +40,7 @@ def test_the_modules_of_a_kind_have_the_same_shape(kind: str) -> None:
     assert callable(module.RANKER.open)
     assert issubclass(module.RANKER, Ranker)
     assert issubclass(module.RANKER, Retriever) == KINDS[kind].retrieves
+    assert isinstance(indexer(kind), Indexer)
     assert isinstance(exporter(kind), Exporter)
 
 
@@ -57,6 +59,8 @@ def test_kinds_that_import_models_say_which() -> None:
 def test_no_other_module_can_be_named_as_a_kind(kind: str) -> None:
     with pytest.raises(RankletError, match="known are"):
         ranker_module(kind)
+    with pytest.raises(RankletError, match="known are"):
+        indexer(kind)
     with pytest.raises(RankletError, match="known are"):
         exporter(kind)
 

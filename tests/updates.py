@@ -5,11 +5,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from ranklet.corpus.building.default_pipelines import SUM
 from ranklet.corpus.collections.collection import Document
+from ranklet.corpus.index import index_bundle
 from ranklet.corpus.sources.options import SourceOptions
 from ranklet.corpus.sources.source import Source
-from ranklet.export.bundles import index_bundle
-from ranklet.export.default_pipelines import SUM
 from ranklet.runtime.bundles.files import BundleFiles
 
 # Inflections that share lemmas, words that no dictionary has, stop words, accents and ideographs.

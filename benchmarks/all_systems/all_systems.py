@@ -27,7 +27,7 @@ from benchmarks.all_systems.tables import (
 from benchmarks.all_systems.timing import costs
 from benchmarks.harness.place import ROOT, Place
 from benchmarks.harness.report import table
-from ranklet.export.default_pipelines import RERANKED
+from ranklet.corpus.building.default_pipelines import RERANKED
 from ranklet.export.learning.choosing import DEPTH
 from ranklet.runtime.pipeline import Fuse
 

@@ -27,7 +27,8 @@ from benchmarks.all_systems.studies import (
 from benchmarks.built.trained import all_cores, code_of
 from benchmarks.harness.place import ROOT, Place
 from ranklet.corpus.collections.collection import Document
-from ranklet.export.bundles import export_bundle, index_bundle
+from ranklet.corpus.index import index_bundle
+from ranklet.export.bundles import export_bundle
 from ranklet.export.learning.joining import joined
 from ranklet.export.options import ExportOptions
 from ranklet.runtime.bundles.files import TOKENIZER, BundleFiles

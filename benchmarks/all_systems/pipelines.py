@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from benchmarks.all_systems.studies import BM25, Ranker, Reads
-from ranklet.export.default_fusion import measured_spreads, shares_of, weights_of
-from ranklet.export.default_pipelines import RERANKED, stages
+from ranklet.corpus.building.default_fusion import measured_spreads, shares_of, weights_of
+from ranklet.corpus.building.default_pipelines import RERANKED, stages
 from ranklet.export.learning.choosing import DEPTH
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.kinds import KINDS

@@ -10,10 +10,11 @@ from benchmarks.built import trained
 from benchmarks.built.trained import QA_MIX, short, tuned_bm25
 from benchmarks.harness.evenly import drawn
 from benchmarks.harness.place import Place
+from ranklet.corpus.building.writer import write_zip
 from ranklet.corpus.collections.collection import Document
-from ranklet.export.bundles import export_bundle, index_bundle
+from ranklet.corpus.index import index_bundle
+from ranklet.export.bundles import export_bundle
 from ranklet.export.options import ExportOptions
-from ranklet.export.writer import write_zip
 from ranklet.runtime.bundles.manifest import Splitting
 from ranklet.runtime.rankers.bm25 import BM25Settings
 from ranklet.training.checkpoint import Checkpoint, read_checkpoint

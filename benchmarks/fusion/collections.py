@@ -11,11 +11,12 @@ from ranklet import runtime
 from ranklet.corpus.collections.collection import Document
 from ranklet.corpus.collections.probes import unjudged_probes
 from ranklet.corpus.collections.splits import JudgedQuery, read_split
+from ranklet.corpus.index import index_bundle
 from ranklet.corpus.languages.options import TextOptions
 from ranklet.corpus.sources.options import SourceOptions
 from ranklet.corpus.sources.source import Source
 from ranklet.export.build import TITLE_BOOST
-from ranklet.export.bundles import export_bundle, index_bundle
+from ranklet.export.bundles import export_bundle
 from ranklet.export.options import ExportOptions
 from ranklet.runtime.rankers.bm25 import BM25Settings
 from ranklet.training.checkpoint import Checkpoint

@@ -22,11 +22,11 @@ from benchmarks.fusion.collections import (
 )
 from benchmarks.harness.place import MissingDataError, Place
 from benchmarks.harness.report import table
+from ranklet.corpus.building.default_fusion import WORDS_SHARE
+from ranklet.corpus.building.default_pipelines import BY_RANKS, SUM
 from ranklet.corpus.collections.splits import JudgedQuery
 from ranklet.corpus.evaluation.significance import compare, interval
 from ranklet.corpus.evaluation.systems import evaluate
-from ranklet.export.default_fusion import WORDS_SHARE
-from ranklet.export.default_pipelines import BY_RANKS, SUM
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.pipeline import Fuse, Pipeline
 from ranklet.training.pretrained.backbone import wheel_folder

@@ -17,13 +17,13 @@ from numpy.typing import NDArray
 from benchmarks.fusion.collections import E5, E5_VARIABLE, Compared, bundle_of
 from benchmarks.harness.place import Place
 from benchmarks.harness.report import table
+from ranklet.corpus.building.default_pipelines import SUM
 from ranklet.corpus.collections.collection import Collection
 from ranklet.corpus.collections.splits import JudgedQuery, read_split
 from ranklet.corpus.evaluation.significance import compare
 from ranklet.corpus.evaluation.systems import evaluate, mark, measured
 from ranklet.corpus.languages.names import AUTO, LANGUAGES, language_code
 from ranklet.export.build import build
-from ranklet.export.default_pipelines import SUM
 from ranklet.runtime import load
 from ranklet.runtime.text.scripts import fold
 

@@ -14,8 +14,8 @@ from benchmarks.gpu.checkpoints import checkpoint_of
 from benchmarks.gpu.networks import EXACT, HALF, Networks, exported
 from benchmarks.gpu.setting import Result, Setting, attempts, failure
 from ranklet.corpus.collections.probes import Probes
+from ranklet.corpus.evaluation.proof_report import Report
 from ranklet.export.options import ExportOptions
-from ranklet.export.proof.report import Report
 from ranklet.export.proof.variants import prove, why_refused
 from ranklet.runtime.onnx.session import Runs
 

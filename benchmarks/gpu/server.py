@@ -11,7 +11,8 @@ from benchmarks.gpu.checkpoints import HELD_OUT, LEARN, imported_dense
 from benchmarks.gpu.material import texts
 from benchmarks.gpu.setting import Result, Setting, attempts
 from benchmarks.speed.http_load import load, server
-from ranklet.export.bundles import export_bundle, index_bundle
+from ranklet.corpus.index import index_bundle
+from ranklet.export.bundles import export_bundle
 from ranklet.export.options import ExportOptions
 from ranklet.runtime.rankers.bm25 import BM25Settings
 from ranklet.training.checkpoint import Checkpoint

@@ -9,9 +9,9 @@ import numpy as np
 from benchmarks.growth.sizes import NUMPY, RANK
 from benchmarks.growth.synthetic import Model, questions, write
 from benchmarks.harness.processes import fresh
+from ranklet.corpus.index import index_bundle
 from ranklet.corpus.sources.options import SourceOptions
 from ranklet.corpus.sources.source import Source
-from ranklet.export.bundles import index_bundle
 
 CANDIDATES = (100, 300, 1_000, 3_000, 10_000)
 PASSAGES = 100_000  # of which the candidates are

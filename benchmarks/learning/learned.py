@@ -33,7 +33,7 @@ PACKAGES = ("torch", "transformers", "onnxruntime", "simplemma")
 MINUTES, DOCUMENTS, REPORTED = 30.0, 10_000, 600
 MEASURE = "MRR@10"
 CODE = (
-    *("export/learning", "export/default_fusion.py"),
+    *("export/learning", "corpus/building/default_fusion.py"),
     *(f"training/{name}" for name in ("rankers", "learning", "train.py")),
 )
 COUNTS = (100, 300, 1_000, 3_000)  # judged queries of the curve

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from ranklet.corpus.collections.collection import Collection
 from ranklet.corpus.collections.splits import JudgedQuery
 from ranklet.corpus.indexing.analysed import AnalysedCollection, analyse
+from ranklet.corpus.indexing.ragged import by_length
 from ranklet.corpus.languages.options import WORDS
 from ranklet.runtime.call.query import QueryContext
 from ranklet.runtime.rankers.bm25 import BM25Settings
@@ -20,7 +21,6 @@ from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.encoders.encoder_texts import encoder_inputs
 from ranklet.training.encoders.text_pairs import tokenise
 from ranklet.training.learning.device import choose_device
-from ranklet.training.sampling.ragged import by_length
 
 DEPTH = 1000  # documents of each query
 Lists = Sequence[NDArray[np.integer]]  # of each query, numbers of documents, best first

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from benchmarks.papers.searched import DEPTH, Asked, Lists, Trained, again, encoded
 from benchmarks.papers.students import wait_for
+from ranklet.corpus.rankers.conformer_kernel.terms import term_rows
 from ranklet.runtime.rankers.conformer_kernel.settings import ConformerKernelSettings
 from ranklet.runtime.rankers.cross_encoder.ranker import CrossEncoderSettings
 from ranklet.runtime.rankers.tk import ARCHITECTURES, TKSettings
@@ -18,7 +19,6 @@ from ranklet.training.rankers.conformer_kernel.network import Pairs
 from ranklet.training.rankers.conformer_kernel.options import Options as ConformerOptions
 from ranklet.training.rankers.conformer_kernel.pairs import TermReader
 from ranklet.training.rankers.conformer_kernel.sizes import Network
-from ranklet.training.rankers.conformer_kernel.vocabulary import term_rows
 from ranklet.training.rankers.cross_encoder import training as cross
 from ranklet.training.rankers.cross_encoder.options import Options as CrossOptions
 from ranklet.training.rankers.dense import training as dense

@@ -18,9 +18,9 @@ from benchmarks.harness.place import Place
 from benchmarks.harness.report import table
 from ranklet.corpus.collections.probes import Probes, unjudged_probes
 from ranklet.corpus.collections.splits import read_split
+from ranklet.corpus.evaluation.proof_report import Report, read_reports
 from ranklet.export.bundles import export_bundle
 from ranklet.export.options import ExportOptions
-from ranklet.export.proof.report import Report, read_reports
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.imported.importing import read_model
 from ranklet.training.imported.original import compare

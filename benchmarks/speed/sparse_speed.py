@@ -16,7 +16,8 @@ from benchmarks.harness.processes import one_thread
 from benchmarks.quality.fidelity import wheel_splade
 from benchmarks.speed.epic_speed import COLLECTION, QUERIES, ROUNDS, Asked, check_peers, retrieval
 from ranklet.corpus.collections.splits import read_split
-from ranklet.export.bundles import export_bundle, index_bundle
+from ranklet.corpus.index import index_bundle
+from ranklet.export.bundles import export_bundle
 from ranklet.runtime.call.query import QueryContext
 from ranklet.runtime.rankers.opening import ranker_of
 from ranklet.runtime.rankers.splade import SPLADE

@@ -8,8 +8,9 @@ from contextlib import closing, suppress
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from ranklet.corpus.errors import REPLACE
 from ranklet.corpus.progress import progress, warn
-from ranklet.export.errors import REPLACE, ExportError
+from ranklet.export.errors import ExportError
 from ranklet.export.feeds.plan import Entry, Plan
 from ranklet.export.feeds.source import Source
 from ranklet.runtime.errors import InputError

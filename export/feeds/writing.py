@@ -6,10 +6,10 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Protocol, cast
 
+from ranklet.corpus.building.writer import check_listed
 from ranklet.corpus.progress import progress
 from ranklet.export.feeds.plan import Entry, Field, Plan, as_json
 from ranklet.export.feeds.source import Source
-from ranklet.export.writer import check_listed
 from ranklet.runtime.call.query import QueryVector
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.storage.address import BundleLike, writable

@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
+from ranklet.corpus.evaluation.proof_report import Report
 from ranklet.export.proof.as_others import LOGITS, AsOthers
-from ranklet.export.proof.report import Report
 from ranklet.runtime.onnx.encoder import VARIANTS
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.version import __version__

@@ -6,14 +6,14 @@ from functools import partial
 from pathlib import Path
 from typing import cast
 
+from ranklet.corpus.building.writer import BundleWriter
+from ranklet.corpus.evaluation.proof_report import Report
 from ranklet.export.errors import ExportError
 from ranklet.export.hub.writing import GRAPHS, as_others
 from ranklet.export.jobs import ExportJob
 from ranklet.export.onnx.graph import TorchSession
 from ranklet.export.options import ExportOptions
-from ranklet.export.proof.report import Report
 from ranklet.export.proof.variants import prove, why_refused
-from ranklet.export.writer import BundleWriter
 from ranklet.runtime.onnx.encoder import VARIANTS
 from ranklet.runtime.onnx.session import Session
 from ranklet.runtime.text.tokenizing import encode, open_tokenizer

@@ -6,6 +6,8 @@ from functools import partial
 from pathlib import Path
 from typing import cast
 
+from ranklet.corpus.building.writer import BundleWriter, check_listed
+from ranklet.corpus.evaluation.proof_report import Report
 from ranklet.export.errors import ExportError
 from ranklet.export.exporter import exporter
 from ranklet.export.hub.card import card
@@ -13,10 +15,8 @@ from ranklet.export.hub.files import write_files
 from ranklet.export.jobs import ExportJob
 from ranklet.export.options import ExportOptions
 from ranklet.export.proof.as_others import AsOthers
-from ranklet.export.proof.report import Report
 from ranklet.export.proof.variants import export_proven, with_own
 from ranklet.export.vocabulary.cutting import lightened
-from ranklet.export.writer import BundleWriter, check_listed
 from ranklet.runtime.writing.atomic_folder import atomic_folder
 from ranklet.runtime.writing.strangers import files_in
 from ranklet.training.checkpoint import Checkpoint

@@ -11,13 +11,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ranklet.corpus.building.default_pipelines import RERANKED, stages
 from ranklet.corpus.collections.splits import JudgedQuery
 from ranklet.corpus.evaluation.measures import Judged
 from ranklet.corpus.progress import progress
 from ranklet.corpus.tuning.coordinate_ascent import coordinate_ascent
 from ranklet.corpus.tuning.cross_validation import held_out
 from ranklet.corpus.tuning.judged_candidates import judged_lists
-from ranklet.export.default_pipelines import RERANKED, stages
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.call.topk import top_k
 from ranklet.runtime.kinds import KINDS

@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from ranklet.export.default_pipelines import standard_pipelines
+from ranklet.corpus.building.default_pipelines import standard_pipelines
+from ranklet.corpus.building.writer import BundleWriter
 from ranklet.export.errors import ExportError
-from ranklet.export.writer import BundleWriter
 from ranklet.runtime.bundles.files import TOKENIZER, BundleFiles
 from ranklet.runtime.onnx.encoder import VARIANTS, variant_files
 from ranklet.runtime.pipeline import Pipeline

@@ -11,14 +11,16 @@ from typing import Any
 
 import numpy as np
 
+from ranklet.corpus.building.default_fusion import FusionOptions
+from ranklet.corpus.building.default_pipelines import RERANKED, rerankers
+from ranklet.corpus.building.writer import check_source, check_target
 from ranklet.corpus.collections.collection import Collection, Document
 from ranklet.corpus.evaluation.measures import parse_measure
 from ranklet.corpus.evaluation.systems import evaluate
+from ranklet.corpus.index import index_bundle
 from ranklet.corpus.progress import say, warn
 from ranklet.corpus.sources.bundle_documents import metadata_of, whole_documents
-from ranklet.export.bundles import export_bundle, index_bundle
-from ranklet.export.default_fusion import FusionOptions
-from ranklet.export.default_pipelines import RERANKED, rerankers
+from ranklet.export.bundles import export_bundle
 from ranklet.export.errors import ExportError
 from ranklet.export.learning.candidates import (
     BM25,
@@ -46,7 +48,6 @@ from ranklet.export.learning.parts import FEW, Parts, cut
 from ranklet.export.learning.result import Learned, Row
 from ranklet.export.learning.work import Work, kept_work
 from ranklet.export.options import ExportOptions
-from ranklet.export.writer import check_source, check_target
 from ranklet.runtime import load
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.bundles.files import BundleFiles

@@ -1,6 +1,5 @@
 """Exporting a network: every variant is proven against PyTorch before it is written."""
 
-import json
 import logging
 import tempfile
 from collections import Counter
@@ -15,9 +14,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.corpus.collections.probes import Probes, of_all_lengths
+from ranklet.corpus.evaluation.proof_report import (
+    FAITHFUL,
+    REPORT,
+    USABLE,
+    Report,
+    compare_scores,
+    content_of,
+    spread_of,
+)
 from ranklet.corpus.memory import release
 from ranklet.export.errors import ExportError
-from ranklet.export.jobs import ExportJob, IndexJob
+from ranklet.export.jobs import ExportJob
 from ranklet.export.onnx.calibration import Feeds, thinned
 from ranklet.export.onnx.fp32_head import head_tensors
 from ranklet.export.onnx.graph import (
@@ -30,15 +38,7 @@ from ranklet.export.onnx.graph import (
 from ranklet.export.onnx.openvino_int8 import quantise
 from ranklet.export.onnx.variants import FORMS, WEIGHTS_ONLY, convert
 from ranklet.export.options import EXACT, ExportOptions
-from ranklet.export.proof.report import (
-    FAITHFUL,
-    REPORT,
-    USABLE,
-    Report,
-    compare_scores,
-    refusal,
-    spread_of,
-)
+from ranklet.export.proof.refusal import refusal
 from ranklet.runtime.onnx.encoder import VARIANTS, variant_files
 from ranklet.runtime.onnx.openvino_session import OpenVINOSession
 from ranklet.runtime.onnx.session import Runs, Session
@@ -294,9 +294,7 @@ def _open(files: Files, name: str) -> Runs:
     return Session(content, name, device="cpu")
 
 
-def write_reports(
-    job: ExportJob | IndexJob, reports: Sequence[Report], probes: Probes | None = None
-) -> None:
+def write_reports(job: ExportJob, reports: Sequence[Report], probes: Probes | None = None) -> None:
     """Write the proofs of a ranker's variants into its folder.
 
     Args:
@@ -307,8 +305,7 @@ def write_reports(
     """
     if probes is not None:
         reports = with_own(reports, probes)
-    content = json.dumps([report.to_json() for report in reports], indent=1)
-    job.writer.data(job.folder + REPORT, content.encode())
+    job.writer.data(job.folder + REPORT, content_of(reports))
 
 
 def with_own(reports: Sequence[Report], probes: Probes) -> list[Report]:

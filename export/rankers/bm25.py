@@ -2,14 +2,10 @@
 
 from dataclasses import asdict
 
-import numpy as np
-
-from ranklet.corpus.indexing.impacts import in_fewer_bits
 from ranklet.export.exporter import Exporter
-from ranklet.export.jobs import ExportJob, IndexJob
-from ranklet.export.writer import INDEX_FILES
+from ranklet.export.jobs import ExportJob
 from ranklet.runtime.bundles.manifest import RankerEntry
-from ranklet.runtime.rankers.bm25 import STATISTICS, BM25Settings
+from ranklet.runtime.rankers.bm25 import BM25Settings
 
 LATER = ("title_boost", "impacts")  # settings that are left out of a bundle at their defaults
 
@@ -23,14 +19,4 @@ def export(job: ExportJob) -> RankerEntry:
     return RankerEntry(job.checkpoint.kind, settings)
 
 
-def index(job: IndexJob) -> RankerEntry:
-    """Write the impact index of a collection."""
-    settings: BM25Settings = job.settings
-    postings = job.analysed.bm25_postings(settings)
-    exact = postings.bm25(settings.k1, settings.b)
-    job.writer.index(job.folder, in_fewer_bits(exact, settings.impacts))
-    job.writer.array(job.folder + STATISTICS, np.array([postings.average_length], np.float64))
-    return job.entry
-
-
-EXPORTER = Exporter(export, index, indexed=(*INDEX_FILES, STATISTICS), settings=LATER)
+EXPORTER = Exporter(export, settings=LATER)

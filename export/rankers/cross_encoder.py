@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ranklet.corpus.collections.probes import Probes
 from ranklet.export.errors import ExportError
 from ranklet.export.exporter import Exporter
-from ranklet.export.jobs import ExportJob, IndexJob
+from ranklet.export.jobs import ExportJob
 from ranklet.export.onnx.fp32_head import name_head
 from ranklet.export.onnx.graph import Transformer
 from ranklet.export.proof.as_others import LOGITS, AsOthers, Pooled
@@ -27,8 +27,7 @@ from ranklet.runtime.rankers.cross_encoder.ranker import (
     CrossEncoder,
     CrossEncoderSettings,
 )
-from ranklet.runtime.text.pairing import INPUTS, Pairing, pair_layout
-from ranklet.training.rankers.cross_encoder.pairs import document_pieces
+from ranklet.runtime.text.pairing import INPUTS, Pairing
 
 if TYPE_CHECKING:
     import torch
@@ -37,12 +36,13 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 PROBES = 20, 30  # queries, documents: few, because every pair is a run of its own
-SAMPLED = 1000  # documents at most, to find out whether windows hold all of their words
+
 AXES = {
     **{name: {0: "chunks", 1: "tokens"} for name in INPUTS[:3]},
     INPUTS[3]: {0: "pairs", 1: "chunks"},
     OUTPUT: {0: "pairs"},
 }
+
 EXPLAINED_AXES = {**AXES, TRANSLATIONS: {0: "chunks", 1: "query_tokens", 2: "tokens"}}
 
 
@@ -123,50 +123,6 @@ def as_others(job: ExportJob) -> AsOthers:
     return AsOthers(graph, score, probes, "text-ranking", runs)
 
 
-def index(job: IndexJob) -> RankerEntry:
-    """Copy the network: apart from the stored word pieces nothing depends on the collection."""
-    _warn_of_long_documents(job)
-    job.copy()
-    return job.entry
-
-
-def _warn_of_long_documents(job: IndexJob) -> None:
-    settings: CrossEncoderSettings = job.settings
-    if settings.field != "wordpieces":
-        return
-    if settings.chunking == "words":
-        _warn_of_gaps(job, settings)
-        return
-    around = pair_layout(job.source.analyzer.tokenizer).around
-    room = settings.chunks * (settings.max_tokens - around - settings.max_query_tokens)
-    lengths = np.diff(job.analysed.offsets("wordpieces"))
-    if longer := int((lengths > room).sum()):
-        _log.warning(
-            "%s: with a query of %s word pieces it reads the first %s word pieces of a document, "
-            "but %s of %s %s are longer",
-            job.name, settings.max_query_tokens, f"{room:,}", f"{longer:,}", f"{len(lengths):,}",
-            job.analysed.unit,
-        )  # fmt: skip
-
-
-def _warn_of_gaps(job: IndexJob, settings: CrossEncoderSettings) -> None:
-    """Log a warning if, with the longest query, some words of documents are in no window.
-
-    There are too few windows then, or a row has no room for a whole window.
-    """
-    pairing = Pairing(settings, job.source.analyzer.tokenizer)
-    query = pairing.special[:1] * settings.own_query_tokens
-    count = len(job.analysed.documents)
-    sample = range(0, count, -(-count // SAMPLED))
-    if cut := sum(pairing.pair(query, document_pieces(job.analysed, at)).cut for at in sample):
-        _log.warning(
-            "%s: in %s of %s sampled documents some words are in none of the %s windows of %s "
-            "words if the query has %s word pieces; --max-tokens is %s",
-            job.name, f"{cut:,}", f"{len(sample):,}", settings.chunks, settings.window, len(query),
-            settings.max_tokens,
-        )  # fmt: skip
-
-
 def _name_classifier(model: "ModelProto") -> None:
     """Name what follows the last layer norm as the head, in place.
 
@@ -197,4 +153,4 @@ def example_pairs(special: Sequence[int]) -> "dict[str, torch.Tensor]":
     return dict(zip(INPUTS, (ids, mask, segments * mask, pairs), strict=True))
 
 
-EXPORTER = Exporter(export, index, cuts=True, as_others=as_others)
+EXPORTER = Exporter(export, cuts=True, as_others=as_others)

@@ -11,7 +11,6 @@ from ranklet.export.jobs import ExportJob
 from ranklet.export.onnx.calibration import Feeds
 from ranklet.export.onnx.graph import TorchSession
 from ranklet.export.sparse.exporting import export_sparse, sparse_graph
-from ranklet.export.sparse.indexing import INDEXED, index
 from ranklet.export.sparse.pruning import encoders_over, scores_of, term_floors, term_priorities
 from ranklet.runtime.bundles.manifest import RankerEntry
 from ranklet.runtime.call.query import SparseQuery
@@ -85,4 +84,4 @@ def _exact_scores(
     return scores_of(queries, terms, torch.cat(values).numpy() - floors[terms])
 
 
-EXPORTER = Exporter(export, index, indexed=INDEXED, settings=("impacts",), prunes=True, parts={})
+EXPORTER = Exporter(export, settings=("impacts",), prunes=True)

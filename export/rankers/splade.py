@@ -12,7 +12,6 @@ from ranklet.export.jobs import ExportJob
 from ranklet.export.onnx.graph import TorchSession
 from ranklet.export.proof.as_others import LOGITS, AsOthers, Pooled
 from ranklet.export.sparse.exporting import export_sparse, sparse_graph
-from ranklet.export.sparse.indexing import INDEXED, index
 from ranklet.export.sparse.pruning import encoders_over, scores_of
 from ranklet.runtime.bundles.manifest import RankerEntry
 from ranklet.runtime.onnx.session import Runs
@@ -85,12 +84,4 @@ def as_others(job: ExportJob) -> AsOthers:
     return AsOthers(graph, score, job.probes(), "fill-mask")
 
 
-EXPORTER = Exporter(
-    export,
-    index,
-    indexed=INDEXED,
-    settings=("impacts",),
-    prunes=True,
-    parts={},
-    as_others=as_others,
-)
+EXPORTER = Exporter(export, settings=("impacts",), prunes=True, as_others=as_others)

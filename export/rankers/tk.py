@@ -1,27 +1,19 @@
 """Export TK as a proven network; index a collection as the network's row of each word form."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.corpus.collections.probes import Probes
 from ranklet.export.exporter import Exporter
-from ranklet.export.jobs import ExportJob, IndexJob
-from ranklet.export.rankers.conformer_kernel.network import (
-    analysed_probes,
-    count_truncated,
-    export_term_network,
-)
-from ranklet.runtime.bundles.files import BundleFiles
+from ranklet.export.jobs import ExportJob
+from ranklet.export.rankers.conformer_kernel.network import analysed_probes, export_term_network
 from ranklet.runtime.bundles.manifest import RankerEntry
 from ranklet.runtime.call.candidates import TextCandidates
 from ranklet.runtime.call.query import QueryContext
 from ranklet.runtime.onnx.session import Runs
-from ranklet.runtime.rankers.conformer_kernel.network import ROWS, spellings
 from ranklet.runtime.rankers.tk import TK, TKSettings
-from ranklet.training.rankers.conformer_kernel.vocabulary import term_rows
 
 PROBES = 60, 60  # queries, documents: few, because every pair is a run of its own
 
@@ -51,17 +43,4 @@ def export(job: ExportJob) -> RankerEntry:
     return job.entry()
 
 
-def known_words(source: BundleFiles, name: str) -> tuple[str, ...]:
-    """Return the words that the vocabulary must have, which are those the network knows."""
-    return tuple(spellings(source, name))
-
-
-def index(job: IndexJob) -> RankerEntry:
-    """Write the row of each word form, and copy the network."""
-    job.copy(leave_out=(ROWS,))
-    known = known_words(job.source, job.name)
-    job.writer.array(job.folder + ROWS, term_rows(known, job.analysed.analyzer.vocabulary))
-    return replace(job.entry, measured={"truncated": count_truncated(job)})
-
-
-EXPORTER = Exporter(export, index, known_words, indexed=(ROWS,))
+EXPORTER = Exporter(export)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.corpus.collections.probes import Probes
-from ranklet.export.proof.report import Report, compare_scores
+from ranklet.corpus.evaluation.proof_report import Report, compare_scores
 from ranklet.runtime.call.query import SparseQuery
 from ranklet.runtime.lexical.sparse_store import SparseStore, prune, store_of_rows
 from ranklet.runtime.onnx.encoder import Encoder

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from ranklet.corpus.updating.update import VOCABULARY
 from ranklet.export.errors import ExportError
 from ranklet.export.exporter import exporter
 from ranklet.export.jobs import ExportJob
@@ -20,7 +21,6 @@ from ranklet.export.vocabulary.tokens import check_same, cut_tokenizer, used_tok
 from ranklet.runtime.errors import InputError
 from ranklet.training.checkpoint import Checkpoint
 
-VOCABULARY = "vocabulary"  # key in a checkpoint's report: what was kept
 LARGE = 100_000  # tokens from which on a network is proven with those of its probes only
 SIZE, TABLE = "vocab_size", "table"  # in config.json, and the array of static embeddings
 

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 from ranklet.version import __version__
 
 if TYPE_CHECKING:
+    from ranklet.corpus.updating.merge import merge
+    from ranklet.corpus.updating.update import update
     from ranklet.export.build import build
     from ranklet.export.learning.learn import learn
-    from ranklet.export.updating.merge import merge
-    from ranklet.export.updating.update import update
     from ranklet.runtime import Bundle, Query, RankletError, load, rank, rank_batch, rerank
 
 _MODULES = {
@@ -25,11 +25,11 @@ _MODULES = {
     "build": "ranklet.export.build",
     "learn": "ranklet.export.learning.learn",
     "load": "ranklet.runtime",
-    "merge": "ranklet.export.updating.merge",
+    "merge": "ranklet.corpus.updating.merge",
     "rank": "ranklet.runtime",
     "rank_batch": "ranklet.runtime",
     "rerank": "ranklet.runtime",
-    "update": "ranklet.export.updating.update",
+    "update": "ranklet.corpus.updating.update",
 }
 __all__ = [
     "Bundle",

@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from ranklet.export.writer import sha256, write_zip
+from ranklet.corpus.building.writer import sha256, write_zip
 from ranklet.runtime import Bundle, BundleError, InputError
 from ranklet.runtime.verification import verify
 

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ranklet.export.writer import write_zip
+from ranklet.corpus.building.writer import write_zip
 from ranklet.runtime import Bundle, BundleError
 from ranklet.runtime.verification import verify
 

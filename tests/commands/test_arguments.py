@@ -5,7 +5,7 @@ import pytest
 from tests.commands.running import Capture, fails
 
 from ranklet.commands.arguments import add_engine, engine_from
-from ranklet.export.distributed.options import LOCAL, EngineOptions
+from ranklet.corpus.distributed.options import LOCAL, EngineOptions
 from ranklet.runtime.errors import InputError
 
 if TYPE_CHECKING:

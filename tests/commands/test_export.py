@@ -15,8 +15,8 @@ from tests.kinds import TinyRankers
 from tests.models import TEXTS, sentence_folder, sentence_transformers, transformer_folder
 
 from ranklet.commands import main
+from ranklet.corpus.evaluation.proof_report import read_reports
 from ranklet.export.exporter import exported_settings
-from ranklet.export.proof.report import read_reports
 from ranklet.runtime.bundles.files import BundleFiles
 
 if TYPE_CHECKING:

@@ -10,11 +10,11 @@ from tests.kinds import TinyRankers
 from tests.models import TEXTS, transformer_folder
 
 from ranklet import runtime
+from ranklet.corpus.errors import BuildError
+from ranklet.corpus.evaluation.proof_report import read_reports
 from ranklet.corpus.sources.options import SourceOptions
 from ranklet.export.build import build
-from ranklet.export.errors import ExportError
 from ranklet.export.options import ExportOptions
-from ranklet.export.proof.report import read_reports
 from ranklet.runtime.errors import CollectionError, InputError
 
 FP32 = ExportOptions(variants=("fp32",))
@@ -60,7 +60,7 @@ def test_nothing_is_written_if_texts_are_wrong_or_the_target_exists(tmp_path: Pa
         build([*TEXTS[:1], ""], tmp_path / "b")
     assert not list(tmp_path.iterdir())
     build(TEXTS, tmp_path / "b")
-    with pytest.raises(ExportError, match="exists"):
+    with pytest.raises(BuildError, match="exists"):
         build(TEXTS, tmp_path / "b")
     build([*TEXTS, ""], tmp_path / "b", options=SourceOptions(skip_bad=True), overwrite=True)
     assert len(runtime.load(tmp_path / "b")) == len(TEXTS)

@@ -7,12 +7,13 @@ import numpy as np
 import pytest
 from tests.word_pieces import train_tokenizer
 
+from ranklet.corpus.building.default_pipelines import standard_pipelines
 from ranklet.corpus.collections.collection import Collection, Document, write_collection
 from ranklet.corpus.collections.splits import read_split
+from ranklet.corpus.errors import BuildError
+from ranklet.corpus.index import index_bundle
 from ranklet.export import bundles
-from ranklet.export.bundles import export_bundle, index_bundle
-from ranklet.export.default_pipelines import standard_pipelines
-from ranklet.export.errors import ExportError
+from ranklet.export.bundles import export_bundle
 from ranklet.export.exporter import exporter
 from ranklet.export.fusion import fuse_bundle, learn_weights
 from ranklet.export.options import ExportOptions
@@ -96,18 +97,18 @@ def test_standard_pipelines() -> None:
 
 @pytest.mark.parametrize("name", ["", "a b", "../x", "a/b", "x" * 65, "bm25.v2", "é"])
 def test_a_name_that_a_bundle_cannot_have_is_refused(name: str, tmp_path: Path) -> None:
-    with pytest.raises(ExportError, match=r"not a name of a ranker.*NAME=CHECKPOINT"):
+    with pytest.raises(BuildError, match=r"not a name of a ranker.*NAME=CHECKPOINT"):
         export_bundle({name: TABLE}, tmp_path / "bundle")
     assert list(tmp_path.iterdir()) == []
 
 
 def test_no_checkpoint_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ExportError, match="no checkpoint to export"):
+    with pytest.raises(BuildError, match="no checkpoint to export"):
         export_bundle({}, tmp_path / "bundle")
 
 
 def test_an_unknown_kind_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ExportError, match="unknown ranker kind 'os'; known are bm25"):
+    with pytest.raises(BuildError, match="unknown ranker kind 'os'; known are bm25"):
         exporter("os")
 
 
@@ -130,8 +131,8 @@ def test_an_export_changes_settings_of_the_kinds_that_have_them(
     assert bundle.rank("old river", pipeline=recipe).providers["neural"] == "CPUExecutionProvider"
     only = {"dense": rankers["dense"]}
     for settings, error, message in (
-        ({"scorer": "onnx"}, ExportError, "no checkpoint has the setting 'scorer'"),
-        ({"dimension": 3}, ExportError, "no checkpoint has the setting 'dimension'"),
+        ({"scorer": "onnx"}, BuildError, "no checkpoint has the setting 'scorer'"),
+        ({"dimension": 3}, BuildError, "no checkpoint has the setting 'dimension'"),
         ({"search": "fast"}, InputError, "search is 'fast'; allowed are exact, binary, graph"),
         ({"stored": "int16"}, InputError, "stored is 'int16'; allowed are float32, float16, int8"),
     ):
@@ -168,7 +169,7 @@ def test_tokenizers_that_differ_are_refused(tmp_path: Path) -> None:
     rankers = {str(at): Checkpoint("bm25", settings, tokenizer=t) for at, t in enumerate(made)}
     export_bundle(rankers, tmp_path / "alike")  # they are equal, though not the same
     rankers["more"] = Checkpoint("bm25", settings, tokenizer=more)
-    with pytest.raises(ExportError, match="different tokenizers"):
+    with pytest.raises(BuildError, match="different tokenizers"):
         export_bundle(rankers, tmp_path / "different")
 
 
@@ -197,7 +198,7 @@ WRONG: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("name", WRONG)
 def test_a_damaged_table_is_not_exported(name: str, tmp_path: Path) -> None:
-    with pytest.raises(ExportError, match="m: "):
+    with pytest.raises(BuildError, match="m: "):
         export_bundle({"m": replace(TABLE, **WRONG[name])}, tmp_path / "bundle")
     assert list(tmp_path.iterdir()) == []
 
@@ -267,7 +268,7 @@ def test_titles_may_be_left_out_of_what_is_ranked(small: Collection, tmp_path: P
 
 def test_a_bundle_may_be_indexed_in_place(small: Collection, tmp_path: Path) -> None:
     path = Path(export_bundle({"bm25": BM25, "m": TABLE}, tmp_path / "bundle"))
-    with pytest.raises(ExportError, match="exists"):
+    with pytest.raises(BuildError, match="exists"):
         index_bundle(path, small, path)
     index_bundle(path, small, path, overwrite=True)
     assert len(Bundle(path, check="full")) == 3
@@ -305,7 +306,7 @@ def test_a_hostile_table_is_not_indexed(small: Collection, tmp_path: Path) -> No
     bundle = BundleFiles(tmp_path / "exported")
     hostile = shutil.copytree(tmp_path / "exported", tmp_path / "hostile")
     (hostile / "manifest.json").unlink()
-    from ranklet.export.writer import sha256
+    from ranklet.corpus.building.writer import sha256
     from ranklet.runtime.bundles.manifest import FileEntry
 
     entry = FileEntry(array.stat().st_size, sha256(array))
@@ -375,9 +376,9 @@ def test_fusion_of_all_rankers_is_the_default(built: "Built", tmp_path: Path) ->
 def test_what_cannot_be_fused_is_refused(built: "Built", tmp_path: Path) -> None:
     queries = read_split(built.collection, "test")
     target = tmp_path / "fused"
-    with pytest.raises(ExportError, match="two rankers or more"):
+    with pytest.raises(BuildError, match="two rankers or more"):
         fuse_bundle(built.indexed, target, queries, rankers=("bm25",))
-    with pytest.raises(ExportError, match="none of them retrieves"):
+    with pytest.raises(BuildError, match="none of them retrieves"):
         fuse_bundle(built.indexed, target, queries, rankers=("model1", "model1_pieces"))
     with pytest.raises(UnknownRankerError, match="unknown ranker 'x'"):
         fuse_bundle(built.indexed, target, queries, rankers=("bm25", "x"))
@@ -385,10 +386,10 @@ def test_what_cannot_be_fused_is_refused(built: "Built", tmp_path: Path) -> None
         fuse_bundle(built.indexed, target, queries, measure="accuracy")
     with pytest.raises(BundleError, match="ranklet index"):
         fuse_bundle(built.exported, target, queries)
-    with pytest.raises(ExportError, match="exists"):
+    with pytest.raises(BuildError, match="exists"):
         fuse_bundle(built.indexed, built.fused, queries, rankers=("bm25", "model1"))
     for same in (("bm25", "bm25"), ("bm25", "model1", "model1")):
-        with pytest.raises((ExportError, InputError)):
+        with pytest.raises((BuildError, InputError)):
             fuse_bundle(built.indexed, target, queries, rankers=same)
     assert not target.exists()
 

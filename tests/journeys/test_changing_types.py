@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
+from ranklet.corpus.updating.merge import merge
+from ranklet.corpus.updating.update import update
 from ranklet.export.build import build
-from ranklet.export.updating.merge import merge
-from ranklet.export.updating.update import update
 from ranklet.runtime import InputError, load
 
 

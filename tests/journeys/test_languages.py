@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from ranklet.corpus.updating.update import update
 from ranklet.export.build import build
-from ranklet.export.updating.update import update
 from ranklet.runtime import load
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.syntax.query_syntax import Query

@@ -11,10 +11,11 @@ from tests.commands.running import Capture, fails, falls_short, succeeds
 from tests.damage import change_array
 from tests.handlers.aws.conftest import Context
 
+from ranklet.corpus.index import index_bundle
 from ranklet.corpus.sources.options import SourceOptions
 from ranklet.corpus.sources.source import Source
 from ranklet.export.build import build
-from ranklet.export.bundles import export_bundle, index_bundle
+from ranklet.export.bundles import export_bundle
 from ranklet.handlers.api import answers
 from ranklet.handlers.api.limits import Limits
 from ranklet.handlers.aws.function import Function

@@ -13,13 +13,13 @@ from tests.distributed import add_second, kill_second, open_echo, open_gate, two
 from tests.kinds import TinyRankers
 from tests.updates import WHOLE, first_records, held, seeded
 
+from ranklet.corpus.distributed import shards
+from ranklet.corpus.distributed.cluster import Task, connected
+from ranklet.corpus.distributed.options import EngineOptions
+from ranklet.corpus.errors import ClusterError
+from ranklet.corpus.index import index_bundle
 from ranklet.corpus.sources.source import Source
-from ranklet.export.bundles import index_bundle
-from ranklet.export.distributed import shards
-from ranklet.export.distributed.cluster import Task, connected
-from ranklet.export.distributed.options import EngineOptions
-from ranklet.export.errors import ClusterError
-from ranklet.export.updating.update import update
+from ranklet.corpus.updating.update import update
 from ranklet.runtime.errors import InputError
 from ranklet.training.distilling import teacher
 from ranklet.training.distilling.score_file import read_scores

@@ -10,12 +10,12 @@ import pytest
 from tests.commands.running import Capture, fails, succeeds
 
 from ranklet.corpus import processes
+from ranklet.corpus.building import writer
 from ranklet.corpus.indexing import analysed, impacts, ordering, packer, postings, word_tokens
 from ranklet.corpus.indexing import reuse as analysis
-from ranklet.export import writer
+from ranklet.corpus.updating.merge import merge
+from ranklet.corpus.updating.update import update
 from ranklet.export.build import build
-from ranklet.export.updating.merge import merge
-from ranklet.export.updating.update import update
 from ranklet.runtime import load
 from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.errors import InputError

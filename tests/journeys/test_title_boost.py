@@ -10,11 +10,12 @@ import pytest
 from tests.commands.running import Capture, fails, succeeds
 
 from ranklet.corpus.collections.collection import Collection, Document, Query, write_collection
+from ranklet.corpus.index import index_bundle
 from ranklet.corpus.indexing.analysed import analyse
+from ranklet.corpus.updating.merge import merge
+from ranklet.corpus.updating.update import update
 from ranklet.export.build import build
-from ranklet.export.bundles import export_bundle, index_bundle
-from ranklet.export.updating.merge import merge
-from ranklet.export.updating.update import update
+from ranklet.export.bundles import export_bundle
 from ranklet.runtime import BundleError, InputError, load
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.bundles.files import BundleFiles

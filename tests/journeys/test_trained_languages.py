@@ -10,9 +10,9 @@ from tests.commands.running import Capture, fails, succeeds
 from ranklet.commands import main
 from ranklet.commands.train import FELL_SHORT
 from ranklet.corpus.collections.collection import Collection, Document, Query, write_collection
+from ranklet.corpus.errors import BuildError
 from ranklet.corpus.languages.options import WORDS, TextOptions
 from ranklet.export.bundles import export_bundle
-from ranklet.export.errors import ExportError
 from ranklet.runtime import InputError, load
 from ranklet.runtime.rankers.bm25 import BM25Settings
 from ranklet.runtime.verification import verify
@@ -118,7 +118,7 @@ def test_rankers_of_different_languages_do_not_share_a_bundle(tmp_path: Path) ->
     export_bundle({"a": english, "b": older}, tmp_path / "same")
     export_bundle({"a": german, "b": pieces}, tmp_path / "german")
     for other in (english, older, replace(german, normaliser="stem")):
-        with pytest.raises(ExportError, match="train them with the same --language"):
+        with pytest.raises(BuildError, match="train them with the same --language"):
             export_bundle({"german": german, "other": other}, tmp_path / "mixed")
     assert not (tmp_path / "mixed").exists()
 

@@ -9,6 +9,7 @@ import numpy as np
 from ranklet.corpus.collections.collection import Collection
 from ranklet.corpus.collections.splits import JudgedQueries, JudgedQuery
 from ranklet.corpus.indexing.analysed import AnalysedCollection, analyse
+from ranklet.corpus.indexing.ragged import packed
 from ranklet.corpus.progress import progress, warn
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.call.query import QueryContext
@@ -17,7 +18,6 @@ from ranklet.training.distilling.options import ScoreOptions
 from ranklet.training.distilling.score_file import ScoreFile, checksum
 from ranklet.training.distilling.teacher import ScoreEach, Teacher, teacher_scores
 from ranklet.training.sampling.negatives import Numbers, relevant_numbers
-from ranklet.training.sampling.ragged import packed
 
 
 def score(

@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from ranklet.corpus.collections.collection import Collection
 from ranklet.corpus.collections.probes import draw_probes
 from ranklet.corpus.collections.splits import JudgedQuery
+from ranklet.corpus.indexing.ragged import by_length
 from ranklet.corpus.indexing.wordpieces import padding_token
 from ranklet.corpus.progress import EVALUATING
 from ranklet.training.checkpoint import Checkpoint
@@ -27,7 +28,6 @@ from ranklet.training.learning.record import planned
 from ranklet.training.learning.weights import weights_of
 from ranklet.training.outcome import Lists, compared, counts
 from ranklet.training.pretrained.backbone import Backbone
-from ranklet.training.sampling.ragged import by_length
 
 # Returns the vectors of some rows of texts, (rows, dimension) float32.
 Encode = Callable[[Tokens, NDArray[np.integer]], Tensor]

@@ -15,13 +15,13 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
+from ranklet.corpus.indexing.ragged import by_length
 from ranklet.runtime.call.topk import top_k
 from ranklet.runtime.writing.atomic_file import atomic_file
 from ranklet.runtime.writing.private_folder import make_private
 from ranklet.training.encoders.encoder_texts import ENCODED, Encode
 from ranklet.training.encoders.text_pairs import Batch, TextPairs, Tokens
 from ranklet.training.sampling.negatives import Numbers, random_negatives
-from ranklet.training.sampling.ragged import by_length
 
 DEPTH = 50  # best documents of a query that negatives are drawn from
 SHARE = 0.95  # of the relevant document's score, above which others are left out

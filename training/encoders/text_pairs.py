@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from ranklet.corpus.collections.collection import Document
 from ranklet.corpus.collections.splits import JudgedQuery
 from ranklet.corpus.indexing.analysed import analyse
+from ranklet.corpus.indexing.ragged import packed, padded
 from ranklet.corpus.progress import progress
 from ranklet.runtime.call.query import QueryContext
 from ranklet.runtime.dense.maxsim import TokenStore, quantise_query
@@ -26,7 +27,6 @@ from ranklet.training.sampling.negatives import (
     random_pools,
     relevant_numbers,
 )
-from ranklet.training.sampling.ragged import packed, padded
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer

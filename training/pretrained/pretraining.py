@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy, gelu
 
 from ranklet.corpus.collections.collection import Document
+from ranklet.corpus.indexing.ragged import packed, padded
 from ranklet.corpus.indexing.wordpieces import padding_token, special_tokens
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.text.chunks import piece_chunks
@@ -28,7 +29,6 @@ from ranklet.training.pretrained.backbone import Backbone, load_backbone
 from ranklet.training.pretrained.options import PretrainingOptions
 from ranklet.training.sampling.batches import batches
 from ranklet.training.sampling.negatives import Numbers
-from ranklet.training.sampling.ragged import packed, padded
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer

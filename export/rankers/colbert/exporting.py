@@ -11,12 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.corpus.collections.probes import Probes
+from ranklet.corpus.evaluation.proof_report import Report, compare_scores
 from ranklet.export.exporter import Exporter
 from ranklet.export.jobs import ExportJob
 from ranklet.export.proof.as_others import TOKENS, AsOthers, Pooled
-from ranklet.export.proof.report import Report, compare_scores
 from ranklet.export.proof.variants import encoder_graph, export_proven, write_reports
-from ranklet.export.rankers.colbert.indexing import INDEXED, index
 from ranklet.runtime.bundles.manifest import RankerEntry
 from ranklet.runtime.dense.maxsim import TokenStore, pooled, quantise_query
 from ranklet.runtime.onnx.encoder import Encoder
@@ -171,6 +170,4 @@ def bytes_of(store: TokenStore) -> int:
     return int(store.vectors.values.nbytes + store.vectors.scales.nbytes + store.offsets.nbytes)
 
 
-EXPORTER = Exporter(
-    export, index, indexed=INDEXED, settings=("stored",), cuts=True, parts={}, as_others=as_others
-)
+EXPORTER = Exporter(export, settings=("stored",), cuts=True, as_others=as_others)

@@ -3,49 +3,26 @@
 Source: Mitra et al. 2020, §3.
 """
 
-import json
 import logging
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, replace
-from pathlib import Path
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.corpus.collections.probes import Probes
-from ranklet.corpus.indexing.analysed import AnalysedCollection
-from ranklet.export.errors import ExportError
+from ranklet.corpus.rankers.conformer_kernel.indexing import term_matching
 from ranklet.export.exporter import Exporter
-from ranklet.export.jobs import ExportJob, IndexJob
-from ranklet.export.proof.report import REPORT, Report, reports_of
-from ranklet.export.proof.variants import write_reports
-from ranklet.export.rankers.conformer_kernel.floors import latent_floors
-from ranklet.export.rankers.conformer_kernel.impacts import document_impacts, impact_reports
-from ranklet.export.rankers.conformer_kernel.network import (
-    analysed_probes,
-    count_truncated,
-    export_term_network,
-)
-from ranklet.export.rankers.conformer_kernel.term_prediction import likely_terms
-from ranklet.export.resumable import BlockCache
-from ranklet.export.writer import INDEX_FILES
-from ranklet.runtime.bundles.files import BundleFiles
+from ranklet.export.jobs import ExportJob
+from ranklet.export.rankers.conformer_kernel.network import analysed_probes, export_term_network
 from ranklet.runtime.bundles.manifest import RankerEntry
 from ranklet.runtime.call.candidates import TextCandidates
 from ranklet.runtime.call.query import QueryContext
-from ranklet.runtime.lexical.bm25 import idf
-from ranklet.runtime.onnx.encoder import VARIANTS
-from ranklet.runtime.onnx.session import Runs, Session
-from ranklet.runtime.rankers.conformer_kernel.network import ROWS, spellings
-from ranklet.runtime.rankers.conformer_kernel.ranker import FLOORS, IDF, TermMatching
+from ranklet.runtime.onnx.session import Runs
 from ranklet.runtime.rankers.conformer_kernel.settings import ConformerKernelSettings
-from ranklet.training.rankers.conformer_kernel.vocabulary import term_rows
 
 _log = logging.getLogger(__name__)
 
 PROBES = 200, 300  # queries, documents: a document runs once for the terms of all queries
-INDEXED = (ROWS, IDF, FLOORS, REPORT, *INDEX_FILES)  # what `index` writes
-_INDEPENDENT = ("scorer", "max_query_terms", "impacts")  # not the impacts
 
 
 def export(job: ExportJob) -> RankerEntry:
@@ -66,89 +43,13 @@ def export(job: ExportJob) -> RankerEntry:
     def score(sessions: Sequence[Runs], texts: Probes) -> NDArray[np.float32]:
         analysis = words.analyzer.begin()
         queries = [QueryContext(text, analysis) for text in texts.queries]
-        matching = _matching(settings, words, rows, lambda: sessions[0])
+        matching = term_matching(settings, words, rows, lambda: sessions[0])
         return matching.scores(queries, TextCandidates(texts.documents, analysis))
 
     export_term_network(job, network, score, probes, pairwise=False)
     return job.entry()
 
 
-def known_words(source: BundleFiles, name: str) -> tuple[str, ...]:
-    """Return the words that the vocabulary must have, which are those the network knows."""
-    return tuple(spellings(source, name)) if source.settings(name).latent else ()
-
-
-def index(job: IndexJob) -> RankerEntry:
-    """Write the impacts of every document, measure what they lose, and copy the network."""
-    source, folder, analysed, writer = job.source, job.folder, job.analysed, job.writer
-    settings: ConformerKernelSettings = job.settings
-    job.copy(leave_out=INDEXED)
-    rows = term_rows(known_words(source, job.name), analysed.analyzer.vocabulary)
-    bare = _matching(settings, analysed, rows, lambda: _session(source, folder))
-    cache = _cache(source, folder, bare, writer.resume_folder / job.name)
-    floors = latent_floors(bare, analysed, cache)
-    matching = _matching(settings, analysed, rows, lambda: bare.session, floors)
-    likely = likely_terms(matching, analysed, cache)
-    impacts = document_impacts(matching, likely, analysed, cache)
-    stored = impacts.indexed(len(rows), settings.impacts)
-    writer.index(folder, stored)
-    losses = impact_reports(matching, impacts, stored, analysed)
-    measured: dict[str, float] = {"truncated": count_truncated(job)}
-    if losses:
-        measured["overlap"] = losses[-1].overlap
-        overlap = f"{losses[-1].overlap:.1%}"
-        _log.info("%s: the impacts find %s of the model's 10 best documents", job.name, overlap)
-    writer.array(folder + ROWS, rows)
-    writer.array(folder + IDF, matching.idf_of)
-    writer.array(folder + FLOORS, floors)
-    if reports := [*_proofs(source, job.name), *losses]:
-        write_reports(job, reports)
-    return replace(job.entry, measured=measured)
-
-
-def _matching(
-    settings: ConformerKernelSettings,
-    analysed: AnalysedCollection,
-    rows: NDArray[np.int32],
-    open_network: Callable[[], Runs],
-    floors: NDArray[np.float32] | None = None,
-) -> TermMatching:
-    """Return the model with the statistics of a collection; without floors they are 0."""
-    df = np.diff(analysed.postings(settings.field).offsets)
-    count = len(analysed.documents)
-    if floors is None:
-        floors = np.zeros(len(rows), np.float32)
-    return TermMatching(settings, rows, idf(df, count), floors, open_network, count)
-
-
-def _session(source: BundleFiles, folder: str) -> Session:
-    """Open the most exact variant, because impacts are computed once for all machines."""
-    path = _network(source, folder)
-    device, strict = source.device, source.strict
-    return Session(source.file(path), path, device=device, strict=strict, many=True)
-
-
-def _network(source: BundleFiles, folder: str) -> str:
-    for variant in ("fp32", "fp16", "int8"):
-        if source.has(folder + VARIANTS[variant]):
-            return folder + VARIANTS[variant]
-    raise ExportError(f"the bundle has no network in {folder}; export it again")
-
-
-def _cache(source: BundleFiles, folder: str, matching: TermMatching, path: Path) -> BlockCache:
-    """Return the cache of finished blocks, which depend on the network and the vocabulary."""
-    settings = matching.settings
-    digest = source.manifest.files[_network(source, folder)].sha256 if settings.latent else ""
-    chosen = {key: value for key, value in asdict(settings).items() if key not in _INDEPENDENT}
-    return BlockCache(
-        path, digest, json.dumps(chosen, sort_keys=True), matching.rows, matching.idf_of
-    )
-
-
-def _proofs(source: BundleFiles, name: str) -> list[Report]:
-    """Return the proofs of the network's variants, without the losses of an earlier index."""
-    return [each for each in reports_of(source, name) or () if each.variant in VARIANTS]
-
-
 SETTINGS = ("scorer", "impacts", "terms", "candidates", "floor")
-EXPORTER = Exporter(export, index, known_words, INDEXED, settings=SETTINGS)
+
+EXPORTER = Exporter(export, settings=SETTINGS)

@@ -9,17 +9,15 @@ from numpy.typing import NDArray
 from ranklet.corpus.collections.collection import Document
 from ranklet.corpus.collections.probes import Probes
 from ranklet.corpus.indexing.analysed import AnalysedCollection, analyse
-from ranklet.export.document_encoding import warn_of_long_documents
-from ranklet.export.jobs import ExportJob, IndexJob
+from ranklet.corpus.rankers.conformer_kernel.terms import term_rows
+from ranklet.export.jobs import ExportJob
 from ranklet.export.onnx.calibration import Feeds, thinned
 from ranklet.export.onnx.fp32_head import name_head
 from ranklet.export.onnx.graph import example_inputs
 from ranklet.export.proof.variants import Graph, Score, export_proven, write_reports
 from ranklet.runtime.rankers.conformer_kernel.network import INPUTS, OUTPUT, TOKENS
-from ranklet.runtime.rankers.conformer_kernel.settings import TermSettings
 from ranklet.runtime.storage.strings import Strings
 from ranklet.training.checkpoint import Checkpoint
-from ranklet.training.rankers.conformer_kernel.vocabulary import term_rows
 
 if TYPE_CHECKING:
     from onnx import ModelProto
@@ -68,15 +66,6 @@ def export_term_network(
     proof = export_proven(job, [graph], score, probes, runs=runs)
     write_reports(job, proof.reports, probes)
     job.writer.strings(job.folder + TOKENS, Strings.pack(job.checkpoint.tokens))
-
-
-def count_truncated(job: IndexJob) -> int:
-    """Return how many documents are longer than the model reads, and warn if there are any."""
-    settings: TermSettings = job.settings
-    lengths, limit = np.diff(job.analysed.offsets(settings.field)), settings.max_document_terms
-    truncated = int((lengths > limit).sum())
-    warn_of_long_documents(job.name, truncated, job.analysed, limit, "terms")
-    return truncated
 
 
 def _one_term_each(feeds: Sequence[Feeds]) -> list[Feeds]:

@@ -4,10 +4,8 @@ Static embeddings become a table of vectors by token, in the fewest bits that ar
 says what each stored form of documents' vectors costs, against vectors in 32 bits.
 """
 
-import tempfile
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, replace
-from pathlib import Path
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -15,60 +13,29 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.corpus.collections.probes import Probes
-from ranklet.corpus.indexing.packer import packed, release
-from ranklet.export.document_encoding import (
-    Encoding,
-    encode_documents,
-    encoder_digest,
-    warn_of_long_documents,
-)
+from ranklet.corpus.evaluation.proof_report import FAITHFUL, STORED, Report, compare_scores
 from ranklet.export.errors import ExportError
 from ranklet.export.exporter import Exporter
-from ranklet.export.jobs import ExportJob, IndexJob
+from ranklet.export.jobs import ExportJob
 from ranklet.export.onnx.int8_embeddings import quantise_rows
 from ranklet.export.proof.as_others import STATES, AsOthers, Pooled
-from ranklet.export.proof.report import FAITHFUL, STORED, Report, compare_scores
 from ranklet.export.proof.variants import encoder_graph, export_proven, why_refused, write_reports
-from ranklet.export.writer import BundleWriter
-from ranklet.runtime.bundles.files import CUT
 from ranklet.runtime.bundles.manifest import RankerEntry
-from ranklet.runtime.dense import graph, hnsw
-from ranklet.runtime.dense.binary import BinaryIndex, binary_codes
-from ranklet.runtime.dense.stored import (
-    BLOCK,
-    FORMS,
-    LARGEST_HALF,
-    WHOLE,
-    ExactIndex,
-    StoredVectors,
-)
+from ranklet.runtime.dense.stored import FORMS, LARGEST_HALF, WHOLE, StoredVectors
 from ranklet.runtime.onnx.encoder import TOKEN_STATES, Encoder
 from ranklet.runtime.onnx.session import Runs
 from ranklet.runtime.onnx.token_table import TokenTable
 from ranklet.runtime.rankers.dense import (
-    CODES,
     EXHAUSTIVE,
-    GRAPH,
-    HNSW,
     OUTPUT,
-    SCALES,
     TABLE,
     TABLE_SCALES,
-    VECTORS,
     DenseEncoder,
     DenseSettings,
-    open_vectors,
 )
 
 if TYPE_CHECKING:
     from torch import Tensor
-
-CODES_FROM = 50_000  # documents from which on codes replace exact search, unless it was chosen
-# Numbers of all vectors from which on a graph replaces both, if its package is installed. Codes of
-# so many take 5 ms (`dense_search`): 200,000 vectors of 384.
-GRAPH_FROM = 80_000_000
-RECALL_QUERIES, RECALL_AT = 200, 10
-INDEXED = (VECTORS, SCALES, CODES, GRAPH, HNSW, CUT)  # what `index` writes
 
 VARIANTS = ("int8", "fp16", "fp32")  # the fewest bits first
 
@@ -151,105 +118,6 @@ def as_others(job: ExportJob) -> AsOthers:
         return queries @ documents.T
 
     return AsOthers(graph, score, job.probes(), "feature-extraction")
-
-
-def index(job: IndexJob) -> RankerEntry:
-    """Encode every document with the exported model, and index the vectors in their stored form.
-
-    Whatever searches them is made of the stored form, because an update has no other. A large
-    collection is searched by binary codes, unless another search was chosen. The recall of codes
-    and of HNSW against exact search is measured and stored.
-    """
-    name, analysed, writer, folder = job.name, job.analysed, job.writer, job.folder
-    encoder = DenseEncoder.open(job.source, name, many=True)
-    job.copy(leave_out=INDEXED)
-    settings = replace(encoder.settings, **job.entry.replaced)  # as exported
-    encoded = encode_documents(
-        encoder.encode_documents, encoder.digest, (settings.dimension,), np.float32, analysed, name,
-        writer.resume_folder / name,
-    )  # fmt: skip
-    vectors = _all_vectors(encoded, name, settings)
-    measured = dict[str, float](truncated=len(encoded.cut))
-    limit = settings.max_document_tokens
-    warn_of_long_documents(name, len(encoded.cut), analysed, limit)
-    writer.array(folder + VECTORS, vectors.values)
-    if vectors.scales is not None:
-        writer.array(folder + SCALES, vectors.scales)
-    writer.array(folder + CUT, encoded.cut)
-    replaced: dict[str, str] = {}
-    if settings.search == "exact" and len(vectors) >= CODES_FROM:
-        replaced["search"] = settings.search
-        large = len(vectors) * settings.dimension >= GRAPH_FROM and graph.is_installed()
-        settings = replace(settings, search="graph" if large else "binary")
-    if settings.search == "hnsw":
-        measured["recall"] = recall(_write_hnsw(vectors, settings, folder, writer), vectors)
-    elif settings.search in ("binary", "graph"):
-        codes = binary_codes(vectors.values)
-        writer.array(folder + CODES, codes)
-        index: BinaryIndex | graph.Graph = BinaryIndex(codes, vectors)
-        if settings.search == "graph":
-            m, built = settings.m, settings.ef_construction
-            content = graph.build(vectors, m=m, ef_construction=built)
-            writer.data(folder + GRAPH, content)
-            index = graph.GraphIndex(memoryview(content), vectors, ef=settings.ef)
-        measured["recall"] = recall(index, vectors)
-    digest = encoder_digest(encoder.digest)
-    return RankerEntry(job.entry.kind, asdict(settings), measured, replaced, digest)
-
-
-def _all_vectors(encoded: Encoding, name: str, settings: DenseSettings) -> StoredVectors:
-    """Return the vectors of all documents; vectors that were encoded before are copied."""
-    origins = encoded.origins
-    parts = [open_vectors(bundle, name, settings) for bundle in origins.bundles]
-    parts.append(_in_form(encoded.rows, settings.stored))
-    if not origins.bundles:
-        return parts[-1]
-    runs = [(parts[run.part], slice(run.begin, run.end)) for run in origins.runs()]
-    dtype, dimension = parts[-1].values.dtype, settings.dimension
-    values = packed((part.values[own] for part, own in runs), dtype, (dimension,))
-    scales = [part.scales[own] for part, own in runs if part.scales is not None]
-    return StoredVectors(values, np.concatenate(scales) if scales else None)
-
-
-def _in_form(vectors: NDArray[np.float32], form: str) -> StoredVectors:
-    """Return vectors in a form of `FORMS`, in a temporary file unless they have it already."""
-    if form == WHOLE:
-        return StoredVectors(vectors)
-    scales = [np.empty(0, np.float32)]
-
-    def values() -> Iterator[NDArray[Any]]:
-        for begin in range(0, len(vectors), BLOCK):
-            part = StoredVectors.of(vectors[begin : begin + BLOCK], form)
-            if part.scales is not None:
-                scales.append(part.scales)
-            yield part.values
-            release(vectors)
-
-    stored = packed(values(), FORMS[form], vectors.shape[1:])  # also completes `scales`
-    return StoredVectors(stored, np.concatenate(scales) if form == "int8" else None)
-
-
-def _write_hnsw(
-    vectors: StoredVectors, settings: DenseSettings, folder: str, writer: BundleWriter
-) -> hnsw.HNSWIndex:
-    with tempfile.TemporaryDirectory() as scratch:
-        path = Path(scratch) / HNSW
-        floats = vectors.floats(slice(None))
-        hnsw.build(floats, path, m=settings.m, ef_construction=settings.ef_construction)
-        content = path.read_bytes()
-    writer.data(folder + HNSW, content)
-    return hnsw.HNSWIndex(memoryview(content), vectors, ef=settings.ef)
-
-
-def recall(index: BinaryIndex | graph.Graph, vectors: StoredVectors) -> float:
-    """Return recall@10 of an index against exact search; documents are the queries."""
-    exact = ExactIndex(vectors)
-    queries = np.random.default_rng(0).permutation(len(vectors))[:RECALL_QUERIES]
-    overlaps = []
-    for query in vectors.floats(queries):
-        nearest = [set(search.search(query, RECALL_AT)[0].tolist()) for search in (exact, index)]
-        overlaps.append(len(nearest[0] & nearest[1]))
-    return float(np.mean(overlaps)) / min(RECALL_AT, len(vectors))
 
 
 def export_table(job: ExportJob) -> None:
@@ -346,10 +214,7 @@ def form_reports(
 
 EXPORTER = Exporter(
     export,
-    index,
-    indexed=INDEXED,
     settings=("stored", "search", "m", "ef_construction", "ef"),
     cuts=True,
     as_others=as_others,
-    parts={"search": EXHAUSTIVE},  # whatever searches is made of all vectors
 )

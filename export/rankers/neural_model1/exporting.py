@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.corpus.collections.probes import Probes
+from ranklet.corpus.evaluation.proof_report import compare_scores
 from ranklet.corpus.indexing.translation_tables import Translations, as_table
+from ranklet.corpus.rankers.model1 import write_table
 from ranklet.export.exporter import Exporter
-from ranklet.export.jobs import ExportJob, IndexJob
+from ranklet.export.jobs import ExportJob
 from ranklet.export.onnx.graph import example_inputs
-from ranklet.export.proof.report import compare_scores
 from ranklet.export.proof.variants import Graph, export_proven, write_reports
-from ranklet.export.rankers import model1
 from ranklet.runtime.bundles.manifest import RankerEntry
 from ranklet.runtime.lexical.model1 import log_odds, translation_likelihoods
 from ranklet.runtime.onnx.session import Runs
@@ -34,13 +34,13 @@ if TYPE_CHECKING:
 
     from ranklet.training.rankers.neural_model1.network import NeuralModel1
 
-
 # Σ_d T(q|d) P(d|D) of a query's tokens and some documents, (query tokens, documents) float32.
 Likelihoods = Callable[[NDArray[np.int32], Gathered], NDArray[np.float32]]
 
 # Smallest T(q|d) of a table: the paper's, and what is tried where so many reach it that the table
 # would not be sparse.
 THRESHOLDS = 1e-4, 3e-4, 1e-3, 3e-3, 1e-2
+
 PROBES = 12, 60  # queries, documents: few, because the network reads every pair of tokens
 
 
@@ -66,7 +66,7 @@ def export(job: ExportJob) -> RankerEntry:
         module, job.checkpoint.arrays.get("seen"), [token for token in special if token is not None]
     )
     table = as_table(translations, tokenizer.get_vocab_size())
-    model1.write_table(table, job)
+    write_table(table, job.folder, job.writer)
     background: NDArray[np.float32] = module.background.numpy()
 
     def score(likelihoods: Likelihoods, texts: Probes) -> NDArray[np.float32]:
@@ -96,12 +96,6 @@ def export(job: ExportJob) -> RankerEntry:
     report = compare_scores("table", size, proof.reference, by_table, probes.relevant)
     write_reports(job, [report, *proof.reports], probes)
     return job.entry()
-
-
-def index(job: IndexJob) -> RankerEntry:
-    """Write the table and P(q|C) of a collection, and copy the network's variants."""
-    job.copy(leave_out=model1.INDEXED)
-    return model1.index(job)
 
 
 def _gathered(tokenizer: "Tokenizer", texts: Sequence[str]) -> Gathered:
@@ -137,6 +131,4 @@ def sparse_translations(
     return sparsify(module, threshold=highest, tokens=tokens, leave_out=leave_out)
 
 
-EXPORTER = Exporter(
-    export, index, model1.known_words, model1.INDEXED, model1.learned, settings=("scorer",)
-)
+EXPORTER = Exporter(export, settings=("scorer",))

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
-from ranklet.export.distributed.options import LOCAL, EngineOptions
+from ranklet.corpus.distributed.options import LOCAL, EngineOptions
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.options import Declared, Option, check_idle, one_of_two, options_of, short
 

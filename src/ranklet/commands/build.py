@@ -21,11 +21,11 @@ from ranklet.runtime.console import suggested
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
+    from ranklet.corpus.building.default_fusion import FusionOptions
     from ranklet.corpus.languages.names import AUTO
     from ranklet.corpus.languages.options import TextOptions
     from ranklet.corpus.sources.options import SourceOptions
     from ranklet.export.build import VOCABULARIES
-    from ranklet.export.default_fusion import FusionOptions
 
     parser.add_argument("source", metavar="SOURCE", help="file or folder with the documents, or -")
     parser.add_argument("-o", "--output", required=True, help="bundle to write, a folder or .zip")
@@ -78,15 +78,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Build the bundle."""
+    from ranklet.corpus.building.default_fusion import FusionOptions
     from ranklet.corpus.languages.names import AUTO, LANGUAGES
     from ranklet.corpus.languages.options import TextOptions
     from ranklet.corpus.progress import say as announce
     from ranklet.corpus.sources.options import SourceOptions
     from ranklet.corpus.sources.source import Source
+    from ranklet.corpus.updating.update import VOCABULARY
     from ranklet.export.build import build
-    from ranklet.export.default_fusion import FusionOptions
     from ranklet.export.options import ExportOptions
-    from ranklet.export.vocabulary.cutting import VOCABULARY
     from ranklet.runtime.bundles.manifest import in_words
     from ranklet.runtime.errors import InputError
     from ranklet.training.imported.hub import model_folder

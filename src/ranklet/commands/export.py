@@ -135,11 +135,11 @@ def needs(options: argparse.Namespace) -> str:
 
 def run(options: argparse.Namespace) -> int:
     """Export, print the proofs and return the exit status."""
-    from ranklet.export import writer
+    from ranklet.corpus.building import writer
+    from ranklet.corpus.evaluation.proof_report import read_reports, report_table
     from ranklet.export.bundles import check_names, export_bundle
     from ranklet.export.exporter import exporter
     from ranklet.export.hub import writing
-    from ranklet.export.proof.report import read_reports, report_table
     from ranklet.runtime.storage.address import writable
     from ranklet.training.imported.importing import Choices
 
@@ -196,8 +196,8 @@ def _export_hub(
     options: argparse.Namespace,
 ) -> int:
     """Write one model as the folder that others read; return the exit status."""
+    from ranklet.corpus.evaluation.proof_report import report_table
     from ranklet.export.hub.writing import export_hub
-    from ranklet.export.proof.report import report_table
     from ranklet.training.imported.importing import is_checkpoint
 
     ((name, checkpoint),) = checkpoints.items()

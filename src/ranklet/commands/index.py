@@ -4,13 +4,13 @@ import argparse
 from typing import TYPE_CHECKING
 
 from ranklet.commands.arguments import add_engine, add_group, engine_from, options_from
+from ranklet.corpus.building.default_fusion import FusionOptions
 from ranklet.corpus.languages.options import TextOptions
 from ranklet.corpus.sources.options import WHOLE
-from ranklet.export.default_fusion import FusionOptions
 from ranklet.runtime.errors import InputError
 
 if TYPE_CHECKING:
-    from ranklet.export.distributed.shards import Documents
+    from ranklet.corpus.distributed.shards import Documents
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -38,14 +38,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Index the collection."""
+    from ranklet.corpus.building.document_encoding import ENCODING
+    from ranklet.corpus.building.writing import INDEXING
     from ranklet.corpus.collections.collection import Collection, is_collection
+    from ranklet.corpus.index import index_bundle, words_of
     from ranklet.corpus.indexing.analysed import ANALYSING
     from ranklet.corpus.judgements.query_log import LoggedCollection
     from ranklet.corpus.progress import one_bar, say
     from ranklet.corpus.sources.source import FINDING, Source
-    from ranklet.export.bundles import index_bundle, words_of
-    from ranklet.export.document_encoding import ENCODING
-    from ranklet.export.indexing.writing import INDEXING
     from ranklet.runtime.bundles.files import BundleFiles
     from ranklet.runtime.bundles.manifest import in_words
     from ranklet.runtime.storage.address import on_disk

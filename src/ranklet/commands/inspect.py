@@ -57,7 +57,7 @@ def run(options: argparse.Namespace) -> None:
 
 def _reason(manifest: "Manifest") -> str:
     """Say in one sentence why the default pipeline is the default."""
-    from ranklet.export.default_pipelines import BY_RANKS, SUM
+    from ranklet.corpus.building.default_pipelines import BY_RANKS, SUM
 
     name = manifest.default_pipeline
     if name == SUM:

@@ -24,10 +24,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Merge the bundles."""
+    from ranklet.corpus.building.document_encoding import ENCODING
+    from ranklet.corpus.building.writing import INDEXING
     from ranklet.corpus.progress import one_bar
-    from ranklet.export.document_encoding import ENCODING
-    from ranklet.export.indexing.writing import INDEXING
-    from ranklet.export.updating.merge import merge
+    from ranklet.corpus.updating.merge import merge
 
     with one_bar((INDEXING, 0.5), (ENCODING, 1.0)):
         merged = merge(

@@ -36,12 +36,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Update the bundle."""
+    from ranklet.corpus.building.document_encoding import ENCODING
+    from ranklet.corpus.building.writing import INDEXING
     from ranklet.corpus.progress import one_bar
     from ranklet.corpus.progress import say as announce
-    from ranklet.export.document_encoding import ENCODING
-    from ranklet.export.indexing.writing import INDEXING
-    from ranklet.export.updating.changes import Counts
-    from ranklet.export.updating.update import update
+    from ranklet.corpus.updating.changes import Counts
+    from ranklet.corpus.updating.update import update
 
     given = vars(options)
     read = any(name in given for name in vars(SourceOptions()))

@@ -58,8 +58,8 @@ def _compare(options: argparse.Namespace) -> int:
     from dataclasses import replace
 
     from ranklet.commands.export import unjudged
+    from ranklet.corpus.evaluation.proof_report import report_table
     from ranklet.export.hub.verifying import has_weights, verify_hub
-    from ranklet.export.proof.report import report_table
     from ranklet.training.imported.hub import model_folder
     from ranklet.training.imported.importing import read_model
 

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from ranklet.corpus.building.writer import BundleWriter
 from ranklet.corpus.indexing import impacts as module
 from ranklet.corpus.indexing.impacts import (
     in_fewer_bits,
@@ -15,7 +16,6 @@ from ranklet.corpus.indexing.impacts import (
     storage_loss,
     store_impacts,
 )
-from ranklet.export.writer import BundleWriter
 from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.bundles.manifest import Manifest
 from ranklet.runtime.errors import BundleError, InputError

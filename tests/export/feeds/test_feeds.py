@@ -16,9 +16,9 @@ import pytest
 from tests.kinds import retrieved_by
 from tests.metadata_rows import rows
 
+from ranklet.corpus.errors import BuildError
 from ranklet.corpus.sources.options import SourceOptions
 from ranklet.export.build import build
-from ranklet.export.errors import ExportError
 from ranklet.export.feeds.plan import engine_names
 from ranklet.export.feeds.writing import ENGINES, query_body, write_feed
 from ranklet.runtime.bundle import Bundle
@@ -252,7 +252,7 @@ def test_the_rankers_of_a_feed_can_be_chosen(tiny: "TinyRankers", tmp_path: Path
 def test_an_earlier_feed_is_replaced_only_on_request(built: "Built", tmp_path: Path) -> None:
     target = tmp_path / "feed"
     write_feed(built.indexed, "qdrant", target)
-    with pytest.raises(ExportError, match="exists; choose another name, or replace it"):
+    with pytest.raises(BuildError, match="exists; choose another name, or replace it"):
         write_feed(built.indexed, "vespa", target)
     write_feed(built.indexed, "vespa", target, overwrite=True)
     assert not (target / "points.jsonl").exists()
@@ -261,7 +261,7 @@ def test_an_earlier_feed_is_replaced_only_on_request(built: "Built", tmp_path: P
 
 def test_no_folder_but_a_feed_is_replaced(built: "Built", tmp_path: Path) -> None:
     (tmp_path / "mine").mkdir()
-    with pytest.raises(ExportError, match="is no feed"):
+    with pytest.raises(BuildError, match="is no feed"):
         write_feed(built.indexed, "vespa", tmp_path / "mine", overwrite=True)
     assert (tmp_path / "mine").is_dir()
 
@@ -269,7 +269,7 @@ def test_no_folder_but_a_feed_is_replaced(built: "Built", tmp_path: Path) -> Non
 def test_a_feed_with_other_files_is_not_replaced(built: "Built", tmp_path: Path) -> None:
     write_feed(built.indexed, "qdrant", tmp_path / "feed")
     (tmp_path / "feed" / "load.sh").write_text("a day of work")
-    with pytest.raises(ExportError, match=r"would be lost: 'load\.sh'"):
+    with pytest.raises(BuildError, match=r"would be lost: 'load\.sh'"):
         write_feed(built.indexed, "vespa", tmp_path / "feed", overwrite=True)
     assert (tmp_path / "feed" / "points.jsonl").exists()
 
@@ -278,7 +278,7 @@ def test_a_feed_that_fails_leaves_the_earlier_one(tmp_path: Path) -> None:
     long = Path(build([{"id": "x" * 600, "text": "bread"}], tmp_path / "long.ranklet"))
     short = Path(build([{"id": "x", "text": "bread"}], tmp_path / "short.ranklet"))
     write_feed(short, "opensearch", tmp_path / "feed")
-    with pytest.raises(ExportError, match="more than 512 bytes"):
+    with pytest.raises(BuildError, match="more than 512 bytes"):
         write_feed(long, "opensearch", tmp_path / "feed", overwrite=True)
     assert [key for key, _ in entries("opensearch", tmp_path / "feed")] == ["x"]
     assert not list(tmp_path.glob(".feed*"))
@@ -300,5 +300,5 @@ def test_what_cannot_be_fed_is_refused(built: "Built", tiny: "TinyRankers", tmp_
 
 
 def test_two_fields_of_the_metadata_never_become_one() -> None:
-    with pytest.raises(ExportError, match=r"'a\.b' and another field would both be called 'a_b'"):
+    with pytest.raises(BuildError, match=r"'a\.b' and another field would both be called 'a_b'"):
         engine_names({"a_b": "string", "a.b": "number"}, r"\.")

@@ -8,7 +8,7 @@ import pytest
 from tests.export.hub.test_writing import written
 from tests.models import probes, transformer_folder
 
-from ranklet.export.errors import ExportError
+from ranklet.corpus.errors import BuildError
 from ranklet.export.hub.verifying import verify_hub
 from ranklet.training.imported.importing import read_model
 
@@ -27,13 +27,13 @@ def test_a_spoiled_graph_and_another_model_are_noticed(tmp_path: Path) -> None:
         model.graph.output[0].name = name
         onnx.save(model, str(path))
         if name == "other":
-            with pytest.raises(ExportError, match="has the outputs other, but not last_hidden"):
+            with pytest.raises(BuildError, match="has the outputs other, but not last_hidden"):
                 verify_hub(hub, checkpoint)
         else:
             (report,) = verify_hub(hub, checkpoint)
             assert not report.refused
     other = transformer_folder(tmp_path / "other", "roberta")
-    with pytest.raises(ExportError, match="tokenizer of another model"):
+    with pytest.raises(BuildError, match="tokenizer of another model"):
         verify_hub(hub, replace(read_model(other), probes=probes()))
     deeper = transformer_folder(tmp_path / "deeper", num_hidden_layers=3)
     path.write_bytes((written(folder, tmp_path / "again") / "onnx" / "model.onnx").read_bytes())

@@ -27,7 +27,7 @@ from tests.training.rankers.colbert.test_importing import module_folder
 from tests.training.rankers.splade.test_importing import sparse_folder
 from tokenizers import Tokenizer
 
-from ranklet.export.errors import ExportError
+from ranklet.corpus.errors import BuildError
 from ranklet.export.hub.verifying import verify_hub
 from ranklet.export.hub.writing import PROOF, export_hub
 from ranklet.export.options import ExportOptions
@@ -177,10 +177,10 @@ def test_prompts_that_were_chosen_replace_the_originals(tmp_path: Path) -> None:
 
 def test_what_others_cannot_run_is_said(tmp_path: Path, tiny: TinyRankers) -> None:
     for kind in ("epic", "srm"):
-        with pytest.raises(ExportError, match="without --layout hub"):
+        with pytest.raises(BuildError, match="without --layout hub"):
             export_hub(tiny.checkpoint(kind), None, tmp_path / "hub", FP32, name="own")
     trained = tiny.checkpoint("cross_encoder")
-    with pytest.raises(ExportError, match="which no other library knows"):
+    with pytest.raises(BuildError, match="which no other library knows"):
         export_hub(trained, None, tmp_path / "hub", FP32, name="own")
     assert not (tmp_path / "hub").exists()
 
@@ -194,14 +194,14 @@ def test_only_an_export_is_replaced(tmp_path: Path) -> None:
         export_hub(checkpoint, folder, tmp_path / "hub", FP32, name="model", **more)
 
     export()
-    with pytest.raises(ExportError, match="--force"):
+    with pytest.raises(BuildError, match="--force"):
         export()
     export(overwrite=True)
     (tmp_path / "hub" / "mine.txt").write_text("mine")
-    with pytest.raises(ExportError, match=r"mine\.txt"):
+    with pytest.raises(BuildError, match=r"mine\.txt"):
         export(overwrite=True)
     (tmp_path / "hub" / PROOF).unlink()
-    with pytest.raises(ExportError, match="is no export for others"):
+    with pytest.raises(BuildError, match="is no export for others"):
         export(overwrite=True)
     assert (tmp_path / "hub" / "mine.txt").read_text() == "mine"
 

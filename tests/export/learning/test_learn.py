@@ -9,8 +9,8 @@ import pytest
 
 from ranklet.commands import main
 from ranklet.corpus.collections.collection import Query, write_collection
+from ranklet.corpus.errors import BuildError
 from ranklet.export.build import build
-from ranklet.export.errors import ExportError
 from ranklet.export.learning import candidates, choosing
 from ranklet.export.learning import learn as module
 from ranklet.export.learning.costs import Limits
@@ -195,10 +195,10 @@ def test_judgements_that_bm25_meets_already_end_with_status_3(
 
 
 def test_a_target_that_exists_is_not_replaced(bundle: Path, judged: Path, tmp_path: Path) -> None:
-    with pytest.raises(ExportError, match="exists; choose another name"):
+    with pytest.raises(BuildError, match="exists; choose another name"):
         learn(bundle, judged, tmp_path)
     (tmp_path / "mine.txt").touch()
-    with pytest.raises(ExportError, match="is not a bundle"):  # and not after an hour of learning
+    with pytest.raises(BuildError, match="is not a bundle"):  # and not after an hour of learning
         learn(bundle, judged, tmp_path, overwrite=True)
 
 

@@ -14,12 +14,12 @@ from tests.damage import replace_file
 from tests.kinds import ROWS, TinyRankers
 from tests.models import TEXTS, probes, transformer_folder
 
+from ranklet.corpus.errors import BuildError
+from ranklet.corpus.evaluation.proof_report import read_reports
 from ranklet.export.bundles import export_bundle
-from ranklet.export.errors import ExportError
 from ranklet.export.onnx import openvino_int8
 from ranklet.export.onnx.openvino_int8 import need_packages, quantise
 from ranklet.export.options import ExportOptions
-from ranklet.export.proof.report import read_reports
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.errors import BundleError, InputError
@@ -112,7 +112,7 @@ def test_a_missing_package_is_named_with_the_extra(monkeypatch: pytest.MonkeyPat
 
 def test_a_graph_that_openvino_cannot_read_gives_one_line(tmp_path: Path) -> None:
     (tmp_path / "graph.onnx").write_bytes(b"no graph")
-    with pytest.raises(ExportError, match="OpenVINO cannot convert the network") as caught:
+    with pytest.raises(BuildError, match="OpenVINO cannot convert the network") as caught:
         quantise(tmp_path / "graph.onnx", [{"input_ids": np.ones((1, 3), np.int64)}])
     assert "\n" not in str(caught.value)
 
@@ -169,7 +169,7 @@ def test_only_transformers_have_the_variant(
     assert [report.variant for report in read_reports(path)["ranker"]] == ["fp32"]
     message = "'ranker' is no transformer, so it has no variant for OpenVINO; it has fp32"
     assert message in caplog.messages
-    with pytest.raises(ExportError, match="no variant for OpenVINO; add int8 to --variants"):
+    with pytest.raises(BuildError, match="no variant for OpenVINO; add int8 to --variants"):
         exported_kind("conformer_kernel", tiny, tmp_path, "openvino")
 
 

@@ -8,9 +8,9 @@ import pytest
 from tests.kinds import VARIANTS
 from tests.models import TEXTS, probes, transformer_folder
 
+from ranklet.corpus.evaluation.proof_report import read_reports
 from ranklet.export.bundles import export_bundle
 from ranklet.export.options import ExportOptions
-from ranklet.export.proof.report import read_reports
 from ranklet.export.vocabulary import cutting
 from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.onnx.encoder import VARIANTS as FILES

@@ -8,13 +8,13 @@ import pytest
 from tests.models import probes, transformer_folder
 
 from ranklet.corpus.collections import probes as drawn
+from ranklet.corpus.errors import BuildError
+from ranklet.corpus.evaluation.proof_report import Report, read_reports, report_table
 from ranklet.export.bundles import export_bundle
-from ranklet.export.errors import ExportError
 from ranklet.export.onnx.graph import Transformer, export_graph
 from ranklet.export.onnx.variants import FORMS, SMOOTHED, UNSMOOTHED, WEIGHTS_ONLY, convert
 from ranklet.export.options import ExportOptions
 from ranklet.export.proof import variants
-from ranklet.export.proof.report import Report, read_reports, report_table
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.imported.importing import read_model
 
@@ -107,7 +107,7 @@ def test_where_no_form_holds_nothing_is_written(
     checkpoint: Checkpoint, tried: list[str], tmp_path: Path
 ) -> None:
     tight = ExportOptions(variants=("int8",), probes=probes(), max_mb=1e-6)
-    with pytest.raises(ExportError, match="no variant is within its tolerance"):
+    with pytest.raises(BuildError, match="no variant is within its tolerance"):
         exported(checkpoint, tmp_path, tight)
     assert tried[-1] == WEIGHTS_ONLY
     assert list(tmp_path.iterdir()) == []
@@ -181,7 +181,7 @@ def test_a_graph_that_is_another_network_is_not_written(
 
     monkeypatch.setattr(variants, "export_graph", always)
     options = ExportOptions(variants=(written,), probes=probes())
-    with pytest.raises(ExportError, match=r"is not the same network: its scores differ .* by "):
+    with pytest.raises(BuildError, match=r"is not the same network: its scores differ .* by "):
         export_bundle({"dense": checkpoint}, tmp_path / "bundle", options)
     assert list(tmp_path.iterdir()) == []
 

@@ -10,9 +10,10 @@ from tests.classifiers import LOGITS, classifier_folder
 from tests.kinds import FP32, LOOSE, ROWS, TinyRankers, reranked_by, train
 from tests.models import CLASSIFIERS, TEXTS, probes, sentence_transformers
 
-from ranklet.export.bundles import export_bundle, index_bundle
+from ranklet.corpus.evaluation.proof_report import read_reports
+from ranklet.corpus.index import index_bundle
+from ranklet.export.bundles import export_bundle
 from ranklet.export.onnx.fp32_head import HEAD
-from ranklet.export.proof.report import read_reports
 from ranklet.runtime import load
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.bundles.files import BundleFiles

@@ -12,8 +12,9 @@ from tests.kinds import LOOSE, opened, reranked_by, retrieved_by, usual_form
 
 from ranklet.commands import main
 from ranklet.corpus.collections.collection import Collection
-from ranklet.export.bundles import export_bundle, index_bundle
-from ranklet.export.proof.report import read_reports
+from ranklet.corpus.evaluation.proof_report import read_reports
+from ranklet.corpus.index import index_bundle
+from ranklet.export.bundles import export_bundle
 from ranklet.runtime import load
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.bundles.files import BundleFiles

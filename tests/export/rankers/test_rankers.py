@@ -6,9 +6,10 @@ from pathlib import Path
 import pytest
 from tests.kinds import ROWS, TinyRankers
 
-from ranklet.export.bundles import export_bundle, index_bundle
-from ranklet.export.errors import ExportError
-from ranklet.export.proof.report import read_reports
+from ranklet.corpus.errors import BuildError
+from ranklet.corpus.evaluation.proof_report import read_reports
+from ranklet.corpus.index import index_bundle
+from ranklet.export.bundles import export_bundle
 from ranklet.runtime.bundles.files import BundleFiles
 
 
@@ -34,7 +35,7 @@ def test_without_probes_there_is_no_proof(kind: str, tiny: TinyRankers, tmp_path
     for name in ROWS[kind].rankers:
         without = {name: replace(tiny.checkpoints(kind)[name], probes=None)}
         if name in proven:
-            with pytest.raises(ExportError, match="--probes"):
+            with pytest.raises(BuildError, match="--probes"):
                 export_bundle(without, tmp_path / name, ROWS[kind].options)
         else:  # no network, so nothing to prove
             export_bundle(without, tmp_path / name, ROWS[kind].options)

@@ -6,7 +6,7 @@ import numpy as np
 from tests.kinds import TinyRankers
 from tests.models import vectors_alone
 
-from ranklet.export.proof.report import read_reports
+from ranklet.corpus.evaluation.proof_report import read_reports
 from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.rankers.opening import ranker_of
 from ranklet.runtime.rankers.splade import SPLADE

@@ -8,10 +8,12 @@ import torch
 from tests.kinds import TinyRankers
 
 from ranklet.corpus.collections.collection import Collection
+from ranklet.corpus.evaluation.proof_report import read_reports
+from ranklet.corpus.index import index_bundle
 from ranklet.corpus.indexing.analysed import AnalysedCollection
-from ranklet.export.bundles import export_bundle, index_bundle
+from ranklet.corpus.rankers.conformer_kernel.terms import term_rows
+from ranklet.export.bundles import export_bundle
 from ranklet.export.options import ExportOptions
-from ranklet.export.proof.report import read_reports
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.call.candidates import StoredCandidates, TextCandidates
 from ranklet.runtime.call.query import QueryContext
@@ -20,7 +22,6 @@ from ranklet.runtime.rankers.tk import TK
 from ranklet.runtime.text.ranked import ranked_text
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.rankers.conformer_kernel.pairs import TermReader
-from ranklet.training.rankers.conformer_kernel.vocabulary import term_rows
 from ranklet.training.rankers.tk import training as tk
 
 QUERIES = ("quiet stream", "an old old fiddle", "red apple here", "gnorp winter")

@@ -10,10 +10,10 @@ from tests.kinds import FP32
 from tests.models import ARCHITECTURES, TEXTS, probes, sentence_folder, transformer_folder
 
 from ranklet import runtime
+from ranklet.corpus.updating.update import VOCABULARY, update
 from ranklet.export.build import build
 from ranklet.export.bundles import export_bundle
-from ranklet.export.updating.update import update
-from ranklet.export.vocabulary.cutting import VOCABULARY, cut_all, cut_to_collection, table_names
+from ranklet.export.vocabulary.cutting import cut_all, cut_to_collection, table_names
 from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.rankers.dense import DenseEncoder

@@ -6,7 +6,7 @@ import pytest
 from tests.models import TEXTS, tokenizer
 from tokenizers import Tokenizer, models, pre_tokenizers
 
-from ranklet.export.errors import ExportError
+from ranklet.corpus.errors import BuildError
 from ranklet.export.vocabulary.tokens import check_same, cut_tokenizer, used_tokens
 
 UNKNOWN = "<unk>"
@@ -67,7 +67,7 @@ def test_a_word_whose_token_is_gone_is_read_by_smaller_ones() -> None:
     cut, former = cut_tokenizer(whole, used_tokens(whole, ["x"]))
     assert whole.encode(word[1:]).tokens[1:-1] == [word]
     assert cut.encode(word[1:]).tokens[1:-1] == list(word)
-    with pytest.raises(ExportError, match="read in another way"):
+    with pytest.raises(BuildError, match="read in another way"):
         check_same(whole, cut, former, lambda: [word[1:]])
 
 

@@ -12,8 +12,8 @@ from tests.conftest import Built
 from tests.range_server import RangeServer
 from tests.updates import WHOLE, indexed
 
-from ranklet.export.updating.update import update
-from ranklet.export.writer import write_zip
+from ranklet.corpus.building.writer import write_zip
+from ranklet.corpus.updating.update import update
 from ranklet.handlers.api.errors import RequestError
 from ranklet.handlers.server import live_bundle
 from ranklet.handlers.server.live_bundle import LiveBundle

@@ -13,18 +13,19 @@ from tests.journeys.bad_inputs.running import Case, Place, Response, python, rai
 
 import ranklet
 from ranklet import runtime
+from ranklet.corpus.building.default_fusion import FusionOptions
 from ranklet.corpus.collections.collection import Collection, Document, write_collection
 from ranklet.corpus.collections.splits import read_split
 from ranklet.corpus.collections.trec import read_run, write_qrels, write_run
+from ranklet.corpus.errors import BuildError
+from ranklet.corpus.index import index_bundle
 from ranklet.corpus.sources.options import SourceOptions
 from ranklet.corpus.sources.source import Source
+from ranklet.corpus.updating.update import update
 from ranklet.export.build import build
-from ranklet.export.bundles import export_bundle, index_bundle
-from ranklet.export.default_fusion import FusionOptions
-from ranklet.export.errors import ExportError
+from ranklet.export.bundles import export_bundle
 from ranklet.export.fusion import learn_weights
 from ranklet.export.options import ExportOptions
-from ranklet.export.updating.update import update
 from ranklet.handlers.api.answers import ANSWERS
 from ranklet.handlers.api.errors import failure
 from ranklet.handlers.api.limits import Limits
@@ -257,7 +258,7 @@ CALLS = [
          lambda place: Model1Options(bm25="bm25")),  # type: ignore[arg-type]
     call("an option has no effect", InputError, "--regions has no effect",
          lambda place: TKOptions(network=TKNetwork(regions=2))),
-    call("the target is a file", ExportError, "exists",
+    call("the target is a file", BuildError, "exists",
          lambda place: build(["a text"], file("out", "precious")(place))),
     call("a variant is unknown", InputError, "fp8", lambda place: ExportOptions(variants=("fp8",))),
     call("the size is NaN", InputError, "max_mb", lambda place: ExportOptions(max_mb=math.nan)),

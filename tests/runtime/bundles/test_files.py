@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from ranklet.corpus.building.writer import sha256
 from ranklet.export.build import build
-from ranklet.export.writer import sha256
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.bundles.files import DICTIONARY, BundleFiles
 from ranklet.runtime.bundles.manifest import MANIFEST

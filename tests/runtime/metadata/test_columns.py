@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.metadata_rows import FIELDS
 
-from ranklet.export.writer import sha256
+from ranklet.corpus.building.writer import sha256
 from ranklet.runtime import Bundle, BundleError
 from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.metadata.columns import (

@@ -15,9 +15,9 @@ import pytest
 from tests.kinds import retrieved_by
 from tests.metadata_rows import a_filter
 
+from ranklet.corpus.errors import BuildError
 from ranklet.corpus.sources.options import SourceOptions
 from ranklet.export.build import build
-from ranklet.export.errors import ExportError
 from ranklet.export.feeds.publishing import publish
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.bundles.files import BundleFiles
@@ -178,7 +178,7 @@ def test_what_ranklet_has_not_written_is_refused(built: "Built", place: str) -> 
         client.create_collection(name, schema=schema, properties={ABOUT: said})
         with pytest.raises(InputError, match=r"was not written by|has version 9"):
             Bundle(built.indexed, collection=f"{place}#{name}")
-    with pytest.raises(ExportError, match="is no alias"):
+    with pytest.raises(BuildError, match="is no alias"):
         publish(built.indexed, place, index="foreign", overwrite=True)
 
 
@@ -191,9 +191,9 @@ def test_a_name_means_the_earlier_collection_until_the_new_one_is_complete(
     long = Path(build(too_long, tmp_path / "long.ranklet", options=whole))
     new = Path(build([{"id": "2", "text": "bread"}], tmp_path / "new.ranklet"))
     publish(old, place, index="swap")
-    with pytest.raises(ExportError, match="replace it"):
+    with pytest.raises(BuildError, match="replace it"):
         publish(new, place, index="swap")
-    with pytest.raises(ExportError, match="more than 65,535 bytes"):
+    with pytest.raises(BuildError, match="more than 65,535 bytes"):
         publish(long, place, index="swap", overwrite=True)
     assert [hit.id for hit in Bundle(old, collection=f"{place}#swap").rank("bread")] == ["1"]
     publish(new, place, index="swap", overwrite=True)

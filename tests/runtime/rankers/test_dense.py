@@ -10,7 +10,8 @@ from tests.damage import Change, change_array, graph, put, replace_file, with_se
 from tests.explanations import check_sums
 from tests.kinds import FP32, TinyRankers
 
-from ranklet.export.bundles import export_bundle, index_bundle
+from ranklet.corpus.index import index_bundle
+from ranklet.export.bundles import export_bundle
 from ranklet.runtime import load
 from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.errors import BundleError

@@ -14,7 +14,8 @@ from tests.explanations import leaves
 from tests.kinds import LOOSE, TinyRankers, opened, reranked_by, retrieved_by
 
 from ranklet.corpus.collections.collection import Collection
-from ranklet.export.bundles import export_bundle, index_bundle
+from ranklet.corpus.index import index_bundle
+from ranklet.export.bundles import export_bundle
 from ranklet.runtime import load
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.call.query import QueryContext

@@ -12,7 +12,7 @@ from tests.explanations import check_sums
 from tests.interrupted import interrupt
 from tests.kinds import ROWS, TinyRankers
 
-from ranklet.export.writer import write_zip
+from ranklet.corpus.building.writer import write_zip
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.call.protocol import Retriever

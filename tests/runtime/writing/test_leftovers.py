@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.export.test_writer import names, write
+from tests.corpus.building.test_writer import names, write
 
 from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.writing.leftovers import Claim, clean_up
@@ -15,9 +15,9 @@ from ranklet.runtime.writing.leftovers import Claim, clean_up
 KILLED = """
 import os, shutil, signal, sys
 from pathlib import Path
-from tests.export.test_writer import names, write
+from tests.corpus.building.test_writer import names, write
 from ranklet.runtime.writing import replacing
-from ranklet.export import writer as writing
+from ranklet.corpus.building import writer as writing
 from ranklet.runtime.errors import BundleError
 from ranklet.runtime.bundles.files import BundleFiles
 
@@ -61,7 +61,7 @@ for killed_at in range(1, 1000):
         missing += 1
         try:
             write(target, "third")  # puts the old bundle back, and then there is one already
-        except writing.ExportError as error:
+        except writing.BuildError as error:
             assert "exists" in str(error), error
         assert note() == "first"
     write(target, "third", overwrite=True)
@@ -89,8 +89,8 @@ def test_a_writer_may_be_killed_at_any_point(tmp_path: Path, how: str, there: st
 
 ALIVE = """
 import sys
-from tests.export.test_writer import finish
-from ranklet.export.writer import BundleWriter
+from tests.corpus.building.test_writer import finish
+from ranklet.corpus.building.writer import BundleWriter
 with BundleWriter(sys.argv[1], overwrite=True) as writer:
     writer.data("notes/more.json", b"{}")
     print("half way", flush=True)

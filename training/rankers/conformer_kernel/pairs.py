@@ -12,6 +12,7 @@ from torch import Tensor
 
 from ranklet.corpus.collections.splits import JudgedQuery
 from ranklet.corpus.indexing.analysed import AnalysedCollection
+from ranklet.corpus.indexing.ragged import first_tokens, packed, padded
 from ranklet.runtime.call.protocol import Retriever
 from ranklet.runtime.lexical.bm25 import idf
 from ranklet.runtime.rankers.conformer_kernel.network import PADDING, UNKNOWN
@@ -33,7 +34,6 @@ from ranklet.training.sampling.negatives import (
     random_pools,
     relevant_numbers,
 )
-from ranklet.training.sampling.ragged import first_tokens, packed, padded
 
 NO_TOKEN, NO_TERM = -1, -2  # padding of documents and of queries, which must differ
 # Lengths are padded to multiples of these, so that there are few shapes; see `ragged.rounded`.

@@ -16,8 +16,10 @@ from ranklet.corpus.collections.collection import Collection
 from ranklet.corpus.collections.probes import draw_probes
 from ranklet.corpus.collections.splits import JudgedQueries, JudgedQuery
 from ranklet.corpus.indexing.analysed import AnalysedCollection, analyse
+from ranklet.corpus.indexing.ragged import by_length
 from ranklet.corpus.judgements.query_log import with_query_log
 from ranklet.corpus.progress import EVALUATING, progress
+from ranklet.corpus.rankers.conformer_kernel.terms import term_rows
 from ranklet.runtime.rankers.conformer_kernel.network import FIRST
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.distilling.margins import margins_of
@@ -36,12 +38,11 @@ from ranklet.training.rankers.conformer_kernel.pairs import (
     weak_ranknet_loss,
 )
 from ranklet.training.rankers.conformer_kernel.sizes import AUTHORS, Network
-from ranklet.training.rankers.conformer_kernel.vocabulary import choose_terms, term_rows
+from ranklet.training.rankers.conformer_kernel.vocabulary import choose_terms
 from ranklet.training.rankers.conformer_kernel.word2vec import word_vectors
 from ranklet.training.sampling.batches import Batch
 from ranklet.training.sampling.dev_candidates import CandidateLists
 from ranklet.training.sampling.negatives import Numbers
-from ranklet.training.sampling.ragged import by_length
 
 _log = logging.getLogger(__name__)
 

@@ -4,12 +4,9 @@ from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ranklet.corpus.collections.splits import JudgedQuery
 from ranklet.corpus.indexing.analysed import AnalysedCollection
-from ranklet.runtime.rankers.conformer_kernel.network import FIRST, UNKNOWN
-from ranklet.runtime.text.analysis import Vocabulary
 
 
 def choose_terms(
@@ -40,17 +37,3 @@ def choose_terms(
     order = np.argsort(-counts, kind="stable")[:most]
     forms = analysed.analyzer.vocabulary.forms
     return tuple(forms[token] for token in order.tolist() if counts[token] >= least)
-
-
-def term_rows(spellings: Sequence[str], vocabulary: Vocabulary) -> NDArray[np.int32]:
-    """Return the row of each word form, `UNKNOWN` if it is not a term, (forms,) int32.
-
-    Args:
-        spellings: spellings of the terms; term i has the row `FIRST` + i.
-        vocabulary: the collection's vocabulary.
-    """
-    rows = np.full(len(vocabulary), UNKNOWN, np.int32)
-    forms = np.array([vocabulary.forms.find(spelling) for spelling in spellings], np.int64)
-    terms = np.flatnonzero(forms >= 0)  # that the collection has
-    rows[forms[terms]] = terms + FIRST
-    return rows

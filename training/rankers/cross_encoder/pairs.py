@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from ranklet.corpus.collections.splits import JudgedQuery
 from ranklet.corpus.indexing.analysed import AnalysedCollection
+from ranklet.corpus.rankers.cross_encoder import document_pieces
 from ranklet.runtime.call.protocol import Retriever
 from ranklet.runtime.text.pairing import Pair, Pairing
 from ranklet.training.distilling.taught import TaughtQueries, pools
@@ -105,11 +106,3 @@ def dev_pairs(lists: CandidateLists, analysed: AnalysedCollection, pairing: Pair
 def query_pieces(analysed: AnalysedCollection, pairing: Pairing, text: str) -> list[int]:
     """Return the word pieces that are read of a query."""
     return pairing.query(analysed.analyzer.wordpieces([text])[0].tolist())
-
-
-def document_pieces(analysed: AnalysedCollection, document: int) -> list[int]:
-    """Return the word pieces of a document."""
-    forward = analysed.forwards["wordpieces"]
-    begin, end = forward.offsets[document : document + 2]
-    pieces: list[int] = forward.tokens[begin:end].tolist()
-    return pieces

@@ -16,6 +16,7 @@ from ranklet.corpus.collections.collection import Collection
 from ranklet.corpus.collections.probes import draw_probes
 from ranklet.corpus.collections.splits import JudgedQueries
 from ranklet.corpus.indexing.analysed import analyse
+from ranklet.corpus.indexing.ragged import by_length
 from ranklet.corpus.indexing.wordpieces import padding_token
 from ranklet.corpus.progress import EVALUATING
 from ranklet.runtime.console import suggested
@@ -45,7 +46,6 @@ from ranklet.training.rankers.cross_encoder.options import PASSAGES, Options
 from ranklet.training.rankers.cross_encoder.pairs import CrossPairs, dev_pairs
 from ranklet.training.sampling.batches import Batch
 from ranklet.training.sampling.dev_candidates import CandidateLists
-from ranklet.training.sampling.ragged import by_length
 
 _log = logging.getLogger(__name__)
 

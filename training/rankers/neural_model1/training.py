@@ -16,6 +16,7 @@ from ranklet.corpus.collections.collection import Collection
 from ranklet.corpus.collections.probes import draw_probes
 from ranklet.corpus.collections.splits import JudgedQueries, JudgedQuery
 from ranklet.corpus.indexing.analysed import AnalysedCollection, analyse
+from ranklet.corpus.indexing.ragged import packed, padded, rounded, unique_tokens
 from ranklet.corpus.indexing.translation_tables import background
 from ranklet.corpus.indexing.wordpieces import padding_token, read_tokenizer, special_tokens
 from ranklet.runtime.call.protocol import Retriever
@@ -42,7 +43,6 @@ from ranklet.training.rankers.neural_model1.network import Network, NeuralModel1
 from ranklet.training.rankers.neural_model1.options import Options, PairOptions
 from ranklet.training.rankers.neural_model1.sparsify import tables
 from ranklet.training.sampling.batches import Batch, draw_documents, query_batches
-from ranklet.training.sampling.ragged import packed, padded, rounded, unique_tokens
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer

@@ -11,9 +11,9 @@ from ranklet.commands.output import say, show
 from ranklet.commands.pages import write_page
 from ranklet.commands.rank.answers import as_text
 from ranklet.corpus.collections.collection import Collection, Document, write_collection
+from ranklet.corpus.index import index_bundle
 from ranklet.corpus.sources.source import Source
 from ranklet.export.build import build
-from ranklet.export.bundles import index_bundle
 from ranklet.export.learning.learn import learn
 from ranklet.export.learning.page import page
 from ranklet.export.learning.table import table

@@ -12,7 +12,7 @@ from ranklet.runtime.errors import InputError, RankletError
 from ranklet.runtime.hits import in_line
 
 if TYPE_CHECKING:
-    from ranklet.export.distributed.options import EngineOptions
+    from ranklet.corpus.distributed.options import EngineOptions
     from ranklet.runtime import Ranking
 
 SHOWN = 300  # maximum number of characters that are printed of a document's text
@@ -45,7 +45,7 @@ def open_answers(path: Path, settings: Mapping[str, Any]) -> Callable[[bytes], b
     A block is a list in JSON, and so is what it becomes: the answers before the first query that
     cannot be ranked, and that one's error, null if there is none.
     """
-    from ranklet.export.distributed.node import described
+    from ranklet.corpus.distributed.node import described
 
     answer = answers(Bundle(path, device=settings["device"], strict=True), settings)
 
@@ -69,8 +69,8 @@ def answers_on(
         RankletError: a query cannot be ranked; the answers before it were yielded.
         ClusterError: the cluster cannot be used.
     """
-    from ranklet.export.distributed.cluster import Task, connected
-    from ranklet.export.distributed.node import error_of
+    from ranklet.corpus.distributed.cluster import Task, connected
+    from ranklet.corpus.distributed.node import error_of
 
     Bundle(bundle)  # raises here what is wrong with it
     with connected(engine) as cluster:

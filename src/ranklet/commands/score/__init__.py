@@ -17,7 +17,7 @@ from ranklet.training.distilling.options import ScoreOptions
 from ranklet.training.distilling.score_file import read_scores
 
 if TYPE_CHECKING:
-    from ranklet.export.distributed.options import EngineOptions
+    from ranklet.corpus.distributed.options import EngineOptions
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -53,8 +53,8 @@ def run(options: argparse.Namespace) -> None:
     """Score the candidates and write the file."""
     from ranklet.corpus.collections.collection import Collection
     from ranklet.corpus.collections.splits import read_split
+    from ranklet.corpus.distributed.cluster import connected
     from ranklet.corpus.judgements.judgements import check_judgements
-    from ranklet.export.distributed.cluster import connected
     from ranklet.runtime import load
     from ranklet.training.distilling.scoring import score
     from ranklet.training.distilling.teacher import read_teacher

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ranklet.export.distributed.cluster import Cluster, Task
+from ranklet.corpus.distributed.cluster import Cluster, Task
 from ranklet.training.checkpoint import RANKLET
 from ranklet.training.distilling.teacher import Pairs, ScoreEach, read_teacher
 

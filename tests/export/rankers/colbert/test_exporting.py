@@ -8,9 +8,9 @@ import pytest
 import torch
 from tests.kinds import FP32, TinyRankers, opened
 
+from ranklet.corpus.errors import BuildError
+from ranklet.corpus.evaluation.proof_report import read_reports, report_table
 from ranklet.export.bundles import export_bundle
-from ranklet.export.errors import ExportError
-from ranklet.export.proof.report import read_reports, report_table
 from ranklet.export.rankers.colbert.exporting import bytes_of, float_scores, form_reports
 from ranklet.runtime.call.protocol import Role
 from ranklet.runtime.dense.maxsim import TokenStore
@@ -58,7 +58,7 @@ def test_the_stored_form_is_chosen_by_the_export(tiny: TinyRankers, tmp_path: Pa
     wrong = replace(FP32, settings={"stored": "float16"})
     with pytest.raises(Exception, match="stored is 'float16'; allowed are int8, int8-pooled"):
         export_bundle({"colbert": checkpoint}, tmp_path / "c", wrong)
-    with pytest.raises(ExportError, match="no checkpoint has the setting 'stored'"):
+    with pytest.raises(BuildError, match="no checkpoint has the setting 'stored'"):
         export_bundle({"bm25": tiny.checkpoint("bm25")}, tmp_path / "d", chosen)
 
 

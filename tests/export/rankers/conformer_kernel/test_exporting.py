@@ -4,12 +4,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.export.rankers.conformer_kernel.reference import FORMS, QUERIES, by_pytorch, opened
+from tests.corpus.rankers.conformer_kernel.reference import FORMS, QUERIES, by_pytorch, opened
 from tests.kinds import CONFORMER_SIZES, VARIANTS
 
+from ranklet.corpus.evaluation.proof_report import read_reports
+from ranklet.corpus.rankers.conformer_kernel.indexing import known_words
 from ranklet.export.onnx.fp32_head import HEAD
-from ranklet.export.proof.report import read_reports
-from ranklet.export.rankers.conformer_kernel import exporting
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.call.candidates import TextCandidates
@@ -47,7 +47,7 @@ def test_variants_change_the_encoder_and_leave_the_pooling_in_32_bits(exported: 
         assert "Conv" not in heads[name]
         assert "LayerNormalization" not in heads[name]
     # One table of embeddings for both sides, also where it is stored in 16 bits.
-    terms = len(exporting.known_words(BundleFiles(exported), "ndrm3"))
+    terms = len(known_words(BundleFiles(exported), "ndrm3"))
     shape = [2 + terms, CONFORMER_SIZES["hidden"]]
     tables = {
         name: [each for each in model.graph.initializer if [*each.dims] == shape]

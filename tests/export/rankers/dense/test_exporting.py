@@ -16,10 +16,11 @@ from tokenizers import Tokenizer
 from tokenizers.models import WordLevel
 
 from ranklet.corpus.collections.collection import Collection
-from ranklet.export.bundles import export_bundle, index_bundle
-from ranklet.export.errors import ExportError
+from ranklet.corpus.errors import BuildError
+from ranklet.corpus.evaluation.proof_report import read_reports
+from ranklet.corpus.index import index_bundle
+from ranklet.export.bundles import export_bundle
 from ranklet.export.options import ExportOptions
-from ranklet.export.proof.report import read_reports
 from ranklet.export.rankers.dense import exporting
 from ranklet.export.rankers.dense.exporting import form_reports, stored_as
 from ranklet.runtime import load
@@ -175,7 +176,7 @@ def test_a_graph_replaces_codes_where_they_would_take_long_and_codes_replace_it_
 
 def test_where_no_variant_holds_nothing_is_written(dense: Checkpoint, tmp_path: Path) -> None:
     tight = ExportOptions(variants=("fp32",), max_mb=1e-6)
-    with pytest.raises(ExportError, match="no variant is within"):
+    with pytest.raises(BuildError, match="no variant is within"):
         export_bundle({"dense": dense}, tmp_path / "b", tight)
     assert list(tmp_path.iterdir()) == []
 
@@ -190,7 +191,7 @@ def test_weights_that_are_not_finite_are_refused(dense: Checkpoint, tmp_path: Pa
 def test_a_tokenizer_of_another_model_is_refused(dense: Checkpoint, tmp_path: Path) -> None:
     words = {word: at for at, word in enumerate(["[PAD]", "[UNK]", *map(str, range(5000))])}
     other = Tokenizer(WordLevel(words))
-    with pytest.raises(ExportError, match=r"5,002 tokens, .* not the model's own"):
+    with pytest.raises(BuildError, match=r"5,002 tokens, .* not the model's own"):
         export_bundle({"dense": replace(dense, tokenizer=other)}, tmp_path / "b", FP32)
     assert list(tmp_path.iterdir()) == []
 
@@ -251,7 +252,7 @@ def test_more_bits_are_taken_where_fewer_change_the_order(
 def test_where_no_table_is_small_enough_nothing_is_written(
     static: Checkpoint, tmp_path: Path
 ) -> None:
-    with pytest.raises(ExportError, match="no table is within its tolerance"):
+    with pytest.raises(BuildError, match="no table is within its tolerance"):
         export_bundle({"static": static}, tmp_path / "bundle", ExportOptions(max_mb=1e-6))
     assert list(tmp_path.iterdir()) == []
 

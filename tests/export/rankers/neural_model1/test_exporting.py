@@ -8,8 +8,8 @@ from tests.kinds import FP32, TinyRankers, tiny_options
 from tests.models import transformer_folder
 
 from ranklet.corpus.collections.splits import read_split
+from ranklet.corpus.evaluation.proof_report import read_reports
 from ranklet.export.bundles import export_bundle
-from ranklet.export.proof.report import read_reports
 from ranklet.export.rankers.neural_model1 import exporting
 from ranklet.training.rankers.neural_model1 import sparsify as sparsifying
 from ranklet.training.rankers.neural_model1 import training as neural_model1

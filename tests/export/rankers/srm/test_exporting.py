@@ -10,9 +10,10 @@ import torch
 from tests.kinds import FP32, ROWS, TinyRankers, opened
 
 from ranklet.corpus.collections.collection import Document
-from ranklet.export.bundles import export_bundle, index_bundle
-from ranklet.export.errors import ExportError
-from ranklet.export.proof.report import read_reports
+from ranklet.corpus.errors import BuildError
+from ranklet.corpus.evaluation.proof_report import read_reports
+from ranklet.corpus.index import index_bundle
+from ranklet.export.bundles import export_bundle
 from ranklet.export.rankers.srm.exporting import static_bytes, static_part
 from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.bundles.manifest import Splitting
@@ -97,7 +98,7 @@ def test_only_files_that_serve_are_written(tiny: TinyRankers) -> None:
 def test_a_static_part_out_of_tolerance_is_not_written(tiny: TinyRankers, tmp_path: Path) -> None:
     checkpoint = tiny.checkpoints("srm")["single_codes"]
     small = replace(FP32, max_mb=0.001)
-    with pytest.raises(ExportError, match=r"the static part of 'a' is out of tolerance.* MB > "):
+    with pytest.raises(BuildError, match=r"the static part of 'a' is out of tolerance.* MB > "):
         export_bundle({"a": checkpoint}, tmp_path / "b", small)
     assert not (tmp_path / "b").exists()
 
@@ -107,7 +108,7 @@ def test_a_table_with_too_few_rows_is_refused(tiny: TinyRankers, tmp_path: Path)
     weights = {**checkpoint.weights}
     weights["light.table.weight"] = weights["light.table.weight"][:-9]
     few = replace(checkpoint, weights=weights, network={})
-    with pytest.raises(ExportError, match="but the table has"):
+    with pytest.raises(BuildError, match="but the table has"):
         export_bundle({"a": few}, tmp_path / "b", FP32)
 
 
@@ -181,7 +182,7 @@ def test_what_a_document_takes_is_measured(tiny: TinyRankers) -> None:
 def test_finished_blocks_are_not_encoded_again(
     tiny: TinyRankers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ranklet.export.document_encoding.BLOCK", 16)
+    monkeypatch.setattr("ranklet.corpus.building.document_encoding.BLOCK", 16)
     source = tmp_path / "codes"
     export_bundle({"single_codes": tiny.checkpoints("srm")["single_codes"]}, source, FP32)
     calls: list[int] = []

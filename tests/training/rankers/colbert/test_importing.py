@@ -13,7 +13,8 @@ from tests.kinds import opened
 from tests.models import TEXTS, probes, sentence_transformers, transformer_folder
 
 from ranklet.corpus.collections.collection import Collection
-from ranklet.export.bundles import export_bundle, index_bundle
+from ranklet.corpus.index import index_bundle
+from ranklet.export.bundles import export_bundle
 from ranklet.export.options import ExportOptions
 from ranklet.runtime import load
 from ranklet.runtime.errors import ModelFolderError

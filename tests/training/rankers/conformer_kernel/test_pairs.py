@@ -11,12 +11,12 @@ from tests.kinds import tiny_options
 from ranklet.corpus.collections.collection import Collection
 from ranklet.corpus.collections.splits import read_split
 from ranklet.corpus.indexing.analysed import AnalysedCollection, open_bm25
+from ranklet.corpus.rankers.conformer_kernel.terms import term_rows
 from ranklet.runtime.lexical.bm25 import idf
 from ranklet.runtime.rankers.bm25 import BM25Settings
 from ranklet.runtime.rankers.conformer_kernel.network import PADDING, UNKNOWN
 from ranklet.runtime.rankers.conformer_kernel.settings import ConformerKernelSettings
 from ranklet.training.rankers.conformer_kernel.pairs import TermPairs, TermReader, weak_ranknet_loss
-from ranklet.training.rankers.conformer_kernel.vocabulary import term_rows
 from ranklet.training.sampling.negatives import relevant_numbers
 
 OPTIONS = tiny_options("conformer_kernel", epochs=1)

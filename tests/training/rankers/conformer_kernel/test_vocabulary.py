@@ -3,9 +3,10 @@
 from ranklet.corpus.collections.collection import Collection
 from ranklet.corpus.collections.splits import read_split
 from ranklet.corpus.indexing.analysed import AnalysedCollection
+from ranklet.corpus.rankers.conformer_kernel.terms import term_rows
 from ranklet.runtime.rankers.conformer_kernel.network import FIRST, UNKNOWN
 from ranklet.runtime.text.words import words
-from ranklet.training.rankers.conformer_kernel.vocabulary import choose_terms, term_rows
+from ranklet.training.rankers.conformer_kernel.vocabulary import choose_terms
 
 
 def test_terms_are_the_frequent_ones_and_rows_lead_to_them(

@@ -13,6 +13,7 @@ from ranklet.commands.train import FELL_SHORT
 from ranklet.corpus.collections.collection import Collection
 from ranklet.corpus.collections.splits import read_split
 from ranklet.corpus.indexing.analysed import AnalysedCollection, open_bm25
+from ranklet.corpus.indexing.ragged import unique_tokens
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.lexical.model1 import log_odds, translation_likelihoods
 from ranklet.runtime.rankers.bm25 import BM25Settings
@@ -31,7 +32,6 @@ from ranklet.training.rankers.neural_model1.options import Options, PairOptions
 from ranklet.training.rankers.neural_model1.sparsify import tables
 from ranklet.training.rankers.neural_model1.training import Pairs, start_from
 from ranklet.training.sampling.negatives import relevant_numbers
-from ranklet.training.sampling.ragged import unique_tokens
 
 SIZE, PADDING = 40, 0
 THINGS, OTHER_WORDS = ("engine", "castle", "winter"), ("motor", "fortress", "cold")

@@ -13,8 +13,9 @@ from tests.kinds import opened
 from tests.models import MASKED, TEXTS, WHEEL, probes, sentence_transformers, transformer_folder
 
 from ranklet.corpus.collections.collection import Collection
+from ranklet.corpus.index import index_bundle
 from ranklet.corpus.sources.source import Source
-from ranklet.export.bundles import export_bundle, index_bundle
+from ranklet.export.bundles import export_bundle
 from ranklet.export.options import ExportOptions
 from ranklet.runtime import load
 from ranklet.runtime.errors import InputError, ModelFolderError
@@ -120,7 +121,7 @@ def test_every_pooling_is_the_librarys(pooling: str, activation: str, tmp_path: 
 
 @pytest.mark.slow
 def test_int8_is_proven_for_the_sum_over_tokens(tmp_path: Path) -> None:
-    from ranklet.export.proof.report import read_reports
+    from ranklet.corpus.evaluation.proof_report import read_reports
 
     checkpoint = read_model(sparse_folder(tmp_path / "model", pooling="sum"))
     options = ExportOptions(variants=("fp32", "int8"), probes=probes(), max_ndcg_loss=1)

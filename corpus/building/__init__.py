@@ -1,0 +1,1 @@
+"""Write bundles with a collection: documents, words and every ranker's index."""

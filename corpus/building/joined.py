@@ -1,0 +1,61 @@
+"""Analyse a collection that is partly in bundles already, for the rankers of a bundle."""
+
+import dataclasses
+import logging
+from collections.abc import Iterator
+from typing import Any
+
+from ranklet.corpus.building.writing import Needs
+from ranklet.corpus.collections.collection import Document
+from ranklet.corpus.indexing.analysed import AnalysedCollection, analyse
+from ranklet.corpus.indexing.origins import Origins
+from ranklet.corpus.indexing.reuse import Contents, analyse_again
+from ranklet.corpus.languages.detection import shares_of
+from ranklet.corpus.languages.names import AUTO, LEMMA
+from ranklet.corpus.languages.options import TextOptions
+from ranklet.runtime.text.analysis import ENGLISH
+from ranklet.runtime.text.ranked import RankedTexts
+from ranklet.version import __version__
+
+_log = logging.getLogger(__name__)
+
+
+def joined(
+    contents: Contents, origins: Origins, needs: Needs, *, titles: bool, words: TextOptions
+) -> AnalysedCollection:
+    """Analyse documents, reusing the analysis of existing bundles where possible.
+
+    Texts are read again if they are not in English or have stems, because a word's most frequent
+    spelling counts then, and if another version wrote a bundle, because text analysis may have
+    changed since.
+
+    Args:
+        contents: the documents.
+        origins: where their ranked texts were indexed before.
+        needs: what the rankers need.
+        titles: whether titles are ranked.
+        words: the language, and what the forms of a word have in common.
+    """
+    texts = RankedTexts(contents.titles, contents.texts, titles)
+    shares = shares_of(texts) if words.language == AUTO else {}
+    if len(shares) == 1:
+        words = dataclasses.replace(words, language=next(iter(shares)))
+    plain = (ENGLISH, LEMMA, __version__)
+    manifests = [each.manifest for each in origins.bundles]
+    alike = all((m.languages, m.normaliser, m.ranklet_version) == plain for m in manifests)
+    if ((words.language,), words.method) == plain[:2] and alike:
+        again = analyse_again(contents, origins, titles=titles, **needs)
+        return dataclasses.replace(again, shares=shares)
+    _log.info("the words of all documents are analysed again")
+    again = analyse(_passages(contents), titles=titles, keep_metadata=True, options=words, **needs)
+    return dataclasses.replace(again, before=origins, shares=shares)
+
+
+def _passages(contents: Contents) -> Iterator[Document]:
+    """Yield each passage of a collection, with the metadata of its document."""
+    metadata, own = iter(contents.metadata), dict[str, Any]()
+    for number, first in enumerate(contents.first.tolist()):
+        if first == number:
+            own = dict(next(metadata, {}))
+        texts = contents.titles[number], contents.texts[number]
+        yield Document(contents.ids[number], *texts, own)

@@ -1,0 +1,130 @@
+"""Write the rankers of a bundle with an analysed collection."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, TypedDict
+
+import numpy as np
+
+from ranklet.corpus.building.default_fusion import FusionOptions, fusion_of
+from ranklet.corpus.building.indexer import IndexJob, indexer
+from ranklet.corpus.building.writer import BundleWriter
+from ranklet.corpus.indexing.analysed import AnalysedCollection
+from ranklet.corpus.indexing.metadata import Field
+from ranklet.corpus.progress import progress
+from ranklet.runtime.bundles.files import COUNTS, PASSAGES, STOP_WORDS, TOKENIZER, BundleFiles
+from ranklet.runtime.bundles.manifest import Splitting
+from ranklet.runtime.metadata.columns import DISTINCT, folder_of
+from ranklet.runtime.storage.arrays import id_type
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+
+INDEXING = "indexing"  # a step of a progress bar
+
+
+class Needs(TypedDict):
+    """What the rankers of a bundle need of the analysis of a collection; see `analyse`."""
+
+    fields: set[str]
+    tokenizer: "Tokenizer | None"
+    known_words: list[str]
+
+
+def needs_of(bundle: BundleFiles) -> Needs:
+    """Return what the rankers of a bundle need."""
+    rankers = bundle.manifest.rankers
+    known = [w for name, e in rankers.items() for w in indexer(e.kind).known_words(bundle, name)]
+    return {
+        "fields": {entry.read_settings(name).field for name, entry in rankers.items()} - {""},
+        "tokenizer": bundle.tokenizer() if TOKENIZER in bundle.manifest.files else None,
+        "known_words": known,
+    }
+
+
+def write_indexed(
+    bundle: BundleFiles,
+    analysed: AnalysedCollection,
+    writer: BundleWriter,
+    splitting: Splitting,
+    provenance: Mapping[str, Any],
+    fusion: FusionOptions | None = None,
+) -> None:
+    """Write a bundle's rankers with an analysed collection.
+
+    Args:
+        bundle: a bundle with the rankers; what it has of another collection is not written.
+        analysed: the collection.
+        writer: the writer of the new bundle.
+        splitting: how the documents were split.
+        provenance: facts that are added to the bundle's own provenance.
+        fusion: how rankers are fused; None keeps the bundle's pipelines as they are.
+    """
+    rankers = bundle.manifest.rankers
+    if analysed.shares:
+        shares = {language: round(share, 3) for language, share in analysed.shares.items()}
+        provenance = {**provenance, "languages": shares}
+    _write_text(bundle, analysed, writer)
+    _write_documents(analysed, writer)
+    _write_metadata(analysed.metadata, writer)
+    indexed = {
+        ranker: indexer(entry.kind).index(IndexJob(bundle, ranker, analysed, writer))
+        for ranker, entry in progress(rankers.items(), INDEXING, len(rankers))
+    }
+    manifest = replace(
+        bundle.manifest,
+        documents=len(analysed.documents),
+        fields=analysed.fields,
+        rankers=indexed,
+        titles=analysed.titles,
+        metadata={name: field.type for name, field in analysed.metadata.items()},
+        languages=analysed.languages,
+        normaliser=analysed.normaliser,
+        splitting=splitting,
+        provenance={**bundle.manifest.provenance, **provenance},
+    )
+    if fusion is not None:
+        fused = fusion_of(writer.written(manifest), fusion)
+        manifest = replace(
+            manifest,
+            pipelines=fused.pipelines,
+            default_pipeline=fused.default,
+            provenance={**manifest.provenance, **fused.provenance},
+        )
+    writer.finish(manifest)
+
+
+def _write_text(source: BundleFiles, analysed: AnalysedCollection, writer: BundleWriter) -> None:
+    vocabulary = analysed.analyzer.vocabulary
+    writer.strings("text/forms", vocabulary.forms)
+    writer.array("text/lemma_of.npy", vocabulary.lemma_of)
+    if len(vocabulary.stopped):
+        writer.array(STOP_WORDS, vocabulary.stopped)
+    if vocabulary.counts is not None:
+        writer.array(COUNTS, vocabulary.counts)
+    if TOKENIZER in source.manifest.files:
+        writer.data(TOKENIZER, source.file(TOKENIZER))
+
+
+def _write_documents(analysed: AnalysedCollection, writer: BundleWriter) -> None:
+    documents = analysed.documents
+    writer.strings("documents/ids", documents.ids)
+    writer.array("documents/by_id.npy", documents.by_id)
+    if documents.first is not None:
+        writer.array(PASSAGES, documents.first)
+    writer.strings("documents/titles", documents.titles)
+    writer.compressed("documents/texts", documents.texts, documents.ids)
+    few = id_type(len(analysed.analyzer.vocabulary) + 1) == np.uint16
+    for field, forward in analysed.forwards.items():
+        narrow = forward.tokens.astype(np.uint16) if few and field == "words" else forward.tokens
+        writer.array(f"documents/{field}.offsets.npy", forward.offsets)
+        writer.array(f"documents/{field}.npy", narrow)
+
+
+def _write_metadata(fields: Mapping[str, Field], writer: BundleWriter) -> None:
+    for place, field in enumerate(fields.values()):
+        folder = folder_of(place)
+        for name, values in field.arrays.items():
+            writer.array(folder + name, values)
+        if field.distinct is not None:
+            writer.strings(folder + DISTINCT, field.distinct)

@@ -1,0 +1,204 @@
+"""Join bundles that have the same rankers into one with all of their documents.
+
+The rankers are compared as exported, whatever was indexed for them.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ranklet.corpus.building.indexer import indexer
+from ranklet.corpus.building.writer import BundleWriter
+from ranklet.corpus.building.writing import write_indexed
+from ranklet.corpus.evaluation.proof_report import REPORT
+from ranklet.corpus.indexing.origins import Origins
+from ranklet.corpus.indexing.reuse import Contents, first_passages
+from ranklet.corpus.sources.bundle_documents import metadata_of
+from ranklet.corpus.updating.changes import Changes, Counts
+from ranklet.corpus.updating.update import analysed
+from ranklet.runtime.arguments import listed
+from ranklet.runtime.bundle import Bundle
+from ranklet.runtime.bundles.documents import Documents
+from ranklet.runtime.bundles.files import TOKENIZER, BundleFiles
+from ranklet.runtime.errors import InputError
+from ranklet.runtime.extras import hinted
+from ranklet.runtime.options import check_one_of
+from ranklet.runtime.ranking import load
+from ranklet.runtime.storage.address import BundleLike, on_disk
+
+Prefer = Literal["none", "first", "last"]
+PREFER = ("none", "first", "last")
+_SHOWN = 3  # ids that a message names
+
+
+def merge(
+    bundles: Sequence[BundleLike],
+    target: str | Path,
+    *,
+    prefer: Prefer = "none",
+    overwrite: bool = False,
+) -> Bundle:
+    """Write a bundle with the documents of several ones, which have the same rankers.
+
+    The result is the same as if the rankers were indexed with all documents at once, byte for byte,
+    apart from the date and the provenance. The documents of the first bundle come first. Pipelines
+    are those of the first bundle.
+
+    Args:
+        bundles: two or more, each with a collection.
+        target: a folder or a path that ends in .zip.
+        prefer: which bundle a document is taken from that several have: the first or the last of
+            them, or "none" to refuse that. The document stands where the first of them has it.
+        overwrite: whether an existing bundle is replaced.
+
+    Returns:
+        The bundle, which is open.
+
+    Raises:
+        BundleError: a bundle cannot be read, or has no collection.
+        InputError: there are fewer than two bundles, their rankers or the ways in which their texts
+            were split differ, or two have a document of the same id.
+        BuildError: the target exists.
+    """
+    bundles = listed(bundles, "bundles", "merge needs two bundles or more")
+    if len(bundles) < 2:
+        raise InputError("merge needs a list of two bundles or more")
+    for path in bundles:
+        on_disk(path)
+    check_one_of("prefer", prefer, PREFER)
+    with hinted(), BundleWriter(target, overwrite=overwrite) as writer:
+        sources = [BundleFiles(each, check="full") for each in bundles]
+        for source in sources:
+            source.need_collection()
+        for other in sources[1:]:
+            check_same(sources[0], other)
+        changes = _joined(sources, prefer)
+        provenance = {"merged": [str(path) for path in bundles]}
+        collection = analysed(changes, sources[0])
+        splitting = sources[0].manifest.splitting
+        write_indexed(sources[0], collection, writer, splitting, provenance)
+    return load(target)
+
+
+def _joined(sources: Sequence[BundleFiles], prefer: Prefer) -> Changes:
+    """Return the documents of all bundles, each once.
+
+    Raises:
+        InputError: two bundles have a document of the same id, and none is preferred.
+    """
+    collections = [source.need_documents() for source in sources]
+    owners: dict[bytes, list[tuple[int, int]]] = {}  # id → bundle and first passage, in order
+    for at, documents in enumerate(collections):
+        for first_number in np.unique(first_passages(documents)).tolist():
+            own_id = documents.ids.raw(first_number)
+            owners.setdefault(own_id, []).append((at, first_number))
+    twice = [id_.decode("utf-8", "replace") for id_, found in owners.items() if len(found) > 1]
+    if twice and prefer == "none":
+        shown = ", ".join(repr(each[:80]) for each in twice[:_SHOWN])
+        more = f" and {len(twice) - _SHOWN:,} more" if len(twice) > _SHOWN else ""
+        raise InputError(
+            f"several bundles have the document{'s' * (len(twice) > 1)} {shown}{more}; pass "
+            "--prefer first or last to take each from the first or the last of them"
+        )
+    chosen = [found[-1 if prefer == "last" else 0] for found in owners.values()]
+    whole, wholes = np.array(chosen, np.int64).T
+    passages = [_passages(each) for each in collections]
+    lengths = np.array([passages[at][each] for at, each in chosen], np.int64)
+    part = np.repeat(whole, lengths)
+    ends = np.cumsum(lengths)
+    first = np.repeat(ends - lengths, lengths)
+    number = np.repeat(wholes, lengths) + np.arange(len(part)) - first
+    origins = Origins.of(sources, part, number)
+    contents = Contents.joined(origins, collections, first, _metadata(sources, chosen))
+    return Changes(contents, origins, Counts(unchanged=len(chosen)))
+
+
+def _metadata(
+    sources: Sequence[BundleFiles], chosen: Sequence[tuple[int, int]]
+) -> Iterable[Mapping[str, Any]]:
+    """Return the metadata of each whole document, by bundle and number; nothing if none has any."""
+    if not any(source.manifest.metadata for source in sources):
+        return ()
+    own = [
+        metadata_of(source, [number for part, number in chosen if part == at])
+        for at, source in enumerate(sources)
+    ]
+    return (next(own[part]) for part, _ in chosen)
+
+
+def _passages(documents: Documents) -> NDArray[np.int64]:
+    """Return how many passages begin at each number, 0 within a document, (documents,) int64."""
+    begins = np.unique(first_passages(documents))
+    counts = np.zeros(len(documents), np.int64)
+    counts[begins] = np.diff(np.append(begins, len(documents)))
+    return counts
+
+
+def check_same(one: BundleFiles, other: BundleFiles) -> None:
+    """Raise InputError if documents of two bundles cannot be in one.
+
+    Their rankers must be equal, and their texts must be ranked with or without titles and split
+    alike.
+    """
+    where = f"{str(one.path)!r} and {str(other.path)!r}"
+    ours, theirs = one.manifest, other.manifest
+    if set(ours.rankers) != set(theirs.rankers):
+        raise InputError(
+            f"{where} have different rankers: {', '.join(ours.rankers)}, and "
+            f"{', '.join(theirs.rankers)}; index the same rankers for both with `ranklet index`"
+        )
+    if ours.titles != theirs.titles:
+        raise InputError(f"only one of {where} ranks titles; index both alike")
+    for name in ours.rankers:
+        if what := _difference(one, other, name):
+            raise InputError(
+                f"the ranker {name!r} is not the same in {where}: its {what} differ; index the "
+                "same rankers for both with `ranklet index`"
+            )
+    if _tokenizer(one) != _tokenizer(other):
+        raise InputError(f"{where} have different tokenizers; index the same rankers for both")
+    if ours.normaliser != theirs.normaliser or ours.languages != theirs.languages:
+        raise InputError(
+            f"{where} differ in their languages or in what forms of a word have in common: "
+            f"{', '.join(ours.languages)} by {ours.normaliser}, and {', '.join(theirs.languages)} "
+            f"by {theirs.normaliser}; index both alike"
+        )
+    if ours.splitting != theirs.splitting:
+        raise InputError(
+            f"{where} split texts differently, into passages of {ours.splitting.words} words with "
+            f"{ours.splitting.overlap} shared, and of {theirs.splitting.words} with "
+            f"{theirs.splitting.overlap}; index both alike"
+        )
+
+
+def _difference(one: BundleFiles, other: BundleFiles, name: str) -> str:
+    """Return which part of a ranker differs, "" if nothing does."""
+    ours, theirs = (each.manifest.rankers[name] for each in (one, other))
+    if ours.kind != theirs.kind:
+        return "kinds"
+    if {**ours.settings, **ours.replaced} != {**theirs.settings, **theirs.replaced}:
+        return "settings"
+    own = indexer(ours.kind)
+    if _model(one, name) != _model(other, name):
+        return "models"
+    return "" if own.learned(one, name) == own.learned(other, name) else "tables"
+
+
+def _model(bundle: BundleFiles, name: str) -> dict[str, str]:
+    """Return the sha256 of every file of a ranker that does not depend on the collection."""
+    own = indexer(bundle.manifest.rankers[name].kind)
+    written = (*own.indexed, REPORT)  # a proof is no part of a model
+    folder = f"rankers/{name}/"
+    return {
+        path: entry.sha256
+        for path, entry in bundle.manifest.files.items()
+        if path.startswith(folder) and not path.removeprefix(folder).startswith(written)
+    }
+
+
+def _tokenizer(bundle: BundleFiles) -> str:
+    entry = bundle.manifest.files.get(TOKENIZER)
+    return entry.sha256 if entry else ""

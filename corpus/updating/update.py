@@ -1,0 +1,218 @@
+"""Add, replace and delete documents of a bundle."""
+
+import dataclasses
+import logging
+import os
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import TypeGuard
+
+import numpy as np
+
+from ranklet.corpus.building.joined import joined
+from ranklet.corpus.building.packages import check_packages
+from ranklet.corpus.building.writer import BundleWriter, check_source
+from ranklet.corpus.building.writing import needs_of, write_indexed
+from ranklet.corpus.collections.collection import Collection, Document, is_collection
+from ranklet.corpus.distributed.cluster import Cluster, connected
+from ranklet.corpus.distributed.indexing import indexed_shards
+from ranklet.corpus.distributed.options import LOCAL, EngineOptions
+from ranklet.corpus.distributed.shards import cut
+from ranklet.corpus.indexing.analysed import AnalysedCollection
+from ranklet.corpus.indexing.origins import Origins
+from ranklet.corpus.languages.options import TextOptions
+from ranklet.corpus.sources.options import SourceOptions
+from ranklet.corpus.sources.source import Source, Texts
+from ranklet.corpus.updating.changes import Changes, changed
+from ranklet.runtime.arguments import listed
+from ranklet.runtime.bundle import Bundle
+from ranklet.runtime.bundles.files import BundleFiles
+from ranklet.runtime.bundles.manifest import Splitting
+from ranklet.runtime.errors import InputError
+from ranklet.runtime.extras import hinted
+from ranklet.runtime.ranking import load
+from ranklet.runtime.storage.address import BundleLike
+
+VOCABULARY = "vocabulary"  # key in a checkpoint's report: which tokens were kept
+
+_log = logging.getLogger(__name__)
+
+
+def update(
+    bundle: BundleLike,
+    add: Texts | Source | Collection | None = None,
+    *,
+    delete: Iterable[str] = (),
+    target: str | Path | None = None,
+    options: SourceOptions | None = None,
+    missing_ok: bool = False,
+    overwrite: bool = False,
+    engine: EngineOptions = LOCAL,
+    announce: Callable[[str], None] = _log.info,
+) -> Bundle:
+    """Write a bundle with other documents: some added, some replaced and some deleted.
+
+    The result is the same as if the rankers were indexed with all documents, byte for byte, apart
+    from the date and the provenance. Pipelines stay as they are, with their weights. Documents that
+    do not change keep their order, and what models computed for them is used again. Replaced
+    documents keep their place, and new ones come last.
+
+    Args:
+        bundle: a bundle with a collection, on disk. It is replaced in one step if there is no
+            `target`. Updates at the same time follow each other.
+        add: documents as `build` reads them. One with a known id replaces the old one.
+        delete: ids of documents.
+        target: a folder or a path that ends in .zip; None for the bundle's own path.
+        options: how the documents to add are read. Texts are split as those of the bundle were.
+        missing_ok: whether ids to delete may be unknown.
+        overwrite: whether another bundle at the target is replaced.
+        engine: where new documents are analysed and encoded, on this machine or on several by Ray.
+        announce: a function that is called with the columns that are read, because some may be
+            guessed.
+
+    Returns:
+        The new bundle, which is open. Its ``manifest.provenance["update"]`` says how many documents
+        were added, replaced, deleted, unchanged, and missing among those to delete.
+
+    Raises:
+        BundleError: the bundle cannot be read, or has no collection.
+        CollectionError: documents to add cannot be read.
+        InputError: an address is given, nothing is added or deleted, an id is given twice, no
+            document remains, or it is not known how texts must be split.
+        UnknownDocumentError: an id to delete is unknown.
+        BuildError: the target exists.
+        ClusterError: the cluster cannot be used.
+    """
+    wanted = listed(delete, "delete", "put the one id in a list")
+    if add is None and not wanted:
+        raise InputError("there is nothing to change; give documents to add, or ids to delete")
+    place = bundle if target is None else target
+    in_place = check_source(bundle, place)
+    with (
+        hinted(),
+        BundleWriter(place, overwrite=overwrite or in_place) as out,
+        connected(engine) as cluster,
+        engine.opened(bundle).damage_reported() as source,  # what the update before has written
+    ):
+        source.need_collection()
+        if add is not None:
+            check_packages(source.manifest, source.manifest.normaliser)
+            _warn_of_cut(source)
+        added = _documents(source, add, options, announce)
+        changes = changed(source, added, wanted, missing_ok=missing_ok)
+        if cluster is not None:
+            changes = _with_shards(cluster, changes, source, out.resume_folder)
+        provenance = {"update": dataclasses.asdict(changes.counts)}
+        splitting = source.manifest.splitting
+        write_indexed(source, analysed(changes, source), out, splitting, provenance)
+    return load(place)
+
+
+def _warn_of_cut(source: BundleFiles) -> None:
+    """Log a warning for each ranker that has the tokens of the collection only."""
+    for name, report in source.manifest.provenance.get("checkpoints", {}).items():
+        if VOCABULARY in report:
+            _log.warning(
+                "%s has the tokens of the collection that it was built of (--vocabulary); other "
+                "words of added documents are split into smaller tokens until the next build", name,
+            )  # fmt: skip
+
+
+def analysed(changes: Changes, source: BundleFiles) -> AnalysedCollection:
+    """Return the analysis of a changed collection, for the rankers of a bundle; see `joined`."""
+    manifest = source.manifest
+    words = TextOptions.of(manifest.languages, manifest.normaliser)
+    needs = needs_of(source)
+    return joined(changes.contents, changes.origins, needs, titles=manifest.titles, words=words)
+
+
+def _documents(
+    source: BundleFiles,
+    add: Texts | Source | Collection | None,
+    options: SourceOptions | None,
+    announce: Callable[[str], None],
+) -> Iterable[Document]:
+    """Return the documents to add, split in the same way as the bundle's documents."""
+    if options is not None and (add is None or isinstance(add, Source | Collection)):
+        raise InputError(
+            "there are no documents to add; leave out what says how they are read"
+            if add is None
+            else f"a {type(add).__name__} says itself how it is read; leave options out"
+        )
+    if add is None:
+        return ()
+    words, overlap = recorded = source.manifest.splitting
+    if isinstance(add, Source | Collection):
+        _check_splitting(recorded, add.splitting)
+    else:
+        chosen = options or SourceOptions()
+        if chosen.splitting != SourceOptions().splitting:
+            _check_splitting(recorded, chosen.splitting)
+        if options is None and not words and _is_collection(add):
+            add = Collection(add)
+        else:
+            chosen = dataclasses.replace(chosen, passage_words=words, overlap_words=overlap)
+            add = Source(add, chosen, announce)
+    return add.documents() if isinstance(add, Collection) else _with_own_ids(add)
+
+
+def _is_collection(add: Texts) -> TypeGuard[str | os.PathLike[str]]:
+    return isinstance(add, str | os.PathLike) and is_collection(add)
+
+
+def _check_splitting(recorded: Splitting, given: Splitting) -> None:
+    """Raise InputError if documents would be split in another way than the bundle's documents."""
+    if given != recorded:
+        raise InputError(
+            f"the bundle's texts are split as by {_flags(recorded)}, but those to add would be "
+            f"split as by {_flags(given)}; leave these options out"
+        )
+
+
+def _flags(splitting: Splitting) -> str:
+    return f"--passage-words {splitting.words} --overlap-words {splitting.overlap}"
+
+
+def _with_own_ids(source: Source) -> Iterable[Document]:
+    """Yield the documents of a source, which must have ids.
+
+    Raises:
+        InputError: they are numbered, so that each would replace the one with its number.
+    """
+    for document in source.documents():
+        if source.columns is not None and not source.columns.id:
+            raise InputError(
+                f"the documents of {source.name} have no ids, so they would replace those that are "
+                "numbered 1, 2, …; name the column of their ids by --id-column"
+            )
+        yield document
+
+
+def _with_shards(cluster: Cluster, changes: Changes, source: BundleFiles, folder: Path) -> Changes:
+    """Return the same changes after shards have indexed the new documents, so that none is new.
+
+    Args:
+        cluster: where the shards are indexed.
+        changes: the changes of a bundle's documents.
+        source: the bundle.
+        folder: keeps finished shards until the new bundle is written.
+    """
+    contents, origins = changes.contents, changes.origins
+    new = origins.new
+    if not len(new):
+        return changes
+    documents = (
+        Document(contents.ids[number], contents.titles[number], contents.texts[number])
+        for number in new.tolist()
+    )
+    shards = [each.to_json().encode() for each in cut(documents)]
+    titles = source.manifest.titles
+    bundles = indexed_shards(cluster, shards, source, folder, titles=titles)
+    sizes = [each.manifest.documents for each in bundles]
+    part, number = origins.part.copy(), origins.number.copy()
+    own = np.repeat(np.arange(len(sizes)), sizes)
+    part[new] = len(origins.bundles) + own
+    number[new] = np.arange(len(own)) - (np.cumsum(sizes) - sizes)[own]
+    return dataclasses.replace(
+        changes, origins=Origins.of([*origins.bundles, *bundles], part, number)
+    )

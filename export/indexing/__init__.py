@@ -1,1 +1,0 @@
-"""Index a collection for the rankers of a bundle."""

@@ -1,0 +1,460 @@
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from tests.interrupted import LEFT_OPEN, interrupt
+
+from ranklet.corpus.building import writer as writer_module
+from ranklet.corpus.building.writer import ALIGNMENT, BundleWriter, write_zip
+from ranklet.corpus.errors import BuildError
+from ranklet.corpus.indexing.packer import packed
+from ranklet.runtime.bundle import Bundle
+from ranklet.runtime.bundles.files import BundleFiles
+from ranklet.runtime.bundles.manifest import Manifest, RankerEntry
+from ranklet.runtime.errors import BundleError, InputError
+from ranklet.runtime.lexical.impact_index import ImpactIndex
+from ranklet.runtime.storage.strings import Strings
+
+if TYPE_CHECKING:
+    from tests.conftest import Built
+
+
+def finish(writer: BundleWriter, **changes: Any) -> Path:
+    rankers = {"bm25": RankerEntry("bm25", {})}
+    return writer.finish(Manifest(**({"rankers": rankers} | changes)))
+
+
+def write(target: Path, note: str = "", *, overwrite: bool = False) -> Path:
+    with BundleWriter(target, overwrite=overwrite) as writer:
+        writer.array("rankers/bm25/x.npy", np.arange(5))
+        writer.strings("rankers/bm25/names", Strings.pack(["a", "é"]))
+        writer.data("notes/more.json", b"{}")
+        return finish(writer, provenance={"note": note})
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(each.name for each in folder.iterdir())
+
+
+@pytest.fixture(params=["bundle", "bundle.zip"])
+def target(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    return tmp_path / str(request.param)
+
+
+def test_what_was_written_reads_back(target: Path) -> None:
+    assert write(target) == target
+    bundle = BundleFiles(target, check="full")
+    assert set(bundle.manifest.files) == {
+        "rankers/bm25/x.npy",
+        "rankers/bm25/names.npy",
+        "rankers/bm25/names.offsets.npy",
+        "notes/more.json",
+    }
+    assert bundle.array("rankers/bm25/x.npy", np.int64, (5,)).tolist() == [0, 1, 2, 3, 4]
+    assert list(bundle.strings("rankers/bm25/names", Strings)) == ["a", "é"]
+    assert bytes(bundle.file("notes/more.json")) == b"{}"
+    assert names(target.parent) == [target.name]
+
+
+@LEFT_OPEN
+def test_an_interrupted_writer_leaves_the_old_or_the_new_bundle(target: Path) -> None:
+    write(target, "0")
+    notes = [0]
+
+    def again() -> None:
+        notes.append(notes[-1] + 1)
+        write(target, str(notes[-1]), overwrite=True)
+
+    def check() -> None:
+        there = BundleFiles(target, check="full").manifest.provenance["note"]
+        assert int(there) in notes[-2:]
+        again()
+        assert names(target.parent) == [target.name]
+
+    assert interrupt(again, check)
+
+
+def test_compressed_strings_read_back(tmp_path: Path) -> None:
+    strings = [f"The {n}th river is wide. Boats cross it, é." for n in range(300)]
+    with BundleWriter(tmp_path / "b") as writer:
+        writer.compressed("s", Strings.pack(strings), Strings.pack(map(str, range(300))))
+        finish(writer)
+    files = BundleFiles(tmp_path / "b")
+    assert list(files.texts("s", 300)) == strings
+    assert files.manifest.files["s.npy"].bytes < sum(map(len, strings))
+
+
+@pytest.mark.parametrize("written", [3, 16, 1 << 24])
+def test_arrays_are_written_as_numpy_writes_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, written: int
+) -> None:
+    monkeypatch.setattr(writer_module, "_WRITTEN", written)
+    arrays: list[NDArray[Any]] = [
+        np.arange(7),
+        np.arange(6, dtype=np.float16).reshape(2, 3),
+        np.arange(12, dtype=np.uint64).reshape(3, 4)[:, ::2],
+        np.empty((0, 5), np.int8),
+        np.array([2.5]),
+        packed([np.arange(9)], np.int32),
+    ]
+    with BundleWriter(tmp_path / "b") as writer:
+        for at, values in enumerate(arrays):
+            writer.array(f"{at}.npy", values)
+        finish(writer)
+    for at, values in enumerate(arrays):
+        with (tmp_path / "expected.npy").open("wb") as file:
+            np.lib.format.write_array(file, np.ascontiguousarray(values), version=(1, 0))
+        assert (tmp_path / "b" / f"{at}.npy").read_bytes() == (
+            tmp_path / "expected.npy"
+        ).read_bytes()
+
+
+def test_folders_on_the_way_are_made(target: Path) -> None:
+    assert write(target.parent / "a" / "b" / target.name).exists()
+
+
+def test_a_name_alone_is_put_into_the_working_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert write(Path("here.zip")) == Path("here.zip")
+    (tmp_path / "there").mkdir()
+    monkeypatch.chdir(tmp_path / "there")
+    write(Path(), overwrite=True)  # the folder that we are in: it is empty
+    BundleFiles(tmp_path / "there")
+
+
+@pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt])
+def test_leaving_early_leaves_nothing(target: Path, error: type[BaseException]) -> None:
+    def fail() -> None:
+        with BundleWriter(target) as writer:
+            writer.array("rankers/bm25/x.npy", np.arange(5))
+            raise error
+
+    with pytest.raises(error):
+        fail()
+    assert names(target.parent) == []
+
+
+def test_leaving_without_finishing_leaves_nothing(target: Path) -> None:
+    with BundleWriter(target) as writer:
+        writer.array("rankers/bm25/x.npy", np.arange(5))
+    assert names(target.parent) == []
+
+
+def test_what_could_not_be_read_back_is_not_written(target: Path) -> None:
+    with pytest.raises(BundleError, match="default_pipeline"), BundleWriter(target) as writer:
+        finish(writer, provenance={}, pipelines={}, rankers={}, default_pipeline=None)
+    assert names(target.parent) == []
+
+
+@pytest.mark.parametrize("name", ["../x.npy", "/x.npy", "a/../../x.npy", "manifest.json", "", ".x"])
+def test_no_file_is_written_outside(target: Path, name: str) -> None:
+    with pytest.raises(BundleError, match="not a path inside"), BundleWriter(target) as writer:
+        writer.data(name, b"")
+    assert names(target.parent) == []
+
+
+def test_objects_are_never_written(target: Path) -> None:
+    with pytest.raises(ValueError, match="allow_pickle"), BundleWriter(target) as writer:
+        writer.array("x.npy", np.array([object()]))
+
+
+def test_an_existing_bundle_is_kept_unless_overwriting_is_allowed(target: Path) -> None:
+    write(target, "first")
+    with pytest.raises(BuildError, match="exists; choose another name, or replace it"):
+        write(target, "second")
+    assert BundleFiles(target).manifest.provenance["note"] == "first"
+    write(target, "third", overwrite=True)
+    assert BundleFiles(target, check="full").manifest.provenance["note"] == "third"
+    assert names(target.parent) == [target.name]
+
+
+def test_a_failure_keeps_the_old_bundle(target: Path) -> None:
+    write(target, "first")
+    with pytest.raises(RuntimeError), BundleWriter(target, overwrite=True):
+        raise RuntimeError
+    assert BundleFiles(target, check="full").manifest.provenance["note"] == "first"
+    assert names(target.parent) == [target.name]
+
+
+def test_an_open_bundle_keeps_working_after_it_was_replaced(built: "Built", target: Path) -> None:
+    copied = Path(target)
+    if target.suffix == ".zip":
+        write_zip(built.indexed, copied)
+    else:
+        _copy(built.indexed, copied)
+    old = Bundle(copied)
+    write(target, overwrite=True)
+    assert old.rank("knead dough", pipeline="bm25")[0].id == "bread"
+
+
+def _copy(source: Path, target: Path) -> Path:
+    with BundleWriter(target) as writer:
+        bundle = BundleFiles(source)
+        writer.copy(bundle)
+        return writer.finish(bundle.manifest)
+
+
+@pytest.mark.parametrize("overwrite", [False, True])
+def test_what_is_no_bundle_is_left_alone(target: Path, overwrite: bool) -> None:
+    target.mkdir()
+    (target / "thesis.txt").write_text("years of work")
+    with pytest.raises(BuildError):
+        write(target, overwrite=overwrite)
+    assert names(target) == ["thesis.txt"]
+    file = target.with_name("thesis.zip")
+    with zipfile.ZipFile(file, "w") as archive:
+        archive.writestr("thesis.txt", "years of work")
+    for each in (file, target / "thesis.txt"):
+        before = each.read_bytes()
+        with pytest.raises(BuildError):
+            write(each, overwrite=overwrite)
+        assert each.read_bytes() == before
+    assert names(target.parent) == sorted([target.name, "thesis.zip"])
+
+
+def test_a_folder_may_take_the_place_of_a_zip_and_the_other_way_round(tmp_path: Path) -> None:
+    write(tmp_path / "packed.zip")
+    (tmp_path / "packed.zip").rename(tmp_path / "bundle")
+    write(tmp_path / "bundle", "a folder now", overwrite=True)
+    assert (tmp_path / "bundle").is_dir()
+    (tmp_path / "bundle").rename(tmp_path / "bundle.zip")
+    write(tmp_path / "bundle.zip", "a zip now", overwrite=True)
+    assert (tmp_path / "bundle.zip").is_file()
+    assert names(tmp_path) == ["bundle.zip"]
+
+
+@pytest.mark.parametrize("name", ["v1", "v1.zip"])
+def test_a_link_stays_and_the_bundle_that_it_leads_to_is_replaced(
+    tmp_path: Path, name: str
+) -> None:
+    write(tmp_path / "all" / name, "first")
+    (tmp_path / "current").symlink_to(Path("all") / name)
+    write(tmp_path / "current", "second", overwrite=True)
+    assert (tmp_path / "current").is_symlink()
+    assert BundleFiles(tmp_path / "all" / name).manifest.provenance["note"] == "second"
+    assert (tmp_path / "all" / name).is_file() == name.endswith(".zip")
+    assert names(tmp_path) == ["all", "current"]
+    assert names(tmp_path / "all") == [name]
+
+
+@pytest.mark.parametrize("name", ["s3://bucket/b.zip", "https://host/b", "gs://bucket/b.zip"])
+def test_nothing_is_written_to_an_address(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for target in (name, Path(name)):
+        with pytest.raises(InputError, match="nothing can be written"):
+            BundleWriter(target, overwrite=True)
+    assert names(tmp_path) == []
+
+
+def put(target: Path, name: str, content: str) -> None:
+    """Add a file to a bundle, or replace one of its folder."""
+    if target.suffix == ".zip":
+        with zipfile.ZipFile(target, "a") as archive:
+            archive.writestr(name, content)
+    else:
+        (target / name).parent.mkdir(exist_ok=True)
+        (target / name).write_text(content)
+
+
+def test_a_bundle_with_other_files_is_left_alone(target: Path) -> None:
+    write(target, "first")
+    for name in ("notes/a.txt", ".env", "README.md", "src/app.js"):
+        put(target, name, "years of work")
+    with pytest.raises(BuildError, match=r"would be lost: .*'notes/a\.txt'.* and 1 more; move"):
+        write(target, overwrite=True)
+    assert names(target.parent) == [target.name]
+
+
+@pytest.mark.parametrize(
+    "manifest",
+    [
+        '{"name": "My web app", "icons": []}',
+        '{"format_version": 3, "files": {}}',
+        '{"manifest_version": 3, "files": ["a.js"], "rankers": {}, "pipelines": {}}',
+        "[]",
+        "not JSON",
+        "[" * 100_000,
+    ],
+)
+def test_a_manifest_of_something_else_makes_no_bundle(target: Path, manifest: str) -> None:
+    if target.suffix != ".zip":
+        target.mkdir()
+    put(target, "manifest.json", manifest)
+    with pytest.raises(BuildError, match="is not a bundle"):
+        write(target, overwrite=True)
+    assert names(target.parent) == [target.name]
+
+
+def test_a_damaged_bundle_can_be_replaced(tmp_path: Path) -> None:
+    target = write(tmp_path / "bundle", "first")
+    (target / "rankers" / "bm25" / "x.npy").unlink()
+    (target / "notes" / "more.json").write_text("damaged")
+    (target / ".DS_Store").touch()  # of a file manager
+    write(target, "second", overwrite=True)
+    assert BundleFiles(target, check="full").manifest.provenance["note"] == "second"
+
+
+def test_what_another_program_has_written_meanwhile_is_kept(target: Path) -> None:
+    write(target, "first")
+    with BundleWriter(target, overwrite=True) as writer:
+        other = write(target.with_name(f"other{target.suffix}"), "other")
+        if target.is_dir():
+            shutil.rmtree(target)
+        other.replace(target)
+        with pytest.raises(BuildError, match="changed by another program"):
+            finish(writer)
+    assert BundleFiles(target).manifest.provenance["note"] == "other"
+    assert names(target.parent) == [target.name]
+
+
+def test_a_bundle_is_on_the_disk_before_it_takes_its_place(
+    target: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done: list[str] = []
+    sync, rename = os.fsync, Path.replace
+
+    def noted(descriptor: int) -> None:
+        done.append(str(Path(f"/proc/self/fd/{descriptor}").readlink()))
+        sync(descriptor)
+
+    def renamed(self: Path, place: Path) -> Path:
+        done.append("renamed")
+        return rename(self, place)
+
+    monkeypatch.setattr(os, "fsync", noted)
+    monkeypatch.setattr(Path, "replace", renamed)
+    write(target)
+    at = done.index("renamed")
+    synced = {each.partition(".partial-")[2][8:] for each in done[:at]}
+    files = {"/manifest.json", "/notes/more.json", "/rankers/bm25/x.npy", "/rankers/bm25", ""}
+    assert synced >= ({".zip"} if target.suffix == ".zip" else files)
+    assert done[at + 1 :] == [str(target.parent)]
+
+
+def test_a_resume_folder_of_others_is_not_used(target: Path) -> None:
+    with BundleWriter(target) as writer:
+        folder = writer.resume_folder
+        folder.mkdir()
+        folder.chmod(0o777)
+        with pytest.raises(BundleError, match="others can write to it"):
+            writer.resume_folder  # noqa: B018
+        folder.chmod(0o700)
+        (folder / "thesis.txt").write_text("years of work")
+        finish(writer)
+    assert names(target.parent) == sorted([folder.name, target.name])
+
+
+def test_an_empty_folder_may_be_overwritten(tmp_path: Path) -> None:
+    (tmp_path / "bundle").mkdir()
+    write(tmp_path / "bundle", overwrite=True)
+    BundleFiles(tmp_path / "bundle")
+
+
+def test_where_nothing_can_be_written_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(BuildError, match="cannot be written"):
+        write(tmp_path / "file" / "bundle")
+
+
+KILLED = """
+import sys, time
+from pathlib import Path
+import numpy as np
+from ranklet.corpus.building.writer import BundleWriter
+with BundleWriter(sys.argv[1], overwrite=True) as writer:
+    for at in range(100):
+        writer.array(f"rankers/bm25/{at}.npy", np.arange(5))
+        if at == 50:
+            print("half way", flush=True)
+            time.sleep(60)
+"""
+
+
+@pytest.mark.parametrize("there_before", [False, True])
+def test_a_writer_that_is_killed_leaves_no_half_bundle(target: Path, there_before: bool) -> None:
+    if there_before:
+        write(target, "first")
+    with subprocess.Popen(
+        [sys.executable, "-c", KILLED, str(target)], stdout=subprocess.PIPE
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"half way\n"
+        process.send_signal(signal.SIGKILL)
+        process.wait(timeout=60)
+    assert target.exists() == there_before
+    if there_before:
+        assert BundleFiles(target, check="full").manifest.provenance["note"] == "first"
+    write(target, "second", overwrite=True)  # what it left behind is in nobody's way
+    assert BundleFiles(target, check="full").manifest.provenance["note"] == "second"
+
+
+# ------------------------------------------------------------------------------ zips
+
+
+def test_every_array_of_a_zip_begins_at_a_multiple_of_64(built: "Built") -> None:
+    raw = built.zipped.read_bytes()
+    with zipfile.ZipFile(built.zipped) as archive:
+        assert archive.testzip() is None
+        for member in archive.infolist():
+            at = member.header_offset
+            name, extra = (int.from_bytes(raw[at + n : at + n + 2], "little") for n in (26, 28))
+            begin = at + 30 + name + extra
+            assert begin % ALIGNMENT == 0
+            assert raw[begin : begin + member.file_size] == archive.read(member)
+            assert member.compress_type == zipfile.ZIP_STORED
+
+
+def test_the_same_files_make_the_same_zip(built: "Built", tmp_path: Path) -> None:
+    write_zip(built.fused, tmp_path / "a.zip")
+    later = shutil.copytree(built.fused, tmp_path / "later")
+    for path in later.rglob("*"):
+        os.utime(path, (0, 0))  # a zip's own dates know nothing finer than two seconds
+    write_zip(later, tmp_path / "b.zip")
+    assert (tmp_path / "a.zip").read_bytes() == (tmp_path / "b.zip").read_bytes()
+
+
+@pytest.mark.parametrize("length", range(1, 70, 7))
+def test_names_of_any_length_are_aligned(tmp_path: Path, length: int) -> None:
+    (tmp_path / "folder").mkdir()
+    for at in range(3):
+        (tmp_path / "folder" / f"{at}{'x' * length}").write_bytes(b"y" * (at * length))
+    write_zip(tmp_path / "folder", tmp_path / "a.zip")
+    with zipfile.ZipFile(tmp_path / "a.zip") as archive:
+        for member in archive.infolist():
+            head = 30 + len(member.filename) + len(member.extra)
+            assert (member.header_offset + head) % ALIGNMENT == 0
+        assert archive.testzip() is None
+
+
+def test_a_folder_and_its_zip_give_the_same_answers(built: "Built") -> None:
+    folder, packed = Bundle(built.fused), Bundle(built.zipped)
+    for query in ("how long to knead dough", "mouse", "café water a'b", "gnorp"):
+        for pipeline in folder.manifest.pipelines:
+            for documents in (None, ["a gnorp", "Mice", ""]):
+                options: dict[str, Any] = {"pipeline": pipeline, "explain": True, "k": 50}
+                wanted = list(folder.rank(query, documents, **options))
+                assert list(packed.rank(query, documents, **options)) == wanted
+
+
+@pytest.mark.parametrize(("size", "kind"), [(1 << 16, np.uint16), ((1 << 16) + 1, np.uint32)])
+def test_numbers_of_few_documents_take_two_bytes(tmp_path: Path, size: int, kind: type) -> None:
+    index = ImpactIndex(
+        np.array([0, 1]), np.array([5], np.uint32), np.ones(1, np.float32), np.ones(1, np.float32),
+        size,
+    )  # fmt: skip
+    with BundleWriter(tmp_path / "it.ranklet") as writer:
+        writer.index("index/", index)
+        (stored,) = tmp_path.rglob("documents.npy")
+        assert np.load(stored).dtype == kind
