@@ -12,6 +12,7 @@ from tests.kinds import TinyRankers
 from tests.models import transformer_folder
 from tests.updates import SPLIT, WHOLE, changes, first_records, held, seeded
 
+from ranklet.corpus import index
 from ranklet.corpus.collections.collection import Collection
 from ranklet.corpus.distributed import shards
 from ranklet.corpus.distributed.options import LOCAL
@@ -20,7 +21,6 @@ from ranklet.corpus.index import index_bundle
 from ranklet.corpus.sources.options import SourceOptions
 from ranklet.corpus.sources.source import Source
 from ranklet.corpus.updating.update import update
-from ranklet.export import bundles
 from ranklet.export.build import build
 from ranklet.export.bundles import export_bundle
 from ranklet.export.options import ExportOptions
@@ -154,7 +154,7 @@ def test_finished_shards_are_not_indexed_again(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr(bundles, "write_indexed", killed)
+        patched.setattr(index, "write_indexed", killed)
         with pytest.raises(KeyboardInterrupt):
             index_bundle(built.exported, Source(records, SPLIT), target, engine=RAY)
     kept = sorted((tmp_path / ".there.resume" / "shards").iterdir())

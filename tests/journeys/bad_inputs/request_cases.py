@@ -262,7 +262,7 @@ CALLS = [
          lambda place: build(["a text"], file("out", "precious")(place))),
     call("a variant is unknown", InputError, "fp8", lambda place: ExportOptions(variants=("fp8",))),
     call("the size is NaN", InputError, "max_mb", lambda place: ExportOptions(max_mb=math.nan)),
-    call("documents of a collection are objects", InputError, "corpus.collections.collection.Document",
+    call("documents of a collection are objects", InputError, "collection.Document",
          lambda place: write_collection(place.out, [{"id": "a"}], {})),  # type: ignore[list-item]
     call("a grade has a fraction", CollectionError, "expected an integer",
          lambda place: write_qrels(place.folder / "q", {"q": {"a": 0.5}})),  # type: ignore[dict-item]
@@ -275,7 +275,7 @@ CALLS = [
     call("no query to tune on", InputError, "at least one",
          lambda place: train_bm25(Collection(place.collection), [], [], BM25Options())),
     call("a lexical learning has a model", InputError, "leave out one",
-         lambda place: ranklet.learn(place.bundle, None, place.out, lexical=True, model="x")),
+         lambda place: ranklet.learn(place.bundle, place.out, place.out, lexical=True, model="x")),
     call("more queries than none", InputError, "above 0",
          lambda place: read_split(Collection(place.collection), "train", limit=0)),
     call("a document's id has a tab", CollectionError, "without tabs",
