@@ -8,6 +8,8 @@ the size of its links on the upper layers and these links.
 
 import os
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from errno import ENOSPC
 from pathlib import Path
 from struct import unpack_from
@@ -82,16 +84,14 @@ class HNSWIndex(Graph):
         size, dimension = vectors.shape
         check_graph(data, size, dimension)
         index = _hnswlib().Index(space="ip", dim=dimension)
-        # hnswlib reads only from a path, but the mapped file may lie inside a zip.
-        handle, name = tempfile.mkstemp(suffix=".hnsw")
         try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(data)
-            index.load_index(name, max_elements=size)
-        except RuntimeError as error:
-            raise BundleError(f"the HNSW index cannot be read: {error}") from error
-        finally:
-            Path(name).unlink(missing_ok=True)
+            with _named(data) as name:
+                index.load_index(name, max_elements=size)
+        except (OSError, RuntimeError) as error:
+            raise BundleError(
+                f"the HNSW index cannot be read: {error}; hnswlib needs a copy of it in the "
+                "temporary folder"
+            ) from error
         index.set_num_threads(threads())
         index.set_ef(ef)
         self._index = index
@@ -114,6 +114,26 @@ class HNSWIndex(Graph):
             else:  # the distance is 1 − inner product
                 return numbers[0].astype(np.uint32), (1 - distances[0]).astype(np.float32)
         return np.empty(0, np.uint32), np.empty(0, np.float32)
+
+
+@contextmanager
+def _named(data: memoryview) -> Iterator[str]:
+    """Yield the path of a copy, because hnswlib reads no bytes, and these may lie inside a zip."""
+    try:
+        handle, name = tempfile.mkstemp(suffix=".hnsw")
+    except OSError:  # nothing can be written
+        if not hasattr(os, "memfd_create"):
+            raise
+        handle = os.memfd_create("hnsw")
+        name = ""
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+            file.flush()
+            yield name or f"/proc/self/fd/{handle}"
+    finally:
+        if name:
+            Path(name).unlink(missing_ok=True)
 
 
 def check_graph(data: memoryview, size: int, dimension: int) -> None:

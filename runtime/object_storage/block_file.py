@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.runtime.errors import BundleError
-from ranklet.runtime.object_storage.cache_folder import SUFFIX, locks
+from ranklet.runtime.object_storage.cache_folder import SUFFIX, locks, with_room
 from ranklet.runtime.variables import Variable
 
 BLOCK = 1 << 15  # bytes of a block
@@ -55,7 +55,7 @@ class BlockFile:
         self._begin = _PAGE + digests  # of the object's bytes
         header = _HEADER.pack(_MAGIC, self.block, size, version.digest())
         try:
-            self._descriptor = self._open(header)
+            self._descriptor = with_room(folder, _PAGE, lambda: self._open(header))
             weakref.finalize(self, os.close, self._descriptor)
             whole = mmap.mmap(self._descriptor, self._begin + size, access=mmap.ACCESS_READ)
         except OSError as error:
@@ -113,9 +113,13 @@ class BlockFile:
         numbers = range(first, first + -(-len(data) // self.block))
         parts = (view[at * self.block :][: self.block] for at in range(len(numbers)))
         digests = b"".join(map(_digest, parts, numbers))
-        try:
+
+        def put() -> None:
             self._pwrite(view, self._begin + first * self.block)
             self._pwrite(memoryview(digests), _PAGE + first * DIGEST)
+
+        try:
+            with_room(self.path.parent, len(data) + len(digests), put)
         except OSError as error:
             raise self._failure(error) from error
 

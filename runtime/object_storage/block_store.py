@@ -42,9 +42,10 @@ class BlockStore:
     """
 
     def __init__(self, transport: Transport, cache: str | os.PathLike[str] | None = None) -> None:
-        self._transport, self._most = transport, limit()
+        self._transport = transport
         weakref.finalize(self, transport.close)
         self._folder: Path = cache_folder(cache)
+        self._most = limit(self._folder)
         tail = transport.last(TAIL)
         if not tail.size:
             raise BundleError(f"{transport.address} is empty, so it is not a bundle")

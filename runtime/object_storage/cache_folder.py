@@ -1,18 +1,22 @@
 """The folder of the block cache: where it is, and how much it may hold."""
 
 import os
+import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from errno import EDQUOT, ENOSPC
 from pathlib import Path
 from types import ModuleType
+from typing import TypeVar
 
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.variables import Variable
 from ranklet.runtime.writing.private_folder import private_folder
 
-DEFAULT_LIMIT = 10.0  # GB, 10⁹ bytes
+DEFAULT_LIMIT = 10.0  # GB, 10⁹ bytes, but at most half of the disk
 SUFFIX = ".blocks"
+T = TypeVar("T")
 _SECTOR = 512  # bytes; the unit of st_blocks
 
 
@@ -62,13 +66,15 @@ def _default() -> Path:
     return Path(tempfile.gettempdir()) / f"ranklet-cache-{os.getuid()}"
 
 
-def limit() -> int:
+def limit(folder: Path) -> int:
     """Return how many bytes the cache may hold.
 
     Raises:
         InputError: RANKLET_CACHE_GB is not a number above 0.
     """
-    text = os.environ.get(Variable.CACHE_GB) or str(DEFAULT_LIMIT)
+    text = os.environ.get(Variable.CACHE_GB)
+    if not text:
+        return min(int(DEFAULT_LIMIT * 1e9), shutil.disk_usage(folder).total // 2)
     try:
         gigabytes = float(text)
     except ValueError:
@@ -83,19 +89,46 @@ def make_room(folder: Path, most: int) -> None:
 
     A file that a process has open stays, so more may be left.
     """
+    files = _by_use(folder)
+    _remove(files, sum(size for size, _ in files) - most)
+
+
+def with_room(folder: Path, size: int, write: Callable[[], T]) -> T:
+    """Return what a function returns that writes about `size` bytes to the cache.
+
+    If the disk is full, files that were used longest ago leave, and it is called once more.
+
+    Raises:
+        OSError: it cannot write.
+    """
+    try:
+        return write()
+    except OSError as error:
+        if error.errno not in (ENOSPC, EDQUOT):
+            raise
+    _remove(_by_use(folder), size)
+    return write()
+
+
+def _by_use(folder: Path) -> list[tuple[int, Path]]:
+    """Return the files and the bytes that each takes; the first was used longest ago."""
     files = []
     with suppress(OSError):
         for path in folder.glob(f"*{SUFFIX}"):
             with suppress(OSError):
                 status = path.stat()
                 files.append((status.st_mtime_ns, status.st_blocks * _SECTOR, path))
-    held = sum(size for _, size, _ in files)
-    for _, size, path in sorted(files):
-        if held <= most:
+    return [(size, path) for _, size, path in sorted(files)]
+
+
+def _remove(files: list[tuple[int, Path]], size: int) -> None:
+    """Remove the first files until they had `size` bytes; those that a process has open stay."""
+    for held, path in files:
+        if size <= 0:
             return
         with suppress(OSError), _unused(path):
             path.unlink()
-            held -= size
+            size -= held
 
 
 @contextmanager

@@ -170,8 +170,10 @@ def check_content(path: Path) -> None:
     """Check that a file is more than a sign that it was never fetched.
 
     Raises:
-        ModelFolderError: it is empty, a pointer of git-lfs, or a web page.
+        ModelFolderError: it is empty, a pointer of git-lfs, a web page, or no file at all.
     """
+    if not path.is_file():  # opening a pipe would wait for a writer
+        raise ModelFolderError(f"{str(path)!r} is missing or no file; fetch it again")
     try:
         with path.open("rb") as file:
             begin = file.read(64)

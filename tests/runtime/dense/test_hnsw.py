@@ -36,6 +36,14 @@ def test_hnsw_finds_what_exact_search_finds_and_is_built_alike_twice(tmp_path: P
     assert shared >= 0.98 * 500
 
 
+def test_an_index_opens_where_nothing_can_be_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    build(VECTORS, tmp_path / "index")
+    monkeypatch.setattr("tempfile.tempdir", "/nonexistent/folder")
+    assert len(HNSWIndex(_read(tmp_path / "index"), STORED).search(VECTORS[0], 5)[0]) == 5
+
+
 def test_an_index_of_another_collection_is_refused(tmp_path: Path) -> None:
     build(VECTORS, tmp_path / "index")
     with pytest.raises(BundleError, match="500 vectors"):

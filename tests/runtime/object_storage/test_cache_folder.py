@@ -1,8 +1,10 @@
 """Where the cache is, who may write to it, and what leaves it when it is full."""
 
+import errno
 import gc
 import os
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -54,12 +56,44 @@ def test_a_folder_that_cannot_be_made_is_an_error(tmp_path: Path) -> None:
 def test_a_limit_that_is_no_size_is_refused(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RANKLET_CACHE_GB", text)
     with pytest.raises(InputError, match="RANKLET_CACHE_GB"):
-        limit()
+        limit(Path())
 
 
-def test_the_limit_counts_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_limit_counts_bytes_and_is_half_of_a_small_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("RANKLET_CACHE_GB", "0.5")
-    assert limit() == 500_000_000
+    assert limit(tmp_path) == 500_000_000
+    monkeypatch.delenv("RANKLET_CACHE_GB")
+    for total, most in ((3_000, 1_500), (1 << 50, 10_000_000_000)):
+        monkeypatch.setattr(
+            "shutil.disk_usage", lambda _, total=total: SimpleNamespace(total=total)
+        )
+        assert limit(tmp_path) == most
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT])
+def test_a_full_disk_costs_what_was_used_longest_ago(
+    number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    old = BlockFile(tmp_path, "s3://b/old", '"1"', 8 * BLOCK)
+    old.write(0, bytes([1]) * 8 * BLOCK)
+    gone = old.path
+    del old
+    gc.collect()
+    write = os.pwrite
+
+    def full(descriptor: int, data: memoryview, at: int) -> int:
+        if gone.exists():
+            raise OSError(number, os.strerror(number))
+        return write(descriptor, data, at)
+
+    monkeypatch.setattr(os, "pwrite", full)
+    file = BlockFile(tmp_path, "s3://b/new", '"1"', BLOCK)  # the header needs room, too
+    assert not gone.exists()
+    gone.touch()
+    file.write(0, bytes([2]) * BLOCK)
+    assert file.all_valid([0]) == [0]
 
 
 def test_files_that_were_used_longest_ago_leave_unless_they_are_open(tmp_path: Path) -> None:

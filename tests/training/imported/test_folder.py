@@ -54,6 +54,12 @@ def test_a_snapshot_of_the_hub_is_named_by_its_model(
         assert ModelFolder(spelling).name == "small-model"
 
 
+def test_a_pipe_is_no_file_and_is_never_opened(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "config.json")
+    with pytest.raises(ModelFolderError, match=r"config\.json' is missing or no file"):
+        read_json(tmp_path / "config.json")
+
+
 def test_models_without_an_organisation_and_other_folders_keep_their_names(tmp_path: Path) -> None:
     assert model_name(tmp_path / "models--gpt2" / "snapshots" / COMMIT) == "gpt2"
     assert model_name(tmp_path / "snapshots" / COMMIT) == COMMIT
