@@ -29,7 +29,7 @@ def verify(path: BundleLike) -> Iterator[str]:
     """
     bundle = BundleFiles(path, check="full")
     count = len(bundle.manifest.files)
-    yield f"manifest, and size and sha256 of {count} files"
+    yield f"manifest (sha256 {bundle.manifest.sha256}), and size and sha256 of {count} files"
     _models(bundle)
     if bundle.manifest.documents:
         _vocabulary(bundle)

@@ -9,17 +9,25 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ranklet.runtime.bundles.manifest import MANIFEST, sealed
+
 Change = Callable[[NDArray[Any]], NDArray[Any]]
+
+
+def change_manifest(bundle: Path, change: Callable[[dict[str, Any]], object]) -> Path:
+    """Change the manifest of a bundle, which gets the right digest again; return the bundle."""
+    path = bundle / MANIFEST
+    manifest = json.loads(path.read_text("utf-8"))
+    change(manifest)
+    path.write_text(sealed(manifest), "utf-8")
+    return bundle
 
 
 def replace_file(bundle: Path, name: str, content: bytes) -> Path:
     """Replace a file of a bundle, and its size and sha256 in the manifest; return the bundle."""
     (bundle / name).write_bytes(content)
-    manifest = json.loads((bundle / "manifest.json").read_text("utf-8"))
-    digest = hashlib.sha256(content).hexdigest()
-    manifest["files"][name] = {"bytes": len(content), "sha256": digest}
-    (bundle / "manifest.json").write_text(json.dumps(manifest), "utf-8")
-    return bundle
+    entry = {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
+    return change_manifest(bundle, lambda manifest: manifest["files"].update({name: entry}))
 
 
 def change_array(bundle: Path, name: str, change: Change) -> Path:
@@ -30,10 +38,9 @@ def change_array(bundle: Path, name: str, change: Change) -> Path:
 
 def with_settings(bundle: Path, ranker: str, **settings: Any) -> Path:
     """Change settings of a bundle's ranker in the manifest; return the bundle."""
-    manifest = json.loads((bundle / "manifest.json").read_text("utf-8"))
-    manifest["rankers"][ranker]["settings"] |= settings
-    (bundle / "manifest.json").write_text(json.dumps(manifest), "utf-8")
-    return bundle
+    return change_manifest(
+        bundle, lambda manifest: manifest["rankers"][ranker]["settings"].update(settings)
+    )
 
 
 def put(value: float, at: Any = 0) -> Change:

@@ -18,9 +18,7 @@ from ranklet.runtime.pipeline import Pipeline, PipelineLike, Retrieve, own_pipel
 from ranklet.runtime.strict_json import unique
 from ranklet.runtime.text.analysis import ENGLISH, FIELDS
 
-FORMAT_VERSION = 6  # of bundles and checkpoints; it also says how texts are split into words
-# Texts of version 4 are not compressed. Until 5, numbers of few words and documents take 4 bytes.
-READ_VERSIONS = (4, 5, FORMAT_VERSION)
+FORMAT_VERSION = 7  # of bundles and checkpoints; it also says how texts are split into words
 MANIFEST = "manifest.json"
 MAX_MANIFEST_BYTES = 16 * (1 << 20)  # a manifest of 100,000 files is smaller
 MAX_DEPTH = 32  # nested objects and lists; a readable manifest can then also be written
@@ -30,6 +28,7 @@ _PATH = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]*(?:/[A-Za-z0-9_-][A-Za-z0-9._-]
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _LANGUAGE = re.compile(r"[a-z]{2,3}")
 _SHA256 = re.compile(r"[0-9a-f]{64}")
+_NO_DIGEST = "0" * 64
 
 T = TypeVar("T")
 
@@ -116,12 +115,12 @@ class Manifest:
     metadata: Mapping[str, str] = field(default_factory=dict)
     splitting: Splitting = UNSPLIT  # only a bundle with documents says it
     provenance: Mapping[str, Any] = field(default_factory=dict)  # for people, never interpreted
-    format_version: int = FORMAT_VERSION
+    sha256: str = field(default="", compare=False)  # of its own text; see `sealed`
 
     def to_json(self) -> str:
         """Return the text of ``manifest.json``; equal contents give equal texts."""
         content = {
-            "format_version": self.format_version,
+            "format_version": FORMAT_VERSION,
             "ranklet_version": self.ranklet_version,
             "created": self.created,
             "documents": self.documents,
@@ -137,8 +136,7 @@ class Manifest:
             "files": {path: asdict(entry) for path, entry in sorted(self.files.items())},
             "provenance": dict(self.provenance),
         }
-        # In ASCII, because names of folders may contain characters that UTF-8 cannot encode.
-        return json.dumps(content, indent=1, allow_nan=False) + "\n"
+        return sealed(content)
 
     @classmethod
     def from_json(cls, text: str | bytes) -> "Manifest":
@@ -159,7 +157,11 @@ class Manifest:
             read.integer("format_version"), "make it again with `ranklet build` or `ranklet index`"
         ):
             raise BundleError(f"the bundle {reason}")
+        sha256 = read.digest("sha256")
+        if _digest_without(text, sha256) != sha256:
+            raise BundleError(f"{MANIFEST} was changed after export, because its sha256 differs")
         manifest = cls(
+            sha256=sha256,
             ranklet_version=read.string("ranklet_version"),
             created=read.string("created"),
             documents=read.integer("documents", most=(1 << 31) - 1),
@@ -243,6 +245,22 @@ class Manifest:
                         )
 
 
+def sealed(content: Mapping[str, Any]) -> str:
+    """Return the text of ``manifest.json`` with a digest of itself, which is its first value."""
+    content = {"sha256": _NO_DIGEST, **{key: content[key] for key in content if key != "sha256"}}
+    # In ASCII, because names of folders may contain characters that UTF-8 cannot encode.
+    text = json.dumps(content, indent=1, allow_nan=False) + "\n"
+    return text.replace(_NO_DIGEST, _digest_without(text, _NO_DIGEST), 1)
+
+
+def _digest_without(text: str | bytes, stated: str) -> str:
+    """Return the sha256 of a manifest in which the digest that it states is 64 zeros."""
+    from hashlib import sha256  # takes long
+
+    raw = text.encode() if isinstance(text, str) else text
+    return sha256(raw.replace(stated.encode(), _NO_DIGEST.encode(), 1)).hexdigest()
+
+
 class _Reader:
     """Reads typed values from a JSON object and names their place in errors."""
 
@@ -319,12 +337,14 @@ class _Reader:
                 raise BundleError(f"{self._where}: {key}.{name} is {value!r:.80}, not a number")
         return numbers
 
-    def digest(self) -> str:
-        """Return the digest ``encoder``, empty if it is missing."""
+    def digest(self, key: str) -> str:
+        """Return a sha256."""
         wanted = "64 hexadecimal digits"
-        if "encoder" not in self._raw:
-            return ""
-        return self._get("encoder", str, wanted, lambda text: bool(_SHA256.fullmatch(text)))
+        return self._get(key, str, wanted, lambda text: bool(_SHA256.fullmatch(text)))
+
+    def optional_digest(self, key: str) -> str:
+        """Return a sha256, empty if it is missing."""
+        return self.digest(key) if key in self._raw else ""
 
     def choice(self, key: str, allowed: tuple[str, ...]) -> str:
         """Return one of the strings in `allowed`."""
@@ -341,32 +361,32 @@ def other_version(version: object, remedy: str) -> str:
     """Return why a format version cannot be read, and what to do; "" if it can.
 
     >>> other_version(3, "train it again")
-    'has format version 3 of an earlier ranklet, and this one reads only 4 to 6; train it again'
+    'has format version 3 of an earlier ranklet, and this one reads only 7; train it again'
 
     Args:
         version: the version that a bundle or a checkpoint has.
         remedy: what to do if it is an earlier one.
     """
-    if isinstance(version, int) and version in READ_VERSIONS:
+    if version == FORMAT_VERSION:
         return ""
     later = isinstance(version, int) and version > FORMAT_VERSION
     whose, remedy = ("a later", "upgrade ranklet") if later else ("an earlier", remedy)
-    return f"has format version {version} of {whose} ranklet, and this one reads only " + (
-        f"{READ_VERSIONS[0]} to {READ_VERSIONS[-1]}; {remedy}"
+    return (
+        f"has format version {version} of {whose} ranklet, and this one reads only "
+        f"{FORMAT_VERSION}; {remedy}"
     )
 
 
 def _ranker(read: _Reader) -> RankerEntry:
     kind, settings = read.choice("kind", tuple(KINDS)), read.mapping("settings")
     replaced = read.optional_mapping("replaced")
-    return RankerEntry(kind, settings, read.numbers("measured"), replaced, read.digest())
+    return RankerEntry(
+        kind, settings, read.numbers("measured"), replaced, read.optional_digest("encoder")
+    )
 
 
 def _file(read: _Reader) -> FileEntry:
-    digest = read.string("sha256")
-    if not _SHA256.fullmatch(digest):
-        raise BundleError(f"{MANIFEST}: a sha256 must be 64 hexadecimal digits, not {digest!r}")
-    return FileEntry(read.integer("bytes"), digest)
+    return FileEntry(read.integer("bytes"), read.digest("sha256"))
 
 
 def check_path(path: str) -> str:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from tests.damage import change_manifest
 
 from ranklet.corpus.building.writer import sha256, write_zip
 from ranklet.runtime import Bundle, BundleError, InputError
@@ -311,13 +312,12 @@ ATTACKS: dict[str, tuple[str, Damage]] = {
 def redigest(folder: Path) -> None:
     """Make the manifest tell the truth about the files again."""
     path = folder / "manifest.json"
-    manifest = json.loads(path.read_text("utf-8"))
     files = [each for each in folder.rglob("*") if each.is_file() and each != path]
-    manifest["files"] = {
+    entries = {
         each.relative_to(folder).as_posix(): {"bytes": each.stat().st_size, "sha256": sha256(each)}
         for each in files
     }
-    path.write_text(json.dumps(manifest), "utf-8")
+    change_manifest(folder, lambda manifest: manifest.update(files=entries))
 
 
 QUERIES = ("how long to knead dough gnorp", "mouse water bicycle the café")

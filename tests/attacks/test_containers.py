@@ -3,6 +3,7 @@
 import io
 import json
 import os
+import random
 import shutil
 import socket
 import struct
@@ -14,9 +15,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.damage import change_manifest
 
 from ranklet.corpus.building.writer import write_zip
 from ranklet.runtime import Bundle, BundleError
+from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.verification import verify
 
 if TYPE_CHECKING:
@@ -41,11 +44,7 @@ def rejected(path: Path) -> str:
 
 
 def changed(victim: Path, change: Callable[[Raw], object]) -> Path:
-    path = victim / "manifest.json"
-    raw = json.loads(path.read_text("utf-8"))
-    change(raw)
-    path.write_text(json.dumps(raw), "utf-8")
-    return victim
+    return change_manifest(victim, change)
 
 
 def listing(path: str) -> Callable[[Raw], object]:
@@ -54,7 +53,7 @@ def listing(path: str) -> Callable[[Raw], object]:
 
 
 MANIFESTS: dict[str, Callable[[Raw], object]] = {
-    "another version": lambda raw: raw.update(format_version=7),
+    "another version": lambda raw: raw.update(format_version=8),
     "an unknown kind": lambda raw: raw["rankers"]["bm25"].update(kind="bm26"),
     "a kind that is a path": lambda raw: raw["rankers"]["bm25"].update(kind="../evil"),
     "a kind that is a module": lambda raw: raw["rankers"]["bm25"].update(kind="os"),
@@ -83,6 +82,18 @@ def test_a_manifest_that_lies_is_rejected(victim: Path, name: str) -> None:
     packed = victim.with_name("victim.zip")
     write_zip(victim, packed)
     rejected(packed)
+
+
+def test_a_flipped_bit_of_the_manifest_is_noticed(victim: Path) -> None:
+    path = victim / "manifest.json"
+    whole = path.read_bytes()
+    rng = random.Random(0)
+    for _ in range(300):
+        flipped = bytearray(whole)
+        flipped[rng.randrange(len(whole))] ^= 1 << rng.randrange(8)
+        path.write_bytes(flipped)
+        with pytest.raises(BundleError):
+            BundleFiles(victim)
 
 
 @pytest.mark.parametrize(

@@ -119,6 +119,7 @@ def run(options: argparse.Namespace) -> None:
         fusion=options_from(FusionOptions(), vars(options)),
     )
     say(f"{bundle.size} → {options.output}")
+    say(f"sha256: {bundle.manifest.sha256}")
     shares = bundle.manifest.provenance.get("languages", {words.language: 1.0})
     say(", ".join(f"{LANGUAGES[code]} {share:.0%}" for code, share in shares.items()))
     for name, report in bundle.manifest.provenance["checkpoints"].items():

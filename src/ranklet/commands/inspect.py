@@ -32,6 +32,7 @@ def run(options: argparse.Namespace) -> None:
     written = f"written {manifest.created} by ranklet {manifest.ranklet_version}"
     say(f"{shown(options.bundle)}: {written}")
     say(f"{bundle.size}, {len(manifest.files)} files, {size / 1e6:.1f} MB")
+    say(f"sha256: {manifest.sha256}")
     say(f"fields: {', '.join(manifest.fields) or 'none'}")
     if bundle.metadata:
         say(f"metadata: {in_words(bundle.metadata)}")

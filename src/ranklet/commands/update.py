@@ -59,6 +59,7 @@ def run(options: argparse.Namespace) -> None:
         )
     done = Counts(**bundle.manifest.provenance["update"])
     say(f"{done}: {bundle.size} → {options.output or options.bundle}")
+    say(f"sha256: {bundle.manifest.sha256}")
 
 
 def _ids(path: str | None) -> list[str]:

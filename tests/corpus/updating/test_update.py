@@ -1,6 +1,5 @@
 """An updated bundle equals one that was built from scratch, and bad changes lose nothing."""
 
-import json
 import shutil
 import threading
 from dataclasses import fields, replace
@@ -8,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.damage import with_settings
+from tests.damage import change_manifest, with_settings
 from tests.kinds import TinyRankers
 from tests.updates import (
     SPLIT,
@@ -214,9 +213,7 @@ def test_a_collection_and_a_source_may_be_added(built: "Built", tmp_path: Path) 
 def test_documents_of_another_version_are_analysed_again(
     three: Path, built: "Built", tmp_path: Path
 ) -> None:
-    manifest = three / "manifest.json"
-    content = json.loads(manifest.read_text("utf-8"))
-    manifest.write_text(json.dumps({**content, "ranklet_version": "0.0.1"}), "utf-8")
+    change_manifest(three, lambda manifest: manifest.update(ranklet_version="0.0.1"))
     update(three, [{"id": "d", "text": "d mice"}])
     records = [
         {"id": name, "text": f"{name} {'mice' if name == 'd' else 'mouse'}"} for name in "abcd"
@@ -228,13 +225,15 @@ def test_documents_of_another_version_are_analysed_again(
 def test_what_another_variant_encoded_is_encoded_again(tiny: TinyRankers, tmp_path: Path) -> None:
     records = first_records(seeded(1))
     target = indexed(tiny.exported("dense"), records, tmp_path / "b", WHOLE)
-    manifest = target / "manifest.json"
-    content = json.loads(manifest.read_text("utf-8"))
     vectors = (target / "rankers" / "dense" / "vectors.npy").read_bytes()
     for unknown in ({"encoder": "0" * 64}, {}):
-        entry = {k: v for k, v in content["rankers"]["dense"].items() if k != "encoder"} | unknown
-        changed = {**content, "rankers": {**content["rankers"], "dense": entry}}
-        manifest.write_text(json.dumps(changed), "utf-8")
+
+        def change(manifest: dict[str, Any], unknown: dict[str, str] = unknown) -> None:
+            entry = manifest["rankers"]["dense"]
+            entry.pop("encoder")
+            entry.update(unknown)
+
+        change_manifest(target, change)
         update(target, [records[0]], target=tmp_path / "again", overwrite=True)
         again = tmp_path / "again" / "rankers" / "dense" / "vectors.npy"
         assert again.read_bytes() == vectors

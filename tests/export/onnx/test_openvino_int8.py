@@ -1,6 +1,5 @@
 """A transformer becomes a quantised model of OpenVINO that serves like the other variants."""
 
-import json
 import logging
 import shutil
 import sys
@@ -10,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from tests.commands.running import Capture, succeeds
-from tests.damage import replace_file
+from tests.damage import change_manifest, replace_file
 from tests.kinds import ROWS, TinyRankers
 from tests.models import TEXTS, probes, transformer_folder
 
@@ -93,9 +92,7 @@ def test_without_the_package_int8_is_served(
 def test_a_model_without_its_weights_is_refused(exported: Path, tmp_path: Path) -> None:
     path = shutil.copytree(exported, tmp_path / "bundle")
     (path / "rankers/dense/model_openvino.bin").unlink()
-    manifest = json.loads((path / "manifest.json").read_text("utf-8"))
-    del manifest["files"]["rankers/dense/model_openvino.bin"]
-    (path / "manifest.json").write_text(json.dumps(manifest), "utf-8")
+    change_manifest(path, lambda raw: raw["files"].pop("rankers/dense/model_openvino.bin"))
     with pytest.raises(BundleError, match=r"no 'rankers/dense/model_openvino\.bin'"):
         list(verify(path))
     replace_file(path, "rankers/dense/model_openvino.bin", b"short")

@@ -9,6 +9,8 @@ from pathlib import Path
 
 from tests.journeys.bad_inputs.running import Place
 
+from ranklet.runtime.bundles.manifest import sealed
+
 Maker = Callable[[Place], Path]
 
 GOOD = '{"_id": "a", "text": "dough"}\n{"_id": "b", "text": "bread"}\n'
@@ -80,7 +82,7 @@ def manifest_with(key: str, value: object) -> Maker:
 
     def make(place: Place) -> Path:
         record = json.loads((place.bundle / "manifest.json").read_text("utf-8"))
-        return damaged("manifest.json", json.dumps(record | {key: value}).encode())(place)
+        return damaged("manifest.json", sealed(record | {key: value}).encode())(place)
 
     return make
 

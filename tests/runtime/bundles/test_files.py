@@ -1,45 +1,18 @@
 """A bundle's files are compared with its manifest."""
 
-import json
 import zipfile
 from pathlib import Path
 
-import numpy as np
 import pytest
 
-from ranklet.corpus.building.writer import sha256
 from ranklet.export.build import build
 from ranklet.runtime.bundle import Bundle
-from ranklet.runtime.bundles.files import DICTIONARY, BundleFiles
+from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.bundles.manifest import MANIFEST
 from ranklet.runtime.errors import BundleError
 from ranklet.runtime.verification import verify
 
 POINTER = "version https://git-lfs.github.com/spec/v1\noid sha256:" + "ab" * 32 + "\nsize 90868\n"
-
-
-def test_a_bundle_of_version_4_has_plain_texts_and_ranks_alike(tmp_path: Path) -> None:
-    rows = [{"id": f"d{n}", "text": " and ".join([f"{n} rivers"] * n)} for n in range(1, 40)]
-    path = Path(build(rows, tmp_path / "b"))
-    asked = "rivers 7"
-    wanted = [(hit.id, hit.score, hit.text) for hit in Bundle(path).rank(asked)]
-    texts = [row["text"] for row in rows]
-    assert list(BundleFiles(path).need_documents().texts) == texts
-    (path / f"documents/texts{DICTIONARY}").unlink()
-    np.save(path / "documents/texts.npy", np.frombuffer("".join(texts).encode(), np.uint8))
-    ends = np.cumsum([0, *map(len, texts)])
-    np.save(path / "documents/texts.offsets.npy", ends)
-    manifest = json.loads((path / "manifest.json").read_text())
-    manifest["format_version"] = 4
-    del manifest["files"][f"documents/texts{DICTIONARY}"]
-    for name in ("documents/texts.npy", "documents/texts.offsets.npy"):
-        manifest["files"][name] = {
-            "bytes": (path / name).stat().st_size,
-            "sha256": sha256(path / name),
-        }
-    (path / "manifest.json").write_text(json.dumps(manifest))
-    assert [(hit.id, hit.score, hit.text) for hit in Bundle(path).rank(asked)] == wanted
-    verify(path)
 
 
 def test_a_file_that_git_lfs_has_not_fetched_says_so(tmp_path: Path) -> None:

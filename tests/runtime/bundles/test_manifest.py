@@ -1,9 +1,10 @@
 import json
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from ranklet.runtime.bundles.manifest import Manifest
+from ranklet.runtime.bundles.manifest import Manifest, sealed
 from ranklet.runtime.errors import BundleError
 
 if TYPE_CHECKING:
@@ -15,7 +16,8 @@ WRONG_NAMES: tuple[Any, ...] = (None, [], "x")
 WRONG_MEASURES: list[Any] = [None, [], {"x": "1"}, {"x": True}]
 RIGHT_ENTRY = {"kind": "bm25", "settings": {}, "measured": {}}
 RIGHT: dict[str, Any] = {
-    "format_version": 6,
+    "sha256": DIGEST,
+    "format_version": 7,
     "ranklet_version": "0.1.0",
     "created": "2026-01-01T00:00:00+00:00",
     "documents": 3,
@@ -38,7 +40,8 @@ RIGHT: dict[str, Any] = {
 }  # fmt: skip
 # A key and values that it must not have.
 WRONG: dict[str, list[Any]] = {
-    "format_version": [0, 3, 7, "6", 6.0, True, None],
+    "sha256": [None, 1, "", "0" * 63, "1" * 64],
+    "format_version": [0, 6, 8, "7", 7.0, True, None],
     "ranklet_version": [None, 1],
     "created": [None, 1],
     "documents": [-1, 1 << 31, "3", 3.0, True, None],
@@ -98,13 +101,13 @@ WRONG: dict[str, list[Any]] = {
 
 
 def text(**changes: Any) -> str:
-    return json.dumps(RIGHT | changes)
+    return sealed(RIGHT | changes)
 
 
 def test_a_manifest_reads_back_what_was_written() -> None:
     manifest = Manifest.from_json(text())
     assert Manifest.from_json(manifest.to_json()) == manifest
-    assert json.loads(manifest.to_json()) == RIGHT
+    assert json.loads(manifest.to_json()) | {"sha256": DIGEST} == RIGHT
     assert manifest.to_json() == Manifest.from_json(manifest.to_json()).to_json()
 
 
@@ -124,7 +127,9 @@ def test_no_pipeline_needs_no_default() -> None:
 
 @pytest.mark.parametrize("key", WRONG)
 def test_a_missing_key_is_refused(key: str) -> None:
-    raw = json.dumps({name: value for name, value in RIGHT.items() if name != key})
+    raw = sealed({name: value for name, value in RIGHT.items() if name != key})
+    if key == "sha256":
+        raw = json.dumps({name: value for name, value in RIGHT.items() if name != key})
     with pytest.raises(BundleError, match=f"'{key}' is missing; it must be"):
         Manifest.from_json(raw)
 
@@ -132,7 +137,7 @@ def test_a_missing_key_is_refused(key: str) -> None:
 def test_only_a_bundle_with_documents_says_how_they_are_split() -> None:
     assert "splitting" not in json.loads(Manifest.from_json(text(documents=0)).to_json())
     rankers = {name: value for name, value in RIGHT.items() if name != "splitting"}
-    assert Manifest.from_json(json.dumps(rankers | {"documents": 0})).splitting == (0, 0)
+    assert Manifest.from_json(sealed(rankers | {"documents": 0})).splitting == (0, 0)
 
 
 def test_every_key_is_tried() -> None:
@@ -141,8 +146,9 @@ def test_every_key_is_tried() -> None:
 
 @pytest.mark.parametrize(("key", "value"), [(k, v) for k, values in WRONG.items() for v in values])
 def test_a_wrong_value_is_refused(key: str, value: Any) -> None:
+    raw = text(**{key: value}) if key != "sha256" else json.dumps(RIGHT | {key: value})
     with pytest.raises(BundleError):
-        Manifest.from_json(text(**{key: value}))
+        Manifest.from_json(raw)
 
 
 @pytest.mark.parametrize(
@@ -155,8 +161,8 @@ def test_a_wrong_value_is_refused(key: str, value: Any) -> None:
         ("null", "must be a JSON object, not NoneType"),
         ("[]", "must be a JSON object, not list"),
         ('"text"', "must be a JSON object, not str"),
-        (text(provenance={"x": float("nan")}), "NaN is not a JSON number"),
-        (text(provenance={"x": float("-inf")}), "-Infinity is not a JSON number"),
+        (json.dumps(RIGHT | {"x": float("nan")}), "NaN is not a JSON number"),
+        (json.dumps(RIGHT | {"x": float("-inf")}), "-Infinity is not a JSON number"),
         (text().replace("2.5", "1e999"), "too large"),
         (text().replace('"documents"', '"documents": 1, "documents"'), "twice"),
         (text().replace('"by"', '"by": 1, "by"'), "twice"),
@@ -173,14 +179,19 @@ def test_what_is_no_manifest_is_refused(raw: str | bytes, message: str) -> None:
         Manifest.from_json(raw)
 
 
-def test_earlier_versions_are_read_and_written_as_6() -> None:
-    for version in (4, 5):
-        assert Manifest.from_json(text(format_version=version)) == Manifest.from_json(text())
+def test_the_digest_covers_every_byte_but_itself() -> None:
+    raw = text()
+    digest = Manifest.from_json(raw).sha256
+    assert raw.count(digest) == 1
+    assert sha256(raw.replace(digest, "0" * 64).encode()).hexdigest() == digest
+    assert sealed(json.loads(raw)) == raw
+    with pytest.raises(BundleError, match="changed after export, because its sha256 differs"):
+        Manifest.from_json(raw.replace('"stem"', '"step"'))
 
 
 @pytest.mark.parametrize(
     ("version", "remedy"),
-    [(7, "a later ranklet, .* 4 to 6; upgrade"), (3, "an earlier ranklet, .* 6; make it again")],
+    [(8, "a later ranklet, .* only 7; upgrade"), (6, "an earlier ranklet, .* 7; make it again")],
 )
 def test_the_error_for_another_version_says_what_to_do(version: int, remedy: str) -> None:
     with pytest.raises(BundleError, match=f"version {version} of {remedy}"):

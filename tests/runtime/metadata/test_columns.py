@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.damage import change_manifest, replace_file
 from tests.metadata_rows import FIELDS
 
-from ranklet.corpus.building.writer import sha256
 from ranklet.runtime import Bundle, BundleError
 from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.metadata.columns import (
@@ -75,12 +75,10 @@ def test_no_column_is_opened_before_it_is_used(described: "Described", tmp_path:
 
 def change(folder: Path, place: str, damage: Callable[[Path], object]) -> None:
     """Change the files of a path, and put their size and digest into the manifest."""
-    manifest = json.loads((folder / "manifest.json").read_text("utf-8"))
-    for name, entry in manifest["files"].items():
-        if name.startswith(place):
-            damage(folder / name)
-            entry |= {"bytes": (folder / name).stat().st_size, "sha256": sha256(folder / name)}
-    (folder / "manifest.json").write_text(json.dumps(manifest), "utf-8")
+    for path in filter(Path.is_file, folder.rglob("*")):
+        if (name := path.relative_to(folder).as_posix()).startswith(place):
+            damage(path)
+            replace_file(folder, name, path.read_bytes())
 
 
 def put(value: float, at: int | slice = slice(None)) -> Callable[[Path], None]:
@@ -152,17 +150,14 @@ def test_hostile_types_are_refused(
     described: "Described", tmp_path: Path, types: object, message: str
 ) -> None:
     copy = shutil.copytree(described.path, tmp_path / "copy")
-    manifest = json.loads((copy / "manifest.json").read_text("utf-8"))
-    (copy / "manifest.json").write_text(json.dumps({**manifest, "metadata": types}), "utf-8")
+    change_manifest(copy, lambda manifest: manifest.update(metadata=types))
     with pytest.raises(BundleError, match=message):
         Bundle(copy)
 
 
 def test_a_field_without_files_is_an_error(described: "Described", tmp_path: Path) -> None:
     copy = shutil.copytree(described.path, tmp_path / "copy")
-    manifest = json.loads((copy / "manifest.json").read_text("utf-8"))
-    manifest["metadata"]["zzz"] = "string"
-    (copy / "manifest.json").write_text(json.dumps(manifest), "utf-8")
+    change_manifest(copy, lambda manifest: manifest["metadata"].update(zzz="string"))
     with pytest.raises(BundleError, match="has no 'metadata/7/"):
         list(verify(copy))
     with pytest.raises(BundleError, match="has no 'metadata/7/"):

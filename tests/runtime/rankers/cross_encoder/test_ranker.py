@@ -1,6 +1,5 @@
 """A cross-encoder in a bundle: a pair has one score, however pairs are put together."""
 
-import json
 import shutil
 from dataclasses import replace
 from math import exp, log
@@ -10,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from tests.damage import with_settings
 from tests.kinds import FP32, TinyRankers, opened, reranked_by
 
 from ranklet.export.bundles import export_bundle
@@ -176,9 +176,7 @@ def test_damaged_settings_are_refused(
 ) -> None:
     damaged = tmp_path / "damaged"
     shutil.copytree(cross_path, damaged)
-    manifest = json.loads((damaged / "manifest.json").read_text())
-    manifest["rankers"]["cross"]["settings"][setting] = value
-    (damaged / "manifest.json").write_text(json.dumps(manifest))
+    with_settings(damaged, "cross", **{setting: value})
     with pytest.raises(BundleError, match=message):
         ranker_of(BundleFiles(damaged), "cross")
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from tests.damage import Change, change_array, put
+from tests.damage import Change, change_array, put, with_settings
 from tests.kinds import ROWS, TinyRankers, opened, retrieved_by
 
 from ranklet.runtime.bundle import Bundle
@@ -189,9 +189,7 @@ def test_settings_that_the_files_do_not_fit_are_damage(
     tiny: TinyRankers, tmp_path: Path, name: str, changes: dict[str, Any]
 ) -> None:
     victim = Path(shutil.copytree(tiny.indexed("srm"), tmp_path / "victim"))
-    manifest = json.loads((victim / "manifest.json").read_text("utf-8"))
-    manifest["rankers"][name]["settings"] |= changes
-    (victim / "manifest.json").write_text(json.dumps(manifest), "utf-8")
+    with_settings(victim, name, **changes)
     with pytest.raises(BundleError):
         Bundle(victim, device="cpu").rank("red stream", pipeline=retrieved_by(name))
 
