@@ -24,6 +24,7 @@ ERROR_TYPES = {
     413: "too_large",
     415: "unsupported_media_type",
     422: "invalid",
+    429: "too_many",
     500: "internal",
     503: "unavailable",
     504: "timeout",

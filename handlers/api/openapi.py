@@ -39,6 +39,7 @@ _ERRORS = {
     413: "There are too many texts, or they are too long.",
     415: "The Content-Type is not JSON.",
     422: "A field is unknown, or has a value that cannot be used.",
+    429: "The API key has too many requests at once, or in this minute.",
     500: "The server has a fault; its log says which.",
     503: "The server is not ready, or too busy; try again.",
     504: "The answer would take too long.",

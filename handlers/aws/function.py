@@ -30,7 +30,10 @@ from ranklet.runtime.variables import Variable
 MARGIN_MS = 200  # of an invocation's time, kept for writing the answer and the log
 RETRY_SECONDS = 5  # between two attempts to load a bundle
 # Variables of the server that would silently protect nothing here.
-UNREAD = (Variable.API_KEY, Variable.API_KEY_FILTERS, Variable.HOSTS, Variable.CHECK)
+UNREAD = (
+    Variable.API_KEY, Variable.API_KEY_FILTERS, Variable.KEY_REQUESTS, Variable.KEY_PER_MINUTE,
+    Variable.HOSTS, Variable.ORIGINS, Variable.MAX_BODIES_BYTES, Variable.CHECK,
+)  # fmt: skip
 ALIVE, READY = HEALTH = ("/healthz", "/readyz")
 
 

@@ -24,8 +24,9 @@ from ranklet.handlers.api.limits import Limits
 from ranklet.handlers.api.reading import check_characters, parse
 from ranklet.handlers.server.connection import BoundedProtocol
 from ranklet.handlers.server.hosts import Hosts
-from ranklet.handlers.server.request_body import read
+from ranklet.handlers.server.request_body import Bodies
 from ranklet.handlers.server.service import application, encoded, page_file
+from ranklet.handlers.server.shared_counts import SharedCounts
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.bundles.documents import Documents
 from ranklet.runtime.errors import RankletError
@@ -42,6 +43,7 @@ FILES = {
     "/icon.svg": (PLAYGROUND / "icon.svg", "image/svg+xml"),
 }
 LIMITS = Limits()
+BODIES = Bodies(SharedCounts(), 4 * LIMITS.body_bytes)  # one person asks once at a time
 
 
 class JudgedQuery(Protocol):
@@ -191,9 +193,11 @@ def _answering(answer: Callable[[Mapping[str, Any]], dict[str, Any]]) -> Any:
 
     async def endpoint(request: Request) -> Response:
         try:
-            body = parse(await read(request, LIMITS)) if request.method == "POST" else {}
-            check_characters(body)
-            return _json(await asyncio.to_thread(answer, body))
+            with BODIES.body() as body:
+                sent = await body.read(request, LIMITS) if request.method == "POST" else b"{}"
+                asked = parse(sent)
+                check_characters(asked)
+                return _json(await asyncio.to_thread(answer, asked))
         except RankletError as error:
             status, shown = failure(error)
             if status == 500:  # the person at this page is the server's owner

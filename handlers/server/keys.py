@@ -2,7 +2,7 @@
 
 import hmac
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from ranklet.handlers.api.errors import RequestError
 from ranklet.handlers.api.reading import loads
@@ -13,6 +13,18 @@ from ranklet.runtime.variables import Variable
 _EXAMPLE = '{"KEY": {"tenant": "a"}}'
 
 Filter = Mapping[str, Any]  # by metadata; see docs/filtering.md
+
+
+class Opened(NamedTuple):
+    """What a request's key opens.
+
+    Attributes:
+        key: the number of the key; None if no key is needed.
+        where: the filter of the documents that it opens; None for the whole bundle.
+    """
+
+    key: int | None
+    where: Filter | None
 
 
 class ApiKeys:
@@ -29,23 +41,28 @@ class ApiKeys:
             (key.encode(), where) for key, where in [(key, None) for key in whole] + filtered
         ]
 
-    def __bool__(self) -> bool:
-        return bool(self._keys)
+    def __len__(self) -> int:
+        return len(self._keys)
 
-    def opened(self, headers: Mapping[str, str]) -> Filter | None:
-        """Return the filter of a request's key; None opens the whole bundle.
+    def opened(self, headers: Mapping[str, str]) -> Opened:
+        """Return what a request's key opens.
 
         Raises:
             RequestError: 401: a key is needed, and the request has none of the keys.
         """
         if not self._keys:
-            return None
+            return Opened(None, None)
         scheme, _, key = headers.get("authorization", "").partition(" ")
         if scheme.lower() != "bearer" or not key:
             key = headers.get("x-api-key", "")
+        # Nothing else is white space of a header: a byte that Latin-1 has as one may end an "à".
+        sent = key.strip(" \t").encode("latin-1")
         # All keys are compared, each in constant time, so that timing does not reveal a key.
-        sent = key.strip().encode("latin-1")
-        matches = [where for known, where in self._keys if hmac.compare_digest(sent, known)]
+        matches = [
+            Opened(number, where)
+            for number, (known, where) in enumerate(self._keys)
+            if hmac.compare_digest(sent, known)
+        ]
         if not matches:
             raise RequestError(401, "give the API key as 'Authorization: Bearer KEY' or x-api-key")
         return matches[0]

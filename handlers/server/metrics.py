@@ -1,4 +1,4 @@
-"""Count requests, and hand the counts to prometheus_client, which writes them for Prometheus."""
+"""Count requests, and hand the counts of all processes to prometheus_client, which writes them."""
 
 from bisect import bisect_left
 from collections import defaultdict
@@ -6,24 +6,32 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
+from ranklet.handlers.server.shared_counts import Name, SharedCounts
+
 if TYPE_CHECKING:
     from prometheus_client import Metric
 
 # Upper bounds in seconds. A lexical answer takes about 1 ms, a neural one up to a second.
 BOUNDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
+_LE = (*map(str, BOUNDS), "+Inf")
 MEDIA = "text/plain; version=0.0.4; charset=utf-8"
 STAGES = 500  # that are counted one by one; callers may make up pipelines
 OTHER = "other"
+_STAGE = "stage"
+READY = "ranklet_ready"
+GAUGES = {
+    READY: "1 if all processes answer requests.",
+    "ranklet_held": "Requests that rank or wait for a thread.",
+    "process_resident_memory_bytes": "Resident memory of all processes in bytes.",
+}
 
 
 class Metrics:
-    """The counts of one process since it started. Only the event loop's thread may use them."""
+    """The counts of all processes since the server started. Only the event loop may use them."""
 
-    def __init__(self) -> None:
-        self._requests: dict[tuple[str, int], int] = defaultdict(int)
-        self._buckets: dict[str, list[int]] = defaultdict(lambda: [0] * (len(BOUNDS) + 1))
-        self._seconds: dict[str, float] = defaultdict(float)
-        self._stages: dict[str, tuple[int, float]] = {}
+    def __init__(self, counts: SharedCounts) -> None:
+        self._counts = counts
+        self._stages = sum(name[0] == _STAGE for name in counts.names)
 
     def count(
         self, route: str, status: int, seconds: float, stages: Iterable[tuple[str, float]] = ()
@@ -33,26 +41,37 @@ class Metrics:
         The route is an existing path, or "other", so that callers cannot create labels. The status
         is 499 if the caller hung up.
         """
-        self._requests[route, status] += 1
-        self._buckets[route][bisect_left(BOUNDS, seconds)] += 1
-        self._seconds[route] += seconds
+        add = self._counts.add
+        add(("requests", route, str(status)), 1)
+        add(("bucket", route, _LE[bisect_left(BOUNDS, seconds)]), 1)
+        add(("seconds", route), seconds)
         for name, ms in stages:
-            stage = name if name in self._stages or len(self._stages) < STAGES else OTHER
-            times, total = self._stages.get(stage, (0, 0.0))
-            self._stages[stage] = times + 1, total + ms / 1e3
+            stage = self._known(name)
+            add((_STAGE, stage), 1)
+            add(("stage seconds", stage), ms / 1e3)
 
-    def text(self, gauges: Mapping[str, tuple[str, float]]) -> bytes:
-        """Return all metrics as `MEDIA`, with the current values in `gauges`.
+    def _known(self, stage: str) -> str:
+        """Return a stage if it is counted one by one."""
+        if (_STAGE, stage) not in self._counts.names:
+            if self._stages >= STAGES:
+                return OTHER
+            self._stages += 1
+        return stage
+
+    def set(self, gauges: Mapping[str, float]) -> None:
+        """Set what this process has now, for some of `GAUGES`."""
+        for name, value in gauges.items():
+            self._counts.set(("gauge", name), value)
+
+    def text(self) -> bytes:
+        """Return the metrics of all processes as `MEDIA`.
 
         The library is imported here, because a server should not wait for it when it starts.
-
-        Args:
-            gauges: help and value, by name.
         """
         from prometheus_client import CollectorRegistry, generate_latest
         from prometheus_client.registry import Collector
 
-        families = [*self._families(), *_gauges(gauges)]
+        families = list(_families(self._counts.by_name()))
 
         class Counted(Collector):
             def collect(self) -> "list[Metric]":
@@ -62,37 +81,45 @@ class Metrics:
         registry.register(Counted())
         return generate_latest(registry)
 
-    def _families(self) -> "Iterator[Metric]":
-        from prometheus_client.core import (
-            CounterMetricFamily,
-            HistogramMetricFamily,
-            SummaryMetricFamily,
-        )
 
-        requests = CounterMetricFamily(
-            "ranklet_requests", "Requests by route and status.", labels=("route", "status")
-        )
-        for (route, status), times in sorted(self._requests.items()):
-            requests.add_metric((route, str(status)), times)
-        yield requests
-        seconds = HistogramMetricFamily(
-            "ranklet_request_seconds", "Seconds to answer, by route.", labels=("route",)
-        )
-        for route, buckets in sorted(self._buckets.items()):
-            bounds = (*map(str, BOUNDS), "+Inf")
-            cumulative = list(zip(bounds, map(float, accumulate(buckets)), strict=True))
-            seconds.add_metric((route,), cumulative, self._seconds[route])
-        yield seconds
-        stages = SummaryMetricFamily(
-            "ranklet_stage_seconds", "Seconds per stage of the pipelines.", labels=("stage",)
-        )
-        for stage, (times, total) in sorted(self._stages.items()):
-            stages.add_metric((stage,), times, total)
-        yield stages
+def _families(processes: list[dict[Name, float]]) -> "Iterator[Metric]":
+    from prometheus_client.core import (
+        CounterMetricFamily,
+        GaugeMetricFamily,
+        HistogramMetricFamily,
+        SummaryMetricFamily,
+    )
 
+    sums: dict[Name, float] = defaultdict(float)
+    for process in processes:
+        for name, value in process.items():
+            sums[name] += value
 
-def _gauges(gauges: Mapping[str, tuple[str, float]]) -> "Iterator[Metric]":
-    from prometheus_client.core import GaugeMetricFamily
+    def named(kind: str) -> Iterator[tuple[Name, float]]:
+        """Yield the labels and the sums of a kind of number."""
+        return ((name[1:], value) for name, value in sorted(sums.items()) if name[0] == kind)
 
-    for name, (meaning, value) in gauges.items():
-        yield GaugeMetricFamily(name, meaning, value)
+    requests = CounterMetricFamily(
+        "ranklet_requests", "Requests by route and status.", labels=("route", "status")
+    )
+    for labels, times in named("requests"):
+        requests.add_metric(labels, times)
+    yield requests
+    seconds = HistogramMetricFamily(
+        "ranklet_request_seconds", "Seconds to answer, by route.", labels=("route",)
+    )
+    for labels, total in named("seconds"):
+        buckets = accumulate(sums.get(("bucket", *labels, bound), 0.0) for bound in _LE)
+        seconds.add_metric(labels, list(zip(_LE, buckets, strict=True)), total)
+    yield seconds
+    stages = SummaryMetricFamily(
+        "ranklet_stage_seconds", "Seconds per stage of the pipelines.", labels=("stage",)
+    )
+    for labels, times in named(_STAGE):
+        stages.add_metric(labels, int(times), sums["stage seconds", *labels])
+    yield stages
+    for gauge, meaning in GAUGES.items():
+        values = [each[name] for each in processes if (name := ("gauge", gauge)) in each]
+        if values:
+            together = min(values) if gauge == READY else sum(values)
+            yield GaugeMetricFamily(gauge, meaning, together)

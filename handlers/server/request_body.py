@@ -1,52 +1,123 @@
-"""Read a request's body, with bounds on its type, its size and the time in which it arrives."""
+"""Read a request's body, with bounds on its type, its size and the time in which it arrives.
+
+Bodies wait for their end, and then for a thread. So all of them together are bounded, too.
+"""
 
 import asyncio
+from types import TracebackType
 
 from starlette.requests import Request
 
 from ranklet.handlers.api.errors import RequestError
 from ranklet.handlers.api.limits import Limits
 from ranklet.handlers.api.reading import check_coding
+from ranklet.handlers.server.shared_counts import SharedCounts
 
 # A body above the limit is read and thrown away up to this many times the limit. If the server hung
 # up at once, a caller who sends without reading would never see the answer.
 PATIENCE = 8
+_HELD = ("bodies",)
 
 
-async def read(request: Request, limits: Limits) -> bytes:
-    """Return the body of a request.
+class Bodies:
+    """The bytes of all bodies that processes hold, from the first byte to the end of the answer.
 
-    Raises:
-        RequestError: 415: its headers do not say JSON; 413: it is too large; 408: it is too slow.
-        ClientDisconnect: the caller hung up.
+    Args:
+        counts: what the processes count together.
+        most: the number of bytes that all bodies may have together.
     """
-    headers = {name: value.decode("latin-1") for name, value in request.scope["headers"]}
-    media = headers.get(b"content-type", "")
-    if media.partition(";")[0].strip().lower() != "application/json":
-        raise RequestError(415, "the body must be JSON, with 'Content-Type: application/json'")
-    check_coding(media, headers.get(b"content-encoding", ""))
-    try:
-        async with asyncio.timeout(limits.seconds):
-            return await _collect(request, headers.get(b"content-length", ""), limits.body_bytes)
-    except TimeoutError as error:
-        raise RequestError(408, f"the body did not arrive in {limits.seconds} seconds") from error
+
+    def __init__(self, counts: SharedCounts, most: int) -> None:
+        self._counts, self._most = counts, most
+        counts.set(_HELD, 0)  # what a former process held is gone
+
+    def body(self) -> "Body":
+        """Return an empty body, whose bytes count until its context ends."""
+        return Body(self)
+
+    def take(self, size: int) -> bool:
+        """Count further bytes, if there is room for them."""
+        if self._counts.of_all(_HELD).sum() + size > self._most:
+            return False
+        self._counts.add(_HELD, size)
+        return True
+
+    def give_back(self, size: int) -> None:
+        """Count bytes no more."""
+        self._counts.add(_HELD, -size)
+
+    def refusal(self) -> RequestError:
+        """Return the error for a body that has no room."""
+        return RequestError(
+            503,
+            f"the bodies of all requests have {self._most:,} bytes, which is all that they may "
+            "have together; try again in a second",
+        )
 
 
-async def _collect(request: Request, announced: str, most: int) -> bytes:
-    """Return a body of at most so many bytes; `announced` is its length if the head says it."""
-    too_large = RequestError(413, f"the body has more than {most:,} bytes")
-    if announced.isdecimal() and int(announced) > most * PATIENCE:
-        raise too_large
-    parts: list[bytes] = []
-    size = 0
-    async for part in request.stream():
-        size += len(part)
-        if size > most * PATIENCE:
-            break
-        if size <= most:
-            parts.append(part)
-        else:
-            parts.clear()
-    if size > most:
-        raise too_large
-    return b"".join(parts)
+class Body:
+    """The bytes of one body."""
+
+    def __init__(self, bodies: Bodies) -> None:
+        self._bodies, self._parts, self._size = bodies, list[bytes](), 0
+
+    def __enter__(self) -> "Body":
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.clear()
+
+    def clear(self) -> None:
+        """Forget all bytes."""
+        self._parts.clear()
+        self._bodies.give_back(self._size)
+        self._size = 0
+
+    async def read(self, request: Request, limits: Limits) -> bytes:
+        """Return the body of a request.
+
+        Raises:
+            RequestError: 415: its headers do not say JSON; 413: it is too large; 503: all bodies
+                together are; 408: it is too slow.
+            ClientDisconnect: the caller hung up.
+        """
+        headers = {name: value.decode("latin-1") for name, value in request.scope["headers"]}
+        media = headers.get(b"content-type", "")
+        if media.partition(";")[0].strip().lower() != "application/json":
+            raise RequestError(415, "the body must be JSON, with 'Content-Type: application/json'")
+        check_coding(media, headers.get(b"content-encoding", ""))
+        try:
+            async with asyncio.timeout(limits.seconds):
+                await self._collect(request, headers.get(b"content-length", ""), limits.body_bytes)
+        except TimeoutError as error:
+            reason = f"the body did not arrive in {limits.seconds} seconds"
+            raise RequestError(408, reason) from error
+        self._parts = [b"".join(self._parts)]
+        return self._parts[0]
+
+    async def _collect(self, request: Request, announced: str, most: int) -> None:
+        """Collect at most so many bytes; `announced` is their number if the head says it."""
+        too_large = RequestError(413, f"the body has more than {most:,} bytes")
+        if announced.isdecimal() and int(announced) > most * PATIENCE:
+            raise too_large
+        arrived, refusal = 0, None
+        async for part in request.stream():
+            arrived += len(part)
+            if arrived > most:
+                refusal = too_large
+            elif refusal is None and not self._bodies.take(len(part)):
+                refusal = self._bodies.refusal()
+            elif refusal is None:
+                self._size += len(part)
+                self._parts.append(part)
+            if refusal is not None:
+                self.clear()
+            if arrived > most * PATIENCE:
+                break
+        if refusal is not None:
+            raise refusal

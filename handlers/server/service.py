@@ -32,13 +32,15 @@ from ranklet.handlers.api.reading import IN_BODY, parse
 from ranklet.handlers.mcp.protocol import FaultError, Protocol, refusal
 from ranklet.handlers.mcp.protocol import read as read_message
 from ranklet.handlers.server.hosts import Hosts
+from ranklet.handlers.server.key_bounds import NUMBERS, KeyBounds
 from ranklet.handlers.server.keys import ApiKeys, part_of
 from ranklet.handlers.server.live_bundle import LiveBundle
 from ranklet.handlers.server.metrics import MEDIA, Metrics
 from ranklet.handlers.server.middleware import CLIENT_GONE, Middleware, Record, resident_bytes
 from ranklet.handlers.server.quick import Quick, is_plain
-from ranklet.handlers.server.request_body import read
+from ranklet.handlers.server.request_body import Bodies, Body
 from ranklet.handlers.server.settings import ServerSettings
+from ranklet.handlers.server.shared_counts import SERIES, SharedCounts
 from ranklet.handlers.server.worker_pool import ClientGone, WorkerPool
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.errors import RemoteError
@@ -60,6 +62,7 @@ EXTRA_HEADERS = {
     401: {"www-authenticate": "Bearer"},
     408: {"connection": "close"},  # the rest of the body is not read
     413: {"connection": "close"},
+    429: {"retry-after": "1"},
     503: {"retry-after": "1"},
 }
 Work = Callable[[Bundle, bytes, float], Any]
@@ -84,10 +87,15 @@ class Service:
         draining: true after SIGTERM; /readyz is then 503 and every answer closes its connection.
     """
 
-    def __init__(self, settings: ServerSettings) -> None:
+    def __init__(self, settings: ServerSettings, counts: SharedCounts | None = None) -> None:
         self.settings, self.draining = settings, False
+        counts = counts or SharedCounts(numbers(settings))
         self._keys = ApiKeys(settings.api_keys, settings.key_filters)
-        self._metrics = Metrics()
+        self._bodies = Bodies(counts, settings.bodies_bytes)
+        self._bounds = KeyBounds(
+            counts, len(self._keys), settings.key_requests, settings.key_per_minute
+        )
+        self._metrics = Metrics(counts)
         self._pool = WorkerPool(settings.threads, settings.queue)
         self._quick = Quick(here=not (is_address(settings.bundle) or settings.collection))
         self._live = LiveBundle(
@@ -152,17 +160,28 @@ class Service:
     async def _watch(self) -> None:
         """Check regularly whether the bundle was replaced, so that no request waits for it."""
         while True:
+            self._measure()
             await asyncio.sleep(WATCH_SECONDS)
             await asyncio.to_thread(self._live.refresh)
+
+    def _measure(self) -> None:
+        """Set what is measured now and not counted."""
+        self._metrics.set(
+            {
+                "ranklet_ready": float(not self.draining and self._live.reason is None),
+                "ranklet_held": self._pool.held,
+                "process_resident_memory_bytes": resident_bytes(),
+            }
+        )
 
     async def _answer(self, request: Request) -> Response:
         record: Record = request.scope["ranklet.record"]
         limits, path = self.settings.limits, request.scope["path"]
 
-        async def sent() -> bytes:
+        async def sent(body: Body) -> bytes:
             if request.scope["query_string"]:
                 raise RequestError(422, IN_BODY)
-            return await read(request, limits)
+            return await body.read(request, limits)
 
         def work(bundle: Bundle, data: bytes, budget_ms: float) -> Any:
             answer = ANSWERS[path](bundle, parse(data), limits, budget_ms)
@@ -188,7 +207,10 @@ class Service:
             status = 202 if answer is None else 400 if "error" in answer else 200
             return answer
 
-        response = await self._in_pool(request, partial(read, request, self.settings.limits), work)
+        async def sent(body: Body) -> bytes:
+            return await body.read(request, self.settings.limits)
+
+        response = await self._in_pool(request, sent, work)
         if status == 202:
             return Response(status_code=202)
         if response.status_code == 200:
@@ -206,54 +228,33 @@ class Service:
     async def _about(self, request: Request, said: Callable[[Bundle], Any]) -> Response:
         """Answer with what is said of the bundle; nothing was sent."""
 
-        async def sent() -> bytes:
+        async def sent(_: Body) -> bytes:
             return b""
 
         return await self._in_pool(request, sent, lambda bundle, *_: said(bundle))
 
     async def _in_pool(
-        self, request: Request, sent: Callable[[], Awaitable[bytes]], work: Work
+        self, request: Request, sent: Callable[[Body], Awaitable[bytes]], work: Work
     ) -> Response:
         """Answer a request for the bundle, in a thread of the pool unless that takes no time.
 
         Args:
             request: the request.
-            sent: reads what it has sent. A caller without a key need not be listened to.
+            sent: reads what it has sent, if its key may ask now.
             work: returns the answer, from the part of the bundle that the key opens, what was sent,
                 and the milliseconds that ranking may take.
         """
         record: Record = request.scope["ranklet.record"]
-        limits = self.settings.limits
         try:
-            where = self._keys.opened(request.headers)
-            bundle = self._live.bundle
-            begin = perf_counter()
-            data = await sent()
-            record.stages.append(("read body", (perf_counter() - begin) * 1e3))
-
-            def answer() -> bytes:
-                wait_ms = (perf_counter() - queued) * 1e3
-                record.stages.append(("wait", wait_ms))
-                budget_ms = max(0.0, RANKING_SHARE * limits.seconds * 1e3 - wait_ms)
-                began, worked = perf_counter(), thread_time()
-                try:
-                    with panics_as_errors():
-                        body = work(part_of(bundle, where), data, budget_ms)
-                    return Room(limits.answer_bytes).check(encoded(body))
-                finally:
-                    record.took = perf_counter() - began, thread_time() - worked
-
-            queued, plain = perf_counter(), is_plain(data)
-            try:
-                if plain and self._quick.expected:
-                    body = answer()
-                else:
-                    # A span of the work belongs to the request's, which is the context here.
-                    traced = partial(copy_context().run, answer) if tracer() else answer
-                    body = await self._pool.run(traced, limits.seconds, partial(_gone, request))
-            finally:
-                if plain:
-                    self._quick.took(*record.took)
+            key, where = self._keys.opened(request.headers)
+            with self._bounds.counted(key), self._bodies.body() as held:
+                bundle = self._live.bundle
+                begin = perf_counter()
+                data = await sent(held)
+                record.stages.append(("read body", (perf_counter() - begin) * 1e3))
+                body = await self._worked(
+                    request, data, lambda budget_ms: work(part_of(bundle, where), data, budget_ms)
+                )
         except (ClientDisconnect, ClientGone):
             return Response(status_code=CLIENT_GONE)  # for the log; nobody reads it
         except Exception as error:
@@ -262,6 +263,34 @@ class Service:
                 record.error = error
             return response
         return Response(body, headers={"content-type": "application/json"})
+
+    async def _worked(self, request: Request, data: bytes, work: Callable[[float], Any]) -> bytes:
+        """Return the answer to a request that has sent `data`, from `work` within milliseconds."""
+        record: Record = request.scope["ranklet.record"]
+        limits = self.settings.limits
+
+        def answer() -> bytes:
+            wait_ms = (perf_counter() - queued) * 1e3
+            record.stages.append(("wait", wait_ms))
+            budget_ms = max(0.0, RANKING_SHARE * limits.seconds * 1e3 - wait_ms)
+            began, worked = perf_counter(), thread_time()
+            try:
+                with panics_as_errors():
+                    body = work(budget_ms)
+                return Room(limits.answer_bytes).check(encoded(body))
+            finally:
+                record.took = perf_counter() - began, thread_time() - worked
+
+        queued, plain = perf_counter(), is_plain(data)
+        try:
+            if plain and self._quick.expected:
+                return answer()
+            # A span of the work belongs to the request's, which is the context here.
+            traced = partial(copy_context().run, answer) if tracer() else answer
+            return await self._pool.run(traced, limits.seconds, partial(_gone, request))
+        finally:
+            if plain:
+                self._quick.took(*record.took)
 
     async def _healthz(self, _: Request) -> Response:
         return _json({"alive": True})
@@ -273,18 +302,19 @@ class Service:
         return _json({"ready": True})
 
     async def _scrape(self, request: Request) -> Response:
-        if self._keys.opened(request.headers) is not None:
+        if self._keys.opened(request.headers).where is not None:
             raise RequestError(403, "this key opens a part of the bundle; the metrics are of all")
-        ready = not self.draining and self._live.reason is None
-        gauges = {
-            "ranklet_ready": ("1 if requests are answered.", float(ready)),
-            "ranklet_held": ("Requests that rank or wait for a thread.", self._pool.held),
-            "process_resident_memory_bytes": ("Resident memory in bytes.", resident_bytes()),
-        }
-        return Response(self._metrics.text(gauges), headers={"content-type": MEDIA})
+        self._measure()
+        return Response(self._metrics.text(), headers={"content-type": MEDIA})
 
     async def _openapi(self, _: Request) -> Response:
         return _json(describe(self.settings.limits, keyed=bool(self._keys)))
+
+
+def numbers(settings: ServerSettings) -> int:
+    """Return how many numbers each process counts at most."""
+    keys = len(settings.api_keys) + len(settings.key_filters)
+    return SERIES + NUMBERS * keys
 
 
 def application(routes: Sequence[Route], **more: Any) -> Starlette:

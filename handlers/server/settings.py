@@ -33,6 +33,10 @@ class ServerSettings:
             separated by commas, so that a key can be replaced without a gap).
         key_filters: further keys, each with the filter by metadata that says which documents it
             opens (RANKLET_API_KEY_FILTERS, a JSON object).
+        key_requests: the requests of a key that may be unanswered at a time, 0 for any number
+            (RANKLET_KEY_REQUESTS; by default half of what all processes hold, or 0 for one key).
+        key_per_minute: the requests that a key may send in a minute, 0 for any number
+            (RANKLET_KEY_PER_MINUTE).
         full_check: compare the sha256 of every file when a bundle is opened (RANKLET_CHECK=full).
         device: where models run: ``auto``, ``cpu``, or ``cuda``, with which the server is not ready
             if CUDA is missing (RANKLET_DEVICE).
@@ -40,6 +44,8 @@ class ServerSettings:
             least 2).
         queue: how many requests may wait for a thread before others are refused (RANKLET_QUEUE).
         connections: how many connections may be open (RANKLET_MAX_CONNECTIONS).
+        bodies_bytes: the bytes that the bodies of all requests may have together, in all processes
+            (RANKLET_MAX_BODIES_BYTES; by default 64 MiB, or one body if that is more).
         drain: seconds between SIGTERM and the end. Readiness is false meanwhile and requests are
             still answered, so that a load balancer can turn away (RANKLET_DRAIN_SECONDS).
         header_seconds: the time for a request's head to arrive (RANKLET_HEADER_SECONDS).
@@ -56,11 +62,14 @@ class ServerSettings:
     hosts: tuple[str, ...] = ()
     api_keys: tuple[str, ...] = field(default=(), repr=False)
     key_filters: Mapping[str, Filter] = field(default_factory=dict, repr=False)
+    key_requests: int = 0
+    key_per_minute: int = 0
     full_check: bool = False
     device: str = "auto"
     threads: int = 2
     queue: int = 64
     connections: int = 1000
+    bodies_bytes: int = 64 << 20
     drain: int = 2
     header_seconds: int = 10
     project: str = ""
@@ -82,21 +91,38 @@ class ServerSettings:
         if not host.strip():
             raise InputError("HOST or --host is blank; give an address such as 127.0.0.1")
         keys = read_keys(variables)
+        filters = read_filters(variables.get(Variable.API_KEY_FILTERS, ""), keys)
         number = partial(whole_number, variables)
+        workers = number(Variable.WORKERS, _workers(variables), 1, 1024)
+        pool = number(Variable.POOL, max(2, threads()), 1, 1024)
+        queue = number(Variable.QUEUE, cls.queue, 0, 1 << 20)
+        several = len(keys) + len(filters) > 1
+        if not (keys or filters):
+            for name in (Variable.KEY_REQUESTS, Variable.KEY_PER_MINUTE):
+                if name in variables:
+                    raise InputError(f"{name} is set, but there is no API key; set RANKLET_API_KEY")
+        body = limits.body_bytes
         return cls(
             bundle=variables[Variable.BUNDLE],
             collection=variables.get(Variable.COLLECTION, ""),
             host=host,
             hosts=read_hosts(variables.get(Variable.HOSTS, "")),
             port=number("PORT", cls.port, 0, 65_535),
-            workers=number(Variable.WORKERS, _workers(variables), 1, 1024),
+            workers=workers,
             api_keys=keys,
-            key_filters=read_filters(variables.get(Variable.API_KEY_FILTERS, ""), keys),
+            key_filters=filters,
+            key_requests=number(
+                Variable.KEY_REQUESTS, max(1, workers * (pool + queue) // 2) * several, 0, 1 << 20
+            ),
+            key_per_minute=number(Variable.KEY_PER_MINUTE, 0, 0, 1 << 30),
             full_check=_choice(variables, Variable.CHECK, ("fast", "full")) == "full",
             device=_choice(variables, Variable.DEVICE, DEVICES),
-            threads=number(Variable.POOL, max(2, threads()), 1, 1024),
-            queue=number(Variable.QUEUE, cls.queue, 0, 1 << 20),
+            threads=pool,
+            queue=queue,
             connections=number(Variable.MAX_CONNECTIONS, cls.connections, 1, 1 << 20),
+            bodies_bytes=number(
+                Variable.MAX_BODIES_BYTES, max(body, cls.bodies_bytes), body, 1 << 40
+            ),
             drain=number(Variable.DRAIN_SECONDS, cls.drain, 0, 3600),
             header_seconds=number(Variable.HEADER_SECONDS, cls.header_seconds, 1, 3600),
             project=variables.get("GOOGLE_CLOUD_PROJECT", ""),

@@ -8,12 +8,14 @@ import signal
 import socket
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from math import ceil
 from multiprocessing.connection import wait
 from multiprocessing.process import BaseProcess
 from multiprocessing.resource_tracker import ensure_running
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from threading import Thread
 from time import sleep
 from types import FrameType
@@ -24,8 +26,9 @@ import uvicorn
 from ranklet.handlers import logs
 from ranklet.handlers.server.connection import BoundedProtocol
 from ranklet.handlers.server.hosts import is_local
-from ranklet.handlers.server.service import Service
+from ranklet.handlers.server.service import Service, numbers
 from ranklet.handlers.server.settings import ServerSettings
+from ranklet.handlers.server.shared_counts import SharedCounts
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.onnx.session import processors
 from ranklet.runtime.tracing import tracer
@@ -60,13 +63,15 @@ def serve(settings: ServerSettings) -> None:
         _supervise(settings, listening)
 
 
-def run(settings: ServerSettings, listening: socket.socket) -> None:
-    """Serve in this process."""
+def run(
+    settings: ServerSettings, listening: socket.socket, counts: SharedCounts | None = None
+) -> None:
+    """Serve in this process; without the counts of several it is alone."""
     for logger in map(logging.getLogger, ("uvicorn", "asyncio")):
         logger.handlers, logger.propagate = [logs.JSONLines(logging.WARNING)], False
     # By default a thread that ranks may keep the interpreter for 5 ms, and all others wait for it.
     sys.setswitchinterval(SWITCH_SECONDS)
-    service = Service(settings)
+    service = Service(settings, counts)
 
     class Connection(BoundedProtocol):
         header_seconds = settings.header_seconds
@@ -189,6 +194,11 @@ def _address(listening: socket.socket) -> str:
 
 
 def _supervise(settings: ServerSettings, listening: socket.socket) -> None:
+    with _counts_folder(settings) as folder:
+        _keep_running(settings, listening, folder)
+
+
+def _keep_running(settings: ServerSettings, listening: socket.socket, folder: Path | None) -> None:
     """Keep processes running that accept connections from one socket, even if it is only one.
 
     A native library can end a process at any time, and so does the kernel when a mapped file of the
@@ -202,6 +212,7 @@ def _supervise(settings: ServerSettings, listening: socket.socket) -> None:
         os.environ.setdefault(Variable.THREADS, str(per_worker))
     context = multiprocessing.get_context("spawn")
     workers: list[BaseProcess] = []
+    rows: dict[BaseProcess, int] = {}  # of the counts that they share
     received: list[int] = []
 
     def stop(sig: int, _: Any) -> None:
@@ -212,11 +223,13 @@ def _supervise(settings: ServerSettings, listening: socket.socket) -> None:
             _signal(worker, kind)
 
     def start() -> None:
-        arguments = (replace(settings, workers=1), listening)
+        row = min({*range(settings.workers)} - {*rows.values()})
+        arguments = settings, listening, folder, row
         worker = context.Process(target=_work, args=arguments, daemon=True)
         with _signals_held_back():
             worker.start()
             workers.append(worker)
+            rows[worker] = row
 
     for sig in STOPPING:
         signal.signal(sig, stop)
@@ -226,6 +239,7 @@ def _supervise(settings: ServerSettings, listening: socket.socket) -> None:
         ended = wait([worker.sentinel for worker in workers])
         for worker in [each for each in workers if each.sentinel in ended]:
             workers.remove(worker)
+            del rows[worker]
             worker.join()
             if received:
                 continue
@@ -235,7 +249,27 @@ def _supervise(settings: ServerSettings, listening: socket.socket) -> None:
                 start()
 
 
-def _work(settings: ServerSettings, listening: socket.socket) -> None:
+@contextmanager
+def _counts_folder(settings: ServerSettings) -> Iterator[Path | None]:
+    """Yield a folder for what all processes count together, None if none can be made."""
+    with ExitStack() as stack:
+        folder: Path | None = None
+        try:
+            made = TemporaryDirectory(prefix="ranklet-", ignore_cleanup_errors=True)
+            folder = Path(stack.enter_context(made))
+            SharedCounts.make(numbers(settings), folder, settings.workers)
+        except OSError as error:
+            folder = None
+            logs.write(
+                "WARNING",
+                f"every process counts for itself, because there is no temporary folder: {error}",
+            )
+        yield folder
+
+
+def _work(
+    settings: ServerSettings, listening: socket.socket, folder: Path | None, row: int
+) -> None:
     """Serve in a process of the supervisor until the supervisor asks it to stop, or ends."""
     # At a terminal Ctrl-C would reach this process directly, too, and count as a second signal.
     if hasattr(os, "setpgrp"):  # Windows has no groups
@@ -251,7 +285,8 @@ def _work(settings: ServerSettings, listening: socket.socket) -> None:
             os.kill(os.getpid(), signal.SIGTERM)
 
     Thread(target=follow, name="ranklet supervisor", daemon=True).start()
-    run(settings, listening)
+    counts = SharedCounts(numbers(settings), folder, row, settings.workers) if folder else None
+    run(settings, listening, counts)
 
 
 @contextmanager

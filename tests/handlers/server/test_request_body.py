@@ -1,9 +1,12 @@
 """A body is bounded in size and time while it arrives."""
 
 import asyncio
+import contextlib
 import json
 import socket
 from http.client import HTTPConnection
+from itertools import product
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -11,7 +14,8 @@ from starlette.requests import ClientDisconnect, Request
 
 from ranklet.handlers.api.errors import RequestError
 from ranklet.handlers.api.limits import Limits
-from ranklet.handlers.server.request_body import PATIENCE, read
+from ranklet.handlers.server.request_body import PATIENCE, Bodies
+from ranklet.handlers.server.shared_counts import SharedCounts
 
 if TYPE_CHECKING:
     from tests.handlers.conftest import Start
@@ -19,8 +23,8 @@ if TYPE_CHECKING:
 JSON = {"content-type": "application/json"}
 
 
-def read_parts(parts: list[bytes], headers: dict[str, str] = JSON, ends: bool = True) -> bytes:
-    """Read a body that arrives in parts; after the last one its end, or nothing for ever."""
+def requested(parts: list[bytes], headers: dict[str, str] = JSON, ends: bool = True) -> Request:
+    """Return a request whose body arrives in parts; then comes its end, or nothing for ever."""
     waiting = iter(parts)
 
     async def receive() -> dict[str, Any]:
@@ -30,8 +34,13 @@ def read_parts(parts: list[bytes], headers: dict[str, str] = JSON, ends: bool = 
         return {"type": "http.request", "body": part or b"", "more_body": part is not None}
 
     encoded = [(name.encode(), value.encode()) for name, value in headers.items()]
-    request = Request({"type": "http", "headers": encoded}, receive)
-    return asyncio.run(read(request, Limits(body_bytes=1000, seconds=0 if not ends else 3600)))
+    return Request({"type": "http", "headers": encoded}, receive)
+
+
+def read_parts(parts: list[bytes], headers: dict[str, str] = JSON, ends: bool = True) -> bytes:
+    limits = Limits(body_bytes=1000, seconds=0 if not ends else 3600)
+    with Bodies(SharedCounts(), 10_000).body() as body:
+        return asyncio.run(body.read(requested(parts, headers, ends), limits))
 
 
 def refusal(
@@ -82,8 +91,58 @@ def test_a_caller_who_hangs_up_ends_the_reading() -> None:
         return {"type": "http.disconnect"}
 
     headers = [(name.encode(), value.encode()) for name, value in JSON.items()]
-    with pytest.raises(ClientDisconnect):
-        asyncio.run(read(Request({"type": "http", "headers": headers}, receive), Limits()))
+    request = Request({"type": "http", "headers": headers}, receive)
+    with Bodies(SharedCounts(), 100).body() as body, pytest.raises(ClientDisconnect):
+        asyncio.run(body.read(request, Limits()))
+
+
+def test_all_bodies_together_are_bounded_until_they_are_answered() -> None:
+    bodies, limits = Bodies(SharedCounts(), 1000), Limits(body_bytes=1000)
+    with bodies.body() as first:
+        assert len(asyncio.run(first.read(requested([b"a" * 400, b"b" * 400]), limits))) == 800
+        for _ in range(3):  # what was refused holds nothing
+            with bodies.body() as second, pytest.raises(RequestError, match="1,000 bytes") as full:
+                asyncio.run(second.read(requested([b"a" * 150, b"b" * 150]), limits))
+            assert full.value.status == 503
+        with bodies.body() as third:
+            assert asyncio.run(third.read(requested([b"c" * 200]), limits))
+    with bodies.body() as fourth:
+        assert asyncio.run(fourth.read(requested([b"d" * 1000]), limits))
+
+
+def test_bodies_of_all_processes_count(tmp_path: Path) -> None:
+    SharedCounts.make(10, tmp_path, 2)
+    of_each = [Bodies(SharedCounts(10, tmp_path, row, 2), 1000) for row in range(2)]
+    with of_each[0].body() as first:
+        asyncio.run(first.read(requested([b"a" * 800]), Limits()))
+        with of_each[1].body() as second, pytest.raises(RequestError, match="1,000 bytes"):
+            asyncio.run(second.read(requested([b"a" * 300]), Limits()))
+        Bodies(SharedCounts(10, tmp_path, 0, 2), 1000)  # its process ended, and another began
+        with of_each[1].body() as second:
+            assert asyncio.run(second.read(requested([b"a" * 900]), Limits()))
+
+
+def test_bodies_that_never_end_leave_room_for_nobody_else_and_no_memory_is_taken(
+    start: "Start",
+) -> None:
+    variables = {"RANKLET_MAX_BODY_BYTES": "100000", "RANKLET_MAX_BODIES_BYTES": "250000"}
+    with start(**variables) as server:
+        head = b"POST %b HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+        half = b" " * 90_000
+        framed = (
+            b"Content-Length: 100000\r\n\r\n" + half,
+            b"Transfer-Encoding: chunked\r\n\r\n%x\r\n" % len(half) + half,
+        )
+        with contextlib.ExitStack() as stack:
+            for path, body in (*product((b"/rank", b"/mcp"), framed),):
+                stack.enter_context(server.open()).sendall(head % path + body)
+            full = {"query": "dough", "documents": ["x" * 80_000]}
+            server.wait(lambda: server.post("/rank", full).status == 503)
+            reply = server.post("/rank", full)
+            assert reply.json()["error"].startswith("the bodies of all requests have 250,000 bytes")
+            assert reply.headers["retry-after"] == "1"
+            assert server.post("/rank", {"query": "dough"}).status == 200
+        server.wait(lambda: server.post("/rank", full).status == 200)
 
 
 def send_a_gigabyte(connection: socket.socket) -> None:
