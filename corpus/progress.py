@@ -106,6 +106,7 @@ class Steps:
             note: what else to show, such as the number of the step.
         """
         self._waiting, self._finished, self._running = [], share, [(1 - share, lambda: 0.0)]
+        _check()
         if self._is_due(label):
             self._show(label, f", {note}")
 
@@ -150,6 +151,22 @@ class Steps:
 
 
 _steps: ContextVar[Steps | None] = ContextVar("steps", default=None)
+_watch: ContextVar[Callable[[], None] | None] = ContextVar("watch", default=None)
+
+
+@contextmanager
+def watched(check: Callable[[], None]) -> Iterator[None]:
+    """Call a function before every piece of the work inside, which it may end by an error."""
+    token = _watch.set(check)
+    try:
+        yield
+    finally:
+        _watch.reset(token)
+
+
+def _check() -> None:
+    if (check := _watch.get()) is not None:
+        check()
 
 
 @contextmanager
@@ -188,6 +205,12 @@ def warn(text: str) -> None:
 
 def progress(items: Iterable[T], label: str, total: int | None = None) -> Iterator[T]:
     """Yield the items; `total` is their number if they have no length."""
+    for item in _shown(items, label, total):
+        _check()
+        yield item
+
+
+def _shown(items: Iterable[T], label: str, total: int | None) -> Iterator[T]:
     steps, drawn = _steps.get(), None
     if total is None and isinstance(items, Sized):
         total = len(items)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import settings
+from tests.fusing import fused
 from tests.kinds import TinyData, TinyRankers
 from tests.metadata_rows import rows
 from tests.once import once
@@ -26,7 +27,6 @@ from ranklet.corpus.index import index_bundle
 from ranklet.corpus.indexing.analysed import AnalysedCollection, analyse
 from ranklet.export.build import build
 from ranklet.export.bundles import export_bundle
-from ranklet.export.fusion import fuse_bundle
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.text.words import words
 from ranklet.training.checkpoint import Checkpoint
@@ -193,7 +193,7 @@ def built(
         queries = read_split(collection, "train")
         rankers = ("bm25", "model1", "model1_pieces")
         for target in ("fused.ranklet", "fused.zip"):
-            fuse_bundle(indexed, folder / target, queries, rankers=rankers)
+            fused(indexed, folder / target, queries, rankers)
 
     folder = once(shared_folder / "bundles", build)
     return Built(

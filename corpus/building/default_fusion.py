@@ -127,7 +127,7 @@ def fusion_of(files: BundleFiles, options: FusionOptions) -> Fusion:
     left_out = sorted(set(manifest.rankers) - set(names) - set(rerankers(manifest.rankers)))
     if left_out and options.weights is None and not learned(manifest):
         _log.warning(
-            "%s: weak alone, so without part in the default search until `ranklet fuse` learns "
+            "%s: weak alone, so without part in the default search until `ranklet learn` learns "
             "the weights",
             ", ".join(left_out),
         )
@@ -149,7 +149,7 @@ def fusion_of(files: BundleFiles, options: FusionOptions) -> Fusion:
 
 
 def learned(manifest: Manifest) -> dict[str, Pipeline]:
-    """Return the pipelines that `ranklet fuse` has added to a bundle."""
+    """Return the pipelines that `ranklet learn` has added to a bundle."""
     standard = {SUM, BY_RANKS, *manifest.rankers}
     return {name: each for name, each in manifest.pipelines.items() if name not in standard}
 

@@ -61,7 +61,7 @@ def fused(rankers: Mapping[str, RankerEntry]) -> list[str]:
     """Return the names of the rankers that a fusion without judgements adds up.
 
     These are the retrievers. A ranker that only rescores, such as Model 1, is weak alone, so an
-    equal part in the sum would cost more than it brings until `ranklet fuse` learns its weight. A
+    equal part in the sum would cost more than it brings until `ranklet learn` learns its weight. A
     ranker that runs a network over each pair reranks instead.
     """
     names = [

@@ -10,6 +10,7 @@ from typing import Any
 
 from ranklet.corpus.collections.collection import Collection
 from ranklet.corpus.collections.splits import JudgedQuery, parse_split
+from ranklet.runtime.bundles.manifest import Manifest
 
 DEFAULT_SPLIT = "train"
 
@@ -98,14 +99,33 @@ def recorded_splits(provenance: Mapping[str, Any], collection: Collection) -> tu
 
     There are none if the bundle does not record them, or if the collection no longer has them.
     """
-    checkpoints = provenance.get("checkpoints")
-    reports = checkpoints.values() if isinstance(checkpoints, Mapping) else ()
+    reports = [*_reports(provenance).values(), provenance.get("learned")]
     splits = [
-        report[key]
+        split
         for report in reports
         if isinstance(report, Mapping) and report.get("collection") == collection.name
-        for key in ("split", "tune")
-        if isinstance(report.get(key), str)
+        for split in (report.get("split"), report.get("tune"), *report.get("splits", ()))
+        if isinstance(split, str)
     ]
     present = collection.splits()
     return tuple(each for each in dict.fromkeys(splits) if parse_split(each).name in present)
+
+
+def trained(manifest: Manifest) -> list[str]:
+    """Return the rankers of a bundle that learned from judged queries, which they may remember.
+
+    BM25 learns two or three numbers, which remember nothing, and an imported model learned from
+    other queries.
+    """
+    reports = _reports(manifest.provenance)
+    return [
+        name
+        for name, entry in manifest.rankers.items()
+        if entry.kind != "bm25" and (report := reports.get(name)) and "imported" not in report
+    ]
+
+
+def _reports(provenance: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return what a bundle records of the trainings of its rankers, by name."""
+    checkpoints = provenance.get("checkpoints")
+    return checkpoints if isinstance(checkpoints, Mapping) else {}

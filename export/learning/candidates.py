@@ -14,7 +14,9 @@ from ranklet.corpus.collections.collection import Collection
 from ranklet.corpus.languages.dictionary import is_installed
 from ranklet.corpus.languages.names import has_lemmas
 from ranklet.corpus.languages.options import TextOptions
-from ranklet.export.learning.costs import Limits
+from ranklet.corpus.progress import duration
+from ranklet.export.learning.budget import Budget
+from ranklet.export.learning.options import LearnOptions
 from ranklet.export.learning.parts import Parts
 from ranklet.export.learning.work import Work
 from ranklet.runtime.bundles.files import BundleFiles
@@ -38,8 +40,10 @@ ANALYSIS_SECONDS = 0.001  # per passage
 NORMALISERS_SHARE = 0.1  # of the time, which the other normalisers may take
 # Steps of an encoder. 200 steps of 32 queries suffice for 5,000 queries (`own_encoders`).
 BATCH, LEAST_STEPS, MOST_STEPS, PASSES = 32, 40, 400, 4
+LEAST_SHARE = 0.2  # of the steps of a network that begins with little, below which it is not tried
 PASSAGE_SECONDS = 0.008  # of encoding 128 tokens on two processors; it plans and measures nothing
 EXPORT_SECONDS = 60.0
+MIN_MINUTES = 0.1  # of a training, so that it makes a step
 LONG_SHARE = 0.1  # of texts that have more than 128 tokens, from which on 256 are read
 TOKENS_PER_WORD = 1.4
 PAIR_MS = 5.0  # of a query and a document in a cross-encoder, about
@@ -55,23 +59,19 @@ class Task:
         files: of the bundle that is to become better.
         collection: its documents, whole, with the splits of `Parts`.
         parts: the queries.
-        measure: what is tuned for.
+        options: what the search and its learning may cost, and what is tuned for.
         model: the folder of the encoder to begin with; None if none is known.
-        limits: what the search and its learning may cost.
         work: what was made before an interruption.
-        left: returns the seconds that are left for trainings.
-        lexical: whether only rankers are learned that need no PyTorch.
+        budget: the time and the memory that are left.
     """
 
     files: BundleFiles
     collection: Collection
     parts: Parts
-    measure: str
+    options: LearnOptions
     model: Path | None
-    limits: Limits
     work: Work
-    left: Callable[[], float]
-    lexical: bool
+    budget: Budget
 
     @property
     def titles(self) -> bool:
@@ -113,6 +113,8 @@ class Candidate(NamedTuple):
         query: seconds per query to learn from.
         more: seconds of whatever else it learns.
         pairs: whether a network reads each document with the query.
+        epochs: passes over the queries where there is time; 0 for at most `MOST_STEPS` steps, which
+            suffice where the network knew the language before.
     """
 
     name: str
@@ -125,28 +127,30 @@ class Candidate(NamedTuple):
     query: float = 0.0
     more: float = 0.0
     pairs: bool = False
+    epochs: int = 0
 
     def why_not(self, task: Task) -> str:
         """Return why it is not tried, or an empty text."""
-        count, slowest = len(task.parts.learn), task.limits.max_ms
+        count, slowest = len(task.parts.learn), task.options.max_ms
         if count < self.least:
             return f"it needs {self.least:,} queries to learn from, and there are {count:,}"
-        if self.network and not task.limits.network:
+        if self.network and not task.options.network:
             return "a network would read each query (--no-network)"
         if self.pairs and (slowest is None or slowest < LEAST_PAIRS * PAIR_MS):
             return (
                 f"it reads each document with the query, about {PAIR_MS:g} ms each; allow for that "
                 f"by --max-ms {20 * PAIR_MS:g}, for example"
             )
-        if task.lexical and not KINDS[self.kind].lexical:
+        if task.options.lexical and not KINDS[self.kind].lexical:
             return "only rankers of words were asked for"
         if not KINDS[self.kind].lexical and find_spec("torch") is None:
             return f"it needs PyTorch: {install('train')}"
         if task.model is None and issubclass(options_of_kind(self.kind), EncoderOptions):
             return "no encoder to begin with is known; name one with --model FOLDER"
-        needed, left = self.seconds(task, LEAST_STEPS), task.left()
+        needed, left = self.seconds(task, self.least_steps(task)), task.budget.left()
         if needed > left:
-            return f"it takes about {needed / 60:.0f} minutes, and {max(0, left) / 60:.0f} are left"
+            wanted, there = (duration(max(0, each)) for each in (needed, left))
+            return f"it takes at least about {wanted} minutes, and {there} are left for trainings"
         return ""
 
     def seconds(self, task: Task, steps: int) -> float:
@@ -164,18 +168,29 @@ class Candidate(NamedTuple):
 
         They are halved until they fit, so that a little more or less time gives the same number.
         """
-        left = task.left()
-        steps = min(MOST_STEPS, max(LEAST_STEPS, PASSES * len(task.parts.learn) // BATCH))
-        while steps > LEAST_STEPS and self.seconds(task, steps) > left:
-            steps = max(LEAST_STEPS, steps // 2)
+        left, least = task.budget.left(), self.least_steps(task)
+        steps = max(least, self.most_steps(task))
+        while steps > least and self.seconds(task, steps) > left:
+            steps = max(least, steps // 2)
         return steps
+
+    def most_steps(self, task: Task) -> int:
+        """Return how many steps it learns where there is time."""
+        queries = len(task.parts.learn)
+        if self.epochs:
+            return self.epochs * queries // int(options_of_kind(self.kind).batch)
+        return min(MOST_STEPS, PASSES * queries // BATCH)
+
+    def least_steps(self, task: Task) -> int:
+        """Return with how many steps it is worth its time."""
+        return max(LEAST_STEPS, int(LEAST_SHARE * self.most_steps(task)) if self.epochs else 0)
 
     def chosen(self, task: Task, bm25: Checkpoint) -> Any:
         """Return all options of its training. Those of an interrupted training stay the same."""
         options = options_of_kind(self.kind)
         steps = task.work.number(f"{self.name}.steps", lambda: self.steps(task))
         given = {
-            "bm25": bm25.settings, "titles": task.titles, "measure": task.measure,
+            "bm25": bm25.settings, "titles": task.titles, "measure": task.options.measure,
             "field": bm25.settings.field, "words": bm25.words or task.words,
             "backbone": task.model, **self.options(task, steps),
         }  # fmt: skip
@@ -187,7 +202,8 @@ class Candidate(NamedTuple):
         options = self.chosen(task, bm25)
         if isinstance(options, TrainingOptions):
             later = self._replace(more=0, query=0).seconds(task, 0)
-            options = replace(options, max_minutes=max(1.0, (task.left() - later) / 60))
+            minutes = max(MIN_MINUTES, (task.budget.left() - later) / 60)
+            options = replace(options, max_minutes=minutes)
         return train(
             self.kind, task.collection, task.parts.learn, task.parts.tune, options,
             task.work.folder / f"{self.name}.run",
@@ -200,20 +216,14 @@ class Candidate(NamedTuple):
 
 
 def tuned_bm25(task: Task) -> Checkpoint:
-    """Return BM25 with the k1, b, title boost and normaliser that rank queries to learn from best.
-
-    With few queries it is that of the bundle.
-    """
+    """Return BM25 with the k1, b, title boost and normaliser that rank best what it learns from."""
     own = own_bm25(task.files)
     queries = [*task.parts.learn, *task.parts.tune][:TUNING]
-    if task.parts.few:
-        read = task.files.manifest
-        return Checkpoint("bm25", own, languages=read.languages, normaliser=read.normaliser)
 
     def tried(words: TextOptions, k1s: Numbers, bs: Numbers, boosts: Numbers) -> Checkpoint:
         options = options_of_kind(BM25)(
             field=own.field, k1_grid=k1s, b_grid=bs, boost_grid=boosts, titles=task.titles,
-            words=words, measure=task.measure,
+            words=words, measure=task.options.measure,
         )  # fmt: skip
         return train(BM25, task.collection, queries, [], options)
 
@@ -235,9 +245,9 @@ def other_normalisers(task: Task) -> list[str]:
     useful = {"stem": all(stemmed), "lemma+stem": any(stemmed)}
     others = [each for each in usable if each != now and useful.get(each, True)]
     seconds = len(others) * ANALYSIS_SECONDS * task.passages
-    if own_bm25(task.files).field != "lemmas" or now not in NORMALISERS or task.parts.few:
+    if own_bm25(task.files).field != "lemmas" or now not in NORMALISERS:
         return []
-    return others if seconds <= 60 * NORMALISERS_SHARE * task.limits.minutes else []
+    return others if seconds <= 60 * NORMALISERS_SHARE * task.options.minutes else []
 
 
 def own_bm25(files: BundleFiles) -> BM25Settings:
@@ -264,7 +274,7 @@ def trainings_by_hand(task: Task, members: Sequence[str]) -> list[str]:
     tuned = task.work.made(BM25)
     options = options_of_kind(BM25)(
         field=tuned.settings.field, title_boost=tuned.settings.title_boost, titles=task.titles,
-        words=tuned.words or task.words, measure=task.measure,
+        words=tuned.words or task.words, measure=task.options.measure,
     )  # fmt: skip
     names = {*members, *([ORACLE.name] if LIGHT in members else [])}
     return [
@@ -308,8 +318,8 @@ CANDIDATES = (
         "model1", "model1", "Model 1, by EM", 200, lambda *_: {}, query=0.01, more=5.0
     ),
     Candidate(
-        "neural_model1", "neural_model1", "neural Model 1", 1_000, lambda *_: {"evaluations": 2},
-        query=0.06,
+        "neural_model1", "neural_model1", "neural Model 1", 1_000,
+        lambda _, steps: {"steps": steps, "evaluations": 2}, step=0.08, epochs=12,
     ),
     Candidate(
         "trained", "dense", "the encoder, trained on these queries", 200, _dense, network=True,

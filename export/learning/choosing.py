@@ -5,7 +5,7 @@ than one standard error. All values are cross-validated: the weights by which a 
 learned on other queries.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -43,12 +43,29 @@ class Pool(NamedTuple):
     scores: Mapping[str, NDArray[np.float32]]
 
 
+class More(NamedTuple):
+    """Further queries, from which some rankers have learned, so that they weigh only the others.
+
+    Attributes:
+        queries: judged ones, other than those that choose.
+        pools: of these.
+        trained: the names of the rankers that have learned from them.
+    """
+
+    queries: Sequence[JudgedQuery] = ()
+    pools: Sequence[Pool] = ()
+    trained: Collection[str] = ()
+
+
+NO_MORE = More()
+
+
 class Step(NamedTuple):
     """A pipeline on the way to the chosen one.
 
     Attributes:
         members: names of its rankers.
-        weights: of the members, learned on all queries.
+        weights: of the members, learned on all queries that they may learn from.
         values: cross-validated, (queries,).
         pipeline: that is served.
     """
@@ -78,6 +95,7 @@ def path(
     others: Sequence[str],
     one_of: Sequence[str],
     measure: str,
+    more: More = NO_MORE,
 ) -> list[Step]:
     """Return pipelines of more and more rankers, each better than the one before.
 
@@ -89,14 +107,17 @@ def path(
         others: that may be added.
         one_of: rankers of which at most one may be added, because a network reads the query.
         measure: the goal.
+        more: queries that weights are learned on, too, where no ranker has learned from them.
     """
-    steps = [_step(bundle, queries, pools, tuple(first), measure)]
+    steps = [weigh(bundle, queries, pools, tuple(first), measure, more)]
     while True:
         last = steps[-1]
         left = [name for name in others if name not in last.members]
         if set(one_of) & set(last.members):
             left = [name for name in left if name not in one_of]
-        tried = [_step(bundle, queries, pools, (*last.members, name), measure) for name in left]
+        tried = [
+            weigh(bundle, queries, pools, (*last.members, name), measure, more) for name in left
+        ]
         best = max(tried, key=lambda each: float(each.values.mean()), default=None)
         if best is None or not surely_better(best.values, last.values):
             return steps
@@ -164,18 +185,22 @@ def cheapest(steps: Sequence[Step]) -> int:
     )
 
 
-def _step(
+def weigh(
     bundle: Bundle,
     queries: Sequence[JudgedQuery],
     pools: Sequence[Pool],
     members: tuple[str, ...],
     measure: str,
+    more: More = NO_MORE,
 ) -> Step:
+    """Return a pipeline that adds up rankers by learned weights; see `path`."""
+    if not set(members).isdisjoint(more.trained):
+        more = NO_MORE
     kinds = {name: entry.kind for name, entry in bundle.manifest.rankers.items()}
     recipe = stages(members, bundle.manifest.rankers, DEPTH)
     lists = [stage.ranker for stage in recipe if isinstance(stage, Retrieve)]
     ids, columns = [], []
-    for pool in pools:
+    for pool in (*pools, *more.pools):
         own = np.logical_or.reduce(
             [
                 listed(pool.scores[name], DEPTH, KINDS[kinds[name]].index == "impacts")
@@ -184,17 +209,21 @@ def _step(
         )
         ids.append([pool.ids[place] for place in np.flatnonzero(own).tolist()])
         columns.append(np.column_stack([pool.scores[name][own] for name in members]))
-    weights, values = _learned(judged_lists(queries, ids, columns), measure)
+    judged = judged_lists([*queries, *more.queries], ids, columns)
+    weights, values = _learned(judged, measure, len(queries))
     fuse = (Fuse("linear", members, weights),) if len(members) > 1 else ()
     return Step(members, weights, values, Pipeline((*recipe, *fuse)))
 
 
-def _learned(judged: Judged, measure: str) -> tuple[tuple[float, ...], Values]:
+def _learned(
+    judged: Judged, measure: str, measured: int | None = None
+) -> tuple[tuple[float, ...], Values]:
     """Return the weights of features that are learned on all queries, and cross-validated values.
 
-    Weights are as a bundle stores them. A single feature has 1.
+    Weights are as a bundle stores them. A single feature has 1. Values are those of the first
+    queries, as many as are measured.
     """
-    values = held_out(judged, measure, restarts=RESTARTS)
+    values = held_out(judged, measure, measured=measured, restarts=RESTARTS)
     if judged.features.shape[2] == 1:
         return (1.0,), values
     weights = coordinate_ascent(judged, measure, restarts=RESTARTS).weights

@@ -2,16 +2,13 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
-from sys import float_info
 from typing import NamedTuple
 
 from ranklet.corpus.collections.splits import JudgedQuery
 from ranklet.corpus.processes import in_fresh_process
 from ranklet.export.learning.joining import needed_files
-from ranklet.runtime.arguments import within
+from ranklet.export.learning.options import LearnOptions
 from ranklet.runtime.bundles.files import BundleFiles
-from ranklet.runtime.errors import InputError
 from ranklet.runtime.pipeline import Pipeline, PipelineLike
 
 TIMED, WARM = 100, 5  # queries, and those before them that are not counted
@@ -36,33 +33,6 @@ print(json.dumps([*np.percentile(took[warm:], [50, 95]), memory]))
 """
 
 
-@dataclass(frozen=True)
-class Limits:
-    """What a search and its learning may cost.
-
-    Attributes:
-        minutes: of wall time that learning may take.
-        max_ms: milliseconds of a query at the 95th percentile; None for any.
-        max_mb: size of the bundle in 10⁶ bytes; None for any.
-        network: whether a network may read queries.
-    """
-
-    minutes: float = 60.0
-    max_ms: float | None = None
-    max_mb: float | None = None
-    network: bool = True
-
-    def __post_init__(self) -> None:
-        for name, flag in (
-            ("minutes", "--minutes"),
-            ("max_ms", "--max-ms"),
-            ("max_mb", "--max-mb"),
-        ):
-            value = getattr(self, name)
-            if value is not None and not (within(value, 0, float_info.max) and value):
-                raise InputError(f"{flag} is {value!r}; it must be a number above 0")
-
-
 class Cost(NamedTuple):
     """What a pipeline costs.
 
@@ -78,10 +48,10 @@ class Cost(NamedTuple):
     memory: float
     mb: float
 
-    def within(self, limits: Limits) -> bool:
+    def within(self, options: LearnOptions) -> bool:
         """Return whether a search may cost so much."""
-        return (limits.max_ms is None or self.p95 <= limits.max_ms) and (
-            limits.max_mb is None or self.mb <= limits.max_mb
+        return (options.max_ms is None or self.p95 <= options.max_ms) and (
+            options.max_mb is None or self.mb <= options.max_mb
         )
 
     def __str__(self) -> str:

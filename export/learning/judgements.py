@@ -27,10 +27,12 @@ class Given(NamedTuple):
     Attributes:
         splits: the queries by the name of their split.
         lost: how many queries have no relevant document that the bundle has.
+        collection: the name of their folder; empty if they are clicks.
     """
 
     splits: Splits
     lost: int
+    collection: str = ""
 
 
 def read_judgements(path: Path, documents: Documents) -> Given:
@@ -59,9 +61,8 @@ def read_judgements(path: Path, documents: Documents) -> Given:
                 "qrels.NAME.txt, as `ranklet judge` writes them"
             )
         splits = {name: _judged(collection, name) for name in names}
-    else:
-        splits = {"clicks": list(read_clicks(path))}
-    return _known(splits, documents, str(path))
+        return _known(splits, documents, str(path))._replace(collection=collection.name)
+    return _known({"clicks": list(read_clicks(path))}, documents, str(path))
 
 
 def _judged(collection: Collection, split: str) -> list[JudgedQuery]:

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable, Sequence
 
-from ranklet.export.learning.result import Learned, Row
-from ranklet.export.learning.table import remarks
+from ranklet.export.learning.result import Learned
+from ranklet.export.learning.table import mark, remarks
 from ranklet.runtime.html import Markup, element
 from ranklet.training.report.chart import Series, chart
 from ranklet.training.report.page import document, section
@@ -16,14 +16,16 @@ def page(learned: Learned) -> str:
     """Return an HTML page that loads nothing else."""
     learn, tune, choose, report = learned.parts
     how = (
-        f"BM25 was tuned to {learned.bm25}. {learn:,} queries were learned from, {tune:,} tuned "
-        f"trainings, {choose:,} chose the pipeline by five-fold cross-validation, and {report:,} "
-        f"were ranked once, at the end. It took {learned.minutes:.1f} minutes."
+        f"{learn:,} queries were learned from, {tune:,} tuned trainings, {choose:,} chose the "
+        f"pipeline by five-fold cross-validation, and {report:,} were ranked once, at the end. It "
+        f"took {learned.minutes:.1f} minutes."
     )
+    if learned.bm25:
+        how = f"BM25 was tuned to {learned.bm25}. {how}"
     by_hand = element("p", BY_HAND), element("pre", "\n".join(learned.commands))
     rows = [
         (
-            f"{row.name}{' (kept)' if row.kept else ''}",
+            f"{row.name}{f' ({marked})' if (marked := mark(learned, row)) else ''}",
             f"{row.values.mean():.4f}",
             "" if row is learned.rows[0] else str(learned.gain(row)),
             f"{row.cost.p50:.1f} / {row.cost.p95:.1f}",
@@ -47,14 +49,9 @@ def picture(learned: Learned) -> Markup:
     """Return an ``svg`` with a dot for each pipeline."""
     points = [(row.cost.p50, float(row.values.mean())) for row in learned.rows]
     best = next((point for row, point in zip(learned.rows, points, strict=True) if row.kept), None)
-    names = [_short(number, row) for number, row in enumerate(learned.rows)]
+    names = [row.name.split(" · ")[-1] for row in learned.rows]  # what it adds
     across = "milliseconds per query, median"
     return chart(Series(across, learned.measure, points, dots=True, best=best, names=names))
-
-
-def _short(number: int, row: Row) -> str:
-    """Return what a pipeline adds to the one before it."""
-    return row.name if number == 0 else row.name.split(" · ")[-1] if number > 1 else "BM25 tuned"
 
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Markup:

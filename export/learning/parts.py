@@ -23,7 +23,7 @@ class Parts(NamedTuple):
         tune: which choose between weights of one ranker.
         choose: which choose between pipelines.
         report: which are ranked once, at the end.
-        seen: how many reported queries share a relevant document with those of other parts.
+        seen: how many reported queries share a relevant document with any other query.
     """
 
     learn: list[JudgedQuery]
@@ -69,9 +69,7 @@ def cut(splits: Mapping[str, Sequence[JudgedQuery]]) -> Parts:
     learn, tune, chosen, reported = _cut(pool, ends)
     if choose:
         learn, chosen = [*learn, *chosen], choose
-    parts = Parts(
-        learn, tune, _some(chosen, CHOOSING), _some(report or reported, REPORTING), seen=0
-    )
+    parts = Parts(learn, tune, some(chosen, CHOOSING), some(report or reported, REPORTING), seen=0)
     sizes = dict(zip(("learn from", "tune on", "choose on", "report on"), parts.sizes, strict=True))
     needed = list(sizes)[2 if few else 1 :]
     if min(sizes[name] for name in needed) < LEAST:
@@ -81,7 +79,7 @@ def cut(splits: Mapping[str, Sequence[JudgedQuery]]) -> Parts:
             "(queries that share relevant documents stay together); judge more queries "
             "(`ranklet judge`)"
         )
-    earlier = {name for part in parts[:3] for query in part for name in query.relevant}
+    earlier = {name for query in (*learn, *tune, *chosen) for name in query.relevant}
     return parts._replace(seen=sum(not earlier.isdisjoint(each.relevant) for each in parts.report))
 
 
@@ -107,7 +105,8 @@ def _distinct(queries: list[JudgedQuery]) -> list[JudgedQuery]:
     return list(found.values())
 
 
-def _some(queries: list[JudgedQuery], most: int) -> list[JudgedQuery]:
+def some(queries: list[JudgedQuery], most: int) -> list[JudgedQuery]:
+    """Return at most some queries, evenly spread."""
     if len(queries) <= most:
         return queries
     places = np.linspace(0, len(queries) - 1, most).round().astype(int)

@@ -1,6 +1,6 @@
-"""Say in at most ten lines what was learned."""
+"""Say in a few lines what was learned, and what was not."""
 
-from ranklet.export.learning.result import Learned
+from ranklet.export.learning.result import Learned, Row
 
 MOST = 8  # rows of pipelines
 
@@ -10,7 +10,7 @@ def table(learned: Learned) -> str:
     lines = [(f"{learned.measure}", "", "gain over the input (95 %)", "ms", "MB")]
     shown = [learned.rows[0], *learned.rows[1:][-MOST:]]
     for place, row in enumerate(shown):
-        name = row.name if place == 0 else f"{row.name}{'  ← kept' if row.kept else ''}"
+        name = f"{row.name}{f'  ← {marked}' if (marked := mark(learned, row)) else ''}"
         lines.append(
             (
                 name,
@@ -28,7 +28,13 @@ def table(learned: Learned) -> str:
         ).rstrip()
         for line in lines
     )
-    return f"{text}\n{remarks(learned)}"
+    skipped = "".join(f"\nwithout {what}: {why}" for what, why in learned.skipped.items())
+    return f"{text}\n{remarks(learned)}{skipped}"
+
+
+def mark(learned: Learned, row: Row) -> str:
+    """Return what a pipeline is marked by; empty for one that was not chosen."""
+    return "" if not row.kept else "kept" if learned.target is not None else "chosen, but not sure"
 
 
 def remarks(learned: Learned) -> str:
@@ -37,14 +43,13 @@ def remarks(learned: Learned) -> str:
     said = (
         f"{count:,} reported queries, which nothing was learned or chosen on; a number before a "
         "ranker is its weight\nms: of a query, 95 of 100 take less; MB: the size of the bundle"
+        f"\nit took {learned.minutes:.1f} minutes and {learned.memory / 1e9:.1f} GB of memory"
     )
     if learned.target is None:
-        said += (
-            "\nnothing was sure to gain on the queries to choose on, so the input stays as it is"
-        )
+        said += f"\n{learned.why}, so the input stays as it is"
     if learned.seen:
         said += (
-            f"\n{learned.seen:,} of them share a relevant document with queries that were learned "
-            "from, so the gain on new documents may be smaller"
+            f"\n{learned.seen:,} of them share a relevant document with other judged queries, so "
+            "the gain on new documents may be smaller"
         )
     return said

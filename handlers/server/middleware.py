@@ -3,11 +3,9 @@
 import os
 import re
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
 from math import inf
-from pathlib import Path
 from time import perf_counter
 from typing import Any
 
@@ -155,12 +153,3 @@ class Middleware:
 @lru_cache(1024)
 def _quotable(stage: str) -> str:
     return _UNQUOTABLE.sub("", stage)
-
-
-def resident_bytes() -> int:
-    """Return the resident memory of this process, or 0 if the system does not report it."""
-    # Only Linux has the file, and Windows has no sysconf either.
-    with suppress(OSError, ValueError, IndexError, AttributeError):
-        pages = int(Path("/proc/self/statm").read_text().split()[1])
-        return pages * os.sysconf("SC_PAGE_SIZE")
-    return 0

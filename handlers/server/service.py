@@ -36,7 +36,7 @@ from ranklet.handlers.server.key_bounds import NUMBERS, KeyBounds
 from ranklet.handlers.server.keys import ApiKeys, part_of
 from ranklet.handlers.server.live_bundle import LiveBundle
 from ranklet.handlers.server.metrics import MEDIA, Metrics
-from ranklet.handlers.server.middleware import CLIENT_GONE, Middleware, Record, resident_bytes
+from ranklet.handlers.server.middleware import CLIENT_GONE, Middleware, Record
 from ranklet.handlers.server.quick import Quick, is_plain
 from ranklet.handlers.server.request_body import Bodies, Body
 from ranklet.handlers.server.settings import ServerSettings
@@ -44,6 +44,7 @@ from ranklet.handlers.server.shared_counts import SERIES, SharedCounts
 from ranklet.handlers.server.worker_pool import ClientGone, WorkerPool
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.errors import RemoteError
+from ranklet.runtime.memory import resident_bytes
 from ranklet.runtime.storage.address import is_address
 from ranklet.runtime.tracing import tracer
 from ranklet.version import __version__

@@ -7,6 +7,7 @@ from tests.commands.running import Capture, fails, strict, succeeds
 from ranklet.commands import main
 from ranklet.corpus.collections.collection import write_collection
 from ranklet.corpus.collections.trec import read_run, write_run
+from ranklet.export.build import build
 from ranklet.runtime import Bundle
 from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.errors import BundleError
@@ -36,6 +37,17 @@ def test_eval_prints_a_table_and_writes_runs(
         found = run.get(query.id, {})  # a query that finds nothing has no line
         assert list(found) == list(wanted)
         assert list(found.values()) == pytest.approx(list(wanted.values()), rel=1e-5)
+
+
+def test_what_learned_nothing_remembers_nothing(
+    built: "Built", tmp_path: Path, capsys: Capture
+) -> None:
+    texts = (each._asdict() for each in built.collection.documents() if each.text)
+    plain = build(texts, tmp_path / "plain")
+    command = ("eval", plain, built.collection.path, "--max-queries", 9)
+    assert "have a relevant document" not in succeeds(capsys, *command)
+    asked = succeeds(capsys, *command, "--trained-on", "train")
+    assert "queries have a relevant document that is also relevant in train (" in asked
 
 
 @pytest.mark.slow

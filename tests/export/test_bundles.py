@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+from tests.fusing import weighed
 from tests.word_pieces import train_tokenizer
 
 from ranklet.corpus.building.default_pipelines import standard_pipelines
@@ -15,12 +16,10 @@ from ranklet.corpus.index import index_bundle
 from ranklet.export import bundles
 from ranklet.export.bundles import export_bundle
 from ranklet.export.exporter import exporter
-from ranklet.export.fusion import fuse_bundle, learn_weights
 from ranklet.export.options import ExportOptions
 from ranklet.runtime import Bundle, BundleError, CollectionError, InputError
 from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.bundles.manifest import RankerEntry
-from ranklet.runtime.errors import UnknownRankerError
 from ranklet.runtime.rankers.bm25 import BM25Settings
 from ranklet.runtime.rankers.model1 import Model1Settings
 from ranklet.runtime.verification import verify
@@ -317,27 +316,10 @@ def test_a_hostile_table_is_not_indexed(small: Collection, tmp_path: Path) -> No
         index_bundle(hostile, small, tmp_path / "indexed")
 
 
-# ------------------------------------------------------------------------------ fuse
-
-
-def test_fusing_adds_a_pipeline_and_makes_it_the_default(built: "Built") -> None:
-    before, after = (
-        BundleFiles(built.indexed).manifest,
-        BundleFiles(built.fused, check="full").manifest,
-    )
-    assert after.files == before.files
-    assert after.rankers == before.rankers
-    assert {**after.pipelines, "linear": None} == {**before.pipelines, "linear": None}
-    assert after.default_pipeline == "linear"
-    assert set(after.provenance) == {*before.provenance, "fusion linear"}
-    fused = after.pipelines["linear"].stages[-1]
-    assert sum(fused.weights) == pytest.approx(1, abs=1e-5)  # type: ignore[union-attr]
-
-
 def test_learned_weights_rank_the_learning_queries_best(built: "Built") -> None:
     queries = read_split(built.collection, "train")
     names = ("bm25", "model1")
-    found = learn_weights(Bundle(built.indexed), names, queries)
+    found = weighed(Bundle(built.indexed), names, queries)
 
     def value(pipeline: Any) -> float:
         bundle, total = Bundle(built.indexed), 0.0
@@ -352,51 +334,14 @@ def test_learned_weights_rank_the_learning_queries_best(built: "Built") -> None:
         {"stage": "rescore", "ranker": "model1"},
     ]
     fuse = {"stage": "fuse", "method": "linear", "inputs": names, "weights": list(found.weights)}
-    assert value([*stages, fuse]) == pytest.approx(found.value, abs=1e-9)
-    assert found.value >= value("bm25") - 1e-9
-
-
-def test_a_bundle_may_be_fused_in_place_and_again(built: "Built", tmp_path: Path) -> None:
-    path = Path(shutil.copytree(built.indexed, tmp_path / "bundle"))
-    queries = read_split(built.collection, "test")
-    for rankers in (("bm25", "model1"), ("bm25_pieces", "bm25")):
-        fuse_bundle(path, path, queries, rankers=rankers, overwrite=True, depth=7)
-        pipeline = BundleFiles(path, check="full").manifest.pipelines["linear"]
-        assert pipeline.rankers() == rankers
-        assert str(pipeline).startswith(f"retrieve 7 by {rankers[0]}")
-
-
-def test_fusion_of_all_rankers_is_the_default(built: "Built", tmp_path: Path) -> None:
-    queries = read_split(built.collection, "test")
-    fuse_bundle(built.indexed, tmp_path / "all.zip", queries)
-    rankers = BundleFiles(tmp_path / "all.zip").manifest.pipelines["linear"].rankers()
-    assert rankers == tuple(built.checkpoints)
-
-
-def test_what_cannot_be_fused_is_refused(built: "Built", tmp_path: Path) -> None:
-    queries = read_split(built.collection, "test")
-    target = tmp_path / "fused"
-    with pytest.raises(BuildError, match="two rankers or more"):
-        fuse_bundle(built.indexed, target, queries, rankers=("bm25",))
-    with pytest.raises(BuildError, match="none of them retrieves"):
-        fuse_bundle(built.indexed, target, queries, rankers=("model1", "model1_pieces"))
-    with pytest.raises(UnknownRankerError, match="unknown ranker 'x'"):
-        fuse_bundle(built.indexed, target, queries, rankers=("bm25", "x"))
-    with pytest.raises(InputError, match="unknown measure"):
-        fuse_bundle(built.indexed, target, queries, measure="accuracy")
-    with pytest.raises(BundleError, match="ranklet index"):
-        fuse_bundle(built.exported, target, queries)
-    with pytest.raises(BuildError, match="exists"):
-        fuse_bundle(built.indexed, built.fused, queries, rankers=("bm25", "model1"))
-    for same in (("bm25", "bm25"), ("bm25", "model1", "model1")):
-        with pytest.raises((BuildError, InputError)):
-            fuse_bundle(built.indexed, target, queries, rankers=same)
-    assert not target.exists()
+    reached = value([*stages, fuse])
+    assert reached == pytest.approx(value(found.pipeline), abs=1e-9)
+    assert reached >= value("bm25") - 1e-9
 
 
 def test_queries_that_find_nothing_are_learned_from_without_harm(built: "Built") -> None:
     queries = read_split(built.collection, "test")
     odd = [each._replace(text="gnorp zork") for each in queries[:3]]
     bundle = Bundle(built.indexed)
-    assert learn_weights(bundle, ("bm25", "model1"), [*queries, *odd]).value > 0
-    assert learn_weights(bundle, ("bm25", "model1"), odd).value == 0
+    assert weighed(bundle, ("bm25", "model1"), [*queries, *odd]).values.mean() > 0
+    assert weighed(bundle, ("bm25", "model1"), odd).values.mean() == 0

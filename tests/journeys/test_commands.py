@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.commands.running import Capture, fails, falls_short, succeeds
 
-from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.training.checkpoint import read_checkpoint
 
 if TYPE_CHECKING:
@@ -32,24 +31,18 @@ def test_the_whole_way(built: "Built", tmp_path: Path, capsys: Capture) -> None:
     assert training["shared_queries"] > 0
     assert f"{training['shared_queries']} of 9 tuning queries have a relevant document" in text
 
-    exported, indexed, fused = (tmp_path / f"{n}.ranklet" for n in ("exported", "indexed", "fused"))
+    exported, indexed = (tmp_path / f"{n}.ranklet" for n in ("exported", "indexed"))
     text = succeeds(capsys, "export", bm25, f"p={pieces}", f"m1={model1}", "-o", exported)
     assert text == f"bm25, p, m1 → {exported}\n"
     text = succeeds(capsys, "index", exported, collection, "-o", indexed)
     assert text == f"42 documents → {indexed}\n"
-    options = ("--split", "test", "--rankers", "bm25,m1")
-    text, warning = falls_short(capsys, "fuse", indexed, collection, "-o", fused, *options)
-    assert "weights bm25 " in text
-    assert "the gain is not sure" in warning
-    packed, judged = tmp_path / "fused.zip", tmp_path / "judged"
+    assert "bread" in succeeds(capsys, "rank", indexed, "how long to knead dough", "-k", 1)
+    assert succeeds(capsys, "verify", indexed).endswith(f"{indexed} is valid\n")
+    assert "ranker   m1: model1" in succeeds(capsys, "inspect", indexed)
+    judged = tmp_path / "judged"
     copytree(collection, judged, ignore=ignore_patterns("corpus*"))  # the bundle has the documents
-    falls_short(capsys, "fuse", indexed, judged, "-o", packed, *options)
-
-    for bundle in (fused, packed):
-        assert "bread" in succeeds(capsys, "rank", bundle, "how long to knead dough", "-k", 1)
-        assert succeeds(capsys, "verify", bundle).endswith(f"{bundle} is valid\n")
-        assert "ranker   m1: model1" in succeeds(capsys, "inspect", bundle)
-    assert BundleFiles(packed).manifest.default_pipeline == "linear"
+    learn = ("learn", indexed, judged, "-o", tmp_path / "better", "--no-training")
+    assert "judged queries are too few" in fails(capsys, *learn)
 
     # What is there stays there unless it is said otherwise.
     for arguments in (
@@ -59,4 +52,3 @@ def test_the_whole_way(built: "Built", tmp_path: Path, capsys: Capture) -> None:
     ):
         assert "--force" in fails(capsys, *arguments)
         succeeds(capsys, *arguments, "--force")
-    assert "--force" in fails(capsys, "fuse", indexed, collection, "-o", fused, *options)

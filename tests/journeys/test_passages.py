@@ -7,10 +7,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.commands.running import Capture, fails, falls_short, succeeds
+from tests.commands.running import Capture, fails, succeeds
 from tests.damage import change_array
+from tests.fusing import weighed
 from tests.handlers.aws.conftest import Context
 
+from ranklet.corpus.collections.collection import Collection
+from ranklet.corpus.collections.splits import read_split
 from ranklet.corpus.index import index_bundle
 from ranklet.corpus.sources.options import SourceOptions
 from ranklet.corpus.sources.source import Source
@@ -168,7 +171,7 @@ def test_features_have_one_row_per_document(bundle: Bundle) -> None:
     assert sorted(scores, key=lambda name: -scores[name]) == [hit.id for hit in alone]
 
 
-def test_weights_are_learned_on_documents(judged: Path, tmp_path: Path, capsys: Capture) -> None:
+def test_weights_are_learned_on_documents(judged: Path, tmp_path: Path) -> None:
     from ranklet.runtime.rankers.bm25 import BM25Settings
 
     fields = {"bm25": "lemmas", "words": "words"}
@@ -176,11 +179,10 @@ def test_weights_are_learned_on_documents(judged: Path, tmp_path: Path, capsys: 
         name: Checkpoint("bm25", BM25Settings(field=field)) for name, field in fields.items()
     }
     rankers = Path(export_bundle(checkpoints, tmp_path / "rankers"))
-    indexed = Path(index_bundle(rankers, Source(judged, SPLIT), tmp_path / "indexed"))
-    falls_short(capsys, "fuse", indexed, judged, "-o", tmp_path / "fused", "--split", "test")
-    fused = Bundle(tmp_path / "fused", check="full")
-    assert [hit.id for hit in fused.rank("river ferry")] == ["a/1", "b"]
-    assert fused.rank("river ferry")[0].passage == 3
+    bundle = index_bundle(rankers, Source(judged, SPLIT), tmp_path / "indexed")
+    learned = weighed(bundle, list(fields), read_split(Collection(judged), "test")).pipeline
+    assert [hit.id for hit in bundle.rank("river ferry", pipeline=learned)] == ["a/1", "b"]
+    assert bundle.rank("river ferry", pipeline=learned)[0].passage == 3
 
 
 @pytest.mark.parametrize(

@@ -32,7 +32,7 @@ GROUPS = {
         "publish": "write the collection into Milvus",
     },
     "measurement commands": {
-        "judge": "judge hits on a page, for learn, train, fuse and eval",
+        "judge": "judge hits on a page, for learn, train and eval",
         "eval": "evaluate a bundle's pipelines on judged queries",
         "bench": "measure a bundle's latency per stage, cold and warm",
     },
@@ -41,7 +41,6 @@ GROUPS = {
         "train": "train a ranker on a collection and write a checkpoint",
         "export": "pack checkpoints into a bundle of rankers",
         "index": "add a collection to a bundle's rankers and write a bundle that can rank it",
-        "fuse": "learn weights to fuse a bundle's rankers",
         "score": "score candidates by a cross-encoder, once for all students",
         "pretrain": "pretrain a backbone on a collection's texts and write a folder for --backbone",
         "demo": "build a search of Python's own documentation, and learn",

@@ -54,7 +54,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--trained-on",
         metavar="SPLIT",
         help="split whose relevant documents a ranker may have memorised, to count them (default: "
-        "what the bundle records, else train)",
+        "what the bundle records, else train if a ranker was trained)",
     )
     parser.add_argument(
         "--baseline",
@@ -270,17 +270,18 @@ def _seen(
     bundle: "Bundle",
     options: argparse.Namespace,
 ) -> "Overlap | None":
-    """Return what the queries share with the training; None if nobody knows its split.
+    """Return what the queries share with the training; None if there was none, or nobody knows it.
 
     Marks of `ranklet judge` are the split train, which says nothing of a training.
     """
-    from ranklet.corpus.evaluation.overlap import DEFAULT_SPLIT, overlap, recorded_splits
+    from ranklet.corpus.evaluation.overlap import DEFAULT_SPLIT, overlap, recorded_splits, trained
 
     split = options.trained_on
     recorded = recorded_splits(bundle.manifest.provenance, collection)
     if split is None and recorded:
         return overlap(collection, queries, recorded, recorded=True)
-    if split is None and DEFAULT_SPLIT not in {*collection.splits()} - {options.split}:
+    others = {*collection.splits()} - {options.split}
+    if split is None and not (trained(bundle.manifest) and DEFAULT_SPLIT in others):
         return None
     return overlap(collection, queries, [split or DEFAULT_SPLIT])
 

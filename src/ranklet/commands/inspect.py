@@ -66,10 +66,14 @@ def _reason(manifest: "Manifest") -> str:
         weights = source.get("weights") if isinstance(source, dict) else None
         how = f"weights {weights}" if weights else "equal weights"
         return (
-            f"the scores of all retrievers are added up, with {how}; `ranklet fuse` learns others"
+            f"the scores of all retrievers are added up, with {how}; `ranklet learn` learns others"
         )
     if name == BY_RANKS:
         return "the reciprocal ranks of all retrievers are added up, as was asked for"
     if name in manifest.rankers:
         return f"{name} ranks last" if len(manifest.pipelines) > 1 else f"only {name} retrieves"
-    return f"{name!r} was learned by `ranklet fuse`" if name else "no ranker retrieves"
+    if not name:
+        return "no ranker retrieves"
+    learned = manifest.provenance.get("learned")
+    by = learned.get("by") if isinstance(learned, dict) else None
+    return f"{name!r} was learned by `{by}`" if by else f"{name!r} is a pipeline of its own"

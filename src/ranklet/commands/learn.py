@@ -1,12 +1,15 @@
 """Learn the best search of a bundle's documents from judged queries.
 
 Rankers are learned as far as the time allows, chosen on queries that they did not learn from, and
-reported on others, once. The exit status is 3 if nothing was sure to gain. Then nothing is written.
+reported on others, once. If the 95 % interval of that gain is not above 0, nothing is written, and
+the exit status is 3.
 """
 
 import argparse
 
+from ranklet.commands.arguments import add_options, options_from
 from ranklet.commands.output import say, show
+from ranklet.export.learning.options import LEARN
 
 NOTHING_GAINED = 3  # exit status
 
@@ -20,27 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "of clicks with the columns query, id, clicks and perhaps position",
     )  # fmt: skip
     parser.add_argument("-o", "--output", required=True, help="bundle to write, a folder or .zip")
-    parser.add_argument(
-        "--minutes", type=float, default=60.0, help="wall time that learning may take"
-    )
-    parser.add_argument(
-        "--max-ms", type=float, metavar="X",
-        help="most milliseconds per query on this machine, at the 95th percentile (default: any)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--max-mb", type=float, metavar="X", help="largest bundle, in 10⁶ bytes (default: any)"
-    )
-    parser.add_argument(
-        "--no-network",
-        action="store_true",
-        help="let no network read queries, for the fastest start",
-    )
-    parser.add_argument("--measure", default="MRR@10", help="what to learn for: MRR@k, nDCG@k, R@k")
-    parser.add_argument(
-        "--model", metavar="FOLDER",
-        help="encoder to train, a folder or a name on the hub (default: MiniLM-L6, if the bundle "
-        "has it or the texts are English)",
-    )  # fmt: skip
+    add_options(lambda _: parser, LEARN)
     parser.add_argument(
         "--html", metavar="PATH", help="page with all that was tried (default: OUTPUT.html)"
     )
@@ -51,9 +34,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def needs(_: argparse.Namespace) -> str:
+def needs(options: argparse.Namespace) -> str:
     """Return the smallest extra that suffices."""
-    return "train"
+    return "" if "lexical" in options or "training" in options else "train"
 
 
 def run(options: argparse.Namespace) -> int:
@@ -69,18 +52,8 @@ def run(options: argparse.Namespace) -> int:
     report = Path(options.html or f"{Path(options.output)}.html")
     if options.html or report.absolute().parent.is_dir():
         check_page(report, force=options.force)  # before an hour of learning
-    learned = learn(
-        options.bundle,
-        options.judged,
-        options.output,
-        minutes=options.minutes,
-        max_ms=options.max_ms,
-        max_mb=options.max_mb,
-        network=not options.no_network,
-        measure=options.measure,
-        model=options.model,
-        overwrite=options.force,
-    )
+    chosen = options_from(LEARN, vars(options))
+    learned = learn(options.bundle, options.judged, options.output, chosen, overwrite=options.force)
     show(table(learned))
     write_page(report, page(learned))
     if learned.target is None:

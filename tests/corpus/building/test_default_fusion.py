@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from tests.fusing import fused
 
 from ranklet import runtime
 from ranklet.corpus.building.default_fusion import (
@@ -18,7 +19,6 @@ from ranklet.corpus.index import index_bundle
 from ranklet.corpus.sources.source import Source
 from ranklet.corpus.updating.update import update
 from ranklet.export.bundles import export_bundle
-from ranklet.export.fusion import fuse_bundle
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.pipeline import Fuse
 from ranklet.runtime.rankers.bm25 import BM25Settings
@@ -132,7 +132,7 @@ def test_what_was_learned_stays_the_default_of_other_documents(
 ) -> None:
     indexed(rankers, tmp_path / "b")
     judged = [JudgedQuery("1", "bread dough", {"1": 1}), JudgedQuery("2", "egg cake", {"2": 1})]
-    fuse_bundle(tmp_path / "b", tmp_path / "fused", judged)
+    fused(tmp_path / "b", tmp_path / "fused", judged, ("words", "lemmas"))
     bundle = indexed(tmp_path / "fused", tmp_path / "c")
     assert bundle.manifest.default_pipeline == "linear"
     assert fuse(bundle).weights == fuse(indexed(rankers, tmp_path / "d")).weights

@@ -13,7 +13,7 @@ from ranklet.commands.arguments import add_options, options_from
 from ranklet.corpus.languages.options import TextOptions
 from ranklet.export.learning import candidates
 from ranklet.export.learning.candidates import BM25, CANDIDATES, ORACLE, Candidate
-from ranklet.export.learning.costs import Limits
+from ranklet.export.learning.options import LearnOptions
 from ranklet.runtime.rankers.bm25 import BM25Settings
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.train import options_of_kind
@@ -22,14 +22,18 @@ TUNED = Checkpoint(BM25, BM25Settings("lemmas", 0.6, 0.4), languages=("de",), no
 UNSAID = {"bm25", "oracle", "evaluations", "measure"}  # read from paths, or only for Python
 
 
+def left(seconds: float) -> Any:
+    return SimpleNamespace(left=lambda: seconds)
+
+
 def task(**changes: Any) -> Any:
     work = SimpleNamespace(
         number=lambda _, make: make(), made=lambda _: TUNED, place=lambda name: Path(name),
         checkpoint=lambda *_: None,
     )  # fmt: skip
     facts: dict[str, Any] = {
-        "work": work, "measure": "nDCG@10", "titles": False, "words": TextOptions(), "tokens": 256,
-        "model": "an encoder", "limits": Limits(), "left": lambda: 1e6, "lexical": False,
+        "work": work, "options": LearnOptions(measure="nDCG@10"), "titles": False,
+        "words": TextOptions(), "tokens": 256, "model": "an encoder", "budget": left(1e6),
         "parts": SimpleNamespace(learn=range(2_000)), "passages": 1_000,
     }  # fmt: skip
     return SimpleNamespace(**{**facts, **changes})
@@ -53,27 +57,26 @@ def test_what_is_typed_by_hand_are_the_options(candidate: Candidate) -> None:
 def test_what_is_not_tried_is_explained() -> None:
     by_name = {each.name: each for each in CANDIDATES}
     few = SimpleNamespace(learn=range(150))
-    network = Limits(network=False)
+    network, lexical = LearnOptions(network=False), LearnOptions(lexical=True)
     assert "it needs 200 queries" in by_name["model1"].why_not(task(parts=few))
-    assert "--no-network" in by_name["trained"].why_not(task(limits=network))
-    assert by_name["sparse"].why_not(task(limits=network)) == ""
+    assert "--no-network" in by_name["trained"].why_not(task(options=network))
+    assert by_name["sparse"].why_not(task(options=network)) == ""
     assert "--max-ms" in by_name["cross"].why_not(task())
-    assert by_name["cross"].why_not(task(limits=Limits(max_ms=200))) == ""
+    assert by_name["cross"].why_not(task(options=LearnOptions(max_ms=200))) == ""
     assert "--model FOLDER" in by_name["neural_model1"].why_not(task(model=None))
-    assert "only rankers of words" in by_name["trained"].why_not(task(lexical=True))
-    assert "minutes, and 1 are left" in by_name["light"].why_not(task(left=lambda: 60.0))
+    assert "only rankers of words" in by_name["trained"].why_not(task(options=lexical))
+    assert "minutes, and 1:00 are left" in by_name["light"].why_not(task(budget=left(60)))
 
 
 def test_a_language_without_stems_has_no_normaliser_by_stems(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(candidates, "own_bm25", lambda _: TUNED.settings)
-    parts = SimpleNamespace(few=False)
 
     def tried(*languages: str) -> list[str]:
         words = TextOptions.of(languages, "lemma")
         files = SimpleNamespace(manifest=SimpleNamespace(languages=languages))
-        return candidates.other_normalisers(task(words=words, parts=parts, files=files))
+        return candidates.other_normalisers(task(words=words, files=files))
 
     assert tried("en") == tried("en", "fr") == ["stem", "lemma+stem"]
     assert tried("en", "uk") == ["lemma+stem"]  # there are no stems of some of the texts
@@ -84,5 +87,15 @@ def test_steps_are_halved_until_they_fit() -> None:
     (dense,) = [each for each in CANDIDATES if each.name == "trained"]
     enough = dense.steps(task())
     assert enough == 250
-    assert dense.steps(task(left=lambda: dense.seconds(task(), enough) - 1)) == 125
-    assert dense.steps(task(left=lambda: 0.0)) == 40
+    assert dense.steps(task(budget=left(dense.seconds(task(), enough) - 1))) == 125
+    assert dense.steps(task(budget=left(0))) == 40
+
+
+def test_neural_model_1_is_tried_where_a_fifth_of_its_steps_fit() -> None:
+    (neural,) = [each for each in CANDIDATES if each.name == "neural_model1"]
+    usual = 12 * 2_000 // 16
+    assert neural.steps(task()) == usual
+    least = neural.seconds(task(), usual // 5)
+    assert "left for trainings" in neural.why_not(task(budget=left(least - 1)))
+    assert neural.why_not(task(budget=left(least + 1))) == ""
+    assert neural.steps(task(budget=left(least + 1))) == usual // 5

@@ -1,10 +1,5 @@
 import json
-import os
 from typing import TYPE_CHECKING
-
-import pytest
-
-from ranklet.handlers.server import middleware
 
 if TYPE_CHECKING:
     from tests.handlers.conftest import Server, Start
@@ -43,9 +38,3 @@ def test_a_request_can_be_found_in_the_log(start: "Start") -> None:
         )
         assert "secret" not in json.dumps(server.log())
         assert not any(line.get("path") == "/readyz" for line in server.log())
-
-
-def test_memory_is_reported_where_the_system_reports_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert middleware.resident_bytes() > 1e6
-    monkeypatch.delattr(os, "sysconf")  # as on Windows
-    assert middleware.resident_bytes() == 0

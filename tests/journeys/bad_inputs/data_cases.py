@@ -114,10 +114,10 @@ JUDGEMENTS = [
     ),
     cli(
         "judgements",
-        "a fusion learns from another collection's judgements",
+        "a search learns from another collection's judgements",
         1,
-        "relevant documents of 'train' are not in the bundle",
-        *("fuse", BUNDLE, judged("q 0 a 1\n"), "--split", "train", "-o", OUT),
+        "relevant document that the bundle has",
+        *("learn", BUNDLE, judged("q 0 a 1\n"), "-o", OUT),
     ),
 ]
 

@@ -24,7 +24,7 @@ from ranklet.corpus.sources.source import Source
 from ranklet.corpus.updating.update import update
 from ranklet.export.build import build
 from ranklet.export.bundles import export_bundle
-from ranklet.export.fusion import learn_weights
+from ranklet.export.learning.options import LearnOptions
 from ranklet.export.options import ExportOptions
 from ranklet.handlers.api.answers import ANSWERS
 from ranklet.handlers.api.errors import failure
@@ -270,12 +270,10 @@ CALLS = [
          lambda place: write_run(place.folder / "run", {"q": {"d1": 1.0}}, "x")),  # type: ignore[dict-item]
     call("a split of a path", InputError, "collection.Collection",
          lambda place: read_split(place.collection, "train")),
-    call("no query to learn weights from", InputError, "at least one",
-         lambda place: learn_weights(runtime.load(place.bundle), ["bm25"], [])),
     call("no query to tune on", InputError, "at least one",
          lambda place: train_bm25(Collection(place.collection), [], [], BM25Options())),
-    call("a lexical learning has a model", InputError, "leave out one",
-         lambda place: ranklet.learn(place.bundle, place.out, place.out, lexical=True, model="x")),
+    call("a lexical learning has a model", InputError, "leave it out",
+         lambda place: LearnOptions(lexical=True, model="x")),
     call("more queries than none", InputError, "above 0",
          lambda place: read_split(Collection(place.collection), "train", limit=0)),
     call("a document's id has a tab", CollectionError, "without tabs",

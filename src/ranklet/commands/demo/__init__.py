@@ -15,6 +15,7 @@ from ranklet.corpus.index import index_bundle
 from ranklet.corpus.sources.source import Source
 from ranklet.export.build import build
 from ranklet.export.learning.learn import learn
+from ranklet.export.learning.options import LearnOptions
 from ranklet.export.learning.page import page
 from ranklet.export.learning.table import table
 from ranklet.runtime import load
@@ -50,10 +51,8 @@ def run(options: argparse.Namespace) -> None:
     texts = (each._asdict() for each in judged.documents())
     built = build(texts, folder / "judged.ranklet", models=models, overwrite=True)
     _headline("Learn from judged queries")
-    learned = learn(
-        built, judged.path, folder / "learned.ranklet", minutes=MINUTES, measure=MEASURE,
-        lexical=options.lexical, overwrite=True,
-    )  # fmt: skip
+    limits = LearnOptions(minutes=MINUTES, measure=MEASURE, lexical=options.lexical)
+    learned = learn(built, judged.path, folder / "learned.ranklet", limits, overwrite=True)
     show(table(learned))
     write_page(report := folder / "learned.html", page(learned))
     say(f"report → {report}")

@@ -1,0 +1,135 @@
+"""Learn rankers, and index all that take part in one bundle."""
+
+from collections.abc import Iterator, Mapping
+from functools import partial
+from pathlib import Path
+
+from ranklet.corpus.building.default_fusion import FusionOptions
+from ranklet.corpus.collections.collection import Document
+from ranklet.corpus.index import index_bundle
+from ranklet.corpus.memory import release
+from ranklet.corpus.progress import say
+from ranklet.corpus.sources.bundle_documents import metadata_of
+from ranklet.export.bundles import export_bundle
+from ranklet.export.learning.candidates import (
+    BM25,
+    CANDIDATES,
+    Candidate,
+    Task,
+    other_normalisers,
+    tuned_bm25,
+)
+from ranklet.export.learning.joining import joined
+from ranklet.export.options import ExportOptions
+from ranklet.runtime.bundles.files import BundleFiles
+from ranklet.runtime.errors import InputError, RankletError
+from ranklet.training.checkpoint import Checkpoint
+
+
+class Stored:
+    """The texts that a bundle ranks, as what can be indexed again; passages stay as they are."""
+
+    def __init__(self, files: BundleFiles) -> None:
+        self._files = files
+        self.name = str(files.manifest.provenance.get("collection", {}).get("name", "documents"))
+        self.splitting = files.manifest.splitting
+
+    def documents(self) -> Iterator[Document]:
+        """Yield every passage."""
+        documents = self._files.need_documents()
+        numbers = range(len(documents))
+        for number, metadata in zip(numbers, metadata_of(self._files, numbers), strict=True):
+            yield Document(*documents.record(number), metadata)
+
+
+def learn_rankers(task: Task) -> tuple[Path, dict[str, str]]:
+    """Return a bundle with all rankers, old and new, and why some were not learned.
+
+    Raises:
+        OutOfBudgetError: there is no time to tune BM25 and to index it.
+    """
+    work = task.work
+    with task.budget.kept():
+        tuned = work.checkpoint(BM25, lambda: tuned_bm25(task))
+    learned, skipped = {BM25: tuned}, dict[str, str]()
+    if not other_normalisers(task):
+        skipped["other normalisers of words"] = "reading all texts again would take too long"
+    for each in CANDIDATES:
+        if not (reason := "" if work.has(each.name) else each.why_not(task)):
+            reason = _learn(each, task, learned)
+        if reason:
+            say(f"without {each.about}: {reason}")
+            skipped[each.about] = reason
+    # What reads tokens of the collection is indexed together, and encoders one by one.
+    together = {name: each for name, each in learned.items() if each.settings.field}
+    whole = work.bundle(".".join(together), partial(_index, together, task, tuned))
+    parts = [(BundleFiles(whole), list(together))]
+    parts += [
+        (BundleFiles(_indexed(name, task, learned)), [name])
+        for name in learned
+        if name not in together
+    ]
+    names, reasons = _own_rankers(task, learned)
+    parts.append((task.files, names))
+    # Its name has all members, because a run that goes on may have time for more of them.
+    name = ".".join(["all", *(name for _, names in parts for name in names)])
+    return work.bundle(name, lambda to: joined(parts, to)), skipped | reasons
+
+
+def _learn(candidate: Candidate, task: Task, learned: dict[str, Checkpoint]) -> str:
+    """Learn and index a ranker; return why that was not possible, or an empty text."""
+    work, name = task.work, candidate.name
+    say(f"learning {candidate.about}")
+    try:
+        with task.budget.kept():
+            checkpoint = work.checkpoint(name, lambda: candidate.train(task, learned[BM25]))
+            if not checkpoint.settings.field:
+                _indexed(name, task, {**learned, name: checkpoint})
+    except RankletError as error:  # such as an encoder that is too small, or no time
+        return str(error)
+    finally:
+        release()
+    learned[name] = checkpoint
+    return ""
+
+
+def _indexed(name: str, task: Task, learned: Mapping[str, Checkpoint]) -> Path:
+    """Return the bundle of one ranker, which is made once."""
+    return task.work.bundle(name, partial(_index, {name: learned[name]}, task, learned[BM25]))
+
+
+def _own_rankers(task: Task, learned: Mapping[str, Checkpoint]) -> tuple[list[str], dict[str, str]]:
+    """Return which rankers of the input are taken as they are, and why not the others."""
+    names, skipped = [], {}
+    for name, entry in task.files.manifest.rankers.items():
+        if entry.kind == BM25:
+            continue
+        if entry.read_settings(name).field:
+            skipped[name] = "it counts words, so train it again with the new BM25"
+        elif name in learned:
+            skipped[name] = "a ranker that was learned has its name"
+        else:
+            names.append(name)
+    return names, skipped
+
+
+def _index(
+    checkpoints: Mapping[str, Checkpoint], task: Task, tuned: Checkpoint, target: Path
+) -> None:
+    rankers = target.with_name(f"{target.name}.rankers")
+    networks = {each.name for each in CANDIDATES if each.network}
+    options = ExportOptions(variants=_variants() if networks & set(checkpoints) else ("int8",))
+    export_bundle(checkpoints, rankers, options, overwrite=True)
+    words, alone = tuned.words or task.words, FusionOptions(weights={next(iter(checkpoints)): 1.0})
+    index_bundle(
+        rankers, Stored(task.files), target, titles=task.titles, words=words, fusion=alone,
+        overwrite=True,
+    )  # fmt: skip
+
+
+def _variants() -> tuple[str, ...]:
+    """Return the variants of a network among which the time of queries decides."""
+    try:
+        return ExportOptions(variants=("fp32", "int8", "openvino")).variants
+    except InputError:  # its packages are not installed
+        return "fp32", "int8"

@@ -1,0 +1,147 @@
+"""Select the pipeline of all rankers that is kept, on queries that none of them learned from."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ranklet.corpus.building.default_pipelines import RERANKED, rerankers
+from ranklet.corpus.collections.splits import JudgedQuery
+from ranklet.corpus.evaluation.overlap import trained
+from ranklet.corpus.evaluation.systems import evaluate
+from ranklet.export.learning.candidates import BM25, LEAST_PAIRS
+from ranklet.export.learning.choosing import (
+    NAME,
+    More,
+    Step,
+    cheapest,
+    path,
+    pools_of,
+    reranked,
+    surely_better,
+)
+from ranklet.export.learning.costs import Cost, cost_of
+from ranklet.export.learning.joining import needed_files, reduced
+from ranklet.export.learning.options import LearnOptions
+from ranklet.export.learning.parts import Parts, some
+from ranklet.export.learning.work import Work
+from ranklet.runtime.bundle import Bundle
+from ranklet.runtime.bundles.files import BundleFiles
+from ranklet.runtime.kinds import KINDS
+from ranklet.runtime.onnx.encoder import VARIANTS
+from ranklet.runtime.pipeline import Keep, Pipeline, Rescore
+from ranklet.runtime.rankers.opening import ranker_of
+
+DEFAULT = "the input, as it is"
+WEIGHING = 1_000  # further queries, at most, on which rankers that learned nothing are weighed
+SAME = 1.1  # times the fastest variant's time, from which on another one is slower
+
+
+@dataclass(frozen=True, eq=False)
+class Selected:
+    """The pipelines on the way to the one that is kept.
+
+    Attributes:
+        steps: each with one ranker more than the one before.
+        costs: of the steps.
+        at: the place of the step that is kept; None keeps the input.
+        skipped: the rankers that do not take part, with the reason.
+    """
+
+    steps: Sequence[Step]
+    costs: Sequence[Cost]
+    at: int | None
+    skipped: dict[str, str]
+
+
+def select(before: Bundle, after: Bundle, parts: Parts, options: LearnOptions) -> Selected:
+    """Return the cheapest pipeline of a bundle that is about as good as its best.
+
+    Args:
+        before: what it must be better than.
+        after: a bundle with all rankers.
+        parts: the queries.
+        options: the limits, and the measure.
+    """
+    queries, measure, rankers = parts.choose, options.measure, after.manifest.rankers
+    names, skipped = list(rankers), dict[str, str]()
+    networks = [name for name in names if _is_network(after, name)]
+    if not options.network:
+        skipped = dict.fromkeys(networks, "a network would read each query (--no-network)")
+        names = [name for name in names if name not in networks]
+    last = [name for name in rerankers(rankers) if name in names]
+    names = [name for name in names if name not in last]
+    first = next(
+        (name for name in names if rankers[name].kind == BM25),
+        next(name for name in names if KINDS[rankers[name].kind].retrieves),
+    )
+    others = [name for name in names if name != first]
+    pools, more = pools_of(after, queries, names), _more(after, parts, names)
+    steps = path(after, queries, pools, [first], others, networks, measure, more)
+    costs = [cost_of(after.files, queries, each.pipeline) for each in steps]
+    for name in last:
+        depth = _depth(after, queries, options, steps[-1], name, costs[-1])
+        if depth < LEAST_PAIRS:
+            skipped[name] = f"it would read fewer than {LEAST_PAIRS} documents within --max-ms"
+            continue
+        step, base = reranked(after, queries, steps[-1], name, measure, depth)
+        if surely_better(step.values, base):
+            steps.append(step)
+            costs.append(cost_of(after.files, queries, step.pipeline))
+    for name in (*names, *last):
+        if name not in steps[-1].members:
+            why = "it gained no more than one standard error on the queries to choose on"
+            skipped.setdefault(name, why)
+    fits = [place for place, cost in enumerate(costs) if cost.within(options)]
+    for place in set(range(len(steps))) - set(fits):
+        skipped[" + ".join(steps[place].members)] = f"it takes {costs[place]}"
+    if not fits:
+        return Selected(steps, costs, None, skipped)
+    at = fits[cheapest([steps[place] for place in fits])]
+    (base_,) = evaluate(before, queries, {DEFAULT: None}, measures=[measure], depth=100)
+    better = surely_better(steps[at].values, base_.values[measure])
+    return Selected(steps, costs, at if better else None, skipped)
+
+
+def fastest_variant(
+    bundle: Bundle, pipeline: Pipeline, parts: Parts, options: LearnOptions, work: Work
+) -> str:
+    """Return the variant of the networks that answers fastest; a smaller one if it is as fast."""
+    files = [name.rpartition("/")[2] for name in needed_files(bundle.files, pipeline.rankers(), "")]
+    variants = [name for name, file in VARIANTS.items() if file in files]
+    if len(variants) < 2:
+        return "int8"
+    costs = {}
+    for variant in variants:
+        place = work.folder / f"{variant}.ranklet"
+        reduced(bundle.files, place, {NAME: pipeline}, NAME, {}, variant, overwrite=True)
+        costs[variant] = cost_of(BundleFiles(place), parts.choose, NAME)
+    fits = [name for name in variants if costs[name].within(options)] or variants
+    fastest = min(costs[name].p50 for name in fits)
+    near = [name for name in fits if costs[name].p50 <= SAME * fastest]
+    return min(near, key=lambda name: costs[name].mb)
+
+
+def _is_network(bundle: Bundle, name: str) -> bool:
+    return ranker_of(bundle.files, name).provider not in ("", "numpy")  # a table's is numpy
+
+
+def _more(bundle: Bundle, parts: Parts, names: Sequence[str]) -> More:
+    """Return the queries that are neither chosen on nor reported on."""
+    queries = some([*parts.learn, *parts.tune], WEIGHING)
+    unable = set(trained(bundle.manifest))
+    own = [name for name in names if name not in unable]
+    retrieves = [name for name in own if KINDS[bundle.manifest.rankers[name].kind].retrieves]
+    if len(own) < 2 or not retrieves:
+        return More()
+    return More(queries, pools_of(bundle, queries, own), unable)
+
+
+def _depth(
+    bundle: Bundle, queries: Sequence[JudgedQuery], options: LearnOptions, step: Step, name: str,
+    cost: Cost,
+) -> int:  # fmt: skip
+    """Return how many documents a ranker of pairs has time to read after a step."""
+    if options.max_ms is None:
+        return RERANKED
+    few = Pipeline((*step.pipeline.stages, Keep(LEAST_PAIRS), Rescore(name)))
+    pair = (cost_of(bundle.files, queries, few).p95 - cost.p95) / LEAST_PAIRS
+    return min(RERANKED, int(0.9 * (options.max_ms - cost.p95) / max(pair, 1e-3)))
