@@ -10,11 +10,13 @@ import pytest
 from ranklet.commands import main
 from ranklet.corpus.collections.collection import Query, write_collection
 from ranklet.corpus.errors import BuildError
+from ranklet.corpus.evaluation.significance import Interval
 from ranklet.export.build import build
 from ranklet.export.learning import candidates, choosing, rankers, selection
 from ranklet.export.learning.learn import learn
 from ranklet.export.learning.options import LearnOptions
 from ranklet.export.learning.page import page
+from ranklet.export.learning.result import Learned
 from ranklet.export.learning.table import table
 from ranklet.runtime import load
 from ranklet.runtime.bundle import Bundle
@@ -153,6 +155,7 @@ def test_a_cross_encoder_reads_last_where_there_is_time(
         return step._replace(values=base + gained), base
 
     monkeypatch.setattr(selection, "reranked", far_better)
+    monkeypatch.setattr(Learned, "gain", lambda *_: Interval(0.5, 0.4, 0.6))
     found = learn(bundle, judged, tmp_path / "b", LearnOptions(model=tiny_bert, max_ms=1e6))
     assert read
     assert found.target is not None
