@@ -5,7 +5,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from ranklet.runtime.errors import damaged
-from ranklet.runtime.text.porter import stem
 from ranklet.runtime.text.splitter import APOSTROPHES
 from ranklet.runtime.text.words import fold, stop_words
 
@@ -111,7 +110,7 @@ class Lexicon:
             word = self._folded(pieces)
             matches = word not in stop_words() and any(letter.isalnum() for letter in word)
             # Porter's own program leaves short words such as os, ms or c alone, too.
-            cached = (stem(word) if len(word) > UNSTEMMED else word) if matches else ""
+            cached = (_porter_stem(word) if len(word) > UNSTEMMED else word) if matches else ""
             if len(self._stems) >= _CACHE_SIZE:
                 self._stems = {}  # replaced, not cleared, because another thread may be reading it
             self._stems[pieces] = cached
@@ -131,3 +130,12 @@ class Lexicon:
                 words[i + 1] = after._replace(stem="")
             if f"{first}'{second}" in stop_words():
                 words[i - 1] = before._replace(stem="")
+
+
+def _porter_stem(word: str) -> str:
+    """Return the stem of a word in lower case (M. F. Porter 1980), as Snowball finds it."""
+    from snowballstemmer.porter_stemmer import PorterStemmer
+
+    # A stemmer keeps the word that it works on, so threads must not share one.
+    stem: str = PorterStemmer().stemWord(word)
+    return stem
