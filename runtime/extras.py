@@ -12,7 +12,6 @@ from ranklet.runtime.errors import MissingPackageError
 EXTRAS = {
     "onnx": ("onnxruntime", "tokenizers"),
     "lexical": ("markdown_it", "py3langid", "simplemma", "tqdm"),
-    "graph": ("usearch",),
     "hnsw": ("hnswlib",),
     "s3": ("boto3",),
     "lambda": ("awslambdaric", "snapshot_restore_py"),
@@ -30,8 +29,6 @@ EXTRAS = {
     "ray": ("ray",),
     "zst": ("zstandard",),
     "train": ("safetensors", "torch", "transformers"),
-    "word2vec": ("gensim",),
-    "tensorboard": ("tensorboard",),
     "export": ("onnx", "onnxscript"),
     "openvino": ("openvino", "nncf"),
 }

@@ -31,7 +31,7 @@ from ranklet.corpus.building.default_pipelines import RERANKED
 from ranklet.export.learning.choosing import DEPTH
 from ranklet.runtime.pipeline import Fuse
 
-PACKAGES = ("torch", "transformers", "onnxruntime", "tokenizers", "gensim", "simplemma")
+PACKAGES = ("torch", "transformers", "onnxruntime", "tokenizers", "simplemma")
 PICTURE = ROOT / "docs" / "quality-latency.svg"
 DRAWN_BY = "nDCG@10"
 

@@ -37,7 +37,6 @@ CONFORMER: dict[str, Any] = {
     "queries": 10_000,
     "steps": 700,  # some 8 minutes
     "evaluate_every": 200,
-    "vectors": "word2vec",
     "network": Network(hidden=128, heads=16, groups=16),  # half of the paper's: 3 × the steps
 }
 DENSE: dict[str, Any] = {

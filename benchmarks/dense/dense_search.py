@@ -1,4 +1,4 @@
-"""Ways to search vectors of documents: exact, by binary codes, hnswlib and usearch.
+"""Ways to search vectors of documents: exact, by binary codes and hnswlib.
 
 The vectors are google-wiki's by MiniLM-L6, of the first tokens of each document, and the queries
 those of its dev split. A larger collection adds copies of them with noise.
@@ -30,7 +30,7 @@ from ranklet.runtime.rankers.dense import DenseEncoder
 from ranklet.training.imported.importing import read_model
 from ranklet.training.pretrained.backbone import wheel_folder
 
-PACKAGES = ("hnswlib", "usearch", "onnxruntime")
+PACKAGES = ("hnswlib", "onnxruntime")
 COLLECTION, SPLIT = "google-wiki", "dev"
 SIZES = (100_000, 1_000_000)
 ENCODED = SIZES[0]  # documents; what a larger collection has besides are copies
@@ -75,12 +75,6 @@ with open(path, "rb") as file:
 index = HNSWIndex(data, stored, ef=ef)
 search = lambda query: index.search(query, top)[0].tolist()
 """
-OPEN_USEARCH = """
-from usearch.index import Index
-index = Index.restore(path, view=True)
-index.expansion_search = ef
-search = lambda query: index.search(query, top, threads=1).keys.tolist()
-"""
 MEASURE = """
 lap("open")
 items = np.load(queries)[:most]
@@ -119,7 +113,7 @@ def run(place: Place) -> str:
 {QUERIES} {SPLIT} queries of {COLLECTION}, top {TOP}, one at a time on one thread; medians of \
 {ROUNDS} fresh processes of each way, in turns, whose files are in the page cache. *Open and first \
 answer* is the time from importing numpy to the first result. *Memory* is the peak of a process, \
-mapped files included. *Index* is what is stored besides the vectors, and usearch's contains them. \
+mapped files included. *Index* is what is stored besides the vectors. \
 Vectors in int8 have a factor each, and codes of what is stored. All vectors: MiniLM-L6 (int8) of \
 the first {TOKENS} tokens, 384 numbers. What more than the collection has are copies with noise of \
 length {NOISE:g}. Graphs are built on one thread each, {AT_ONCE} at a time.
@@ -191,10 +185,6 @@ def _ways() -> dict[str, Way]:
             OPEN_BINARY, _codes_of_int8, {"rescored": 1_000}, "int8"
         ),
         **{f"hnswlib, ef {ef}": Way(OPEN_HNSW, _hnsw, {"ef": ef}) for ef in (64, 128, 256)},
-        **{
-            f"usearch, mapped, expansion {ef}": Way(OPEN_USEARCH, _usearch, {"ef": ef}, "")
-            for ef in (64, 128, 256)
-        },
     }
 
 
@@ -217,20 +207,6 @@ def _hnsw(place: Place, size: int) -> Path:
         build_hnsw(np.load(vectors(place, size), mmap_mode="r"), path)
 
     return _timed(place, f"dense.{size}.hnsw", build)
-
-
-def _usearch(place: Place, size: int) -> Path:
-    def build(path: Path) -> None:
-        from usearch.index import Index
-
-        own = np.load(vectors(place, size), mmap_mode="r")
-        index = Index(  # connectivity and expansion as hnswlib's M and ef_construction
-            ndim=own.shape[1], metric="ip", dtype="f32", connectivity=16, expansion_add=200
-        )
-        index.add(np.arange(size), own, threads=1)
-        index.save(str(path))
-
-    return _timed(place, f"dense.{size}.usearch", build)
 
 
 def _timed(place: Place, name: str, build: Callable[[Path], object]) -> Path:

@@ -24,7 +24,7 @@ PLATFORMS = {
 PYTHONS = ("3.11", "3.12", "3.13", "3.14")
 FOR_DEVELOPERS = {"dev", "docs", "clients", "bench"}
 # Extras that some system or version lacks; the others are resolved together.
-ALONE = ("hnsw", "japanese", "lambda", "openvino", "pyterrier", "word2vec")
+ALONE = ("hnsw", "japanese", "lambda", "openvino", "pyterrier")
 AT_ONCE = 8  # uv mostly waits for the index
 REFUSED = "No solution found"
 UNREACHABLE = ("Failed to fetch", "dns error", "tcp connect error", "timed out", "Connection")

@@ -35,7 +35,7 @@ TOKENS, MARKS = 256, 256  # of query and document, and those that only marks may
 def on_terms(data: Any, options: dict[str, Any]) -> Trained:
     """Train a Conformer-Kernel or a TK by its architecture and form."""
     architecture, form = options.pop("architecture"), options.pop("form", "ranklet")
-    common = {"batch": 64, "vectors": "word2vec", **options}
+    common = {"batch": 64, **options}
     if architecture in ARCHITECTURES:
         of_tk = TKSettings(field="lemmas", architecture=architecture, max_document_terms=400)
         checkpoint = tk.train(

@@ -29,7 +29,7 @@ from benchmarks.parity.inputs import write_inputs
 from benchmarks.parity.systems import SYSTEMS, System
 
 ROOT = Path(__file__).resolve().parents[2]
-PACKAGES = "gensim numpy onnx onnxruntime scipy simplemma tokenizers torch transformers"
+PACKAGES = "numpy onnx onnxruntime scipy simplemma tokenizers torch transformers"
 ENVIRONMENT = {"OMP_NUM_THREADS": "1", "RANKLET_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
 
 

@@ -58,7 +58,7 @@ SYSTEMS = {
     "marked": System(f"{CROSS} --marking pre_pair {WINDOWS}"),
     "markers": System(f"{CROSS} --head marker_avg --marking pre_doc"),
     "cross": System("", "bm25 vanilla cedr_knrm cedr_drmm cedr_pacrr bert_model1 marked markers"),
-    "ndrm1": System(f"{NDRM} ndrm1 --vectors word2vec --impacts float16"),
+    "ndrm1": System(f"{NDRM} ndrm1 --impacts float16"),
     "ndrm2": System(f"{NDRM} ndrm2 --query-log log --lr 0.5"),
     "ndrm3": System(f"{NDRM} ndrm3", "ndrm3"),
     "ndrm3_onnx": System(f"{NDRM} ndrm3 --scorer onnx"),

@@ -20,13 +20,12 @@ from ranklet.corpus.building.writer import BundleWriter
 from ranklet.corpus.indexing.packer import packed, release
 from ranklet.runtime.bundles.files import CUT
 from ranklet.runtime.bundles.manifest import RankerEntry
-from ranklet.runtime.dense import graph, hnsw
+from ranklet.runtime.dense import hnsw
 from ranklet.runtime.dense.binary import BinaryIndex, binary_codes
 from ranklet.runtime.dense.stored import BLOCK, FORMS, WHOLE, ExactIndex, StoredVectors
 from ranklet.runtime.rankers.dense import (
     CODES,
     EXHAUSTIVE,
-    GRAPH,
     HNSW,
     SCALES,
     VECTORS,
@@ -42,15 +41,10 @@ if TYPE_CHECKING:
 CODES_FROM = 50_000  # documents from which on codes replace exact search, unless it was chosen
 
 
-# Numbers of all vectors from which on a graph replaces both, if its package is installed. Codes of
-# so many take 5 ms (`dense_search`): 200,000 vectors of 384.
-GRAPH_FROM = 80_000_000
-
-
 RECALL_QUERIES, RECALL_AT = 200, 10
 
 
-INDEXED = (VECTORS, SCALES, CODES, GRAPH, HNSW, CUT)  # what `index` writes
+INDEXED = (VECTORS, SCALES, CODES, HNSW, CUT)  # what `index` writes
 
 
 def index(job: IndexJob) -> RankerEntry:
@@ -79,20 +73,13 @@ def index(job: IndexJob) -> RankerEntry:
     replaced: dict[str, str] = {}
     if settings.search == "exact" and len(vectors) >= CODES_FROM:
         replaced["search"] = settings.search
-        large = len(vectors) * settings.dimension >= GRAPH_FROM and graph.is_installed()
-        settings = replace(settings, search="graph" if large else "binary")
+        settings = replace(settings, search="binary")
     if settings.search == "hnsw":
         measured["recall"] = recall(_write_hnsw(vectors, settings, folder, writer), vectors)
-    elif settings.search in ("binary", "graph"):
+    elif settings.search == "binary":
         codes = binary_codes(vectors.values)
         writer.array(folder + CODES, codes)
-        index: BinaryIndex | graph.Graph = BinaryIndex(codes, vectors)
-        if settings.search == "graph":
-            m, built = settings.m, settings.ef_construction
-            content = graph.build(vectors, m=m, ef_construction=built)
-            writer.data(folder + GRAPH, content)
-            index = graph.GraphIndex(memoryview(content), vectors, ef=settings.ef)
-        measured["recall"] = recall(index, vectors)
+        measured["recall"] = recall(BinaryIndex(codes, vectors), vectors)
     digest = encoder_digest(encoder.digest)
     return RankerEntry(job.entry.kind, asdict(settings), measured, replaced, digest)
 
@@ -141,7 +128,7 @@ def _write_hnsw(
     return hnsw.HNSWIndex(memoryview(content), vectors, ef=settings.ef)
 
 
-def recall(index: BinaryIndex | graph.Graph, vectors: StoredVectors) -> float:
+def recall(index: BinaryIndex | hnsw.HNSWIndex, vectors: StoredVectors) -> float:
     """Return recall@10 of an index against exact search; documents are the queries."""
     exact = ExactIndex(vectors)
     queries = np.random.default_rng(0).permutation(len(vectors))[:RECALL_QUERIES]

@@ -37,11 +37,7 @@ step "wheels"
 context=$work/lambda
 rm -rf "$context"
 mkdir -p "$context/context/wheels" "$work/wheels"
-cp "$root"/infra/lambda/{Dockerfile,requirements.txt,hnswlib.txt} "$context"
-if ! ls "$work"/wheels/hnswlib-*.whl >/dev/null 2>&1; then
-  HNSWLIB_NO_NATIVE=1 "$python" -m pip wheel --quiet --no-deps --require-hashes \
-    --wheel-dir "$work/wheels" --requirement "$root/infra/lambda/hnswlib.txt"
-fi
+cp "$root"/infra/lambda/{Dockerfile,requirements.txt} "$context"
 "$python" -m pip download --quiet --no-deps --require-hashes --only-binary :all: --find-links "$work/wheels" \
   --dest "$work/wheels" --requirement "$root/infra/lambda/requirements.txt"
 cp "$work"/wheels/*.whl "$context/context/wheels"

@@ -11,6 +11,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from errno import ENOSPC
+from math import ceil
 from pathlib import Path
 from struct import unpack_from
 from typing import Any
@@ -18,14 +19,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ranklet.runtime.call.topk import Scored
-from ranklet.runtime.dense.graph import Graph
-from ranklet.runtime.dense.stored import StoredVectors
+from ranklet.runtime.call.mask import Mask, checked_mask
+from ranklet.runtime.call.topk import Scored, top_k
+from ranklet.runtime.dense.stored import GATHERED, ExactIndex, StoredVectors
 from ranklet.runtime.errors import BundleError, InputError
 from ranklet.runtime.extras import install
 from ranklet.runtime.onnx.session import threads
 
 HEADER = 96  # bytes
+_VISITED = 8  # taking one more vector from the graph takes as long as comparing 8 exactly
+_SPARE = 2  # the last of what is taken from the graph are found less surely
 _COUNT = 4  # bytes before a list of links, which hold its length (16 bits) and flags
 
 
@@ -64,7 +67,7 @@ def build(
         raise OSError(ENOSPC, os.strerror(ENOSPC), str(path))
 
 
-class HNSWIndex(Graph):
+class HNSWIndex:
     """An index in memory, because hnswlib cannot map one.
 
     It has vectors of its own, in 32 bits.
@@ -80,8 +83,9 @@ class HNSWIndex(Graph):
     """
 
     def __init__(self, data: memoryview, vectors: StoredVectors, *, ef: int = 128) -> None:
-        super().__init__(vectors, ef)
         size, dimension = vectors.shape
+        self._vectors, self._size, self._ef = vectors, size, ef
+        self._exact = ExactIndex(vectors)
         check_graph(data, size, dimension)
         index = _hnswlib().Index(space="ip", dim=dimension)
         try:
@@ -95,6 +99,41 @@ class HNSWIndex(Graph):
         index.set_num_threads(threads())
         index.set_ef(ef)
         self._index = index
+
+    def search(self, query: NDArray[np.float32], k: int, allowed: Mask | None = None) -> Scored:
+        """Return approximately the k documents with the largest inner product, best first.
+
+        With a mask, k documents are returned if it allows so many. More than k are then taken from
+        the graph, and twice as many each time until k of them are allowed. Once that would take
+        longer than comparing all allowed vectors, these are compared.
+
+        Args:
+            query: (dimension,) float32.
+            k: maximum number of documents.
+            allowed: whether each document may be returned, (documents,) bool; None allows all.
+
+        Raises:
+            InputError: the mask has another type or shape.
+        """
+        mask = checked_mask(allowed, self._size)
+        count = self._size if mask is None else int(np.count_nonzero(mask))
+        k = min(k, count)
+        if k <= 0:
+            return np.empty(0, np.uint32), np.empty(0, np.float32)
+        if mask is None:
+            numbers, scores = self.nearest(query, k)
+            # No link leads to some vectors, so that the graph may have fewer.
+            return _best(numbers, scores, k) if len(numbers) == k else self._exact.search(query, k)
+        taken = max(self._ef, ceil(_SPARE * k * self._size / count))
+        while taken * _VISITED < min(count, self._size / GATHERED):
+            numbers, scores = self.nearest(query, taken)
+            kept = mask[numbers]
+            if np.count_nonzero(kept) >= k:
+                return _best(numbers[kept], scores[kept], k)
+            if len(numbers) < taken:
+                break
+            taken *= 2
+        return self._exact.search(query, k, mask)
 
     def nearest(self, query: NDArray[np.float32], k: int) -> Scored:
         """Return the k nearest vectors with their inner products.
@@ -134,6 +173,12 @@ def _named(data: memoryview) -> Iterator[str]:
     finally:
         if name:
             Path(name).unlink(missing_ok=True)
+
+
+def _best(numbers: NDArray[np.uint32], scores: NDArray[np.float32], k: int) -> Scored:
+    """Return the k best of some vectors, best first, ties by number."""
+    best = top_k(scores, k, ties=numbers)
+    return numbers[best], scores[best]
 
 
 def check_graph(data: memoryview, size: int, dimension: int) -> None:

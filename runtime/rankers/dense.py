@@ -16,7 +16,6 @@ from ranklet.runtime.call.candidates import Candidates
 from ranklet.runtime.call.mask import Mask
 from ranklet.runtime.call.protocol import EncodesTexts, Retrieved, Retriever, Role, Scores
 from ranklet.runtime.call.query import QueryContext
-from ranklet.runtime.dense import graph
 from ranklet.runtime.dense.binary import WORD, BinaryIndex
 from ranklet.runtime.dense.pooling import ADDITIVE, token_shares
 from ranklet.runtime.dense.stored import FORMS, WHOLE, ExactIndex, StoredVectors
@@ -32,6 +31,7 @@ from ranklet.runtime.text.tokenizing import TextToken
 
 if TYPE_CHECKING:
     from ranklet.runtime.bundles.files import BundleFiles
+    from ranklet.runtime.dense.hnsw import HNSWIndex
 
 # Names of the graph's inputs, (batch, tokens) int64, and of its output, (batch, dimension) float32.
 # An encoder without token types has no third input.
@@ -43,7 +43,6 @@ OUTPUT = "sentence_embedding"
 VECTORS = "vectors.npy"  # of all documents, (documents, dimension) of the type that `stored` names
 SCALES = "vectors.scales.npy"  # > 0, if `stored` is int8, the factor of each vector, (documents,)
 HNSW = "hnsw.bin"  # hnswlib's index, if `search` is hnsw
-GRAPH = "graph.usearch"  # usearch's, if `search` is graph; there are codes, too
 CODES = "codes.npy"  # of all documents, (words, documents) uint64, if `search` is binary
 TABLE = "table.npy"  # (vocabulary, dimension) float32, float16 or int8
 TABLE_SCALES = "table_scales.npy"  # of a table of int8, the factor of each row, (vocabulary,)
@@ -52,7 +51,7 @@ ENCODERS = ("network", "table")
 POOLINGS = ("mean", "cls", "max", "last", "weighted_mean", "mean_sqrt")
 SIMILARITIES = ("dot", "cosine")
 EXHAUSTIVE = "exhaustive"  # exact search at any size; indexing replaces "exact" if there are many
-SEARCHES = ("exact", "binary", "graph", "hnsw")
+SEARCHES = ("exact", "binary", "hnsw")
 EXACT = 1e-6  # rounding; a larger difference of a score from its explanation is shown
 
 
@@ -80,13 +79,12 @@ class DenseSettings(Settings):
     search: str = one_of(
         "exact",
         SEARCHES,
-        "how to search; by default exact, binary from 50,000 documents on, and graph from some "
-        "200,000 on if usearch is installed",
+        "how to search; by default exact, and binary from 50,000 documents on",
         untyped=EXHAUSTIVE,
     )
-    m: int = integer(16, "graph, hnsw: links per vector on each layer", 2, 1024)
-    ef_construction: int = integer(200, "graph, hnsw: candidates while building", 1, 1 << 16)
-    ef: int = integer(128, "graph, hnsw: candidates while searching", 1, 1 << 16)
+    m: int = integer(16, "hnsw: links per vector on each layer", 2, 1024)
+    ef_construction: int = integer(200, "hnsw: candidates while building", 1, 1 << 16)
+    ef: int = integer(128, "hnsw: candidates while searching", 1, 1 << 16)
 
 
 class DenseEncoder:
@@ -242,25 +240,19 @@ class Dense(Retriever, EncodesTexts):
         return open_vectors(self._bundle, self._name, self.settings)
 
     @cached_property
-    def index(self) -> ExactIndex | BinaryIndex | graph.Graph:
-        """The index of the documents' vectors.
-
-        A graph without its package is searched by codes, and so is one on object storage, because
-        every step of a search would wait for the network.
-        """
-        search, ef = self.settings.search, self.settings.ef
-        if search == "hnsw":
+    def index(self) -> "ExactIndex | BinaryIndex | HNSWIndex":
+        """The index of the documents' vectors."""
+        if self.settings.search == "hnsw":
             from ranklet.runtime.dense.hnsw import HNSWIndex  # with what writes temporary files
 
-            return HNSWIndex(self._bundle.file(self._folder + HNSW), self.vectors, ef=ef)
-        if search == "graph" and graph.is_installed() and not self._bundle.is_remote:
-            return graph.GraphIndex(self._bundle.file(self._folder + GRAPH), self.vectors, ef=ef)
+            data = self._bundle.file(self._folder + HNSW)
+            return HNSWIndex(data, self.vectors, ef=self.settings.ef)
         return self.coded or ExactIndex(self.vectors)
 
     @cached_property
     def coded(self) -> BinaryIndex | None:
         """The index by codes, None if there are none."""
-        if self.settings.search not in ("binary", "graph"):
+        if self.settings.search != "binary":
             return None
         shape = (-(-self.settings.dimension // WORD), len(self.vectors))
         return BinaryIndex(self._bundle.array(self._folder + CODES, np.uint64, shape), self.vectors)

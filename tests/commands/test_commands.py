@@ -188,7 +188,6 @@ def test_sigterm_ends_a_command_as_ctrl_c_does(built: "Built", ctrl_c_is: str) -
         ["feed", "bundle", "--to", "vespa"],
         ["train", "bm25", "collection"],
         ["train", "dense", "collection", "--force"],
-        ["pretrain", "collection"],
         ["score", "teacher", "collection"],
         ["judge", "bundle", "queries.txt"],
         ["demo"],

@@ -119,7 +119,7 @@ def test_arguments_become_options(parser: argparse.ArgumentParser, kind: str) ->
 
 NEURAL = {
     "--accumulation": 1, "--evaluate-every": 0, "--patience": 0, "--seed": 0, "--device": "auto",
-    "--minutes": None, "--steps": None, "--tensorboard": None, "--float32": True, "--resume": False,
+    "--minutes": None, "--steps": None, "--float32": True, "--resume": False,
 }  # fmt: skip
 WORDS = {"--language": "en", "--normaliser": "auto"}
 TAUGHT = {"--teacher": None, "--teacher-scale": 1, "--teacher-loss": "margin"}

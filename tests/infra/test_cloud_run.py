@@ -80,7 +80,6 @@ def test_the_dockerfile_has_the_settings_that_serving_needs(kind: str) -> None:
     text = (INFRA / kind / "Dockerfile").read_text("utf-8")
     stages = text.split("\nFROM ")
     assert len(stages) == 3
-    assert "HNSWLIB_NO_NATIVE=1" in stages[1]
     assert "ORT_DISABLE_TELEMETRY=1" in stages[2]
     assert "USER 65532:65532" in stages[2]
     assert "pip" not in stages[2]
@@ -97,12 +96,6 @@ def test_the_gpu_image_never_has_two_onnxruntimes() -> None:
     assert "--no-deps /build" in (INFRA / "gpu" / "Dockerfile").read_text("utf-8")
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_graphs_of_both_packages_can_be_searched(kind: str) -> None:
-    names = {name for name, _ in pinned(f"{kind}/requirements.txt")}
-    assert {"hnswlib", "usearch", "numkong", "tqdm"} <= names
-
-
 def pinned(file: str) -> list[tuple[str, str]]:
     """Return the packages of a file and their versions; a line of another kind fails."""
     lines = (INFRA / file).read_text("utf-8").replace(" \\\n", "").splitlines()
@@ -115,7 +108,7 @@ def pinned(file: str) -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize(
-    "file", ["cloudrun/requirements", "gpu/requirements", "lambda/requirements", "lambda/hnswlib"]
+    "file", ["cloudrun/requirements", "gpu/requirements", "lambda/requirements"]
 )
 def test_every_package_has_a_version_and_hashes(file: str) -> None:
     assert pinned(f"{file}.txt") == sorted(pinned(f"{file}.in"))

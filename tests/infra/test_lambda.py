@@ -75,7 +75,7 @@ def test_the_image_holds_all_that_serving_imports_in_versions_that_are_allowed()
     pinned = dict(re.findall(r"^([\w-]+)==([\d.]+) ", REQUIREMENTS, re.MULTILINE))
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     wanted = [each for each in project["dependencies"] if each.startswith("numpy")]
-    for extra in ("onnx", "lambda", "graph", "hnsw"):
+    for extra in ("onnx", "lambda"):
         wanted += project["optional-dependencies"][extra]
     for requirement in wanted:
         if requirement.startswith("ranklet["):  # boto3 is in AWS's base image
@@ -94,7 +94,6 @@ def test_every_variable_that_is_set_is_read() -> None:
 def test_the_bundle_is_the_last_layer_and_nothing_is_compiled_for_the_builders_processor() -> None:
     last = DOCKERFILE.strip().splitlines()[-1]
     assert last == "COPY --from=builder /build/bundle /opt/ranklet/bundle"
-    assert "ENV HNSWLIB_NO_NATIVE=1" in DOCKERFILE
     assert "ORT_DISABLE_TELEMETRY=1" in DOCKERFILE
     assert re.search(r"^USER 65532:65532$", DOCKERFILE, re.MULTILINE)
 

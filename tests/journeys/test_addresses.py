@@ -36,7 +36,7 @@ REFUSES: dict[str, tuple[str, ...]] = {
 }
 SERVE = {"serve", "mcp", "judge"}  # until they are ended
 # They make a bundle, which is refused where their targets are tested, or read none.
-OTHERS = {"build", "demo", "index", "learn", "merge", "pretrain", "train", "update"}
+OTHERS = {"build", "demo", "index", "learn", "merge", "train", "update"}
 
 
 @pytest.fixture

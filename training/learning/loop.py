@@ -22,7 +22,7 @@ from ranklet.training.kept_state import STATE
 from ranklet.training.learning.device import autocast, choose_device, seeded
 from ranklet.training.learning.interruption import held_back
 from ranklet.training.learning.options import TrainingOptions, recorded
-from ranklet.training.learning.record import Progress, Stopwatch, event_files, planned
+from ranklet.training.learning.record import Progress, Stopwatch, planned
 from ranklet.training.learning.weights import (
     random_states,
     read_state,
@@ -166,11 +166,7 @@ class _Run(Generic[B]):
         progress = self.progress
         self._saved = monotonic()
         self._watch = Stopwatch(progress.seconds)
-        with (
-            one_bar((label, 1.0), done=self._done) as bar,
-            event_files(self._options.tensorboard, progress.steps) as self._record,
-            held_back() as interruption,
-        ):
+        with one_bar((label, 1.0), done=self._done) as bar, held_back() as interruption:
             self._show(bar, label)
             if progress.steps == 0:
                 self._measure()  # so a training that only does harm ends with the first weights
@@ -272,8 +268,6 @@ class _Run(Generic[B]):
         progress.at += 1
         progress.seconds = self._watch.seconds
         progress.curve.add(total, now)
-        self._record("loss", total, progress.steps)
-        self._record("learning_rate", now, progress.steps)
 
     def _due(self) -> bool:
         every, progress = self._options.evaluate_every, self.progress
@@ -308,7 +302,6 @@ class _Run(Generic[B]):
         self._model.train()
         progress.first_values = progress.first_values or values
         progress.evaluations.append((progress.steps, value))
-        self._record("dev", value, progress.steps)
         progress.planned = self._planned
         progress.evaluation_seconds += monotonic() - began
         if progress.best is None or value > progress.best[1]:

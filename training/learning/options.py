@@ -5,13 +5,11 @@ and may give their fields other defaults. Nothing here imports PyTorch.
 """
 
 from dataclasses import asdict, dataclass
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from ranklet.corpus.languages.options import WORDS, TextOptions
 from ranklet.runtime.errors import InputError
-from ranklet.runtime.extras import hinted
 from ranklet.runtime.options import (
     Checked,
     check_idle,
@@ -111,7 +109,6 @@ class TrainingOptions(WholeOptions):
 
     Raises:
         InputError: a value is not allowed, or both steps and epochs are given.
-        MissingPackageError: TensorBoard is not installed and has a folder.
     """
 
     GROUP = "training"
@@ -131,8 +128,6 @@ class TrainingOptions(WholeOptions):
         True, "compute in float32 only, even where bfloat16 is faster", flag="--float32"
     )
     resume: bool = switch(False, "continue an interrupted training of this output", recorded=False)
-
-    tensorboard: str | Path | None = place("folder for event files of TensorBoard")
 
     # What only Python can change.
     warmup: float = number(0.1, "share of steps in which the rate grows from 0", 0, 0.99, flag=None)
@@ -154,9 +149,6 @@ class TrainingOptions(WholeOptions):
         super().__post_init__()
         if self.steps is not None and self.epochs != type(self).epochs:
             raise one_of_two("steps", "epochs")
-        if self.tensorboard is not None:
-            with hinted():  # now, and not after what comes before the first step
-                import_module("tensorboard")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,23 +1,15 @@
-"""What is recorded of a training: its planned length, its time, and its curves.
-
-The curves can also be written as TensorBoard's event files.
-"""
+"""What is recorded of a training: its planned length, its time, and its curves."""
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
-from pathlib import Path
 from time import monotonic
 from typing import Any
 
-from ranklet.runtime.storage.address import writable
 from ranklet.training.learning.options import TrainingOptions
 
 MOST_POINTS = 1000  # of a curve
-
-# Records a value under a name at a step.
-Record = Callable[[str, float, int], None]
 
 
 @dataclass
@@ -159,29 +151,3 @@ def planned(options: TrainingOptions, batches: int) -> Length:
     """
     per_epoch = math.ceil(batches / options.accumulation)
     return Length(options.steps or per_epoch * options.epochs, per_epoch)
-
-
-@contextmanager
-def event_files(folder: str | Path | None, steps: int) -> Iterator[Record]:
-    """Open the event files of a training during a ``with``; without a folder, record nothing.
-
-    What the folder holds of later steps is hidden. So a resumed training continues its curves, and
-    a new one replaces those of an earlier one.
-
-    Args:
-        folder: where the files are written.
-        steps: steps that were done earlier.
-    """
-    if folder is None:
-        yield lambda name, value, step: None  # noqa: ARG005
-        return
-    from torch.utils.tensorboard import SummaryWriter
-
-    writable(folder)
-
-    first = steps + 1 if steps else 0  # the evaluation of the start is at 0
-    writer = SummaryWriter(str(folder), purge_step=first)
-    try:
-        yield writer.add_scalar
-    finally:
-        writer.close()

@@ -42,7 +42,6 @@ GROUPS = {
         "export": "pack checkpoints into a bundle of rankers",
         "index": "add a collection to a bundle's rankers and write a bundle that can rank it",
         "score": "score candidates by a cross-encoder, once for all students",
-        "pretrain": "pretrain a backbone on a collection's texts and write a folder for --backbone",
         "demo": "build a search of Python's own documentation, and learn",
     },
 }

@@ -48,7 +48,6 @@ def tiny_rankers(tiny: "TinyRankers") -> dict[str, Any]:
 def test_all_systems_are_measured(
     tiny: "TinyRankers", tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    pytest.importorskip("gensim")
     monkeypatch.setattr("ranklet.export.proof.variants.FAITHFUL", 0.0)
     monkeypatch.setattr("ranklet.export.rankers.conformer_kernel.exporting.PROBES", (5, 16))
     shutil.copytree(tiny.data.collection.path, tmp_path / "data" / "tiny")

@@ -19,8 +19,6 @@ def test_every_way_is_compared_with_exact_search(
     tiny: "TinyRankers", tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("hnswlib")
-    pytest.importorskip("onnxruntime")  # first, see `ranklet.runtime.dense.graph`
-    pytest.importorskip("usearch")
     (tmp_path / "data").mkdir()
     (tmp_path / "data" / "google-wiki").symlink_to(tiny.data.collection.path)
     for name, value in {

@@ -1,15 +1,27 @@
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
+from ranklet.runtime.dense import hnsw as module
 from ranklet.runtime.dense.hnsw import HNSWIndex, build
 from ranklet.runtime.dense.stored import ExactIndex, StoredVectors
-from ranklet.runtime.errors import BundleError
+from ranklet.runtime.errors import BundleError, InputError
 
 RNG = np.random.default_rng(0)
 VECTORS = RNG.normal(size=(500, 16)).astype(np.float32)
 STORED = StoredVectors(VECTORS)
+Opened = Callable[..., HNSWIndex]
+
+
+@pytest.fixture(scope="module")
+def opened(tmp_path_factory: pytest.TempPathFactory) -> Opened:
+    """Return what opens a graph of `VECTORS`."""
+    path: Path = tmp_path_factory.mktemp("graph") / "index"
+    build(VECTORS, path)
+    return lambda ef=128: HNSWIndex(memoryview(path.read_bytes()), STORED, ef=ef)
 
 
 @pytest.mark.parametrize(("k", "count"), [(0, 0), (1, 1), (500, 500), (9999, 500)])
@@ -80,3 +92,77 @@ def test_a_damaged_index_is_refused_and_never_followed(tmp_path: Path, damage: s
 
 def _read(path: Path) -> memoryview:
     return memoryview(path.read_bytes())
+
+
+@pytest.mark.parametrize("share", [0, 0.005, 0.05, 0.2, 0.5, 0.99, 1])
+@pytest.mark.parametrize("visited", [0, module._VISITED, 10**9])
+def test_a_mask_leaves_the_ranking_of_the_allowed_documents(
+    share: float, visited: int, opened: Opened, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It does so by the graph alone, by whichever is cheaper, and by comparing all alone."""
+    monkeypatch.setattr(module, "_VISITED", visited)
+    graph, exact = opened(), ExactIndex(STORED)
+    shared = wanted_in_all = 0
+    for k in (0, 1, 10, 60, 500, 9999):
+        for query in RNG.normal(size=(5, 16)).astype(np.float32):
+            allowed = RNG.random(500) < share
+            wanted, _ = exact.search(query, k, allowed)
+            numbers, scores = graph.search(query, k, allowed)
+            assert len(numbers) == len(scores) == min(k, np.count_nonzero(allowed))
+            assert len(set(numbers.tolist())) == len(numbers)
+            assert allowed[numbers].all()
+            assert (np.diff(scores) <= 0).all()
+            np.testing.assert_allclose(scores, VECTORS[numbers] @ query, atol=1e-4)
+            shared += len({*wanted.tolist()} & {*numbers.tolist()})
+            wanted_in_all += len(wanted)
+    assert shared >= 0.98 * wanted_in_all
+
+
+def test_a_mask_of_the_farthest_documents_still_finds_all_that_are_wanted(opened: Opened) -> None:
+    graph, exact = opened(ef=8), ExactIndex(STORED)
+    query = VECTORS[3]
+    farthest = exact.search(query, 500)[0][200:]
+    allowed = np.zeros(500, bool)
+    allowed[farthest] = True
+    found, _ = graph.search(query, 7, allowed)
+    assert found.tolist() == farthest[:7].tolist()
+
+
+def test_a_mask_changes_no_later_search_without_one(opened: Opened) -> None:
+    graph = opened(ef=2)
+    queries = RNG.normal(size=(20, 16)).astype(np.float32)
+    before = [graph.search(query, 2) for query in queries]
+    for query in queries:
+        graph.search(query, 30, RNG.random(500) < 0.7)
+    for query, (numbers, scores) in zip(queries, before, strict=True):
+        again = graph.search(query, 2)
+        assert again[0].tolist() == numbers.tolist()
+        assert again[1].tolist() == scores.tolist()
+
+
+def test_vectors_that_the_graph_does_not_reach_are_found_under_a_mask(
+    opened: Opened, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def unreachable(query: Any, k: int) -> Any:
+        return np.empty(0, np.uint32), np.empty(0, np.float32)
+
+    graph = opened(ef=1)
+    monkeypatch.setattr(graph, "nearest", unreachable)
+    allowed = np.arange(500) % 2 == 0
+    wanted = ExactIndex(STORED).search(VECTORS[0], 5, allowed)[0]
+    assert graph.search(VECTORS[0], 5, allowed)[0].tolist() == wanted.tolist()
+
+
+def test_vectors_that_the_graph_does_not_reach_are_found_if_all_are_wanted(
+    opened: Opened, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    graph, nearest = opened(), opened().nearest
+    monkeypatch.setattr(graph, "nearest", lambda query, k: nearest(query, k // 2))
+    wanted = ExactIndex(STORED).search(VECTORS[0], 500)[0]
+    assert graph.search(VECTORS[0], 9999)[0].tolist() == wanted.tolist()
+
+
+def test_a_mask_of_another_collection_is_refused(opened: Opened) -> None:
+    graph = opened()
+    with pytest.raises(InputError, match=r"shape \(3,\); pass .* of shape \(500,\)"):
+        graph.search(VECTORS[0], 1, np.ones(3, bool))

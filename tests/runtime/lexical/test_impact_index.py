@@ -217,7 +217,7 @@ def test_one_query_leaves_nothing_behind_for_the_next(used: list[int]) -> None:
     for _ in range(5):
         retrieve(index, terms[::-1], [2.0] * len(terms), 3)
         assert_same(retrieve(index, terms, [1.0] * len(terms), 10), first)
-    assert not index._accumulator().any()
+    assert not index._zeros().any()
 
 
 def test_threads_do_not_affect_the_results_of_each_other() -> None:
@@ -329,7 +329,7 @@ def test_a_mask_leaves_the_ranking_of_the_allowed_documents(
             found = retrieve_allowed(index, terms, weights, k, allowed)
             assert_same(found, exhaustive(index, terms, scaled, k, allowed))
             assert (allowed == kept).all()
-        assert not index._accumulator().any()
+        assert not index._zeros().any()
     assert len(used) >= 10
 
 

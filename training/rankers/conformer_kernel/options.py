@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from ranklet.corpus.languages.options import WORDS, TextOptions
-from ranklet.runtime.options import integer, one_of, text
+from ranklet.runtime.options import integer, text
 from ranklet.runtime.rankers.conformer_kernel.settings import ConformerKernelSettings, TermSettings
 from ranklet.training.learning.options import CandidateOptions, TaughtOptions, TrainingOptions
 from ranklet.training.rankers.conformer_kernel.sizes import Network, TermSizes
@@ -29,9 +29,6 @@ class TermOptions(TaughtOptions, TrainingOptions, CandidateOptions):
     depth: int = integer(100, "ranks of BM25 that a negative comes from", 1, flag=None)
     pool: int = integer(20, "documents of these ranks that the epochs draw from", 1, flag=None)
     random_each: int = integer(2, "random documents per query and epoch", 1, flag=None)
-    vectors: str = one_of(
-        "random", ("random", "word2vec"), "first embeddings, random or word2vec of gensim"
-    )
     least: int = integer(2, "minimum occurrences of a term", 1)
     most: int = integer(50_000, "terms that the network knows at most", 1, flag=None)
     learning_rate: float = 5e-4

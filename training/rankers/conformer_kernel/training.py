@@ -39,7 +39,6 @@ from ranklet.training.rankers.conformer_kernel.pairs import (
 )
 from ranklet.training.rankers.conformer_kernel.sizes import AUTHORS, Network
 from ranklet.training.rankers.conformer_kernel.vocabulary import choose_terms
-from ranklet.training.rankers.conformer_kernel.word2vec import word_vectors
 from ranklet.training.sampling.batches import Batch
 from ranklet.training.sampling.dev_candidates import CandidateLists
 from ranklet.training.sampling.negatives import Numbers
@@ -95,10 +94,6 @@ def train_on_terms(
         pairs = TermPairs(analysed, queries, retriever, reader, options, taught_queries)
         lists = CandidateLists(analysed, dev, retriever, seed=options.seed)
         _warn_of_long_documents(model, int(reader.lengths.max(initial=0)))
-        if options.vectors == "word2vec" and model.latent is not None and not options.resume:
-            texts = [*_rows_of(analysed, settings.field, rows)]
-            texts += [_known(reader.query_terms(query.text), rows) for query in queries]
-            _begin_as_word2vec(model.latent.encoder.embedding.weight, texts, options.seed)
         _gather_statistics(model, [pairs.pairs(batch) for batch in pairs.batches(0)[:WARMING]])
         if as_bm25 and model.explicit is not None:
             model.explicit.begin_as_bm25(bm25.k1, bm25.b, float(reader.lengths.mean()))
@@ -156,13 +151,6 @@ def _analysed(
     )
 
 
-def _begin_as_word2vec(table: torch.Tensor, texts: Sequence[NDArray[np.int64]], seed: int) -> None:
-    """Replace the word vectors of a network, (rows, dimension), by those that texts teach."""
-    learned = word_vectors(texts, *table.shape, seed=seed)
-    with torch.no_grad():  # row 0 is for padding
-        table[1:] = torch.from_numpy(learned[1:])
-
-
 def load(checkpoint: Checkpoint) -> ConformerKernel:
     """Return the network of a Conformer-Kernel's checkpoint, in evaluation mode.
 
@@ -195,15 +183,3 @@ def _gather_statistics(model: TermModel, some: Sequence[Pairs]) -> None:
 def _moved(pairs: Pairs, model: TermModel) -> Pairs:
     device = next(model.parameters()).device
     return Pairs(*(tensor.to(device) for tensor in pairs))
-
-
-def _rows_of(
-    analysed: AnalysedCollection, field: str, rows: NDArray[np.int32]
-) -> list[NDArray[np.int64]]:
-    """Return the rows of the terms of each document."""
-    of_all = rows[analysed.tokens(field)].astype(np.int64)
-    return np.split(of_all, analysed.offsets(field)[1:-1])
-
-
-def _known(tokens: NDArray[np.int64], rows: NDArray[np.int32]) -> NDArray[np.int64]:
-    return rows[tokens[tokens < len(rows)]].astype(np.int64)

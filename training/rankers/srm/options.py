@@ -12,7 +12,7 @@ from ranklet.training.learning.options import MARGIN, NEGATIVES, TextPairOptions
 INITIAL = ("centroids", "random")
 FINE_TUNING = (
     "teacher", "train_table", "learning_rate", "epochs", "steps", "max_minutes", "accumulation",
-    "evaluate_every", "patience", "tensorboard",
+    "evaluate_every", "patience",
 )  # fmt: skip
 
 

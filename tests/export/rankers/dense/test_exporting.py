@@ -27,8 +27,6 @@ from ranklet.runtime import load
 from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.call.candidates import StoredCandidates
 from ranklet.runtime.call.query import QueryContext
-from ranklet.runtime.dense.binary import BinaryIndex
-from ranklet.runtime.dense.graph import GraphIndex
 from ranklet.runtime.dense.stored import StoredVectors
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.onnx.encoder import Encoder
@@ -81,9 +79,7 @@ def test_onnx_gives_pytorchs_vectors(tiny: TinyRankers, dense: Checkpoint) -> No
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("search", "file"), [("graph", "graph.usearch"), ("hnsw", "hnsw.bin"), ("binary", "codes.npy")]
-)
+@pytest.mark.parametrize(("search", "file"), [("hnsw", "hnsw.bin"), ("binary", "codes.npy")])
 def test_an_index_is_built_where_the_settings_say_so(
     search: str, file: str, tiny: TinyRankers, tmp_path: Path
 ) -> None:
@@ -107,12 +103,12 @@ def test_an_index_is_built_where_the_settings_say_so(
 
 
 @pytest.mark.parametrize("form", ["float16", "int8"])
-@pytest.mark.parametrize("search", ["exact", "binary", "graph", "hnsw"])
+@pytest.mark.parametrize("search", ["exact", "binary", "hnsw"])
 def test_vectors_are_stored_and_searched_in_the_form_of_the_settings(
     search: str, form: str, tiny: TinyRankers, tmp_path: Path
 ) -> None:
-    if package := {"hnsw": "hnswlib", "graph": "usearch"}.get(search):
-        pytest.importorskip(package)
+    if search == "hnsw":
+        pytest.importorskip("hnswlib")
     rankers = Path(shutil.copytree(tiny.exported("dense"), tmp_path / "rankers"))
     with_settings(rankers, "dense", stored=form, search=search)
     path = Path(index_bundle(rankers, tiny.data.collection, tmp_path / "b"))
@@ -148,30 +144,6 @@ def test_exact_search_of_a_large_collection_must_be_chosen(
         assert ("recall" in bundle.manifest.rankers["dense"].measured) != chosen
         assert len(bundle.rank("quiet stream", k=3)) == 3
     assert "ranker dense" in list(verify(again))
-
-
-@pytest.mark.slow
-def test_a_graph_replaces_codes_where_they_would_take_long_and_codes_replace_it_without_usearch(
-    tiny: TinyRankers, dense: Checkpoint, tmp_path: Path, monkeypatch: Any
-) -> None:
-    pytest.importorskip("onnxruntime")  # first, see `ranklet.runtime.dense.graph`
-    pytest.importorskip("usearch")
-    monkeypatch.setattr(exporting, "CODES_FROM", 2)
-    monkeypatch.setattr(exporting, "GRAPH_FROM", 48 * 32)
-    target = tiny.build(tmp_path, {"dense": dense})
-    entry = BundleFiles(target).manifest.rankers["dense"]
-    assert (entry.settings["search"], entry.replaced) == ("graph", {"search": "exact"})
-    ranker = opened(target, "dense", Dense)
-    assert isinstance(ranker.index, GraphIndex)
-    query = QueryContext("quiet stream", BundleFiles(target).analyzer.begin())
-    wanted = ranker.retrieve(query, 5)
-    monkeypatch.setitem(sys.modules, "usearch", None)
-    other = opened(target, "dense", Dense)
-    assert isinstance(other.index, BinaryIndex)
-    assert other.retrieve(query, 5).numbers.tolist() == wanted.numbers.tolist()
-    again = Path(index_bundle(target, tiny.data.collection, tmp_path / "again"))
-    assert BundleFiles(again).manifest.rankers["dense"].settings["search"] == "binary"
-    assert "rankers/dense/graph.usearch" not in BundleFiles(again).manifest.files
 
 
 def test_where_no_variant_holds_nothing_is_written(dense: Checkpoint, tmp_path: Path) -> None:
