@@ -126,7 +126,7 @@ TAUGHT = {"--teacher": None, "--teacher-scale": 1, "--teacher-loss": "margin"}
 PAIRS = {**NEURAL, **TAUGHT, "--epochs": 1}
 ENCODER = {**PAIRS, "--backbone": None}
 TERMS = {
-    **NEURAL, **TAUGHT, **WORDS, "--lr": 5e-4, "--epochs": 5, "--batch": 16, "--vectors": "random",
+    **NEURAL, **TAUGHT, **WORDS, "--lr": 5e-4, "--epochs": 5, "--batch": 16,
     "--least": 2, "--query-log": "", "--field": "words", "--max-query-tokens": 20,
     "--max-document-tokens": 4000, "--hidden": 256, "--blocks": 2, "--heads": 32,
     "--kernels": 10, "--dropout": 0.2,

@@ -127,7 +127,7 @@ def test_an_interrupted_training_ends_the_same(
 
 
 def test_options_that_are_not_allowed_are_refused() -> None:
-    for wrong in ({"vectors": "glove"}, {"least": 0}, {"batch": 0}):
+    for wrong in ({"most": 0}, {"least": 0}, {"batch": 0}):
         with pytest.raises(InputError, match=next(iter(wrong))):
             replace(OPTIONS, **wrong)
     for name, value in (("architecture", "tk"), ("field", "wordpieces"), ("impacts", "int4"),
