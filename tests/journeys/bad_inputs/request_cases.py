@@ -32,8 +32,9 @@ from ranklet.handlers.api.limits import Limits
 from ranklet.handlers.api.reading import parse
 from ranklet.handlers.aws import log_line
 from ranklet.handlers.aws.function import Function
-from ranklet.handlers.server.request_body import read
+from ranklet.handlers.server.request_body import Bodies
 from ranklet.handlers.server.settings import ServerSettings
+from ranklet.handlers.server.shared_counts import SharedCounts
 from ranklet.runtime.errors import (
     BundleError,
     CollectionError,
@@ -70,7 +71,9 @@ def headers(name: str, status: int, words: str, **sent: str) -> Case:
         async def receive() -> dict[str, Any]:
             return {"type": "http.request", "body": b"{}" * LIMITS.body_bytes, "more_body": False}
 
-        return asyncio.run(read(Request({"type": "http", "headers": raw}, receive), LIMITS))
+        with Bodies(SharedCounts(), 10**9).body() as body:
+            asked = Request({"type": "http", "headers": raw}, receive)
+            return asyncio.run(body.read(asked, LIMITS))
 
     return request("requests", name, status, words, ask)
 
