@@ -3,7 +3,7 @@
 import os
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import replace
-from functools import partial, wraps
+from functools import cache, partial, wraps
 from pathlib import Path
 from typing import Any, ParamSpec, Self, TypeVar, Unpack, cast
 
@@ -24,7 +24,7 @@ from ranklet.runtime.bundles.manifest import Manifest
 from ranklet.runtime.call.deadline import Deadline
 from ranklet.runtime.call.protocol import Role
 from ranklet.runtime.call.query import QueryContext
-from ranklet.runtime.display import common_words, strongest
+from ranklet.runtime.display import strongest
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.explanation import Explanation
 from ranklet.runtime.highlight import Span, spans
@@ -36,12 +36,14 @@ from ranklet.runtime.rankers.encoding import encode, similarity
 from ranklet.runtime.rankers.opening import analysis_of
 from ranklet.runtime.search.local import LocalSearch
 from ranklet.runtime.search.port import Search
-from ranklet.runtime.search.run import Passage, TextRun, own_passages
+from ranklet.runtime.search.run import TextRun, own_passages
 from ranklet.runtime.search.selection import Selection, check_metadata_use
+from ranklet.runtime.search.whole_document import WholeDocument
 from ranklet.runtime.storage.address import Address, BundleLike, shown
 from ranklet.runtime.syntax.meaning import read_query
 from ranklet.runtime.syntax.query_syntax import Query, typed_query
 from ranklet.runtime.text.analysis import Analysis
+from ranklet.runtime.text.common_words import Places, common_words
 from ranklet.runtime.text.ranked import ranked_part
 from ranklet.runtime.tracing import record
 
@@ -323,7 +325,20 @@ class Bundle(os.PathLike[str]):
             run = self._run_on(own_documents(documents), context, pipeline, deadline)
             ranking = run.ranking(selection, explain=explain)
         record("ranklet.rank", ranking.timings, k=k, hits=len(ranking))
+        places = self._common_words(ranking.query)
+        for hit in ranking:
+            hit.matching(places)
         return replace(ranking, marks=partial(self.marks, ranking.query, pipeline=pipeline))
+
+    def _common_words(self, query: str) -> Callable[[str], Places]:
+        """Return what finds the words of a query in texts, once it is asked."""
+
+        @cache
+        def words() -> Callable[[str], Places]:
+            analysis = self.files.analyzer.begin() if self.manifest.documents else None
+            return common_words(query, analysis)
+
+        return lambda text: words()(text)
 
     def _run_on(
         self,
@@ -485,18 +500,18 @@ class Bundle(os.PathLike[str]):
         check_query(query)
         check_budget(budget_ms)
         stages = self.manifest.pipeline(pipeline)
-        return self._search.explained(query, document_id, stages, Deadline(budget_ms))
+        hit = self._search.explained(query, document_id, stages, Deadline(budget_ms))
+        return hit.matching(self._common_words(query))
 
-    def read(self, document_id: str) -> list[Passage]:
-        """Return a document of the collection: its passages, or the whole one as a single passage.
-
-        Passages that follow each other share a sentence or two where they were built to.
+    def document(self, document_id: str) -> WholeDocument:
+        """Return a document of the collection: its title, its whole text and its metadata.
 
         Raises:
             InputError: the id is not a string.
             UnknownDocumentError: no document that `only` allows has the id.
         """
-        return self._search.passages(document_id)
+        passages = self._search.passages(document_id)
+        return WholeDocument.of(passages, self.manifest.splitting)
 
     def highlight(self, hit: Hit, most: int | None = None) -> list[Span]:
         """Return the spans of ``title + newline + text`` that an explained score comes from.
@@ -518,8 +533,7 @@ class Bundle(os.PathLike[str]):
         """
         if hit.explanation is not None:
             return strongest(self.highlight(hit))
-        analysis = self.files.analyzer.begin() if self.manifest.documents else None
-        if common := common_words(query, f"{hit.title}\n{hit.text}", analysis):
+        if common := self._common_words(query)(f"{hit.title}\n{hit.text}"):
             return common
         own = [{"title": hit.title, "text": hit.text}]
         return strongest(self.highlight(self.rank(query, own, pipeline=pipeline, explain=True)[0]))

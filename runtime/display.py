@@ -4,11 +4,9 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from ranklet.runtime.highlight import Span
-from ranklet.runtime.text.analysis import Analysis
-from ranklet.runtime.text.words import placed_words, words
+from ranklet.runtime.snippet import window
 
 SHOWN = 400  # characters of a text
-BEFORE = 80  # characters that are shown before the first mark of a long text
 LEAST = 0.2  # of the strongest span; weaker ones are not marked, because all marks look alike
 
 
@@ -33,21 +31,12 @@ def _line(rank: int, row: Row) -> str:
     begins = len(row.title) + 1
     title = marked_html(row.title, row.marks)
     own = [(max(0, begin - begins), end - begins) for begin, end in row.marks if end > begins]
-    begin, end = window(row.text, own)
+    begin, end = window(row.text, own, SHOWN)
     inside = [(b - begin, min(e, end) - begin) for b, e in own if begin <= b < end]
     text = marked_html(row.text[begin:end], inside)
     text = ("…" if begin else "") + text + ("…" if end < len(row.text) else "")
     cells = (f"{rank}.", f"{row.score:.4g}", _escaped(row.id), f"<b>{title}</b><br>{text}")
     return "<tr>" + "".join(f'<td style="text-align:left">{cell}</td>' for cell in cells) + "</tr>"
-
-
-def window(text: str, marks: Sequence[tuple[int, int]]) -> tuple[int, int]:
-    """Return which characters of a text to show, so that the first mark is among them."""
-    first = marks[0][0] if marks else 0
-    begin = 0 if len(text) <= SHOWN or first < SHOWN - BEFORE else first - BEFORE
-    if begin:  # not in the middle of a word
-        begin = text.find(" ", begin, first) + 1 or begin
-    return begin, min(len(text), begin + SHOWN)
 
 
 def marked_html(text: str, marks: Sequence[tuple[int, int]]) -> str:
@@ -83,21 +72,3 @@ def strongest(spans: Sequence[Span]) -> list[tuple[int, int]]:
     """
     least = LEAST * max((span.value for span in spans), default=0.0)
     return [(span.begin, span.end) for span in spans if span.value >= least > 0]
-
-
-def common_words(query: str, text: str, analysis: Analysis | None) -> list[tuple[int, int]]:
-    """Return the places of the words in a text that the query has, too.
-
-    Args:
-        query: the query.
-        text: the text.
-        analysis: finds lemmas; None to compare words as they are.
-
-    >>> common_words("the Dough", "A dough and a loaf", None)
-    [(2, 7)]
-    """
-    if analysis is None:
-        wanted = set(words(query))
-        return [(begin, end) for begin, end, word in placed_words(text) if word in wanted]
-    lemmas = {name for _, _, name in analysis.placed(query, "lemmas")}
-    return [(b, e) for b, e, name in analysis.placed(text, "lemmas") if name in lemmas]

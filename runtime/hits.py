@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from datetime import date
-from typing import Any, NamedTuple, overload
+from typing import Any, NamedTuple, Self, overload
 
 import numpy as np
 
@@ -12,8 +12,11 @@ from ranklet.runtime.bundles.manifest import Value
 from ranklet.runtime.display import Row, table
 from ranklet.runtime.explanation import Explanation
 from ranklet.runtime.extras import hinted
+from ranklet.runtime.snippet import excerpt
 
+SNIPPET = 300  # characters
 _SHOWN = 3  # hits in a repr
+_READ = 100_000  # characters of a text, among which its best part is looked for
 _SHOWN_VALUE = 60  # characters of a value of the metadata on one line
 
 
@@ -51,8 +54,20 @@ def in_line(metadata: Mapping[str, Value]) -> str:
     return " · ".join(f"{name}: {shown(value)}" for name, value in plain(metadata).items())
 
 
+class _Matching:
+    """What tells where a text has words of the query, which no copy of a hit takes along."""
+
+    __slots__ = ("_places",)
+    _places: Callable[[str], Sequence[tuple[int, int]]]
+
+    def matching(self, places: Callable[[str], Sequence[tuple[int, int]]]) -> Self:
+        """Let snippets show the words of a query, whose places in a text a function returns."""
+        object.__setattr__(self, "_places", places)  # hits are frozen for all others
+        return self
+
+
 @dataclass(frozen=True, slots=True)
-class Hit:
+class Hit(_Matching):
     """One ranked document.
 
     Attributes:
@@ -60,9 +75,9 @@ class Hit:
         score: higher is better; comparable within one query only.
         title: the title; it may be empty.
         text: the document's text, without the title.
-        index: number in the collection, or index among the caller's own texts.
+        index: number of the document in the collection, or index among the caller's own texts.
         explanation: the score's explanation if it was requested; its parts add up to the score.
-        passage: which passage of its document the text is, from 1; None if documents are whole.
+        passage: which passage of its document the text is, from 1; None if the document is whole.
         metadata: the document's other fields, without those that it lacks: strings, numbers, flags,
             lists of strings, `datetime.date` and, in UTC, `datetime.datetime`.
     """
@@ -81,6 +96,23 @@ class Hit:
         """The id, and the passage if the document is split, for people."""
         return self.id if self.passage is None else f"{self.id} · passage {self.passage}"
 
+    @property
+    def snippet(self) -> str:
+        """The part of the text with the most words of the query, on one line."""
+        return self.excerpt(SNIPPET)
+
+    def excerpt(self, characters: int) -> str:
+        """Return the part of the text with the most words of the query, on one line.
+
+        It is found when it is asked for. A copy of a hit shows the beginning of its text.
+
+        Args:
+            characters: the most that it has.
+        """
+        places = getattr(self, "_places", None)
+        found = places(self.text[:_READ]) if places and len(self.text) > characters else ()
+        return excerpt(self.text, found, characters)
+
     def to_dict(self) -> dict[str, Any]:
         """Return plain values; passage, metadata and explanation only if there are any.
 
@@ -91,6 +123,7 @@ class Hit:
             "score": self.score,
             "title": self.title,
             "text": self.text,
+            "snippet": self.snippet,
         }
         if self.passage is not None:
             values["passage"] = self.passage

@@ -5,11 +5,10 @@ from typing import Any
 
 from ranklet.corpus.collections.collection import Document
 from ranklet.corpus.collections.trec import is_id
-from ranklet.corpus.sources.passages import sentences
 from ranklet.runtime.bundles.files import BundleFiles
-from ranklet.runtime.bundles.manifest import Splitting
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.metadata.columns import Metadata
+from ranklet.runtime.text.sentences import rejoined
 
 
 def whole_documents(bundle: BundleFiles) -> Iterator[Document]:
@@ -29,11 +28,8 @@ def whole_documents(bundle: BundleFiles) -> Iterator[Document]:
                 "with --id-column -, which numbers the documents, or with other ids"
             )
         count = len(documents.passages(number))
-        before = text
-        for at in range(number + 1, number + count):
-            passage = documents.texts[at]
-            text, before = text + added(before, passage, splitting), passage
-        yield Document(name, title, text)
+        others = [documents.texts[at] for at in range(number + 1, number + count)]
+        yield Document(name, title, rejoined([text, *others], *splitting))
         number += count
 
 
@@ -42,17 +38,3 @@ def metadata_of(bundle: BundleFiles, numbers: Iterable[int]) -> Iterator[Mapping
     metadata = Metadata(bundle)
     for number in numbers:
         yield metadata.of(number)
-
-
-def added(before: str, passage: str, splitting: Splitting) -> str:
-    """Return what a passage adds to the one before it, whose last sentences it may repeat.
-
-    >>> added("One two. Three four.", "Three four. Five six.", Splitting(4, 2))
-    ' Five six.'
-    >>> added("One two.", "Three four.", Splitting(4, 2))
-    ' Three four.'
-    """
-    for part in sentences(before, splitting.words) if splitting.overlap else ():
-        if passage.startswith(before[part.begin :]):
-            return passage[len(before) - part.begin :]
-    return f" {passage}"

@@ -1,30 +1,6 @@
 """Split long texts into passages of whole sentences."""
 
-import re
-import sys
-from collections.abc import Iterator
-from typing import NamedTuple
-
-# Where no spaces separate words, letters are counted: two Chinese or Japanese characters, or three
-# letters with their marks of Thai, Lao, Burmese or Khmer, are about a word.
-_CJK = r"\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
-_THAI_TO_KHMER = r"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"
-_WORD = re.compile(
-    rf"[{_CJK}]{{1,2}}|(?:(?=\w)[{_THAI_TO_KHMER}](?:(?!\w)[{_THAI_TO_KHMER}])*){{1,3}}"
-    rf"|[^\W\u3040-\u9fff\uf900-\ufaff{_THAI_TO_KHMER}]+"
-)
-_ASCII_WORD = re.compile(r"\w+", re.ASCII)  # the same in ASCII texts, and faster
-# A sentence ends at a mark that white space follows, at an ideographic mark, or at a blank line.
-# The look-behind keeps a long row of dots from being tried at each dot.
-_END = re.compile(r"(?<![.!?…])[.!?…]++[\"'”’)\]]*\s+|[。！？]+[”』」]?\s*|\n\s*\n\s*")
-
-
-class Sentence(NamedTuple):
-    """Part of a text: its first character, the character after the last, and its words."""
-
-    begin: int
-    end: int
-    words: int
+from ranklet.runtime.text.sentences import Sentence, sentences, word_pattern
 
 
 def passages(text: str, words: int, overlap: int) -> list[str]:
@@ -44,7 +20,7 @@ def passages(text: str, words: int, overlap: int) -> list[str]:
         overlap: how much of a passage begins the next one: whole sentences of at most so many
             words, and at most half of `words`.
     """
-    if not words or len(_word(text).findall(text)) <= words:
+    if not words or len(word_pattern(text).findall(text)) <= words:
         return [text]
     parts = list(sentences(text, words))
     total = sum(part.words for part in parts)
@@ -58,10 +34,6 @@ def passages(text: str, words: int, overlap: int) -> list[str]:
         chosen[-1].append(part)
         length, fresh = length + part.words, fresh + part.words
     return [text[each[0].begin : each[-1].end].strip() for each in chosen]
-
-
-def _word(text: str) -> re.Pattern[str]:
-    return _ASCII_WORD if text.isascii() else _WORD
 
 
 def balanced(total: int, words: int, overlap: int) -> int:
@@ -82,21 +54,3 @@ def _tail(passage: list[Sentence], overlap: int, room: int) -> list[Sentence]:
             break
         taken, count = taken + part.words, count + 1
     return passage[len(passage) - count :]
-
-
-def sentences(text: str, words: int = sys.maxsize) -> Iterator[Sentence]:
-    """Yield the sentences of a text, which cover it; long ones are cut into parts of `words`."""
-    begin = searched = 0
-    last: Sentence | None = None
-    word = _word(text)
-    for end in (*(match.end() for match in _END.finditer(text)), len(text)):
-        starts = [match.start() for match in word.finditer(text, searched, end)]
-        searched = end
-        for first in range(0, len(starts), words):
-            after = starts[first + words] if first + words < len(starts) else end
-            if last is not None:
-                yield last
-            last = Sentence(begin, after, min(words, len(starts) - first))
-            begin = after
-    if last is not None:  # marks without a word belong to the next sentence, or to the last one
-        yield last._replace(end=len(text))

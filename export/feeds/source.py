@@ -76,7 +76,7 @@ class Source:
             id_, title, text = documents.record(number)
             passage = documents.passage(number)
             yield Entry(
-                id_ if passage is None else f"{id_}#{passage}",
+                f"{id_}#{passage or 1}" if self.plan.passages else id_,
                 id_,
                 passage,
                 title,

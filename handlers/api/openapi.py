@@ -173,6 +173,7 @@ def _schemas(limits: Limits) -> Schema:
         {
             "title": _STRING,
             "text": _STRING,
+            "snippet": _STRING,
             "metadata": _OBJECT,
             "passage": passage,
             "explanation": _ref("Explanation"),

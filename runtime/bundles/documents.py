@@ -2,6 +2,7 @@
 
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,9 @@ from ranklet.runtime.storage.forward import Forward, Gathered
 from ranklet.runtime.storage.strings import Strings
 from ranklet.runtime.text.analysis import Vocabulary
 from ranklet.runtime.text.ranked import ranked_text
+
+_NEAR = 500  # ids that are compared with an unknown one, to either side of its place
+_SHOWN = 80  # characters of an id in a message
 
 
 class Documents:
@@ -54,9 +58,12 @@ class Documents:
     @property
     def whole(self) -> int:
         """How many documents there are, where the passages of a document count as one."""
-        if self.first is None:
-            return len(self)
-        return int(np.count_nonzero(self.first == np.arange(len(self))))
+        return len(self) if self.begins is None else len(self.begins)
+
+    @cached_property
+    def begins(self) -> NDArray[np.intp] | None:
+        """The number of each document's first passage; None if every document is whole."""
+        return None if self.first is None else np.flatnonzero(self.first == np.arange(len(self)))
 
     def number(self, document_id: str) -> int:
         """Return the number of a document id, or of the document's first passage.
@@ -66,7 +73,10 @@ class Documents:
             UnknownDocumentError: the id is not in the collection.
         """
         if not isinstance(document_id, str):
-            raise InputError(f"a document id must be a string, not {document_id!r:.60}")
+            raise InputError(
+                f"a document id must be a string, not {document_id!r:.60}; ids of numbers are "
+                "strings, too, such as '7'"
+            )
         # Not "replace", because a lone surrogate must not match the "?" that would replace it.
         wanted = document_id.encode("utf-8", "surrogatepass")
         # A bisection by blocks would wait for the network at each step.
@@ -78,11 +88,26 @@ class Documents:
                 return number if self.first is None else int(self.first[number])
         except IndexError as error:
             raise damaged("by_id has a document past the last") from error
+        near = " or ".join(map(repr, self._near(document_id, place)))
         first = f"the first is {self.ids[0]!r}" if len(self) else "so there is none"
+        hint = f"did you mean {near}?" if near else first
         raise UnknownDocumentError(
-            f"unknown document id {document_id[:80]!r}: the bundle has {self.whole:,} documents, "
-            f"{first}"
+            f"unknown document id {document_id[:_SHOWN]!r}: the bundle has {self.whole:,} "
+            f"documents; {hint}"
         )
+
+    def _near(self, wanted: str, place: int) -> list[str]:
+        """Return ids that look like one that is unknown, among those that would stand next to it.
+
+        Args:
+            wanted: the unknown id.
+            place: where it would stand in `by_id`.
+        """
+        from difflib import get_close_matches  # only for messages
+
+        nearest = self.by_id[max(0, place - _NEAR) : place + _NEAR]
+        ids = {self.ids[int(number)][:_SHOWN] for number in nearest}
+        return get_close_matches(wanted[:_SHOWN], sorted(ids), 2)
 
     def lacking(self, ids: Iterable[str]) -> set[str]:
         """Return the ids that no document has."""
@@ -95,8 +120,12 @@ class Documents:
         return missing
 
     def passage(self, number: int) -> int | None:
-        """Return which passage of its document this is, from 1; None if documents are whole."""
-        return None if self.first is None else number - int(self.first[number]) + 1
+        """Return which passage of its document this is, from 1; None if the document is whole."""
+        if self.first is None:
+            return None
+        begin, after = int(self.first[number]), number + 1
+        alone = begin == number and (after == len(self) or int(self.first[after]) != begin)
+        return None if alone else number - begin + 1
 
     def passages(self, number: int) -> NDArray[np.uint32]:
         """Return the numbers of all passages of the document whose first passage is `number`."""

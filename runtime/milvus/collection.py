@@ -168,13 +168,15 @@ class MilvusCollection:
         return sorted(passages, key=lambda each: each.passage or 0)
 
     def count(self, expression: str, published: Published, *, passages: bool = False) -> int:
-        """Return the number of documents, or of passages of documents that are split.
+        """Return the number of documents, or of passages, which is 0 if documents are whole.
 
         Raises:
             ReplacedError, RemoteError: as `search`.
         """
         kind = f"{PASSAGE} is not null" if passages else f"({PASSAGE} is null or {PASSAGE} == 1)"
         (row,) = self._query(published, _joined(kind, expression), ["count(*)"])
+        if passages and row["count(*)"]:  # documents that are whole count as one
+            (row,) = self._query(published, expression or EVERYTHING, ["count(*)"])
         return int(row["count(*)"])
 
     def samples(self, count: int, expression: str, published: Published) -> list[str]:

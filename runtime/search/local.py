@@ -61,9 +61,9 @@ class LocalSearch(Search):
         if passages:
             return self.files.manifest.documents if mask is None else int(np.count_nonzero(mask))
         documents = self.files.need_documents()
-        if mask is None or documents.first is None:
-            return documents.whole if mask is None else int(np.count_nonzero(mask))
-        return int(np.count_nonzero(mask & (documents.first == np.arange(len(mask)))))
+        if mask is None:
+            return documents.whole
+        return int(np.count_nonzero(mask if documents.begins is None else mask[documents.begins]))
 
     def samples(self, count: int) -> list[str]:
         """Return the titles of evenly spaced documents, or the beginnings of untitled texts."""
@@ -180,15 +180,18 @@ class _LocalRun(Run):
             self._search.columns.fetch(self._numbers[positions], stored)
 
     def hit(self, position: int, score: float, explanation: Explanation | None) -> Hit:
-        """Return a document as a hit, whose index is its number among those that `only` allows."""
+        """Return a hit, whose index is the document's number among those that `only` allows."""
         number, documents = int(self._numbers[position]), self.files.need_documents()
         name, title, text = documents.record(number)
         metadata, passage = self._search.columns.of(number), documents.passage(number)
-        index = number if self._shown is None else int(np.searchsorted(self._shown, number))
+        begin = number if documents.first is None else int(documents.first[number])
+        index = begin if self._begins is None else int(np.searchsorted(self._begins, begin))
         return Hit(name, score, title, text, index, explanation, passage, metadata)
 
     @cached_property
-    def _shown(self) -> NDArray[np.intp] | None:
-        """The documents that `only` allows, found once for all hits; None for all documents."""
-        mask = self._search.allowed()
-        return None if mask is None else np.flatnonzero(mask)
+    def _begins(self) -> NDArray[np.intp] | None:
+        """The first passage of each document that `only` allows; None for all, if all are whole."""
+        mask, begins = self._search.allowed(), self.files.need_documents().begins
+        if mask is None:
+            return begins
+        return np.flatnonzero(mask) if begins is None else begins[mask[begins]]

@@ -25,7 +25,7 @@ from ranklet.handlers.aws.function import Function
 from ranklet.handlers.playground.page import page
 from ranklet.runtime import Bundle
 from ranklet.runtime.bundles.files import PASSAGES
-from ranklet.runtime.errors import BundleError
+from ranklet.runtime.errors import BundleError, UnknownDocumentError
 from ranklet.runtime.verification import verify
 from ranklet.training.checkpoint import Checkpoint
 
@@ -68,10 +68,19 @@ def test_a_bundle_has_as_many_documents_as_its_user(bundle: Bundle) -> None:
 
 def test_each_document_appears_once_with_its_best_passage(bundle: Bundle) -> None:
     ranking = bundle.rank("river ferry")
-    assert [(hit.id, hit.passage) for hit in ranking] == [("a/1", 3), ("b", 1)]
+    assert [(hit.id, hit.passage) for hit in ranking] == [("a/1", 3), ("b", None)]
+    assert [hit.index for hit in ranking] == [0, 1]
+    found = {hit.id: hit.index for hit in bundle.only({}).rank("market flows note")}
+    assert found == {"b": 1, "c": 2, "d": 3}
     assert ranking[0].text == "The ferry waits at night."
     assert [name for name, _ in bundle.rank_ids("river ferry")] == ["a/1", "b"]
     assert bundle.rank("river", k=1).to_dict()["hits"][0]["passage"] == 1
+
+
+def test_a_document_is_whole_again(bundle: Bundle) -> None:
+    assert [bundle.document(row["id"]).to_dict() for row in ROWS] == ROWS
+    with pytest.raises(UnknownDocumentError, match="4 documents; did you mean 'a/1'"):
+        bundle.document("a1")
 
 
 def test_a_score_is_the_best_passages(bundle: Bundle) -> None:

@@ -1,5 +1,5 @@
 from ranklet.runtime import Hit, Ranking
-from ranklet.runtime.display import SHOWN, Row, marked_html, table, window
+from ranklet.runtime.display import Row, marked_html, table
 
 HIT = Hit("<1>", 0.5, "A title", "Cats & dogs", 0)
 
@@ -15,17 +15,6 @@ def test_a_table_has_title_and_text_with_their_marks() -> None:
     assert "&lt;1&gt;" in shown
     assert "A <mark>title</mark>" in shown
     assert "<mark>Cats</mark> &amp; dogs" in shown
-
-
-def test_a_long_text_is_shown_around_its_first_mark() -> None:
-    text = "word " * 1000 + "needle " + "word " * 1000
-    at = text.index("needle")
-    begin, end = window(text, [(at, at + 6)])
-    assert begin <= at < at + 6 <= end
-    assert end - begin <= SHOWN
-    assert text[begin - 1] == " "
-    assert window(text, []) == (0, SHOWN)
-    assert window("short", [(3, 4)]) == (0, 5)
 
 
 def test_a_ranking_of_no_bundle_is_shown_without_marks() -> None:

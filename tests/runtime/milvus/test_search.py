@@ -148,9 +148,9 @@ def test_of_a_document_the_best_passage_counts(
         assert [hit.score for hit in found] == pytest.approx(
             [hit.score for hit in expected], rel=1e-5
         )
-        assert all(hit.passage for hit in found)
-    read, own = search.read("d1"), bundle.read("d1")
-    assert [replace(each, key="") for each in read] == [replace(each, key="") for each in own]
+        assert {hit.id: hit.passage for hit in found} == {hit.id: hit.passage for hit in expected}
+    assert search.passages == bundle.passages
+    assert search.document("d1") == bundle.document("d1")
 
 
 def test_a_collection_of_another_bundle_is_refused(
@@ -208,7 +208,7 @@ def test_ids_and_values_of_any_characters_are_found(tmp_path: Path, place: str) 
     publish(Path(build(documents, tmp_path / "b.ranklet")), f"{place}#odd")
     with Bundle(tmp_path / "b.ranklet", collection=f"{place}#odd") as bundle:
         for each in odd:
-            assert [part.document for part in bundle.read(each)] == [each]
+            assert bundle.document(each).id == each
             assert [hit.id for hit in bundle.rank("bread", where={"tag": each})] == [each]
 
 
@@ -337,6 +337,7 @@ CALLS: dict[str, Callable[[Bundle], Any]] = {
     "__len__": len,
     "__repr__": lambda bundle: "#there" in repr(bundle) or bundle.collection is None,
     "collection": lambda bundle: bundle.collection is None or bundle.collection.endswith("#there"),
+    "document": lambda bundle: bundle.document("there2"),
     "explain": lambda bundle: bundle.explain(ASKED, "there2").value > 0,
     "explained": lambda bundle: told([replace(bundle.explained(ASKED, "there2"), score=0)]),
     "has_collection": lambda bundle: bundle.has_collection,
@@ -353,7 +354,6 @@ CALLS: dict[str, Callable[[Bundle], Any]] = {
     "rank_batch": lambda bundle: told(bundle.rank_batch([ASKED], k=9)[0]),
     "rank_batch_async": lambda bundle: told(asyncio.run(bundle.rank_batch_async([ASKED], k=9))[0]),
     "rank_ids": lambda bundle: {name: approx(score) for name, score in bundle.rank_ids(ASKED)},
-    "read": lambda bundle: [replace(each, key="") for each in bundle.read("there2")],
     "restriction": lambda bundle: bundle.restriction,
     "sample_texts": lambda bundle: sorted(bundle.sample_texts(9)),
     "score": lambda bundle: (bundle.score(ASKED, ids=["there0", "there2"]) > 0).tolist(),

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from ranklet.corpus.distributed.options import EngineOptions
     from ranklet.runtime import Ranking
 
-SHOWN = 300  # maximum number of characters that are printed of a document's text
 ROWS = 10  # maximum number of rows that are printed of an explanation
 BLOCK = 64  # queries that a node ranks at a time
 
@@ -106,8 +105,7 @@ def as_text(ranking: "Ranking", offset: int = 0, *, wanted: bool = True) -> str:
         return _laid_out([*lines, nothing, *ignored_words(ranking)])
     for place, hit in enumerate(ranking, offset + 1):
         lines.append(f"{place:2}. {hit.score:8.4f}  {hit.name}  {hit.title}".rstrip())
-        text = " ".join(hit.text.split())
-        lines.append(f"              {text[:SHOWN]}{'…' if len(text) > SHOWN else ''}")
+        lines.append(f"              {hit.snippet}")
         if hit.metadata:
             lines.append(f"              {in_line(hit.metadata)}")
         if hit.explanation is not None:

@@ -1,0 +1,38 @@
+"""A document of a collection, whole, as `Bundle.document` returns it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ranklet.runtime.bundles.manifest import Splitting, Value
+from ranklet.runtime.hits import plain
+from ranklet.runtime.search.run import Passage
+from ranklet.runtime.text.sentences import rejoined
+
+
+@dataclass(frozen=True)
+class WholeDocument:
+    """A document of a collection.
+
+    Attributes:
+        id: the document's id.
+        title: the title; it may be empty.
+        text: the whole text, without the title.
+        metadata: the other fields that the document has, as in a `Hit`.
+    """
+
+    id: str
+    title: str
+    text: str
+    metadata: Mapping[str, Value]
+
+    @classmethod
+    def of(cls, passages: Sequence[Passage], splitting: Splitting) -> "WholeDocument":
+        """Return the document that was split into passages."""
+        first, text = passages[0], rejoined([each.text for each in passages], *splitting)
+        return cls(first.document, first.title, text, first.metadata)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values; metadata only if there are any. Dates are ISO 8601 strings."""
+        values: dict[str, Any] = {"id": self.id, "title": self.title, "text": self.text}
+        return {**values, "metadata": plain(self.metadata)} if self.metadata else values

@@ -1,0 +1,67 @@
+"""Choose the part of a text that shows best why it was found."""
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+
+_SPACE = re.compile(r"\s+")
+_BEFORE = 3  # of the characters that are left beside the words, one of so many stands before them
+
+
+def excerpt(text: str, places: Sequence[tuple[int, int]], size: int) -> str:
+    """Return at most `size` characters of a text on one line, with … where something is left out.
+
+    >>> excerpt("Flour is white. Knead the dough well. Bake it.", [(26, 31)], 26)
+    '… the dough well. Bake …'
+
+    Args:
+        text: the text.
+        places: the words that matter, as (begin, end).
+        size: the most characters.
+    """
+    if len(text) <= size:
+        return " ".join(text.split())
+    begin, end = window(text, places, max(1, size - 4))
+    shown = " ".join(text[begin:end].split())
+    return f"{'… ' if begin else ''}{shown}{' …' if end < len(text) else ''}"[:size]
+
+
+def window(text: str, places: Sequence[tuple[int, int]], size: int) -> tuple[int, int]:
+    """Return which characters to show: those around the most different places.
+
+    >>> window("dough, then the cake of a mouse in dough", [(0, 5), (26, 31), (35, 40)], 20)
+    (21, 40)
+
+    Args:
+        text: the text.
+        places: the words that matter, as (begin, end); none for the beginning of the text.
+        size: the most characters.
+    """
+    if len(text) <= size:
+        return 0, len(text)
+    first, last = _densest(text, sorted(places), size)
+    begin = max(0, min(first - (size - (last - first)) // _BEFORE, len(text) - size))
+    end = min(len(text), begin + size)
+    if begin and not text[begin - 1].isspace():
+        space = _SPACE.search(text, begin, first)
+        begin = space.end() if space else begin
+    if end < len(text) and not text[end].isspace():
+        *_, space = (None, *_SPACE.finditer(text, max(last, begin + 1), end))
+        end = space.start() if space else end
+    return begin, end
+
+
+def _densest(text: str, places: Sequence[tuple[int, int]], size: int) -> tuple[int, int]:
+    """Return the first and the last character of the places with the most different words."""
+    words = [text[begin:end].casefold() for begin, end in places]
+    counts: Counter[str] = Counter()
+    chosen, most, at = (0, 0), (0, 0), 0
+    for word, (_, end) in zip(words, places, strict=True):
+        counts[word] += 1
+        while end - places[at][0] > size and counts.total() > 1:
+            counts[words[at]] -= 1
+            at += 1
+        found = len(+counts), counts.total()
+        if found > most:
+            most, chosen = found, (places[at][0], min(end, places[at][0] + size))
+    return chosen
