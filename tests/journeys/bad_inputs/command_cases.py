@@ -201,7 +201,7 @@ MODELS = [
           status=1),
     model("the checkpoint is garbage", "cannot be read", folder(ranklet__json="{oops"), status=1),
     model("the checkpoint's kind is unknown", "known are",
-          folder(ranklet__json='{"format_version": 4, "kind": "bm42", "settings": {}}'), status=1),
+          folder(ranklet__json='{"format_version": 7, "kind": "bm42", "settings": {}}'), status=1),
     model("a bundle is exported", "is a bundle, whose models are exported already", BUNDLE),
     cli("models", "texts are trained on", 1, "", "train", "bm25", file("x.csv", "text\nx\n"),
            "-o", OUT),
