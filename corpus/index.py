@@ -95,7 +95,9 @@ def index_bundle(
             folder = writer.resume_folder
             analysed = analysed_on(cluster, given, bundle, folder, titles=titles, words=words)
         provenance = {"collection": {"name": collection.name, "titles": titles}}
-        write_indexed(bundle, analysed, writer, collection.splitting, provenance, fusion)
+        write_indexed(
+            bundle, analysed, writer, collection.splitting, provenance, fusion, collection.types
+        )
     return load(target)
 
 

@@ -59,6 +59,7 @@ def build(
     document_prompt: str | None = None,
     vocabulary: str = VOCABULARIES[0],
     options: SourceOptions | None = None,
+    types: Mapping[str, str] | None = None,
     export: ExportOptions | None = None,
     titles: bool = True,
     language: str = AUTO,
@@ -87,6 +88,7 @@ def build(
             documents only, of which the models make the same vectors and scores. Other words of
             queries, and of documents that are added later, are split into smaller tokens.
         options: how the documents are read and split into passages.
+        types: types of columns, such as ``{"price": "number", "tags": "list"}``; see `value_of`.
         export: how models are exported. They are verified on the documents.
         titles: whether titles are part of the text that is ranked.
         language: the language of the texts, as a code such as ``de`` or an English name; ``auto``
@@ -125,7 +127,7 @@ def build(
             "out, or give models"
         )
     models = [model_folder(each) for each in listed(models, "models", "put the one in a list")]
-    source = source_of(documents, options)
+    source = source_of(documents, options, types)
     with (
         hinted(lambda: needed_extra(models)),
         connected(engine) as cluster,
@@ -148,7 +150,9 @@ def build(
             bundle = engine.opened(rankers.path)
             analysed = given.analysed(bundle, writer.resume_folder)
             provenance = {"collection": {"name": source.name, "titles": titles}}
-            write_indexed(bundle, analysed, writer, source.splitting, provenance, fusion)
+            write_indexed(
+                bundle, analysed, writer, source.splitting, provenance, fusion, source.types
+            )
     return load(target)
 
 

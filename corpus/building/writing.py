@@ -13,7 +13,7 @@ from ranklet.corpus.indexing.analysed import AnalysedCollection
 from ranklet.corpus.indexing.metadata import Field
 from ranklet.corpus.progress import progress
 from ranklet.runtime.bundles.files import COUNTS, PASSAGES, STOP_WORDS, TOKENIZER, BundleFiles
-from ranklet.runtime.bundles.manifest import Splitting
+from ranklet.runtime.bundles.manifest import NO_TYPES, REMARKS, STRING, Splitting
 from ranklet.runtime.metadata.columns import DISTINCT, folder_of
 from ranklet.runtime.storage.arrays import id_type
 
@@ -49,6 +49,7 @@ def write_indexed(
     splitting: Splitting,
     provenance: Mapping[str, Any],
     fusion: FusionOptions | None = None,
+    types: Mapping[str, str] = NO_TYPES,
 ) -> None:
     """Write a bundle's rankers with an analysed collection.
 
@@ -59,11 +60,17 @@ def write_indexed(
         splitting: how the documents were split.
         provenance: facts that are added to the bundle's own provenance.
         fusion: how rankers are fused; None keeps the bundle's pipelines as they are.
+        types: the declared types of fields of the metadata.
     """
     rankers = bundle.manifest.rankers
     if analysed.shares:
         shares = {language: round(share, 3) for language, share in analysed.shares.items()}
         provenance = {**provenance, "languages": shares}
+    remarks = provenance.get(REMARKS, {}) | {
+        name: field.remark for name, field in analysed.metadata.items() if field.remark
+    }
+    strings = {name for name, field in analysed.metadata.items() if field.type == STRING}
+    remarks = {name: remark for name, remark in remarks.items() if name in strings}
     _write_text(bundle, analysed, writer)
     _write_documents(analysed, writer)
     _write_metadata(analysed.metadata, writer)
@@ -81,7 +88,8 @@ def write_indexed(
         languages=analysed.languages,
         normaliser=analysed.normaliser,
         splitting=splitting,
-        provenance={**bundle.manifest.provenance, **provenance},
+        declared=types,
+        provenance={**bundle.manifest.provenance, **provenance, REMARKS: remarks},
     )
     if fusion is not None:
         fused = fusion_of(writer.written(manifest), fusion)

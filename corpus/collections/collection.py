@@ -26,7 +26,7 @@ from ranklet.corpus.collections.trec import (
     write_lines,
     write_qrels,
 )
-from ranklet.runtime.bundles.manifest import UNSPLIT, Splitting
+from ranklet.runtime.bundles.manifest import NO_TYPES, UNSPLIT, Splitting
 from ranklet.runtime.errors import CollectionError
 from ranklet.runtime.options import check_type
 from ranklet.runtime.strict_json import DECODER
@@ -95,6 +95,8 @@ class Collection:
     def name(self) -> str:
         """The folder's name."""
         return self.path.name
+
+    types: Mapping[str, str] = NO_TYPES  # of columns; JSON says what a value is
 
     @property
     def splitting(self) -> Splitting:

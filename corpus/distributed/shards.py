@@ -1,7 +1,7 @@
 """Cut a collection into shards, each of which is indexed alone."""
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple, Protocol
 
 from ranklet.corpus.collections.collection import Document
@@ -35,6 +35,11 @@ class Documents(Protocol):
     @property
     def splitting(self) -> Splitting:
         """How they are split into passages."""
+        ...
+
+    @property
+    def types(self) -> Mapping[str, str]:
+        """The types that were declared for fields of the metadata."""
         ...
 
 

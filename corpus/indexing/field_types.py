@@ -8,14 +8,15 @@ from datetime import date, datetime
 from decimal import Decimal
 from typing import Any
 
-from ranklet.corpus.sources.cells import Cell, plain
-from ranklet.runtime.bundles.manifest import DATE, DATETIME, FLAG, NUMBER, PLURALS, STRING, STRINGS
+from ranklet.corpus.sources.cells import Cell, Verbatim, plain, stands_for_nothing
+from ranklet.runtime.bundles.manifest import DATE, DATETIME, FLAG, LIST, NUMBER, STRING
 from ranklet.runtime.metadata.columns import days_of, in_utc, microseconds_of, read_date
 
 # The types that a value can have, in the order of preference, as bits.
-ORDER = (FLAG, NUMBER, DATE, DATETIME, STRING, STRINGS)
+ORDER = (FLAG, NUMBER, DATE, DATETIME, STRING, LIST)
 BITS = {type_: 1 << place for place, type_ in enumerate(ORDER)}
 ALL = (1 << len(ORDER)) - 1
+NOTHING = ALL - BITS[LIST]  # of a cell such as N/A, which is missing unless the field has strings
 
 LARGEST = (1 << 63) - 1  # of whole numbers
 # Without leading zeros, which ids and postal codes have, and with few digits, because a longer
@@ -62,22 +63,26 @@ def typed(value: Any) -> Typed | None:
         return _of_number(value)
     if isinstance(value, list):
         if all(isinstance(each, str) for each in value):
-            return BITS[STRINGS], value
+            return BITS[LIST], value
         raise Unusable("a list that does not only hold strings")
     raise Unusable("an object" if isinstance(value, dict) else f"of type {type(value).__name__}")
 
 
 def _of_string(value: str) -> Typed | None:
     bits = BITS[STRING]
+    if isinstance(value, Verbatim):
+        return bits, str(value)
     day = read_date(value)
     if day is not None:
         bits |= BITS[DATETIME] | (0 if isinstance(day, datetime) else BITS[DATE])
     if isinstance(value, Cell):
-        if not value.strip():
+        if not (text := value.strip()):
             return None
-        if _NUMBER.fullmatch(value.strip()):
+        if stands_for_nothing(text):
+            bits = NOTHING
+        elif _NUMBER.fullmatch(text):
             bits |= BITS[NUMBER]
-        elif value.strip().lower() in _FLAGS:
+        elif text.lower() in _FLAGS:
             bits |= BITS[FLAG]
     return bits, str(value)
 
@@ -102,31 +107,32 @@ def type_of(seen: Counter[int]) -> str:
         seen: how many values have these bits.
     """
     common = ALL
-    for bits in seen:
+    for bits in seen.keys() - {NOTHING} or {BITS[STRING]}:
         common &= bits
+    if NOTHING in seen:
+        common &= NOTHING  # no lists beside cells
     return next((type_ for type_ in ORDER if common & BITS[type_]), STRING)
 
 
-def mixture(seen: Counter[int]) -> str:
-    """Return what a field mixes, such as "numbers and strings"; empty if it has one type.
+def nearest(seen: Counter[int]) -> str:
+    """Return the other type that a field of strings could have but for some values; "" if none.
 
-    A field of strings, half of which or more could be numbers, dates or flags, counts as well.
+    Half of the values or more could have it, or some are no strings.
 
-    >>> mixture(Counter({BITS["number"]: 2, BITS["string"]: 1}))
-    'numbers and strings'
-    >>> mixture(Counter({BITS["number"] | BITS["string"]: 1, BITS["string"]: 9}))
+    >>> nearest(Counter({BITS["number"]: 2, BITS["string"]: 1}))
+    'number'
+    >>> nearest(Counter({BITS["number"] | BITS["string"]: 1, BITS["string"]: 9}))
     ''
     """
-    first = Counter[str]()
-    for bits, count in seen.items():
-        first[next(type_ for type_ in ORDER if bits & BITS[type_])] += count
-    if type_of(seen) != STRING or set(first) == {STRING}:
+    if type_of(seen) != STRING:
         return ""
-    common = all(bits & BITS[STRING] for bits in seen)
-    if common and 2 * first[STRING] > first.total():
-        return ""
-    names = [PLURALS[type_] for type_ in ORDER if type_ in first]
-    return f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else ""
+    known = {bits: count for bits, count in seen.items() if bits != NOTHING}
+    counts = Counter[str]()
+    for bits, count in known.items():
+        counts.update({type_: count for type_ in ORDER if type_ != STRING and bits & BITS[type_]})
+    best, count = max(counts.items(), key=lambda each: each[1], default=("", 0))
+    mixed = not all(bits & BITS[STRING] for bits in known)
+    return best if mixed or 2 * count >= sum(known.values()) > 0 else ""
 
 
 def as_number(value: Any) -> int | float:

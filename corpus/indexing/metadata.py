@@ -5,33 +5,31 @@ import logging
 from array import array
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from shlex import quote
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.corpus.indexing.field_types import (
+    BITS,
+    NOTHING,
     Unusable,
     as_days,
     as_flag,
     as_microseconds,
     as_number,
     as_string,
-    mixture,
+    nearest,
     type_of,
     typed,
 )
 from ranklet.corpus.indexing.packer import Packer
-from ranklet.runtime.bundles.manifest import (
-    DATE,
-    DATETIME,
-    FLAG,
-    MAX_FIELDS,
-    NUMBER,
-    STRING,
-    STRINGS,
-)
+from ranklet.corpus.sources.cells import stands_for_nothing
+from ranklet.corpus.sources.column_types import EXAMPLES, are_no
+from ranklet.runtime.bundles.manifest import DATE, DATETIME, FLAG, LIST, MAX_FIELDS, NUMBER, STRING
+from ranklet.runtime.console import printable
 from ranklet.runtime.errors import CollectionError
 from ranklet.runtime.metadata.columns import CODES, MISSING, OFFSETS, VALUES
 from ranklet.runtime.storage.strings import Strings
@@ -49,11 +47,14 @@ class Field:
         arrays: the arrays by the names of their files; docs/maintainers/bundle-format.md has their
             shapes.
         distinct: the sorted distinct strings, if the values are strings.
+        remark: why they are strings although most could be something else, and what to do; "" if
+            that is not so.
     """
 
     type: str
     arrays: Mapping[str, NDArray[Any]]
     distinct: Strings | None = None
+    remark: str = ""
 
 
 class MetadataCollector:
@@ -65,6 +66,7 @@ class MetadataCollector:
     def __init__(self) -> None:
         self._rows = Packer()
         self._seen: dict[str, Counter[int]] = {}
+        self._first: dict[str, dict[int, list[tuple[int, str]]]] = {}  # by bits, for remarks
         self._left_out: dict[str, Counter[str]] = {}
 
     def add(self, metadata: Mapping[str, Any]) -> None:
@@ -83,7 +85,10 @@ class MetadataCollector:
                 self._left_out.setdefault(name, Counter())[str(fault)] += 1
                 continue
             if value is not None:
-                self._seen.setdefault(name, Counter())[value[0]] += 1
+                seen = self._seen.setdefault(name, Counter())
+                seen[value[0]] += 1
+                if seen[value[0]] <= EXAMPLES:
+                    self._note(name, *value, getattr(metadata, "place", ""))
                 row[name] = value[1]
         if len(self._seen) > MAX_FIELDS:
             raise CollectionError(
@@ -98,21 +103,45 @@ class MetadataCollector:
         Args:
             place: which of the added documents each stored passage belongs to, (passages,).
         """
-        self._warn()
         names = sorted(self._seen)
+        remarks = {name: remark for name in names if (remark := self._remark(name))}
+        self._warn(remarks)
         columns = {name: _COLUMNS[type_of(self._seen[name])]() for name in names}
         for number, text in enumerate(self._rows.strings() if names else ()):
             for name, value in json.loads(text or "{}").items():
                 columns[name].add(number, value)
         count = len(self._rows)
-        return {name: columns[name].field(count, place) for name in names}
+        return {
+            name: replace(columns[name].field(count, place), remark=remarks.get(name, ""))
+            for name in names
+        }
 
-    def _warn(self) -> None:
+    def _note(self, name: str, bits: int, value: Any, place: str) -> None:
+        """Keep one of the first values of a type with its place."""
+        said = f"{place} ({value!r:.40})" if place else f"{value!r:.40}"
+        first = self._first.setdefault(name, {}).setdefault(bits, [])
+        first.append((len(self._rows), said))
+
+    def _remark(self, name: str) -> str:
+        """Return what keeps a field from a type that most of its values could have."""
+        seen = self._seen[name]
+        if not (type_ := nearest(seen)):
+            return ""
+        others = [bits for bits in seen if not bits & BITS[type_]]
+        bad = sum(seen[bits] for bits in others)
+        first = sorted(each for bits in others for each in self._first[name][bits])
+        total = seen.total() - seen[NOTHING]
+        return printable(
+            f"{bad:,} of {total:,} values {are_no(bad, type_)}, such as "
+            f"{', '.join(said for _, said in first[:EXAMPLES])}; build with --types "
+            f"{quote(f'{name}={type_}')}"
+        )
+
+    def _warn(self, remarks: Mapping[str, str]) -> None:
         """Say in one line what was not kept as it was given."""
         notes = [
-            f"{name!r} mixes {mixed}, so it is kept as strings"
-            for name, seen in sorted(self._seen.items())
-            if (mixed := mixture(seen))
+            f"{name!r} is kept as strings, because {remark} to count them as missing"
+            for name, remark in remarks.items()
         ]
         for name, faults in sorted(self._left_out.items()):
             what = ", ".join(f"{count:,} {fault}" for fault, count in faults.items())
@@ -126,12 +155,15 @@ class _Column:
     """Collects the values of one field, with the numbers of the documents that have one."""
 
     kind: str  # the field's type
+    strings = False  # whether a sign for a missing value is a string like others
 
     def __init__(self) -> None:
         self._numbers = array("q")
 
     def add(self, number: int, value: Any) -> None:
-        """Add a document's value."""
+        """Add a document's value; a sign for a missing one is none among numbers and the like."""
+        if isinstance(value, str) and not self.strings and stands_for_nothing(value.strip()):
+            return
         self._numbers.append(number)
         self._add(value)
 
@@ -201,7 +233,7 @@ class _Moments(_Values):
 class _Texts(_Column):
     """A column of strings, whose distinct ones are in memory once."""
 
-    kind = STRING
+    kind, strings = STRING, True
 
     def __init__(self) -> None:
         super().__init__()
@@ -234,7 +266,7 @@ class _Texts(_Column):
 
 
 class _Lists(_Texts):
-    kind = STRINGS
+    kind = LIST
 
     def __init__(self) -> None:
         super().__init__()

@@ -5,7 +5,9 @@ from typing import Any
 
 from ranklet.corpus.collections.collection import Document
 from ranklet.corpus.collections.trec import is_id
+from ranklet.corpus.sources.cells import Verbatim
 from ranklet.runtime.bundles.files import BundleFiles
+from ranklet.runtime.bundles.manifest import STRING
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.metadata.columns import Metadata
 from ranklet.runtime.text.sentences import rejoined
@@ -36,5 +38,7 @@ def whole_documents(bundle: BundleFiles) -> Iterator[Document]:
 def metadata_of(bundle: BundleFiles, numbers: Iterable[int]) -> Iterator[Mapping[str, Any]]:
     """Yield the metadata of some documents of a bundle, as it stores them."""
     metadata = Metadata(bundle)
+    texts = [name for name, type_ in bundle.manifest.declared.items() if type_ == STRING]
     for number in numbers:
-        yield metadata.of(number)
+        fields = metadata.of(number)
+        yield {**fields, **{name: Verbatim(fields[name]) for name in texts if name in fields}}

@@ -32,6 +32,35 @@ class Cell(str):
     __slots__ = ()
 
 
+class Verbatim(str):
+    """A string that is one although it may look like a date, because somebody has said so."""
+
+    __slots__ = ()
+
+
+class Fields(dict[str, Any]):
+    """The fields of a document besides id, title and text, with the place where they were read."""
+
+    __slots__ = ("place",)
+    place: str
+
+
+# What stands for no value in a table; all but the dash as pandas reads them.
+_NOTHING = frozenset((
+    "-", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN",
+    "<NA>", "N/A", "NA", "NULL", "NaN", "None", "n/a", "nan", "null",
+))  # fmt: skip
+
+
+def stands_for_nothing(text: str) -> bool:
+    """Return whether a text is a sign for a missing value where no texts are expected.
+
+    >>> stands_for_nothing("N/A"), stands_for_nothing("none of them")
+    (True, False)
+    """
+    return text in _NOTHING
+
+
 def plain(value: Any) -> Any:
     r"""Return a value as a plain one of Python; None if it is missing.
 
@@ -43,7 +72,7 @@ def plain(value: Any) -> Any:
     (['a', None], '00000000-0000-0000-0000-000000000007', 'a', None)
     """
     kind = type(value)
-    if value is None or kind is str or kind is Cell or kind is bool or kind is int:
+    if value is None or kind in (str, Cell, Verbatim, bool, int):
         return value
     if kind is dict:
         return {

@@ -170,7 +170,9 @@ def choose_columns(survey: Survey, options: SourceOptions, name: str) -> Columns
             "with one of them, or --no-header if the first line of the table is data"
         )
     free = [field for field in free if field not in text]
-    title = options.title_column or _title(survey, free)
+    # A column that is named as the id stays the title, if it would be.
+    named = [each for each in present if each == options.id_column and each not in text]
+    title = options.title_column or _title(survey, [*free, *named])
     free = [field for field in free if field != title]
     id_ = options.id_column or _id(survey, free)
     if not given:

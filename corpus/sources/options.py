@@ -1,11 +1,13 @@
 """Options that say how a source of documents is read."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
+from ranklet.corpus.sources.column_types import check_types, read_types
 from ranklet.runtime.bundles.manifest import Splitting
 from ranklet.runtime.errors import InputError
-from ranklet.runtime.options import Checked, Idle, integer, one_of, switch, text
+from ranklet.runtime.options import Checked, Idle, integer, one_of, read_from, switch, text
 
 FORMATS = ("auto", "csv", "tsv", "jsonl", "json", "parquet", "text")
 
@@ -21,6 +23,9 @@ class SourceOptions(Checked):
     title_column: str = text("", "column of the title, - for none; guessed by default")
     id_column: str = text("", "column of the id, - for numbers; guessed by default")
     metadata: str = text("all", "other columns to keep, separated by commas, all, or none")
+    types: Mapping[str, str] | None = read_from(
+        None, "types of columns, such as price=number,date=date,tags=list", read_types
+    )
     format: str = one_of("auto", FORMATS, "format of the source, auto follows the file's name")
     encoding: str = text("utf-8", "encoding of the files")
     header: bool = switch(True, "the first line of a table is data", flag="--no-header")
@@ -31,6 +36,13 @@ class SourceOptions(Checked):
     def __post_init__(self) -> None:
         """Check every value."""
         super().__post_init__()
+        kept = self.metadata_fields()
+        for name in check_types({} if self.types is None else self.types):
+            if kept is not None and name not in kept:
+                raise InputError(
+                    f"the type of {name!r} has no effect, because --metadata {self.metadata} "
+                    "leaves that column out; name it there, or leave its type out"
+                )
         if self.passage_words and self.overlap_words * 2 > self.passage_words:
             raise InputError(
                 f"overlap_words is {self.overlap_words}, more than half of passage_words, which is "

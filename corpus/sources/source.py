@@ -7,7 +7,7 @@ import logging
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sized
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from ranklet.corpus.progress import Measured, progress
 from ranklet.corpus.sources.cells import (
     Bad,
     Fault,
+    Fields,
     Record,
     Records,
     as_id,
@@ -26,6 +27,7 @@ from ranklet.corpus.sources.cells import (
     not_decoded,
     texts_in,
 )
+from ranklet.corpus.sources.column_types import DeclaredColumns
 from ranklet.corpus.sources.columns import Columns, Survey, choose_columns, listed
 from ranklet.corpus.sources.frames import Table, is_table, rows_of
 from ranklet.corpus.sources.json_files import as_record, is_document, kind_of, rows_by_id
@@ -34,7 +36,7 @@ from ranklet.corpus.sources.passages import passages
 from ranklet.corpus.sources.paths import Files, files_of
 from ranklet.corpus.sources.spool import Spool
 from ranklet.corpus.sources.text_files import EXAMPLE
-from ranklet.runtime.bundles.manifest import Splitting
+from ranklet.runtime.bundles.manifest import NO_TYPES, Splitting
 from ranklet.runtime.console import printable
 from ranklet.runtime.errors import CollectionError, InputError
 from ranklet.runtime.options import check_type
@@ -72,9 +74,11 @@ class Source:
         options: how they are read.
         announce: a function that is called with the columns once they are chosen, because some may
             be guessed.
+        types: types of columns that others have declared, and that may be missing.
 
     Attributes:
         name: the file's or folder's name, for messages and the bundle's provenance.
+        types: all declared types of columns.
         problems: what was wrong so far; complete after `documents` has ended.
 
     Raises:
@@ -87,10 +91,13 @@ class Source:
         texts: Texts,
         options: SourceOptions | None = None,
         announce: Callable[[str], None] = _log.info,
+        types: Mapping[str, str] = NO_TYPES,
     ) -> None:
         self._announce = announce
         self.options = SourceOptions() if options is None else options
         check_type("options", self.options, SourceOptions)
+        self.types = {**types, **(self.options.types or {})}
+        self._declared = DeclaredColumns(self.types)
         self.problems = Problems()
         self.columns: Columns | None = None
         self._wanted = self.options.metadata_fields()
@@ -155,13 +162,15 @@ class Source:
         return Measured(self._documents(), self._share)
 
     def _documents(self) -> Iterator[Document]:
-        self.problems = Problems()
+        self.problems, self._declared = Problems(), DeclaredColumns(self.types)
         self.columns = self._chosen()
         count = 0
         for document in self._checked(self._records()):
             count += 1
             yield document
         self._check_wanted()
+        for remark in self._declared.remarks():
+            _log.warning("%s", remark)
         bad = self.problems.counts.total()
         if bad and not self.options.skip_bad:
             raise CollectionError(
@@ -251,48 +260,61 @@ class Source:
             if not is_decoded(value):
                 return not_decoded(record.place, value, key)
         metadata = self._metadata(fields, columns)
+        metadata.place = record.place
         for key, other in metadata.items():
             for each in (key, *texts_in(other)):
                 if not is_decoded(each):
                     return not_decoded(record.place, each, key if is_decoded(key) else "a name")
+        self._declared.read(metadata, record.place)
         document = Document(values["id"], values["title"], values["text"], metadata)
         if not (document.title.strip() or document.text.strip()):
             empty = " and ".join(f"{each} is {texts[each]!r:.20}" for each in columns.text)
             return Bad(record.place, "empty", empty)
         return document
 
-    def _metadata(self, fields: Mapping[str, Any], columns: Columns) -> Mapping[str, Any]:
+    def _metadata(self, fields: Mapping[str, Any], columns: Columns) -> Fields:
         """Return the chosen fields besides id, title and text."""
         if self._wanted == ():
-            return {}
-        used = {*filter(None, (columns.id, columns.title)), *columns.text}
-        others = {name: each for name, each in fields.items() if name not in used}
+            return Fields()
+        others = Fields(fields)
+        for name in filter(None, (columns.id, columns.title, *columns.text)):
+            others.pop(name, None)
+        if self._wanted or self.options.types:
+            self._others |= others.keys()
         if self._wanted is None:
             return others
-        self._others |= others.keys()
-        return {name: others[name] for name in self._wanted if name in others}
+        return Fields((name, others[name]) for name in self._wanted if name in others)
 
     def _check_wanted(self) -> None:
-        lacking = [name for name in self._wanted or () if name not in self._others]
-        if lacking:
-            raise InputError(
-                f"{self.name} has no column {lacking[0]!r} (--metadata) besides id, title and "
-                f"text; it has {listed(dict.fromkeys(sorted(self._others)))}"
-            )
+        for flag, names in (("metadata", self._wanted), ("types", self.options.types)):
+            if lacking := [name for name in names or () if name not in self._others]:
+                raise InputError(
+                    f"{self.name} has no column {lacking[0]!r} (--{flag}) besides id, title and "
+                    f"text; it has {listed(dict.fromkeys(sorted(self._others)))}"
+                )
 
 
-def source_of(documents: Texts | Source, options: SourceOptions | None) -> Source:
-    """Return a source of texts, or one that was given.
+def source_of(
+    documents: Texts | Source, options: SourceOptions | None, types: Mapping[str, str] | None = None
+) -> Source:
+    """Return a source of texts, or one that was given; `types` are those of columns.
 
     Raises:
-        InputError: options are given with a source, which has its own.
+        InputError: options or types are given with a source, which has its own.
         CollectionError: see `Source`.
     """
     if not isinstance(documents, Source):
-        return Source(documents, options)
-    if options is not None:
-        raise InputError("a Source says itself how it is read; leave options out")
+        return Source(documents, with_types(options, types))
+    if options is not None or types is not None:
+        raise InputError("a Source says itself how it is read; leave options and types out")
     return documents
+
+
+def with_types(
+    options: SourceOptions | None, types: Mapping[str, str] | None
+) -> SourceOptions | None:
+    """Return options with the types of columns, if any are given."""
+    return options if types is None else replace(options or SourceOptions(), types=types)
 
 
 class Problems:

@@ -12,7 +12,7 @@ from ranklet.corpus.indexing.field_types import Unusable, as_string, typed
 from ranklet.corpus.indexing.origins import Origins, joined_strings
 from ranklet.corpus.indexing.reuse import Contents, first_passages
 from ranklet.corpus.sources.bundle_documents import metadata_of
-from ranklet.corpus.sources.cells import Cell
+from ranklet.corpus.sources.cells import Cell, stands_for_nothing
 from ranklet.runtime.bundles.documents import Documents
 from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.bundles.manifest import Value
@@ -218,7 +218,11 @@ def _is_same(bundle: BundleFiles, number: int, new: Sequence[Document]) -> bool:
     if stored != [(each.id, each.title, each.text) for each in new]:
         return False
     (metadata,) = metadata_of(bundle, [number])
-    given = {name: value for name, value in new[0].metadata.items() if _usable(value) is not None}
+    given = {
+        name: value
+        for name, value in new[0].metadata.items()
+        if _usable(value) is not None and (name in metadata or not _is_sign(value))
+    }
     return metadata.keys() == given.keys() and all(
         _is_same_value(value, given[name]) for name, value in metadata.items()
     )
@@ -233,9 +237,15 @@ def _usable(value: Any) -> Any:
     return None if found is None else found[1]
 
 
+def _is_sign(value: Any) -> bool:
+    """Return whether a cell says that there is no value."""
+    return isinstance(value, Cell) and stands_for_nothing(value.strip())
+
+
 def _is_same_value(stored: Value, given: Any) -> bool:
     """Return whether a given value of the metadata equals the stored one; cells count as text."""
     ours, theirs = _usable(stored), _usable(given)
     if isinstance(given, Cell):  # any value of a table is a string there
         return bool(as_string(ours) == theirs)
-    return type(ours) is type(theirs) and bool(ours == theirs)
+    numbers = {type(ours), type(theirs)} == {int, float}  # all are fractions if one is
+    return (numbers or type(ours) is type(theirs)) and bool(ours == theirs)

@@ -3,6 +3,7 @@
 The rankers are compared as exported, whatever was indexed for them.
 """
 
+from collections import ChainMap
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
@@ -23,6 +24,7 @@ from ranklet.runtime.arguments import listed
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.bundles.documents import Documents
 from ranklet.runtime.bundles.files import TOKENIZER, BundleFiles
+from ranklet.runtime.bundles.manifest import REMARKS
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.extras import hinted
 from ranklet.runtime.options import check_one_of
@@ -76,11 +78,21 @@ def merge(
         for other in sources[1:]:
             check_same(sources[0], other)
         changes = _joined(sources, prefer)
-        provenance = {"merged": [str(path) for path in bundles]}
+        manifests = [each.manifest for each in sources]
+        provenance = {
+            "merged": [str(path) for path in bundles],
+            REMARKS: _united(each.provenance.get(REMARKS, {}) for each in manifests),
+        }
         collection = analysed(changes, sources[0])
         splitting = sources[0].manifest.splitting
-        write_indexed(sources[0], collection, writer, splitting, provenance)
+        types = _united(each.declared for each in manifests)
+        write_indexed(sources[0], collection, writer, splitting, provenance, types=types)
     return load(target)
+
+
+def _united(parts: Iterable[Mapping[str, str]]) -> dict[str, str]:
+    """Return all entries of some mappings; the first that has a key decides."""
+    return dict(ChainMap(*map(dict, parts)))
 
 
 def _joined(sources: Sequence[BundleFiles], prefer: Prefer) -> Changes:
@@ -166,6 +178,11 @@ def check_same(one: BundleFiles, other: BundleFiles) -> None:
             f"{', '.join(ours.languages)} by {ours.normaliser}, and {', '.join(theirs.languages)} "
             f"by {theirs.normaliser}; index both alike"
         )
+    for name in ours.declared.keys() & theirs.declared.keys():
+        if (one_type := ours.declared[name]) != (other_type := theirs.declared[name]):
+            raise InputError(
+                f"{where} declare {name!r:.80} as {one_type} and as {other_type}; build both alike"
+            )
     if ours.splitting != theirs.splitting:
         raise InputError(
             f"{where} split texts differently, into passages of {ours.splitting.words} words with "

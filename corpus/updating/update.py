@@ -3,7 +3,7 @@
 import dataclasses
 import logging
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TypeGuard
 
@@ -22,12 +22,12 @@ from ranklet.corpus.indexing.analysed import AnalysedCollection
 from ranklet.corpus.indexing.origins import Origins
 from ranklet.corpus.languages.options import TextOptions
 from ranklet.corpus.sources.options import SourceOptions
-from ranklet.corpus.sources.source import Source, Texts
+from ranklet.corpus.sources.source import Source, Texts, with_types
 from ranklet.corpus.updating.changes import Changes, changed
 from ranklet.runtime.arguments import listed
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.bundles.files import BundleFiles
-from ranklet.runtime.bundles.manifest import Splitting
+from ranklet.runtime.bundles.manifest import PLURALS, REMARKS, Splitting, field_type
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.extras import hinted
 from ranklet.runtime.ranking import load
@@ -45,6 +45,7 @@ def update(
     delete: Iterable[str] = (),
     target: str | Path | None = None,
     options: SourceOptions | None = None,
+    types: Mapping[str, str] | None = None,
     missing_ok: bool = False,
     overwrite: bool = False,
     engine: EngineOptions = LOCAL,
@@ -64,6 +65,8 @@ def update(
         delete: ids of documents.
         target: a folder or a path that ends in .zip; None for the bundle's own path.
         options: how the documents to add are read. Texts are split as those of the bundle were.
+        types: types of columns that the bundle does not have yet; those that were declared when
+            it was built hold for the documents to add, too.
         missing_ok: whether ids to delete may be unknown.
         overwrite: whether another bundle at the target is replaced.
         engine: where new documents are analysed and encoded, on this machine or on several by Ray.
@@ -98,13 +101,17 @@ def update(
         if add is not None:
             check_packages(source.manifest, source.manifest.normaliser)
             _warn_of_cut(source)
-        added = _documents(source, add, options, announce)
+        added, types = _documents(source, add, with_types(options, types), announce)
         changes = changed(source, added, wanted, missing_ok=missing_ok)
         if cluster is not None:
             changes = _with_shards(cluster, changes, source, out.resume_folder)
-        provenance = {"update": dataclasses.asdict(changes.counts)}
+        provenance = {
+            "update": dataclasses.asdict(changes.counts),
+            REMARKS: source.manifest.provenance.get(REMARKS, {}),
+        }
         splitting = source.manifest.splitting
-        write_indexed(source, analysed(changes, source), out, splitting, provenance)
+        found = analysed(changes, source)
+        write_indexed(source, found, out, splitting, provenance, types=types)
     return load(place)
 
 
@@ -131,29 +138,51 @@ def _documents(
     add: Texts | Source | Collection | None,
     options: SourceOptions | None,
     announce: Callable[[str], None],
-) -> Iterable[Document]:
-    """Return the documents to add, split in the same way as the bundle's documents."""
+) -> tuple[Iterable[Document], Mapping[str, str]]:
+    """Return the documents to add, split and typed as the bundle's, and all declared types."""
     if options is not None and (add is None or isinstance(add, Source | Collection)):
         raise InputError(
             "there are no documents to add; leave out what says how they are read"
             if add is None
             else f"a {type(add).__name__} says itself how it is read; leave options out"
         )
+    known = source.manifest.declared
     if add is None:
-        return ()
+        return (), known
     words, overlap = recorded = source.manifest.splitting
     if isinstance(add, Source | Collection):
         _check_splitting(recorded, add.splitting)
+        _check_types(source, add.types)
+        if lacking := known.keys() - add.types.keys():
+            name = min(lacking)
+            raise InputError(
+                f"the bundle's {name!r} was declared as {known[name]}, which a "
+                f"{type(add).__name__} has to say, too; pass types, or a path"
+            )
     else:
         chosen = options or SourceOptions()
         if chosen.splitting != SourceOptions().splitting:
             _check_splitting(recorded, chosen.splitting)
-        if options is None and not words and _is_collection(add):
+        _check_types(source, chosen.types or {})
+        if options is None and not words and not known and _is_collection(add):
             add = Collection(add)
         else:
             chosen = dataclasses.replace(chosen, passage_words=words, overlap_words=overlap)
-            add = Source(add, chosen, announce)
-    return add.documents() if isinstance(add, Collection) else _with_own_ids(add)
+            add = Source(add, chosen, announce, known)
+    types = {**known, **add.types}
+    return add.documents() if isinstance(add, Collection) else _with_own_ids(add), types
+
+
+def _check_types(source: BundleFiles, given: Mapping[str, str]) -> None:
+    """Raise InputError if a column's type would be another one than that of the bundle."""
+    manifest = source.manifest
+    for name, type_ in given.items():
+        before = manifest.declared.get(name) or manifest.metadata.get(name) or type_
+        if field_type(before) != field_type(type_):
+            raise InputError(
+                f"the bundle's {name!r:.80} holds {PLURALS[field_type(before)]}; build it again to "
+                f"declare it as {type_}"
+            )
 
 
 def _is_collection(add: Texts) -> TypeGuard[str | os.PathLike[str]]:

@@ -9,7 +9,7 @@ from typing import Any
 
 from ranklet.export.errors import ExportError
 from ranklet.export.feeds.plan import Entry, Plan, as_json, engine_names, numbers, shared, terms
-from ranklet.runtime.bundles.manifest import DATE, DATETIME, FLAG, NUMBER, STRING, STRINGS
+from ranklet.runtime.bundles.manifest import DATE, DATETIME, FLAG, LIST, NUMBER, STRING
 from ranklet.runtime.call.query import QueryVector, SparseQuery
 from ranklet.runtime.hits import plain
 
@@ -18,7 +18,7 @@ LONGEST_KEY = 512  # bytes of an id
 DOTS = r"\."  # in a name they would make an object
 TYPES = {
     STRING: "keyword",
-    STRINGS: "keyword",
+    LIST: "keyword",
     NUMBER: "double",
     FLAG: "boolean",
     DATE: "date",

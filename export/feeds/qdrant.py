@@ -6,7 +6,7 @@ from typing import Any
 from uuid import UUID, uuid5
 
 from ranklet.export.feeds.plan import Entry, Field, Plan, as_json, numbers, shared
-from ranklet.runtime.bundles.manifest import DATE, DATETIME, FLAG, NUMBER, STRING, STRINGS
+from ranklet.runtime.bundles.manifest import DATE, DATETIME, FLAG, LIST, NUMBER, STRING
 from ranklet.runtime.call.query import QueryVector, SparseQuery
 from ranklet.runtime.hits import plain
 
@@ -15,7 +15,7 @@ BATCH = 100  # points per line
 ENTRIES = UUID("6f0e7a2c-3a0c-5d0f-9a53-0d3f7e6b4c11")  # the namespace of our points' ids
 TYPES = {
     STRING: "keyword",
-    STRINGS: "keyword",
+    LIST: "keyword",
     NUMBER: "float",
     FLAG: "bool",
     DATE: "datetime",

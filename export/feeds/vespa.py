@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from ranklet.export.feeds.plan import Entry, Field, Plan, as_json, engine_names, numbers, shared
-from ranklet.runtime.bundles.manifest import DATE, DATETIME, FLAG, NUMBER, STRING, STRINGS
+from ranklet.runtime.bundles.manifest import DATE, DATETIME, FLAG, LIST, NUMBER, STRING
 from ranklet.runtime.call.query import QueryVector, SparseQuery
 from ranklet.runtime.hits import plain
 
@@ -18,7 +18,7 @@ DOCUMENTS = "documents.jsonl"
 STEPS = 1 << 20  # of the largest impact of a ranker, and of the largest weight of a query
 TYPES = {
     STRING: "string",
-    STRINGS: "array<string>",
+    LIST: "array<string>",
     NUMBER: "double",
     FLAG: "bool",
     DATE: "long",

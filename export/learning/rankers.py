@@ -32,7 +32,7 @@ class Stored:
     def __init__(self, files: BundleFiles) -> None:
         self._files = files
         self.name = str(files.manifest.provenance.get("collection", {}).get("name", "documents"))
-        self.splitting = files.manifest.splitting
+        self.splitting, self.types = files.manifest.splitting, files.manifest.declared
 
     def documents(self) -> Iterator[Document]:
         """Yield every passage."""

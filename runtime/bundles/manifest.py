@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import date
+from types import MappingProxyType
 from typing import Any, NamedTuple, TypeVar
 
 from ranklet.runtime.errors import BundleError, UnknownRankerError
@@ -30,6 +31,8 @@ _LANGUAGE = re.compile(r"[a-z]{2,3}")
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _NO_DIGEST = "0" * 64
 
+_LONGEST_REMARK = 1000  # characters
+
 T = TypeVar("T")
 
 # What Python has for a value; a date may be a datetime, in UTC.
@@ -40,16 +43,21 @@ NUMBER = "number"
 FLAG = "flag"  # true or false
 DATE = "date"  # a day
 DATETIME = "datetime"  # an instant, in UTC
-STRINGS = "strings"  # a list of strings
-TYPES = (STRING, NUMBER, FLAG, DATE, DATETIME, STRINGS)
+LIST = "list"  # of strings
+TYPES = (STRING, NUMBER, FLAG, DATE, DATETIME, LIST)
+REMARKS = "metadata"  # in the provenance: why fields are strings that could be something else
+DMY, MDY = "dmy", "mdy"  # a date as it is written with the day or the month first
+DECLARED_TYPES = (*TYPES, DMY, MDY)  # of a column, where somebody says what is in it
 PLURALS = {
     STRING: "strings",
     NUMBER: "numbers",
     FLAG: "flags",
     DATE: "dates",
     DATETIME: "dates with times",
-    STRINGS: "lists of strings",
+    LIST: "lists of strings",
 }
+
+NO_TYPES: Mapping[str, str] = MappingProxyType({})
 
 # More fields than that are no columns but data, such as an object whose keys are ids.
 MAX_FIELDS = 256
@@ -113,6 +121,8 @@ class Manifest:
     normaliser: str = "lemma"  # what the forms of a word have in common
     # The type of each other field of the documents, sorted by name; see `runtime.metadata`.
     metadata: Mapping[str, str] = field(default_factory=dict)
+    # The types that were declared for columns, by which those of added documents are read, too.
+    declared: Mapping[str, str] = field(default_factory=dict)
     splitting: Splitting = UNSPLIT  # only a bundle with documents says it
     provenance: Mapping[str, Any] = field(default_factory=dict)  # for people, never interpreted
     sha256: str = field(default="", compare=False)  # of its own text; see `sealed`
@@ -128,6 +138,7 @@ class Manifest:
             "languages": list(self.languages),
             "normaliser": self.normaliser,
             **({"metadata": dict(sorted(self.metadata.items()))} if self.metadata else {}),
+            **({"declared": dict(sorted(self.declared.items()))} if self.declared else {}),
             "fields": list(self.fields),
             **({"splitting": self.splitting._asdict()} if self.documents else {}),
             "rankers": {name: entry.to_json() for name, entry in self.rankers.items()},
@@ -182,7 +193,8 @@ class Manifest:
             titles=read.boolean("titles"),
             languages=tuple(read.codes("languages")),
             normaliser=read.string("normaliser"),
-            metadata=read.types("metadata"),
+            metadata=read.types("metadata", TYPES),
+            declared=read.types("declared", DECLARED_TYPES),
             splitting=read.splitting("splitting") if read.integer("documents") else UNSPLIT,
             provenance=read.mapping("provenance"),
         )
@@ -214,6 +226,12 @@ class Manifest:
                 f"unknown pipeline {wanted!r}; the bundle has {', '.join(self.pipelines) or 'none'}"
             )
         return self.pipelines[wanted]
+
+    def remark(self, name: object) -> str:
+        """Return why a field of the metadata holds strings, and what to do; "" if nobody knows."""
+        remarks = self.provenance.get(REMARKS)
+        remark = remarks.get(name) if isinstance(remarks, dict) else ""
+        return remark[:_LONGEST_REMARK] if isinstance(remark, str) else ""
 
     def check_ranker(self, name: str) -> None:
         """Raise UnknownRankerError unless the bundle has a ranker of that name."""
@@ -307,16 +325,16 @@ class _Reader:
         """Return an object."""
         return self._get(key, dict, "an object")
 
-    def types(self, key: str) -> dict[str, str]:
-        """Return an object whose values are types of metadata, sorted by name; {} if missing."""
+    def types(self, key: str, allowed: Sequence[str]) -> dict[str, str]:
+        """Return an object whose values are some types, sorted by name; {} if missing."""
         types: dict[str, Any] = self.mapping(key) if key in self._raw else {}
         if len(types) > MAX_FIELDS:
             raise BundleError(f"{self._where}: {key} has {len(types)} fields; at most {MAX_FIELDS}")
         for name, type_ in types.items():
-            if type_ not in TYPES:
+            if type_ not in allowed:
                 raise BundleError(
                     f"{self._where}: {key}.{name:.80} is {type_!r:.80}; it must be one of "
-                    f"{', '.join(TYPES)}"
+                    f"{', '.join(allowed)}"
                 )
         return dict(sorted(types.items()))
 
@@ -428,10 +446,15 @@ def _check_depth(value: object, left: int) -> None:
         _check_depth(each, left - 1)
 
 
+def field_type(declared: str) -> str:
+    """Return the type that the field of a column with a declared type has."""
+    return DATE if declared in (DMY, MDY) else declared
+
+
 def in_words(types: Mapping[str, str]) -> str:
     """Return fields with their types, for people.
 
-    >>> in_words({"tags": "strings", "year": "number"})
-    'tags (strings), year (number)'
+    >>> in_words({"tags": "list", "year": "number"})
+    'tags (list), year (number)'
     """
     return ", ".join(f"{name} ({type_})" for name, type_ in types.items())

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.runtime.bundles.files import BundleFiles
-from ranklet.runtime.bundles.manifest import DATE, DATETIME, FLAG, NUMBER, STRING, STRINGS, Value
+from ranklet.runtime.bundles.manifest import DATE, DATETIME, FLAG, LIST, NUMBER, STRING, Value
 from ranklet.runtime.call.mask import Mask
 from ranklet.runtime.errors import BundleError, damaged
 from ranklet.runtime.sets import distinct
@@ -347,7 +347,7 @@ class Metadata:
         missing: NDArray[np.uint8] | None = None
         if bundle.has(folder + MISSING):
             missing = bundle.array(folder + MISSING, np.uint8, (count,))
-        if type_ == STRINGS:
+        if type_ == LIST:
             offsets = bundle.offsets(folder + OFFSETS, count)
             codes = self._codes(folder, int(offsets[-1]))
             return Lists(name, offsets, codes, missing, bundle.strings(folder + DISTINCT, Strings))

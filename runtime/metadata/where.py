@@ -4,7 +4,7 @@ A filter becomes a tree of conditions, which can be compared and hashed, before 
 opened. `masks` evaluates it.
 """
 
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from datetime import date, datetime
 from math import isfinite
@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ranklet.runtime.bundles.manifest import DATE, DATETIME, FLAG, NUMBER, PLURALS, STRING, STRINGS
+from ranklet.runtime.bundles.manifest import DATE, DATETIME, FLAG, LIST, NUMBER, PLURALS, STRING
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.metadata.columns import in_utc, read_date
 
@@ -25,7 +25,7 @@ _ORDER = (">=", ">", "<=", "<")
 OPERATORS: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys((STRING, NUMBER, DATE, DATETIME), (*_SAME, *_ORDER, MISSING)),
     FLAG: (*_SAME, MISSING),
-    STRINGS: (HAS, HAS_ANY, HAS_ALL, MISSING),
+    LIST: (HAS, HAS_ANY, HAS_ALL, MISSING),
 }
 _LISTED = (IN, NOT_IN, HAS_ANY, HAS_ALL)  # operators that take a list
 
@@ -73,7 +73,9 @@ class Either:
 Condition = Test | Not | Both | Either
 
 
-def read_where(where: object, types: Mapping[str, str]) -> Condition:
+def read_where(
+    where: object, types: Mapping[str, str], remark: Callable[[str], str] = lambda _: ""
+) -> Condition:
     """Return the conditions of a filter.
 
     Args:
@@ -81,19 +83,20 @@ def read_where(where: object, types: Mapping[str, str]) -> Condition:
             filter). All of its entries must hold. The value of a field is a value to equal, a list
             of such values, or an object of operators.
         types: the type of each field of the bundle.
+        remark: returns why a field holds strings that could be something else, "" if it could not.
 
     Raises:
         InputError: a field or an operator is unknown, a value has a wrong type, or the filter is
             too large; the message names the fields or operators that there are.
     """
-    return _Reader(types).filter(where, 1)
+    return _Reader(types, remark).filter(where, 1)
 
 
 class _Reader:
     """Reads one filter and counts its conditions and values."""
 
-    def __init__(self, types: Mapping[str, str]) -> None:
-        self._types = types
+    def __init__(self, types: Mapping[str, str], remark: Callable[[str], str]) -> None:
+        self._types, self._remark = types, remark
         self._conditions = self._values = 0
 
     def filter(self, where: object, depth: int) -> Condition:
@@ -139,7 +142,7 @@ class _Reader:
         allowed = OPERATORS[type_]
         if operator not in allowed:
             advice = ""
-            if type_ == STRINGS and operator in _SAME:
+            if type_ == LIST and operator in _SAME:
                 advice = f'; write {{"{HAS}": …}} to find what one of its strings is'
             raise InputError(
                 f"where: {name[:80]!r} holds {PLURALS[type_]} and cannot be compared by "
@@ -157,7 +160,7 @@ class _Reader:
         if operator in _LISTED:
             operands = self._operands(name, str(operator), value)
         else:
-            operands = (read_operand(value, name, type_),)
+            operands = (self._operand(name, value),)
         # Documents without a value differ from every value, as with `not`.
         if operator == UNEQUAL:
             return Not(Test(name, EQUAL, operands))
@@ -174,7 +177,10 @@ class _Reader:
         self._values += len(values)
         if self._values > MAX_VALUES:
             raise InputError(f"where has more than {MAX_VALUES:,} values in its lists")
-        return tuple(read_operand(each, name, self._types[name]) for each in values)
+        return tuple(self._operand(name, each) for each in values)
+
+    def _operand(self, name: str, value: object) -> Operand:
+        return read_operand(value, name, self._types[name], self._remark)
 
 
 def _several(value: object) -> Sequence[object] | None:
@@ -196,15 +202,23 @@ def _python(value: Any) -> object:
     return value.tolist()
 
 
-def read_operand(value: object, name: str, type_: str) -> Operand:
+def read_operand(
+    value: object, name: str, type_: str, remark: Callable[[str], str] = lambda _: ""
+) -> Operand:
     """Return a value that a field is compared with; dates may be given as ISO 8601 strings.
+
+    Args:
+        value: the value.
+        name: the field.
+        type_: its type.
+        remark: see `read_where`.
 
     Raises:
         InputError: a field of this type cannot equal such a value.
     """
     if isinstance(value, np.generic):
         value = _python(value)
-    if type_ in (STRING, STRINGS) and isinstance(value, str):
+    if type_ in (STRING, LIST) and isinstance(value, str):
         return value
     if type_ == FLAG and isinstance(value, bool):
         return value
@@ -216,15 +230,13 @@ def read_operand(value: object, name: str, type_: str) -> Operand:
         day = read_date(value) if isinstance(value, str) else value
         if isinstance(day, date) and str(day) != "NaT":  # pandas' missing date is one by its type
             return _in_range(day, name)
-    wanted = {
-        STRING: "a string",
-        STRINGS: "a string",
-        FLAG: "true or false",
-        NUMBER: "a number",
-    }.get(type_, 'a date such as "2024-05-31" or "2024-05-31T12:00:00Z"')
+    wanted = {STRING: "a string", LIST: "a string", FLAG: "true or false", NUMBER: "a number"}.get(
+        type_, 'a date such as "2024-05-31" or "2024-05-31T12:00:00Z"'
+    )
+    why = remark(name)
     raise InputError(
         f"where: {name[:80]!r} holds {PLURALS[type_]}, so it cannot be compared with "
-        f"{_described(value)}; give {wanted}"
+        f"{_described(value)}{f', because {why}' if why else f'; give {wanted}'}"
     )
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.runtime.arguments import check_whole, within
-from ranklet.runtime.bundles.manifest import STRINGS
+from ranklet.runtime.bundles.manifest import LIST
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.metadata.columns import Metadata, Ordered
 from ranklet.runtime.metadata.where import unknown_field
@@ -122,7 +122,7 @@ def check_group_by(name: object, types: Mapping[str, str]) -> None:
     """Raise InputError unless documents can be grouped by a field of the metadata."""
     if not isinstance(name, str) or name not in types:
         raise InputError(f"group_by: {unknown_field(name, types)}")
-    if types[name] == STRINGS:
+    if types[name] == LIST:
         raise InputError(
             f"group_by: {name[:80]!r} holds lists of strings, and a document with several would "
             "belong to several groups; group by a field with one value"

@@ -25,7 +25,7 @@ def test_metadata_of_a_collection_is_kept(built: "Built", tmp_path: Path, capsys
     folder.mkdir()
     (folder / "corpus.jsonl").write_text("\n".join(map(json.dumps, lines)))
     printed = succeeds(capsys, "index", built.exported, folder, "-o", output)
-    assert "metadata: tags (strings), year (number)\n" in printed
+    assert "metadata: tags (list), year (number)\n" in printed
     bundle = load(output)
     for pipeline in bundle.manifest.pipelines:
         found = bundle.rank("dough", where={"year": {"missing": True}}, pipeline=pipeline)

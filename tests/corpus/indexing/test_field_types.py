@@ -14,7 +14,7 @@ from ranklet.corpus.indexing.field_types import (
     as_flag,
     as_number,
     as_string,
-    mixture,
+    nearest,
     type_of,
     typed,
 )
@@ -52,7 +52,7 @@ def seen(*values: Any) -> Counter[int]:
             "datetime",
         ),
         (["2024-05-31", "soon"], "string"),
-        ([["a"], [], ("b", "c"), np.array(["d"])], "strings"),
+        ([["a"], [], ("b", "c"), np.array(["d"])], "list"),
         ([b"bytes", "text"], "string"),
         ([1, "one"], "string"),
         ([True, 1], "string"),
@@ -71,7 +71,7 @@ def test_missing_values_are_none(value: Any) -> None:
 
 def test_an_empty_string_and_an_empty_list_are_not_missing() -> None:
     assert typed("") == (BITS["string"], "")
-    assert typed([]) == (BITS["strings"], [])
+    assert typed([]) == (BITS["list"], [])
 
 
 @pytest.mark.parametrize(
@@ -93,19 +93,37 @@ def test_values_of_no_type_are_named(value: Any, what: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("values", "mixed"),
+    ("values", "type_"),
     [
-        ([1, "one"], "numbers and strings"),
-        ([1, True, ["a"]], "flags, numbers and lists of strings"),
-        ([Cell("1"), Cell("2"), Cell("many")], "numbers and strings"),
+        ([1, "one"], "number"),
+        ([1, True, ["a"]], "number"),
+        ([Cell("1"), Cell("2"), Cell("many")], "number"),
         ([Cell("1"), Cell("many"), Cell("few")], ""),  # strings, one of which looks like a number
-        (["2024-05-31", "2024-06-01", "soon"], "dates and strings"),
+        (["2024-05-31", "2024-06-01", "soon"], "date"),
+        (["2024-05-31T10:00", "2024-06-01", "soon"], "datetime"),
+        ([["a"], "b"], "list"),
         (["a", "b"], ""),
         ([1, 2], ""),
+        ([Cell("N/A")], ""),
+        ([Cell("N/A"), Cell("N/A"), Cell("many")], ""),
     ],
 )
-def test_a_mixture_is_described(values: list[Any], mixed: str) -> None:
-    assert mixture(seen(*values)) == mixed
+def test_a_field_of_strings_may_be_nearly_of_another_type(values: list[Any], type_: str) -> None:
+    assert nearest(seen(*values)) == type_
+
+
+@pytest.mark.parametrize(
+    ("values", "type_"),
+    [
+        (["1", "N/A", "-"], "number"),
+        (["NULL", "2024-05-31"], "date"),
+        (["nan", "true"], "flag"),
+        (["NA", "DE", "FR"], "string"),  # a country
+        (["None", "NA"], "string"),
+    ],
+)
+def test_signs_for_missing_values_fit_every_type(values: list[str], type_: str) -> None:
+    assert type_of(seen(*map(Cell, values))) == type_
 
 
 def test_cells_become_what_they_stand_for() -> None:

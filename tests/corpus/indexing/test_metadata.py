@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from ranklet.corpus.indexing.metadata import Field, MetadataCollector, of_whole_documents
-from ranklet.corpus.sources.cells import Cell
+from ranklet.corpus.sources.cells import Cell, Fields
 from ranklet.runtime.errors import CollectionError
 
 
@@ -85,10 +85,40 @@ def test_one_line_says_what_was_changed_or_left_out(caplog: pytest.LogCaptureFix
     assert list(fields["a"].distinct) == ["1", "one"]
     (record,) = caplog.records
     assert record.getMessage() == (
-        "metadata: 'a' mixes numbers and strings, so it is kept as strings; "
+        "metadata: 'a' is kept as strings, because 1 of 2 values is no number, such as 'one'; "
+        "build with --types a=number to count them as missing; "
         "values of '' are not kept (1 a column without a name); "
         "values of 'b' are not kept (1 an object, 1 a list that does not only hold strings)"
     )
+
+
+def test_a_remark_names_the_first_values_of_another_type_with_their_places() -> None:
+    collector = MetadataCollector()
+    for line, cell in enumerate(
+        ["1", "N/A", "dear", "3", "4", "5", "", "?", "6", "x", "y"], start=2
+    ):
+        fields = Fields({"list price": Cell(cell)})
+        fields.place = f"p.csv:{line}"
+        collector.add(fields)
+    remark = collector.fields(of_whole_documents(None, 11))["list price"].remark
+    assert remark == (
+        "4 of 9 values are no numbers, such as p.csv:4 ('dear'), p.csv:9 ('?'), p.csv:11 ('x'); "
+        "build with --types 'list price=number'"
+    )
+
+
+def test_signs_for_missing_values_are_missing_among_numbers_and_kept_among_strings() -> None:
+    rows = [
+        {"n": Cell("1"), "s": Cell("NA")},
+        {"n": Cell(" N/A "), "s": Cell("DE")},
+        {"n": Cell("-")},
+    ]
+    fields = collected(*rows)
+    assert fields["n"].type == "number"
+    assert fields["n"].arrays["missing.npy"].tolist() == [0, 1, 1]
+    assert fields["s"].distinct is not None
+    assert list(fields["s"].distinct) == ["DE", "NA"]
+    assert fields["n"].remark == fields["s"].remark == ""
 
 
 def test_names_that_are_data_are_refused() -> None:

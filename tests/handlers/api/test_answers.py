@@ -356,7 +356,7 @@ def test_hits_are_filtered_grouped_and_shown_with_metadata(described: Described)
     plain = rank(described.bundle, {**request, "return_documents": False}, LIMITS).body
     assert isinstance(plain, dict)
     assert set(plain["hits"][0]) == {"id", "score", "index"}
-    assert info(described.bundle, LIMITS)["metadata"]["tags"] == "strings"
+    assert info(described.bundle, LIMITS)["metadata"]["tags"] == "list"
 
 
 @pytest.mark.parametrize(

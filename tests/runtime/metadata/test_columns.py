@@ -38,7 +38,7 @@ def test_every_document_has_its_own_values_again(described: "Described") -> None
     metadata = Metadata(BundleFiles(described.path))
     assert dict(metadata.types) == {
         "../price €": "number", "category": "string", "due": "date", "open": "flag",
-        "seen": "datetime", "tags": "strings", "year": "number",
+        "seen": "datetime", "tags": "list", "year": "number",
     }  # fmt: skip
     assert list(metadata) == sorted(FIELDS)
     for number, row in enumerate(described.rows):

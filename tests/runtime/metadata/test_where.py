@@ -25,7 +25,7 @@ class Year(IntEnum):
 
 
 TYPES = {
-    "day": "date", "name": "string", "ok": "flag", "seen": "datetime", "tags": "strings",
+    "day": "date", "name": "string", "ok": "flag", "seen": "datetime", "tags": "list",
     "year": "number",
 }  # fmt: skip
 
