@@ -5,9 +5,11 @@ shorter than the time between two lines writes nothing where there is no termina
 """
 
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence, Sized
+from contextlib import closing, contextmanager, suppress
 from contextvars import ContextVar
+from math import exp
+from threading import Event, Lock, Thread
 from time import monotonic
 from typing import Any, TextIO, TypeVar
 
@@ -16,6 +18,7 @@ from ranklet.runtime.console import bare, printable
 T = TypeVar("T")
 
 LINE_EVERY = 5.0  # seconds between two lines where there is no terminal
+SILENT = 9.0  # seconds after which a line is written though no item of a step has ended
 DRAWN_EVERY = 0.1  # seconds between two drawings of a bar with the same label
 EVALUATING = "evaluating"  # label of an evaluation during a training
 ESTIMATED_FROM = 0.05  # share of the work from which the remaining time is estimated
@@ -53,9 +56,9 @@ class Steps:
     ) -> None:
         self._waiting = list(weights)
         self._finished = 0.0  # work of the finished steps
-        # Work of the open steps, and what returns the share of it that is done.
-        self._running: list[tuple[float, Callable[[], float]]] = []
-        self._clock = clock
+        # Work of the open steps, what returns the share of it that is done, and their labels.
+        self._running: list[tuple[float, Callable[[], float], str]] = []
+        self._clock, self._lock = clock, Lock()
         self._began = self._shown_at = clock()
         self._first = done
         self._shown = ("", done)  # label and share
@@ -85,7 +88,7 @@ class Steps:
             share = items.share() if isinstance(items, Measured) else None
             return share if share is not None else count / total if total else 0.0
 
-        self._running.append((work, done))
+        self._running.append((work, done, label))
         try:
             for count, item in enumerate(items):
                 if self._is_due(label):
@@ -105,10 +108,28 @@ class Steps:
             share: the share of the whole work that is done, from 0 to 1.
             note: what else to show, such as the number of the step.
         """
-        self._waiting, self._finished, self._running = [], share, [(1 - share, lambda: 0.0)]
+        self._waiting, self._finished, self._running = [], share, [(1 - share, lambda: 0.0, label)]
         _check()
         if self._is_due(label):
             self._show(label, f", {note}")
+
+    @contextmanager
+    def by_time(self) -> Iterator[None]:
+        """Also show the running step while one of its items takes long, from a thread."""
+        ended = Event()
+
+        def show() -> None:
+            while not ended.wait(1.0):
+                if self._running and self._clock() - self._shown_at >= SILENT:
+                    self._show(self._running[-1][2])
+
+        thread = Thread(target=show, daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            ended.set()
+            thread.join()
 
     def close(self) -> None:
         """Remove the bar."""
@@ -118,14 +139,14 @@ class Steps:
     @property
     def _work(self) -> float:
         """All the work that is known; 0 if nobody knows how long it takes."""
-        running = sum(work for work, _ in self._running)
+        running = sum(work for work, _, _ in self._running)
         return self._finished + running + sum(work for _, work in self._waiting)
 
     @property
     def _share(self) -> float:
         """The share of the work that is done; it never falls, even if more work turns up."""
         total = self._work
-        done = self._finished + sum(work * done() for work, done in self._running)
+        done = self._finished + sum(work * done() for work, done, _ in self._running)
         return max(self._shown[1], done / total if total else 0.0)
 
     def _is_due(self, label: str) -> bool:
@@ -134,6 +155,10 @@ class Steps:
         return label != self._shown[0] or self._clock() - self._shown_at >= DRAWN_EVERY
 
     def _show(self, label: str, count: str = "") -> None:
+        with self._lock:
+            self._draw(label, count)
+
+    def _draw(self, label: str, count: str) -> None:
         now, share = self._clock(), self._share
         self._shown = (label, share)
         self._shown_at = now
@@ -180,7 +205,8 @@ def one_bar(*weights: tuple[str, float], done: float = 0.0) -> Iterator[Steps]:
     steps = Steps(weights, done=done)
     token = _steps.set(steps)
     try:
-        yield steps
+        with steps.by_time():
+            yield steps
     finally:
         _steps.reset(token)
         steps.close()
@@ -203,7 +229,7 @@ def warn(text: str) -> None:
     _above_bars(f"warning: {text}", bare(sys.stderr))
 
 
-def progress(items: Iterable[T], label: str, total: int | None = None) -> Iterator[T]:
+def progress(items: Iterable[T], label: str, total: int | None = None) -> Generator[T]:
     """Yield the items; `total` is their number if they have no length."""
     for item in _shown(items, label, total):
         _check()
@@ -220,8 +246,27 @@ def _shown(items: Iterable[T], label: str, total: int | None) -> Iterator[T]:
         yield from drawn
         return
     measured = isinstance(items, Measured) and items.share() is not None
-    known = total is not None or measured
-    yield from (steps or Steps([(label, 1.0)] if known else [])).follow(items, label, total)
+    if steps is not None:
+        yield from steps.follow(items, label, total)
+        return
+    own = Steps([(label, 1.0)] if total is not None or measured else [])
+    with own.by_time():
+        yield from own.follow(items, label, total)
+
+
+@contextmanager
+def step(label: str, seconds: float) -> Iterator[None]:
+    """Show a step that is one piece of work, whose share is told by its time.
+
+    Args:
+        label: what is done.
+        seconds: how long it probably takes.
+    """
+    began = monotonic()
+    work = Measured(iter((None,)), lambda: 1 - exp((began - monotonic()) / seconds))
+    with closing(progress(work, label)) as shown:
+        next(shown)
+        yield
 
 
 def duration(seconds: float) -> str:

@@ -5,14 +5,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple, cast
 
 from ranklet.corpus.building.default_fusion import FUSION, FusionOptions
 from ranklet.corpus.building.document_encoding import ENCODING
 from ranklet.corpus.building.writer import BundleWriter
 from ranklet.corpus.building.writing import INDEXING, write_indexed
 from ranklet.corpus.collections.collection import Document
-from ranklet.corpus.collections.probes import unjudged_probes
 from ranklet.corpus.distributed.cluster import Cluster, connected
 from ranklet.corpus.distributed.indexing import analysed_on
 from ranklet.corpus.distributed.options import LOCAL, EngineOptions
@@ -20,11 +19,13 @@ from ranklet.corpus.distributed.shards import Shards
 from ranklet.corpus.indexing.analysed import ANALYSING, AnalysedCollection, analyse
 from ranklet.corpus.languages.names import AUTO
 from ranklet.corpus.languages.options import TextOptions
-from ranklet.corpus.progress import expect, one_bar, progress
+from ranklet.corpus.progress import expect, one_bar
 from ranklet.corpus.sources.options import SourceOptions
 from ranklet.corpus.sources.source import FINDING, Source, Texts, source_of
-from ranklet.export.bundles import EXPORTING, export_bundle
-from ranklet.export.imported import COMPARING, ranker_name, with_probes
+from ranklet.export.bundles import export_bundle
+from ranklet.export.exporter import exporter
+from ranklet.export.imported import with_probes
+from ranklet.export.models import exported, read_models, steps
 from ranklet.export.options import ExportOptions
 from ranklet.export.vocabulary.cutting import cut_all
 from ranklet.runtime.arguments import listed
@@ -32,7 +33,6 @@ from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.extras import hinted
-from ranklet.runtime.kinds import KINDS
 from ranklet.runtime.options import check_one_of, check_type
 from ranklet.runtime.rankers.bm25 import BM25Settings
 from ranklet.runtime.ranking import load
@@ -40,9 +40,8 @@ from ranklet.runtime.storage.address import writable
 from ranklet.runtime.text.ranked import ranked_text
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.imported.hub import model_folder
-from ranklet.training.imported.importing import choices_of, needed_extra, read_model
+from ranklet.training.imported.importing import needed_extra
 
-READING = "reading models"  # a step of a bar
 ENCODING_SECONDS = 0.01  # per passage
 VOCABULARIES = ("model", "collection")  # tokens that a model keeps
 BM25 = "bm25"  # the ranker that every such bundle has, and its kind
@@ -89,7 +88,8 @@ def build(
             queries, and of documents that are added later, are split into smaller tokens.
         options: how the documents are read and split into passages.
         types: types of columns, such as ``{"price": "number", "tags": "list"}``; see `value_of`.
-        export: how models are exported. They are verified on the documents.
+        export: how models are exported. They are verified on ranklet's own texts, so that the
+            same model is exported once on a machine, and kept in the user's folder for caches.
         titles: whether titles are part of the text that is ranked.
         language: the language of the texts, as a code such as ``de`` or an English name; ``auto``
             finds out that of each document.
@@ -127,33 +127,43 @@ def build(
             "out, or give models"
         )
     models = [model_folder(each) for each in listed(models, "models", "put the one in a list")]
-    source = source_of(documents, options, types)
+    export = export or ExportOptions()
+    source, whole = source_of(documents, options, types), vocabulary == VOCABULARIES[0]
     with (
         hinted(lambda: needed_extra(models)),
         connected(engine) as cluster,
-        one_bar(*_plan(len(models))),
+        one_bar(*_plan(len(models), export)),
         BundleWriter(target, overwrite=overwrite) as writer,
+        tempfile.TemporaryDirectory() as folder,
     ):
-        checkpoints = read_models(
-            models, label=label, query_prompt=query_prompt, document_prompt=document_prompt
-        )
+        scratch = Path(folder)
+        read = read_models(
+            models, export, keep=whole, taken={BM25: BM25}, label=label,
+            query_prompt=query_prompt, document_prompt=document_prompt,
+        )  # fmt: skip
         given = _read(cluster, source, titles=titles, words=words)
-        if checkpoints:
-            probes = unjudged_probes(given.listed(), titles=titles)
-            folders = dict(zip(checkpoints, models, strict=True))
-            checkpoints = with_probes(checkpoints, folders, probes)
-        if vocabulary == "collection":
-            checkpoints = cut_all(checkpoints, partial(_texts, given, titles=titles))
-        with tempfile.TemporaryDirectory() as scratch:
-            own: Mapping[str, Checkpoint] = {BM25: Checkpoint(BM25, bm25)}
-            rankers = export_bundle({**own, **checkpoints}, Path(scratch) / "rankers", export)
-            bundle = engine.opened(rankers.path)
-            analysed = given.analysed(bundle, writer.resume_folder)
-            provenance = {"collection": {"name": source.name, "titles": titles}}
-            write_indexed(
-                bundle, analysed, writer, source.splitting, provenance, fusion, source.types
-            )
+        rankers: dict[str, Checkpoint | Path] = {BM25: Checkpoint(BM25, bm25)}
+        if whole:
+            rankers |= exported(read, scratch)
+        else:
+            checkpoints = {name: cast("Checkpoint", each.ready) for name, each in read.items()}
+            folders = {name: each.folder for name, each in read.items()}
+            texts = partial(_texts, given, titles=titles)
+            rankers |= cut_all(with_probes(checkpoints, folders), texts)
+        made = export_bundle(rankers, scratch / "rankers", _left(export, rankers))
+        bundle = engine.opened(made.path)
+        analysed = given.analysed(bundle, writer.resume_folder)
+        provenance = {"collection": {"name": source.name, "titles": titles}}
+        write_indexed(bundle, analysed, writer, source.splitting, provenance, fusion, source.types)
     return load(target)
+
+
+def _left(options: ExportOptions, rankers: Mapping[str, Checkpoint | Path]) -> ExportOptions:
+    """Return options without the settings that only rankers have that were exported before."""
+    kinds = [each.kind for each in rankers.values() if isinstance(each, Checkpoint)]
+    names = {name for kind in kinds for name in exporter(kind).settings}
+    own = {name: value for name, value in options.settings.items() if name in names}
+    return replace(options, settings=own)
 
 
 class _Given(NamedTuple):
@@ -184,42 +194,9 @@ def _read(cluster: Cluster | None, source: Source, *, titles: bool, words: TextO
     return _Given(found.listed, lambda *_: found)
 
 
-def _plan(models: int) -> list[tuple[str, float]]:
+def _plan(models: int, export: ExportOptions) -> list[tuple[str, float]]:
     """Return the steps with the seconds that each probably takes, for a progress bar."""
-    read = [(READING, 5.0 * models), (FINDING, 0.5), (ANALYSING, 5.0)]
-    verified = [(COMPARING, 5.0 * models), (EXPORTING, 30.0 * models)]
     # Until the documents are counted, encoding is taken for ten thousand of them.
-    return [*read, *verified, (INDEXING, 2.0), *[(ENCODING, 10_000 * ENCODING_SECONDS)] * models]
-
-
-def read_models(folders: Sequence[str | Path], **choices: str | None) -> dict[str, Checkpoint]:
-    """Return models by the names of their folders; see `build`.
-
-    Raises:
-        InputError: a folder cannot be used, two have one name, or no model has labels.
-    """
-    given = {name: value for name, value in choices.items() if value is not None}
-    able = {folder: choices_of(folder) for folder in folders} if given else {}
-    for name in given:
-        if not any(name in each for each in able.values()):
-            raise InputError(
-                "no model has labels; leave --label out, or give a cross-encoder"
-                if name == "label"
-                else f"no model has prompts; leave --{name.replace('_', '-')} out"
-            )
-    models: dict[str, Checkpoint] = {}
-    for folder in progress(folders, READING):
-        name = ranker_name(folder)
-        if name in models or name == BM25:
-            raise InputError(f"two rankers would be named {name!r}; rename the folder of one")
-        own: dict[str, Any] = {name: value for name, value in given.items() if name in able[folder]}
-        model = read_model(folder, **own)
-        if KINDS[model.kind].needs_collection:
-            raise InputError(
-                f"{str(folder)!r} is a {model.kind}, which is trained for one collection; export "
-                "it with `ranklet export` and add texts with `ranklet index`"
-            )
-        if KINDS[model.kind].own_tokenizer:  # it splits texts itself, with its own tokenizer
-            model = replace(model, settings=replace(model.settings, field=""))
-        models[name] = model
-    return models
+    encoding = [(ENCODING, 10_000 * ENCODING_SECONDS)] * models
+    own = steps(models, export.variants)
+    return [*own, (FINDING, 0.5), (ANALYSING, 5.0), (INDEXING, 2.0), *encoding]

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ranklet.corpus.building.default_pipelines import standard_pipelines
 from ranklet.corpus.building.writer import BundleWriter
@@ -20,11 +20,11 @@ from ranklet.export.jobs import ExportJob
 from ranklet.export.options import ExportOptions
 from ranklet.export.vocabulary.cutting import lightened
 from ranklet.runtime.bundle import Bundle
-from ranklet.runtime.bundles.files import TOKENIZER
+from ranklet.runtime.bundles.files import TOKENIZER, BundleFiles
 from ranklet.runtime.bundles.manifest import Manifest, RankerEntry, check_name
 from ranklet.runtime.errors import BundleError, ModelFolderError
 from ranklet.runtime.extras import hinted
-from ranklet.runtime.kinds import KINDS
+from ranklet.runtime.kinds import KINDS, ranker_module
 from ranklet.runtime.options import allowed_values, check_one_of, check_type
 from ranklet.runtime.storage.address import writable
 from ranklet.runtime.text.analysis import ENGLISH
@@ -40,7 +40,7 @@ _log = logging.getLogger(__name__)
 
 @hinted(lambda: "export")
 def export_bundle(
-    checkpoints: Mapping[str, Checkpoint],
+    checkpoints: Mapping[str, Checkpoint | Path],
     target: str | Path,
     options: ExportOptions | None = None,
     *,
@@ -49,7 +49,8 @@ def export_bundle(
     """Write a bundle of rankers, without a collection.
 
     Args:
-        checkpoints: the checkpoints by the rankers' names in the bundle.
+        checkpoints: the checkpoints by the rankers' names in the bundle, or paths of bundles that
+            have one ranker each, which was exported before.
         target: a folder, or a path that ends in .zip.
         options: how neural rankers are exported; None for the defaults.
         overwrite: whether an existing bundle is replaced.
@@ -69,16 +70,22 @@ def export_bundle(
     check_names(checkpoints)
     options = options or ExportOptions()
     check_type("options", options, ExportOptions)
-    for name, checkpoint in checkpoints.items():
-        check_type(f"checkpoints[{name!r}]", checkpoint, Checkpoint)
-        check_finite(checkpoint.weights, f"the checkpoint of {name!r}")
-    checkpoints = _with_own_tokenizers(_with_settings(checkpoints, options))
-    tokenizer, words = _one_tokenizer(checkpoints), _one_analysis(checkpoints)
+    given: dict[str, Checkpoint] = {}
+    for name, each in checkpoints.items():
+        if not isinstance(each, Path):
+            check_type(f"checkpoints[{name!r}]", each, Checkpoint)
+            check_finite(each.weights, f"the checkpoint of {name!r}")
+            given[name] = each
+    given = _with_own_tokenizers(_with_settings(given, options))
+    tokenizer, words = _one_tokenizer(given), _one_analysis(given)
     with BundleWriter(target, overwrite=overwrite) as writer:
-        rankers: dict[str, RankerEntry] = {
-            name: _exported(checkpoint, name, writer, options)
-            for name, checkpoint in progress(checkpoints.items(), EXPORTING, len(checkpoints))
-        }
+        rankers, trainings = dict[str, RankerEntry](), dict[str, Any]()
+        for name, each in progress(checkpoints.items(), EXPORTING, len(checkpoints)):
+            if isinstance(each, Path):
+                rankers[name], trainings[name] = _copied(each, name, writer)
+            else:
+                rankers[name] = _exported(given[name], name, writer, options)
+                trainings[name] = dict(given[name].training)
         if tokenizer is not None:
             writer.data(TOKENIZER, tokenizer.to_str().encode())
         pipelines, default = standard_pipelines(rankers)
@@ -89,9 +96,7 @@ def export_bundle(
                 pipelines=pipelines,
                 default_pipeline=default,
                 **words,
-                provenance={
-                    "checkpoints": {name: dict(each.training) for name, each in checkpoints.items()}
-                },
+                provenance={"checkpoints": trainings},
             )
         )
     return Bundle(path.absolute())
@@ -104,6 +109,16 @@ def check_names(names: Iterable[str]) -> None:
             check_name(name)
         except BundleError as error:
             raise ExportError(f"{error}; name it: NAME=CHECKPOINT") from error
+
+
+def _copied(path: Path, name: str, writer: BundleWriter) -> tuple[RankerEntry, Any]:
+    """Copy the only ranker of a bundle under another name; return its entry and its training."""
+    bundle = BundleFiles(path)
+    ((own, entry),) = bundle.manifest.rankers.items()
+    for file in bundle.manifest.files:
+        if file.startswith(f"rankers/{own}/"):
+            writer.data(f"rankers/{name}/{file.removeprefix(f'rankers/{own}/')}", bundle.file(file))
+    return entry, bundle.manifest.provenance["checkpoints"][own]
 
 
 def _exported(
@@ -130,39 +145,53 @@ def _exported(
 def _with_settings(
     checkpoints: Mapping[str, Checkpoint], options: ExportOptions
 ) -> dict[str, Checkpoint]:
-    """Change the settings that the options name, of the rankers whose kind has them.
+    """Change the settings that the options name, of the rankers whose kind has them."""
+    own = own_settings({name: each.kind for name, each in checkpoints.items()}, options.settings)
+    return {
+        name: replace(each, settings=replace(each.settings, **own[name]))
+        for name, each in checkpoints.items()
+    }
+
+
+def own_settings(
+    kinds: Mapping[str, str], settings: Mapping[str, Any]
+) -> dict[str, dict[str, Any]]:
+    """Return which of the settings that an export changes each ranker has, by the rankers' names.
 
     Kinds may have different values of one setting. A ranker whose kind lacks the value keeps its
     own, and a warning says so, unless every ranker lacks it.
+
+    Args:
+        kinds: the rankers' kinds by name.
+        settings: the settings to change.
 
     Raises:
         ExportError: no ranker has such a setting.
         InputError: no ranker allows the value.
     """
-    changed, used, kept = {}, set[str](), list[tuple[str, str]]()
-    allowed: dict[str, dict[str, None]] = {key: {} for key in options.settings}
-    for name, checkpoint in checkpoints.items():
-        names, choices = exporter(checkpoint.kind).settings, allowed_values(checkpoint.settings)
-        own = {key: value for key, value in options.settings.items() if key in names}
-        for key, value in list(own.items()):
-            allowed[key] |= dict.fromkeys(choices.get(key, ()))
-            if choices.get(key) and value not in choices[key]:
-                kept.append((name, key))
-                del own[key]
-        changed[name] = replace(checkpoint, settings=replace(checkpoint.settings, **own))
-        used |= own.keys()
-    for name, key in kept:
-        if key not in used:
-            check_one_of(key, options.settings[key], tuple(allowed[key]))
-        _log.warning(
-            "%s keeps %s=%s, because its kind does not have %s",
-            name, key, getattr(changed[name].settings, key), options.settings[key],
-        )  # fmt: skip
-    if unused := [key for key in options.settings if key not in used]:
-        raise ExportError(
-            f"no checkpoint has the setting {unused[0]!r}, or it cannot be changed by an export; "
-            f"the kinds are {', '.join(each.kind for each in checkpoints.values())}"
-        )
+    changed: dict[str, dict[str, Any]] = {name: {} for name in kinds}
+    for key, value in settings.items():
+        able = [name for name, kind in kinds.items() if key in exporter(kind).settings]
+        if not able:
+            raise ExportError(
+                f"no checkpoint has the setting {key!r}, or it cannot be changed by an export; "
+                f"the kinds are {', '.join(kinds.values())}"
+            )
+        allowed = {
+            name: allowed_values(ranker_module(kinds[name]).SETTINGS()).get(key, ())
+            for name in able
+        }
+        refusing = [name for name in able if allowed[name] and value not in allowed[name]]
+        if len(refusing) == len(able):
+            every = dict.fromkeys(each for own in allowed.values() for each in own)
+            check_one_of(key, value, tuple(every))
+        for name in able:
+            if name in refusing:
+                _log.warning(
+                    "%s keeps its own %s, because its kind does not have %s", name, key, value
+                )
+            else:
+                changed[name][key] = value
     return changed
 
 

@@ -6,7 +6,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 
 from ranklet.corpus.collections.probes import Probes
-from ranklet.corpus.progress import progress
+from ranklet.corpus.progress import step
 from ranklet.export.vocabulary.cutting import set_aside
 from ranklet.runtime.bundles.manifest import check_name
 from ranklet.runtime.errors import BundleError
@@ -15,14 +15,17 @@ from ranklet.training.imported.folder import model_name
 from ranklet.training.imported.importing import form_of, is_checkpoint
 from ranklet.training.imported.original import TEXTS, compare, shortened
 
-COMPARING = "comparing models with their libraries"  # a step of a bar
+COMPARING = "comparing the model with its library"  # a step of a bar
+COMPARING_SECONDS = 5.0
 ORIGINAL = "original"  # key in a checkpoint's report: how it compares with its library
 
 _log = logging.getLogger(__name__)
 
 
 def with_probes(
-    checkpoints: Mapping[str, Checkpoint], folders: Mapping[str, str | Path], probes: Probes
+    checkpoints: Mapping[str, Checkpoint],
+    folders: Mapping[str, str | Path],
+    probes: Probes | None = None,
 ) -> dict[str, Checkpoint]:
     """Return checkpoints with texts to verify them on, compared with their original libraries.
 
@@ -31,19 +34,21 @@ def with_probes(
     Args:
         checkpoints: the checkpoints by the rankers' names.
         folders: what the checkpoints were read from, by the same names.
-        probes: texts, of which half of those to compare on are queries.
+        probes: texts, of which half of those to compare on are queries; None for ranklet's own.
 
     Raises:
         ModelFolderError: a model's output differs from its library's.
     """
-    ready = dict(checkpoints)
+    ready, probes = dict(checkpoints), probes or Probes.neutral()
     most = probes.completed()
     texts = (*most.queries[: TEXTS // 2], *most.documents[: TEXTS // 2])
-    for name, checkpoint in progress(list(checkpoints.items()), COMPARING):
+    for name, checkpoint in checkpoints.items():
         if is_checkpoint(folders[name]):
             continue
         begins = [shortened(text, checkpoint.settings) for text in texts]
-        original = compare(folders[name], set_aside(checkpoint, (*texts, *begins))[0], texts)
+        with step(COMPARING, COMPARING_SECONDS):
+            light = set_aside(checkpoint, (*texts, *begins))[0]
+            original = compare(folders[name], light, texts)
         result = str(original or "not compared, because its library is not installed")
         _log.info("%s: %s", name, result)
         training = {**checkpoint.training, ORIGINAL: result}

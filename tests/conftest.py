@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -47,6 +48,9 @@ DATA = Path(__file__).parent / "data"
 # other, and another number of them adds up in another order, so other last bits. This is set before
 # torch is imported, by the tests that need it, and imports nothing for the others.
 os.environ |= {"OMP_NUM_THREADS": "1", "RANKLET_THREADS": "1"}
+# Nothing is kept in the user's own cache, nor found there.
+_cache = tempfile.TemporaryDirectory(prefix="ranklet-tests-")
+os.environ["RANKLET_CACHE"] = _cache.name
 # Connections to Milvus Lite that idle report pings on the standard error, which other tests read.
 os.environ["GRPC_VERBOSITY"] = "NONE"
 # The proof of a tiny ranker on as many texts as a real one needs takes longer than all else that a

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -40,7 +40,7 @@ class Report:
         queries: scored queries.
         documents: scored documents.
         own_queries: queries of the user's, so that the others are ranklet's own, see
-            `Probes.completed`; 0 also in reports of older versions.
+            `Probes.completed`.
         own_documents: documents of the user's, likewise.
         batch_error: largest difference between a document's scores alone and among others.
         bytes: size of the files; for r=… and stored … the size of one document.
@@ -48,6 +48,8 @@ class Report:
         fused: number of fused operators in the graph, by operator.
         refused: why the variant is out of tolerance; empty if it is not.
         form: how the variant was made, if there are several ways, see `FORMS` of export/onnx.
+        cosine: cosine of a text's vector and PyTorch's, mean over the texts; 0 if it has none.
+        least_cosine: the smallest of them.
     """
 
     max_error: float
@@ -69,6 +71,8 @@ class Report:
     fused: dict[str, int] = field(default_factory=dict)
     refused: str = ""
     form: str = ""
+    cosine: float = 0.0
+    least_cosine: float = 0.0
 
     @property
     def judged(self) -> bool:
@@ -150,6 +154,13 @@ def compare_scores(
     )
 
 
+def with_cosines(report: Report, theirs: NDArray[np.float32], ours: NDArray[np.float32]) -> Report:
+    """Return a report with the cosines of vectors and PyTorch's, (texts, dimension) each."""
+    lengths = np.linalg.norm(theirs, axis=1) * np.linalg.norm(ours, axis=1)
+    cosines = np.where(lengths, (theirs * ours).sum(1) / np.where(lengths, lengths, 1), 1)
+    return replace(report, cosine=float(cosines.mean()), least_cosine=float(cosines.min()))
+
+
 def spread_of(scores: NDArray[np.float32]) -> float:
     """Return the standard deviation of scores, of which errors are a share.
 
@@ -162,18 +173,21 @@ def spread_of(scores: NDArray[np.float32]) -> float:
 def report_table(reports: Sequence[Report]) -> str:
     """Return the reports as a table in plain text; nDCG and its loss only if there are judgements.
 
-    The columns top 10 and top 1 are `overlap` and `same_top`.
+    The columns top 10 and top 1 are `overlap` and `same_top`; least is `least_cosine`.
     """
-    judged = any(each.judged for each in reports)
+    judged, vectors = any(each.judged for each in reports), any(each.cosine for each in reports)
     wide = max(7, *(len(each.variant) for each in reports)) + 1
     lines = [
-        f"{'variant':{wide}}{'max error':>10}{'Kendall':>9}{'top 10':>8}{'top 1':>7}"
+        f"{'variant':{wide}}{'max error':>10}"
+        + (f"{'cosine':>8}{'least':>8}" if vectors else "")
+        + f"{'Kendall':>9}{'top 10':>8}{'top 1':>7}"
         + (f"{'nDCG@10':>9}{'loss':>8}" if judged else "")
         + f"{'batch':>8}{'MB':>8}{'ms/doc':>8}"
     ]
     lines += [
-        f"{each.variant:{wide}}{each.max_error:10.2%}{each.kendall:9.4f}{each.overlap:8.1%}"
-        f"{each.same_top:7.1%}"
+        f"{each.variant:{wide}}{each.max_error:10.2%}"
+        + (f"{each.cosine:8.4f}{each.least_cosine:8.4f}" if vectors else "")
+        + f"{each.kendall:9.4f}{each.overlap:8.1%}{each.same_top:7.1%}"
         + (f"{each.ndcg:9.4f}{each.ndcg_loss:8.2%}" if judged else "")
         + f"{each.batch_error:8.2%}{each.bytes / 1e6:8.1f}{each.ms:8.2f}"
         + (f"  REFUSED: {each.refused}" if each.refused else "")
@@ -201,6 +215,8 @@ def _own(report: Report) -> str:
     """Return how many of a report's texts are the user's, or "" if all of them are."""
     if (report.own_queries, report.own_documents) == (report.queries, report.documents):
         return ""
+    if not report.own_queries and not report.own_documents:
+        return "all of them are ranklet's own texts; `ranklet export --texts` proves on yours"
     return (
         f"{report.own_queries:,} of these queries and {report.own_documents:,} of these documents "
         "are yours; a proof needs more, and ranklet added them"

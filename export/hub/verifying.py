@@ -14,6 +14,7 @@ from ranklet.export.jobs import ExportJob
 from ranklet.export.onnx.graph import TorchSession
 from ranklet.export.options import ExportOptions
 from ranklet.export.proof.variants import prove, why_refused
+from ranklet.export.proof.vectors import VectorScore
 from ranklet.runtime.onnx.encoder import VARIANTS
 from ranklet.runtime.onnx.session import Session
 from ranklet.runtime.text.tokenizing import encode, open_tokenizer
@@ -58,6 +59,8 @@ def verify_hub(folder: str | Path, checkpoint: Checkpoint) -> list[Report]:
         report = prove(
             variant, [(content,)], reference, partial(model.score, [session]), model.probes
         )
+        if isinstance(model.score, VectorScore):
+            report = model.score.with_cosines(report)
         report = replace(report, ms=report.ms / (model.runs or texts))
         reports.append(replace(report, refused=why_refused(report, options)))
     return reports

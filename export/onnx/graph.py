@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 
 from ranklet.corpus.memory import release
 from ranklet.export.onnx.calibration import Feeds
-from ranklet.runtime.onnx.session import quiet_telemetry
+from ranklet.runtime.onnx.session import quiet_telemetry, threads
 from ranklet.training.imported.encoder import known_config
+from ranklet.training.one_thread import one_thread_each
 
 if TYPE_CHECKING:
     import torch
@@ -164,27 +165,29 @@ class TorchSession:
 
     Args:
         module: takes the feeds' tensors by position, in their order.
-
-    Attributes:
-        feeds: all inputs so far; int8 is calibrated on them.
     """
 
     provider = "PyTorch"
     on_gpu = False
-    workers = 1  # keeps the feeds in their order
     by_length = False
     outputs: tuple[str, ...] = ()  # it returns the first output by any name
 
     def __init__(self, module: "torch.nn.Module") -> None:
         self._module = module.eval()
-        self.feeds: list[Feeds] = []
+        self._feeds: list[Feeds] = []
+        self.workers = threads()
+
+    @property
+    def feeds(self) -> list[Feeds]:
+        """All inputs so far, in an order that no thread changes; int8 is calibrated on them."""
+        return sorted(self._feeds, key=lambda each: [part.tobytes() for part in each.values()])
 
     def run(self, output: str, feeds: dict[str, NDArray[Any]]) -> NDArray[np.float32]:  # noqa: ARG002
         """Run the module and return its first output, whatever `output` is."""
         import torch
 
-        self.feeds.append(feeds)
-        with torch.inference_mode():
+        self._feeds.append(feeds)
+        with one_thread_each, torch.inference_mode():
             outputs = self._module(*(torch.from_numpy(values) for values in feeds.values()))
         first: NDArray[np.float32] = (outputs[0] if isinstance(outputs, tuple) else outputs).numpy()
         return first

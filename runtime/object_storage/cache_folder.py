@@ -15,17 +15,18 @@ from ranklet.runtime.variables import Variable
 from ranklet.runtime.writing.private_folder import private_folder
 
 DEFAULT_LIMIT = 10.0  # GB, 10⁹ bytes, but at most half of the disk
-SUFFIX = ".blocks"
+SUFFIX, EXPORT = ".blocks", ".zip"  # of blocks of bundles, and of exports of models
 T = TypeVar("T")
 _SECTOR = 512  # bytes; the unit of st_blocks
 
 
-def cache_folder(folder: str | os.PathLike[str] | None = None) -> Path:
-    """Return the folder of the cache, which is made if it is missing.
+def cache_folder(folder: str | os.PathLike[str] | None = None, part: str = "blocks") -> Path:
+    """Return the folder of a part of the cache, which is made if it is missing.
 
     Args:
         folder: the caller's; None for that of RANKLET_CACHE, else ``ranklet`` in the user's folder
             for caches.
+        part: the name of the part.
 
     Raises:
         BundleError: it cannot be made, or other users can write to it.
@@ -36,7 +37,7 @@ def cache_folder(folder: str | os.PathLike[str] | None = None) -> Path:
     path = (_default() if chosen is None else Path(chosen)).absolute()
     instead = f"set {Variable.CACHE} to a folder for the cache that only this user can write to"
     private_folder(path, instead)
-    return private_folder(path / "blocks", instead)
+    return private_folder(path / part, instead)
 
 
 def locks() -> ModuleType:
@@ -114,7 +115,9 @@ def _by_use(folder: Path) -> list[tuple[int, Path]]:
     """Return the files and the bytes that each takes; the first was used longest ago."""
     files = []
     with suppress(OSError):
-        for path in folder.glob(f"*{SUFFIX}"):
+        for path in folder.glob("*"):
+            if path.suffix not in (SUFFIX, EXPORT):
+                continue
             with suppress(OSError):
                 status = path.stat()
                 files.append((status.st_mtime_ns, status.st_blocks * _SECTOR, path))

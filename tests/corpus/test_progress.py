@@ -1,12 +1,13 @@
 import io
 import sys
 from functools import partial
+from threading import Event
 from typing import Any
 
 import pytest
 
 from ranklet.corpus import progress as module
-from ranklet.corpus.progress import Measured, Steps, expect, one_bar, progress, say
+from ranklet.corpus.progress import Measured, Steps, expect, one_bar, progress, say, step
 
 
 class Clock:
@@ -172,9 +173,9 @@ def test_a_bar_is_drawn_ten_times_per_second(monkeypatch: pytest.MonkeyPatch) ->
 def test_a_caller_who_counts_shows_where_it_is(capsys: pytest.CaptureFixture[str]) -> None:
     clock = Clock()
     steps = Steps([("training", 1)], clock, done=0.5)  # half of it was done earlier
-    for step in (6, 7):
+    for number in (6, 7):
         clock.now += 10
-        steps.reach("training", step / 10, f"step {step} of 10")
+        steps.reach("training", number / 10, f"step {number} of 10")
     run(steps, clock, "evaluating", 3, 4)
     assert capsys.readouterr().err.splitlines() == [
         "training, step 6 of 10: 60% after 0:10, about 0:40 left",
@@ -250,3 +251,13 @@ def test_progress_needs_no_output(closed: bool, monkeypatch: pytest.MonkeyPatch)
             say("said")
             module.warn("warned")
     assert list(progress(range(2), "reading")) == [0, 1]
+
+
+def test_a_step_of_one_piece_is_shown_by_time(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "SILENT", 0.0)
+    shown = Event()
+    monkeypatch.setattr(Steps, "_draw", lambda *_: shown.set())
+    with one_bar(("proving", 1.0)), step("proving", 1.0):
+        assert shown.wait(60)

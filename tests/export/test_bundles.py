@@ -154,8 +154,8 @@ def test_a_value_is_for_the_kinds_that_have_it(
     assert stored("float16") == ["float16", "int8"]
     assert stored("int16") == ["float32", "int16"]
     assert caplog.messages == [
-        "colbert keeps stored=int8, because its kind does not have float16",
-        "dense keeps stored=float32, because its kind does not have int16",
+        "colbert keeps its own stored, because its kind does not have float16",
+        "dense keeps its own stored, because its kind does not have int16",
     ]
     with pytest.raises(InputError, match="'int4'; allowed are float32, float16, int8, int8-pooled"):
         stored("int4")

@@ -13,6 +13,7 @@ from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.imported.encoder import quiet
 from ranklet.training.imported.folder import ModelFolder
 from ranklet.training.imported.importing import form_of
+from ranklet.training.one_thread import one_thread_each
 
 LIBRARY, PACKAGE = "sentence-transformers", "sentence_transformers"
 LARGEST = 1e-4  # difference of a number of a vector, or of a score, in float32
@@ -76,7 +77,7 @@ def compare(folder: str | Path, checkpoint: Checkpoint, texts: Sequence[str]) ->
         return None
     importing = form_of(checkpoint).importer()
     library = f"{LIBRARY} {version(LIBRARY)}"
-    with one_line(f"{str(folder)!r} cannot be compared with {library}"), quiet():
+    with one_line(f"{str(folder)!r} cannot be compared with {library}"), quiet(), one_thread_each:
         difference = importing.largest_difference(ModelFolder(folder), checkpoint, texts[:TEXTS])
     release()
     original = Original(library, difference)

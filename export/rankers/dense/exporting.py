@@ -6,6 +6,7 @@ says what each stored form of documents' vectors costs, against vectors in 32 bi
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -13,13 +14,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.corpus.collections.probes import Probes
-from ranklet.corpus.evaluation.proof_report import FAITHFUL, STORED, Report, compare_scores
+from ranklet.corpus.evaluation.proof_report import (
+    FAITHFUL,
+    STORED,
+    Report,
+    compare_scores,
+    with_cosines,
+)
 from ranklet.export.errors import ExportError
 from ranklet.export.exporter import Exporter
 from ranklet.export.jobs import ExportJob
 from ranklet.export.onnx.int8_embeddings import quantise_rows
 from ranklet.export.proof.as_others import STATES, AsOthers, Pooled
 from ranklet.export.proof.variants import encoder_graph, export_proven, why_refused, write_reports
+from ranklet.export.proof.vectors import Vectors, VectorScore
 from ranklet.runtime.bundles.manifest import RankerEntry
 from ranklet.runtime.dense.stored import FORMS, LARGEST_HALF, WHOLE, StoredVectors
 from ranklet.runtime.onnx.encoder import TOKEN_STATES, Encoder
@@ -62,29 +70,20 @@ def export(job: ExportJob) -> RankerEntry:
     from ranklet.training.rankers.dense import training as dense
 
     probes = job.probes()
-    encoded: list[tuple[NDArray[np.float32], NDArray[np.float32]]] = []  # queries, documents
-
-    def score(sessions: Sequence[Runs], texts: Probes) -> NDArray[np.float32]:
-        queries, documents = _vectors(job, sessions[0], texts)
-        if not encoded:  # PyTorch's
-            encoded.append((queries, documents))
-        return queries @ documents.T
-
+    score = VectorScore(partial(_vectors, job))
     network = dense.load(job.checkpoint, attention="eager")  # the optimiser fuses no other
     graph = encoder_graph(job.checkpoint, network, network.inputs, {OUTPUT: False})
     if network.is_additive:  # so that explanations have parts by word
         module, outputs = Method(network, network.with_states), {OUTPUT: False, TOKEN_STATES: True}
         graph = encoder_graph(job.checkpoint, module, network.inputs, outputs)
     proof = export_proven(job, [graph], score, probes)
-    stored = form_reports(*encoded[0], probes.relevant)
+    stored = form_reports(*score.first, probes.relevant)
     write_reports(job, [*proof.reports, *stored], probes)
     job.write_tokenizer()
     return job.entry(settings)
 
 
-def _vectors(
-    job: ExportJob, session: Runs, texts: Probes
-) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+def _vectors(job: ExportJob, session: Runs, texts: Probes) -> Vectors:
     """Return the vectors of queries and documents that a session makes."""
     settings: DenseSettings = job.settings
     whole = Encoder(session, OUTPUT, job.tokenizer(), settings.dimension)
@@ -110,14 +109,13 @@ def as_others(job: ExportJob) -> AsOthers:
     states = Method(network, network.states)
     graph = encoder_graph(job.checkpoint, states, network.inputs, {STATES: True})
 
-    def score(sessions: Sequence[Runs], texts: Probes) -> NDArray[np.float32]:
-        def pool(states: "Tensor", inputs: "Mapping[str, Tensor]") -> "Tensor":
-            return network.pooled(states, inputs["attention_mask"])
+    def pool(states: "Tensor", inputs: "Mapping[str, Tensor]") -> "Tensor":
+        return network.pooled(states, inputs["attention_mask"])
 
-        queries, documents = _vectors(job, Pooled(sessions[0], graph, OUTPUT, pool), texts)
-        return queries @ documents.T
+    def encode(session: Runs, texts: Probes) -> Vectors:
+        return _vectors(job, Pooled(session, graph, OUTPUT, pool), texts)
 
-    return AsOthers(graph, score, job.probes(), "feature-extraction")
+    return AsOthers(graph, VectorScore(encode), job.probes(), "feature-extraction")
 
 
 def export_table(job: ExportJob) -> None:
@@ -160,6 +158,8 @@ def export_table(job: ExportJob) -> None:
         queries, documents = encoded(arrays)
         seconds = perf_counter() - begin
         report = compare_scores(variant, size, reference, queries @ documents.T, probes.relevant)
+        whole = np.concatenate([exact_queries, exact_documents])
+        report = with_cosines(report, whole, np.concatenate([queries, documents]))
         texts = len(probes.queries) + len(probes.documents)
         report = replace(report, ms=seconds * 1e3 / texts)
         report = replace(report, refused=why_refused(report, options))
@@ -208,7 +208,8 @@ def form_reports(
             stored = StoredVectors.of(documents, form)
             scores = queries @ stored.floats(slice(None)).T
             size = round(stored.nbytes / max(1, len(stored)))
-            reports.append(compare_scores(f"{STORED}{form}", size, reference, scores, relevant))
+            report = compare_scores(f"{STORED}{form}", size, reference, scores, relevant)
+            reports.append(with_cosines(report, documents, stored.floats(slice(None))))
     return reports
 
 

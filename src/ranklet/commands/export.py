@@ -96,7 +96,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--texts",
         metavar="SOURCE",
         help="texts to verify the variants on, a file or folder that `ranklet build` reads "
-        "(default: the documentation inside Python)",
+        "(default: ranklet's own)",
     )
     group.add_argument(
         "--queries",
@@ -306,22 +306,16 @@ def _verified(
 
 
 def unjudged(texts: str | None, queries: str | None) -> "Probes":
-    """Return texts to verify on, of a source or of the documentation inside Python."""
-    from ranklet.commands.demo.python_docs import collect
-    from ranklet.corpus.collections.collection import Document
-    from ranklet.corpus.collections.probes import unjudged_probes
+    """Return texts to verify on, of a source or ranklet's own."""
+    from ranklet.corpus.collections.probes import Probes, unjudged_probes
     from ranklet.corpus.sources.options import SourceOptions
     from ranklet.corpus.sources.query_texts import read_query_texts
     from ranklet.corpus.sources.source import Source
 
-    if texts is not None:
-        own = read_query_texts(queries) if queries else ()
-        source = Source(texts, SourceOptions(skip_bad=True), say)
-        return unjudged_probes(source.documents(), own)
-    docs = collect()
-    say("verifying on the documentation inside Python; pass --texts for texts of your own")
-    documents = (Document(doc.id, "", doc.body) for doc in docs)
-    return unjudged_probes(documents, [doc.summary for doc in docs if doc.summary])
+    if texts is None:
+        return Probes.neutral()
+    own = read_query_texts(queries) if queries else ()
+    return unjudged_probes(Source(texts, SourceOptions(skip_bad=True), say).documents(), own)
 
 
 def _prune(text: str) -> int | None:

@@ -26,7 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     group.add_argument(
         "--texts", metavar="SOURCE",
-        help="texts to compare them on (default: the documentation inside Python)",
+        help="texts to compare them on (default: ranklet's own)",
     )  # fmt: skip
 
 
