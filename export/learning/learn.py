@@ -28,7 +28,7 @@ from ranklet.runtime import load
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.errors import InputError
-from ranklet.runtime.memory import peak_bytes
+from ranklet.runtime.memory import forget_peak, peak_bytes
 from ranklet.runtime.storage.address import BundleLike, on_disk, writable
 from ranklet.training.imported.folder import model_name
 from ranklet.training.imported.hub import model_folder
@@ -66,6 +66,7 @@ def learn(
         BuildError: the target exists, or is not a bundle and nothing else.
     """
     budget = Budget(options.minutes)
+    forget_peak()
     check_source(source := on_disk(bundle), target)
     check_target(place := writable(target), overwrite)
     files = BundleFiles(source, check="full")

@@ -43,7 +43,7 @@ class Learned:
         seen: how many reported queries share a relevant document with any other query.
         bm25: the settings that were tuned, in words; empty if they were not.
         minutes: that it took.
-        memory: the largest resident memory of this process, in bytes; 0 if it is not known.
+        memory: the largest resident memory that it took, in bytes; 0 if it is not known.
         commands: that do about the same by hand; empty if nothing was written.
         why: why nothing was written, or empty.
     """
