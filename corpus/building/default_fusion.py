@@ -1,11 +1,12 @@
 """Weigh the rankers of a new search by its collection alone, because there are no judgements.
 
-A sum of scores is only as good as its scales. BM25's scaled scores and an encoder's cosines spread
-differently in each collection and by each encoder, so each ranker is divided by the spread of its
-own scores over the first candidates of queries that are made of the collection. Each then moves the
-order by about as much as any other. Rankers that match words count less than encoders, because they
-were the weaker half on most collections. `python -m benchmarks default_fusion` compares this with
-reciprocal ranks, with other scales and with other shares.
+A sum of scores is only as good as its scales. An encoder's cosines spread differently in each
+collection and by each encoder, so each ranker is divided by the spread of its own scores over the
+first candidates of queries that are made of the collection. BM25's scaled scores have one spread
+everywhere, because made queries are unlike real ones in the very words that BM25 counts. Then each
+ranker moves the order by about as much as any other. Rankers that match words count less than
+encoders, because they were the weaker half on most collections. `python -m benchmarks
+default_fusion` compares this with reciprocal ranks, and with other spreads and scales.
 """
 
 import logging
@@ -38,6 +39,7 @@ QUERIES = 64  # that are made; with twice as many no weight moved by more than .
 DEPTH = 100  # of each ranker's list, over which its scores spread
 FUSIONS = {"sum": SUM, "ranks": BY_RANKS}  # the pipeline of each
 WORDS_SHARE = 2 / 3  # of a ranker of words, where an encoder has 1; chosen on queries of train
+WORDS_SPREAD = 0.1  # of scaled scores of words; chosen on queries of train, from .05 to .22
 DIGITS = 3  # of a weight, so that the sums of other processors lead to the same one
 
 _log = logging.getLogger(__name__)
@@ -136,7 +138,7 @@ def fusion_of(files: BundleFiles, options: FusionOptions) -> Fusion:
         names, weights = list(options.weights), dict(options.weights)
         source: dict[str, Any] = {"weights": "given"}
     elif len(names) > 1:
-        spreads = measured_spreads(Bundle.over(LocalSearch(files)), names)
+        spreads = spreads_of(Bundle.over(LocalSearch(files)), names)
         weights = weights_of(spreads, shares_of(manifest.rankers))
         source = {"weights": "measured on the collection", "spreads": _rounded(spreads)}
     else:
@@ -186,6 +188,21 @@ def weights_of(
 def shares_of(rankers: Mapping[str, RankerEntry]) -> dict[str, float]:
     """Return the share of each ranker of words; see `weights_of`."""
     return {name: WORDS_SHARE for name, entry in rankers.items() if KINDS[entry.kind].every_term}
+
+
+def spreads_of(bundle: Bundle, names: Sequence[str]) -> dict[str, float]:
+    """Return how far scaled scores spread over a query's candidates, by the ranker's name.
+
+    That of rankers of words is `WORDS_SPREAD`, and the others' are measured.
+    """
+    kinds = {name: KINDS[bundle.manifest.rankers[name].kind] for name in names}
+    if all(kind.every_term for kind in kinds.values()):
+        return dict.fromkeys(names, WORDS_SPREAD)
+    measured = measured_spreads(bundle, names)
+    return {
+        name: WORDS_SPREAD if kinds[name].every_term else spread
+        for name, spread in measured.items()
+    }
 
 
 def measured_spreads(bundle: Bundle, names: Sequence[str]) -> dict[str, float]:

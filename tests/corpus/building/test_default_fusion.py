@@ -1,5 +1,6 @@
 """A new search weighs its rankers by the collection alone."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ from tests.fusing import fused
 from ranklet import runtime
 from ranklet.corpus.building.default_fusion import (
     WORDS_SHARE,
+    WORDS_SPREAD,
     FusionOptions,
     made_queries,
     measured_spreads,
@@ -76,17 +78,22 @@ def test_words_count_less_than_an_encoder_of_the_same_spread() -> None:
 
 
 def test_the_weights_are_those_of_the_spreads_in_the_collection(
-    rankers: Path, tmp_path: Path
+    tiny_bundle: Callable[[str], runtime.Bundle],
 ) -> None:
-    bundle = indexed(rankers, tmp_path / "b")
-    names = ["lemmas", "words"]
-    spreads = measured_spreads(bundle, names)
-    assert all(spreads.values())
+    bundle, names = tiny_bundle("dense"), ["bm25", "dense"]
+    spreads = {**measured_spreads(bundle, names), "bm25": WORDS_SPREAD}
+    assert spreads["dense"] > 0
     stage = fuse(bundle)
-    assert dict(zip(stage.inputs, stage.weights, strict=True)) == weights_of(spreads)
+    wanted = weights_of(spreads, {"bm25": WORDS_SHARE})
+    assert dict(zip(stage.inputs, stage.weights, strict=True)) == wanted
     assert bundle.manifest.default_pipeline == "sum"
     assert bundle.manifest.provenance["fusion"]["weights"] == "measured on the collection"
-    assert fuse(indexed(rankers, tmp_path / "again")) == stage
+
+
+def test_words_have_one_spread_everywhere(rankers: Path, tmp_path: Path) -> None:
+    bundle = indexed(rankers, tmp_path / "b")
+    assert fuse(bundle).weights == (0.5, 0.5)
+    assert set(bundle.manifest.provenance["fusion"]["spreads"].values()) == {WORDS_SPREAD}
 
 
 def test_queries_are_titles_and_sentences_of_documents_without_one(
