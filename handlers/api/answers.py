@@ -8,9 +8,11 @@ Every handler calls these functions, so a Lambda function and a server give the 
 """
 
 from base64 import b64encode
-from collections.abc import Callable, Mapping
+from bisect import bisect_right
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import partial
+from itertools import accumulate
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -32,6 +34,7 @@ from ranklet.runtime.rankers.encoding import EncodedTexts, encode, encoders
 _BRANCH_BYTES = len('{"label":"","value":0,"parts":[]}')
 _SPAN_BYTES = len('{"begin":0,"end":1,"value":0}')
 FEWER = "send fewer texts"  # to get a smaller answer
+DEFAULT_MODEL = "ranklet"  # the name of the first ranker that encodes
 DIGITS = 9  # after the point, of the numbers of a vector
 EXAMPLES = 6  # example queries that `info` gives
 
@@ -119,6 +122,18 @@ def explain(
     return Answer({"query": query, **{key: shown[key] for key in shown if key != "index"}})
 
 
+def document(bundle: Bundle, identity: str) -> dict[str, Any]:
+    """Return a document of the collection: its id, title, text and metadata.
+
+    Raises:
+        RequestError: 422: the bundle has no collection.
+        UnknownDocumentError: there is no such document, or none that this part of the bundle has.
+    """
+    if not bundle.has_collection:
+        raise RequestError(422, "this bundle has no collection, so no document to return")
+    return bundle.document(identity).to_dict()
+
+
 def rerank(
     bundle: Bundle,
     body: Mapping[str, Any],
@@ -179,8 +194,9 @@ def embeddings(
         OutOfTimeError: the budget was spent before all texts were encoded.
     """
     fields = Request(Route.EMBEDDINGS, body, limits).rest()
-    found = _encoded(bundle, fields, "input", fields["input_type"], budget_ms)
+    found = _encoded(bundle, fields, "input", fields["input_type"], limits, budget_ms)
     vectors = _dense(found)
+    _check_dimensions(found, vectors.shape[1], fields["dimensions"])
     room, form = Room(limits.answer_bytes, FEWER), fields["encoding_format"]
     room.take(vectors.size * (5 if form == "base64" else 2))
     written: list[Any]
@@ -206,7 +222,7 @@ def embed(
     """Encode texts by a dense or a sparse encoder in the format of TEI; see `embeddings`."""
     fields = Request(Route.EMBED, body, limits).rest()
     role: Role = "query" if fields["prompt_name"] == "query" else "document"
-    found = _encoded(bundle, fields, "inputs", role, budget_ms)
+    found = _encoded(bundle, fields, "inputs", role, limits, budget_ms)
     if found.cut and not fields["truncate"]:
         raise _too_long(found.ranker, len(found.cut))
     room = Room(limits.answer_bytes, FEWER)
@@ -227,11 +243,34 @@ def embed(
 
 def models(bundle: Bundle) -> dict[str, Any]:
     """Return the rankers that encode texts, in the format of OpenAI."""
-    data = [
-        {"id": name, "object": "model", "created": 0, "owned_by": "ranklet"}
-        for name in encoders(bundle.files)
-    ]
-    return {"object": "list", "data": data}
+    return {"object": "list", "data": [_model(name) for name in encoders(bundle.files)]}
+
+
+def model(bundle: Bundle, name: str) -> dict[str, Any]:
+    """Return one of the rankers that encode texts, in the format of OpenAI.
+
+    Raises:
+        RequestError: 404: there is none of the name.
+    """
+    known = encoders(bundle.files)
+    if name not in known and not (name == DEFAULT_MODEL and known):
+        listed = f"the models are {', '.join(known)}" if known else "no ranker here encodes texts"
+        raise RequestError(404, f"unknown model {name[:100]!r}; {listed}")
+    return _model(name)
+
+
+def _model(name: str) -> dict[str, Any]:
+    return {"id": name, "object": "model", "created": 0, "owned_by": "ranklet"}
+
+
+def _check_dimensions(found: EncodedTexts, have: int, wanted: int | None) -> None:
+    """Raise RequestError (422) if vectors of another length are wanted than the encoder returns."""
+    if wanted not in (None, have):
+        raise RequestError(
+            422,
+            f"'dimensions' is {wanted:,}, and {found.ranker!r} returns {have:,} numbers per text; "
+            "a Matryoshka model is cut when it is built, by `--dimension`",
+        )
 
 
 def _too_long(ranker: str, count: int) -> RequestError:
@@ -241,10 +280,32 @@ def _too_long(ranker: str, count: int) -> RequestError:
 
 
 def _encoded(
-    bundle: Bundle, fields: Mapping[str, Any], name: str, role: Role, budget_ms: float | None
+    bundle: Bundle,
+    fields: Mapping[str, Any],
+    name: str,
+    role: Role,
+    limits: Limits,
+    budget_ms: float | None,
 ) -> EncodedTexts:
-    ranker = None if fields["model"] == "ranklet" else fields["model"]
+    ranker = None if fields["model"] == DEFAULT_MODEL else fields["model"]
+    _check_together(name, fields[name], limits.encoded_characters)
     return encode(bundle.files, fields[name], role, ranker, Deadline(budget_ms))
+
+
+def _check_together(name: str, texts: Sequence[str], most: int) -> None:
+    """Raise RequestError (413) if texts take longer to encode than a request may; one never does.
+
+    An encoder reads the beginning of a text only, so a long one takes no longer than others.
+    """
+    ends = list(accumulate(map(len, texts)))
+    if len(texts) > 1 and ends[-1] > most:
+        fit = max(1, bisect_right(ends, most))
+        raise RequestError(
+            413,
+            f"{name!r} has {len(texts):,} texts of {ends[-1]:,} characters, and at most {most:,} "
+            f"characters are encoded per request; its first {fit:,} texts fit, so send so many "
+            "at a time",
+        )
 
 
 def _dense(found: EncodedTexts) -> NDArray[np.float32]:

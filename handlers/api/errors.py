@@ -30,6 +30,7 @@ ERROR_TYPES = {
     504: "timeout",
 }
 
+_SERVERS = frozenset(each for status, each in ERROR_TYPES.items() if status >= 500)
 _LONGEST = 2_000  # characters of a message
 
 
@@ -82,6 +83,21 @@ def failure(error: BaseException) -> tuple[int, dict[str, Any]]:
     if isinstance(error, InputError):
         return 422, error_body(422, str(error))
     return 500, error_body(500, "internal error; the server's log has it")
+
+
+def in_form_of(path: str, body: dict[str, Any]) -> dict[str, Any]:
+    """Return the JSON object of an error as the clients of a path read it.
+
+    Those of OpenAI's paths show the message of an object, and of a text only the status.
+
+    >>> in_form_of("/v1/embeddings", {"error": "no text", "error_type": "invalid"})["error"]["code"]
+    'invalid'
+    """
+    if not path.startswith("/v1/"):
+        return body
+    code = body["error_type"]
+    kind = "server_error" if code in _SERVERS else "invalid_request_error"
+    return {"error": {"message": body["error"], "type": kind, "param": None, "code": code}}
 
 
 def error_body(status: int, message: str) -> dict[str, Any]:

@@ -126,7 +126,6 @@ _OF_OWN = "texts of your own have no metadata; send only those to rank"
 _BY_ID = "the id says which document is explained"
 _PLAIN = "a document is explained for a query in plain words"
 _COLLECTION = "it is looked up in the collection, which these texts are no part of"
-_DIMENSIONS = "how many numbers a vector has is a property of the bundle's encoder"
 _LENGTH = "how much of a text is read is a property of the bundle's rankers"
 
 FIELDS = (
@@ -190,6 +189,8 @@ FIELDS = (
           values=("document", "passage", "query")),
     Field("encoding_format", STRING, Route.EMBEDDINGS, "how vectors are written, float or base64",
           "float", values=("float", "base64")),
+    Field("dimensions", WHOLE, Route.EMBEDDINGS, least=1, most=_HUGE,
+          help="numbers of a vector, as many as the encoder returns"),
     Field("normalize", FLAG, Route.EMBED, "whether dense vectors get the length 1", True),
     # Fields of existing clients. Scores are always the bundle's own, and requests are answered in
     # the order of their arrival.
@@ -214,7 +215,7 @@ FIELDS = (
     Field("max_chunks_per_doc", ABSENT, Route.RERANK, _LENGTH, 10),
     Field("max_tokens_per_doc", ABSENT, Route.RERANK, _LENGTH, 4096),
     Field("truncate_prompt_tokens", ABSENT, Route.RERANK, _LENGTH),
-    Field("dimensions", ABSENT, Route.EMBEDDINGS | Route.EMBED, _DIMENSIONS),
+    Field("dimensions", ABSENT, Route.EMBED, "vectors have all numbers of the bundle's encoder"),
     Field("rank_fields", ABSENT, Route.RERANK,
           "title and text of a document are ranked; send only what should be ranked"),
 )  # fmt: skip

@@ -23,6 +23,8 @@ class Limits:
         query_characters: the length of a query.
         documents: the number of the caller's own texts.
         characters: the length of all these texts together, titles included.
+        encoded_characters: the length of all texts that are encoded, which bounds the time of a
+            request for vectors; a single text may be longer, because only its beginning is read.
         k: the number of hits.
         explained: the number of hits with explanations, which cost far more than plain hits; at
             most `k`.
@@ -34,6 +36,7 @@ class Limits:
     query_characters: int = 10_000
     documents: int = 1_000
     characters: int = 2_000_000
+    encoded_characters: int = 100_000
     k: int = 1_000
     explained: int = 100
     seconds: float = 30

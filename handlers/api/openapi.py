@@ -34,7 +34,7 @@ _ERRORS = {
     400: "The body is not JSON, has a key twice, or has half a character.",
     401: "The API key is missing or wrong.",
     403: "The host, or the page that asks, is not the server's.",
-    404: "There is no such document or pipeline.",
+    404: "There is no such document, pipeline or model.",
     408: "The body arrived too slowly.",
     413: "There are too many texts, or they are too long.",
     415: "The Content-Type is not JSON.",
@@ -62,6 +62,14 @@ def describe(limits: Limits, *, keyed: bool) -> Schema:
         "/readyz": {"get": _get("readyz", "Whether the server answers requests.", _JSON, [])},
         "/metrics": {"get": _get("metrics", "Counters for Prometheus.", "text/plain", security)},
         "/openapi.json": {"get": _get("openapi", "This document.", _JSON, [])},
+    }
+    paths |= {
+        "/documents/{id}": {
+            "get": _by_id("document", "A document of the collection.", "Stored", security)
+        },
+        "/v1/models/{id}": {
+            "get": _by_id("model", "A ranker that encodes texts.", "Model", security)
+        },
     }
     not_ready = _json_reply("The server is not ready, and the reason.", _OBJECT)
     for path in ("/readyz", "/health"):
@@ -105,6 +113,15 @@ def _get(name: str, summary: str, media: str, security: list[Any]) -> Schema:
     if security:
         replies["401"] = _json_reply(_ERRORS[401], _ref("Error"))
     return {"summary": summary, "operationId": name, "security": security, "responses": replies}
+
+
+def _by_id(name: str, summary: str, response: str, security: list[Any]) -> Schema:
+    """Return a GET whose path ends in an id with any characters, percent-encoded."""
+    described = _get(name, summary, _JSON, security)
+    described["responses"]["200"] = _json_reply("The answer.", _ref(response))
+    described["responses"]["404"] = _json_reply(_ERRORS[404], _ref("Error"))
+    parameter = {"name": "id", "in": "path", "required": True, "schema": _STRING}
+    return {**described, "parameters": [parameter]}
 
 
 def _json_reply(description: str, schema: Schema | None) -> Schema:
@@ -194,7 +211,17 @@ def _schemas(limits: Limits) -> Schema:
     )
     scored = _object({"index": _INTEGER, "score": _NUMBER}, {"text": _STRING})
     return {
-        "Error": _object({"error": _STRING, "error_type": _STRING}),
+        "Error": {
+            "anyOf": [
+                _object({"error": _STRING, "error_type": _STRING}),
+                _object({"error": _object({"message": _STRING, "type": _STRING, "code": _STRING})}),
+            ],
+            "description": "Paths that begin with /v1/ have the second form, as OpenAI's.",
+        },
+        "Stored": _object(
+            {"id": _STRING, "title": _STRING, "text": _STRING}, {"metadata": _OBJECT}
+        ),
+        "Model": _object({"id": _STRING, "object": _STRING}),
         "Document": {"anyOf": [_STRING, _object({"text": _STRING}, {"id": key, "title": name})]},
         "RankRequest": {
             "anyOf": [

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 from ranklet.handlers import logs
 from ranklet.handlers.api.answers import ANSWERS
-from ranklet.handlers.api.errors import RequestError, panics_as_errors
+from ranklet.handlers.api.errors import RequestError, in_form_of, panics_as_errors
 from ranklet.handlers.api.limits import Limits, whole_number
 from ranklet.handlers.api.reading import IN_BODY, parse
 from ranklet.handlers.api.trial import try_out
@@ -162,7 +162,11 @@ class Function:
         except Exception as error:
             outcome = Outcome.of(error)
             reply = http_reply(
-                event, shape, outcome.status, _json(outcome.body), allow * (outcome.status == 405)
+                event,
+                shape,
+                outcome.status,
+                _json(in_form_of(path, outcome.body)),
+                allow * (outcome.status == 405),
             )
         self._log(outcome, begin, context, shape=shape, path=path)
         return reply

@@ -45,27 +45,41 @@ class Hosts:
         self._own = _same(address)
         self._all = ANY in names or not (names or is_local(address))
 
-    def refusal(self, headers: Headers) -> str:
-        """Return why a request is not answered, "" if it is."""
-        if self._all:
-            return ""
+    def refusal(self, headers: Headers, *, origin: bool = False) -> str:
+        """Return why a request is not answered, "" if it is.
+
+        Args:
+            headers: of the request.
+            origin: whether a page must be this server's even where every name is answered.
+        """
         text = headers.get("host", "")
         host = authority(text)
-        if host is None or not (
-            host.name in self._names or host.name == self._own or is_local(host.name)
+        if not self._all and not (
+            host is not None
+            and (host.name in self._names or host.name == self._own or is_local(host.name))
         ):
             return (
                 f"the host {text[:80]!r} is none of this server's; ask for 127.0.0.1 with its "
                 f"port, or start it with {Variable.HOSTS} set to the names that it has"
             )
-        origin = headers.get("origin")
-        if origin is None or origin == f"http://{text}":
+        page = headers.get("origin")
+        if page is None or (self._all and not origin) or self._is_own(page, text):
             return ""
-        scheme, _, place = origin.partition("://")
-        site = authority(place) if scheme in ("http", "https") else None
-        if site is not None and (site.name in self._names or (scheme == "http" and site == host)):
-            return ""
-        return "this request comes from the page of another site"
+        return f"this request comes from the page of another site; {Variable.ORIGINS} can allow it"
+
+    def _is_own(self, page: str, host: str) -> bool:
+        """Return whether the page of an origin is this server's, which was asked as `host`."""
+        if page == f"http://{host}":
+            return bool(host)
+        scheme, _, place = page.partition("://")
+        if scheme not in ("http", "https") or (site := authority(place)) is None:
+            return False
+        if site.name in self._names:
+            return True
+        if scheme == "https" and not self._all:  # on this machine nobody adds TLS
+            return False
+        port = 443 if scheme == "https" else 80
+        return authority(place, port) == authority(host, port)
 
 
 def read_hosts(text: str) -> tuple[str, ...]:
@@ -85,14 +99,14 @@ def read_hosts(text: str) -> tuple[str, ...]:
 
 
 @lru_cache(1024)
-def authority(text: str) -> Authority | None:
-    """Return a host and its port, by default 80; None if the text is not a host.
+def authority(text: str, port: int = 80) -> Authority | None:
+    """Return a host and its port, by default `port`; None if the text is not a host.
 
     >>> authority("LocalHost.:8080"), authority("[0:0::1]"), authority("me@here")
     (Authority(name='localhost', port=8080), Authority(name='::1', port=80), None)
     """
     match = _AUTHORITY.fullmatch(text.lower())
-    return Authority(_same(match[1]), int(match[2] or 80)) if match else None
+    return Authority(_same(match[1]), int(match[2] or port)) if match else None
 
 
 def is_local(name: str) -> bool:

@@ -14,6 +14,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ranklet.handlers import logs
 from ranklet.handlers.server.metrics import Metrics
+from ranklet.handlers.server.origins import Origins
 from ranklet.handlers.server.settings import ServerSettings
 from ranklet.runtime.tracing import end_of, request_span
 
@@ -21,6 +22,7 @@ CLIENT_GONE = 499  # the log's status for a caller who hung up; never sent
 _ID = re.compile(r"[\w.-]{1,64}", re.ASCII)
 _TRACE = re.compile(r"00-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}|([0-9a-f]{32})(?:/.*)?")
 _UNQUOTABLE = re.compile(r"[^ -~]|[\"\\]")  # what a header's quoted string cannot hold
+NAMED = ("/documents/{id}", "/v1/models/{id}")  # routes that end in any text
 _NOT_LOGGED = frozenset(
     ("/healthz", "/readyz", "/health", "/metrics")
 )  # requested every few seconds
@@ -56,9 +58,10 @@ class Middleware:
         metrics: Metrics,
         settings: ServerSettings,
         draining: Callable[[], bool],
+        origins: Origins,
     ) -> None:
         self._app, self._routes, self._metrics = app, routes, metrics
-        self._settings, self._draining = settings, draining
+        self._settings, self._draining, self._origins = settings, draining, origins
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -79,10 +82,10 @@ class Middleware:
                 if status == CLIENT_GONE:  # not a status of HTTP; nobody reads its substitute
                     message["status"] = 400
                 self._add_headers(message["headers"], record)
+                message["headers"] += self._origins.headers(headers)
             await send(message)
 
-        path = scope["path"]
-        route = path if path in self._routes else "other"
+        route = self._route(scope["path"])
         try:
             with request_span(f"{scope['method']} {route}", headers) as span:
                 await self._app(scope, receive, send_with_headers)
@@ -94,6 +97,12 @@ class Middleware:
             raise
         finally:
             self._count_and_log(scope, route, headers, record, status, perf_counter() - begin)
+
+    def _route(self, path: str) -> str:
+        """Return the route that a path has, so that no id makes a label."""
+        if path in self._routes:
+            return path
+        return next((each for each in NAMED if path.startswith(each[: each.index("{")])), "other")
 
     def _add_headers(self, headers: list[tuple[bytes, bytes]], record: Record) -> None:
         given = {name for name, _ in headers}

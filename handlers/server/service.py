@@ -1,12 +1,13 @@
 """The ASGI application: routes around `ranklet.handlers.api.answers`, by Starlette.
 
-POST the paths of `ANSWERS`, and /mcp for assistants; GET /info, /v1/models, /healthz,
-/readyz, /health, /metrics, /openapi.json, and / for the playground.
+POST the paths of `ANSWERS`, and /mcp for assistants; GET /documents/ID, /info, /v1/models,
+/v1/models/ID, /healthz, /readyz, /health, /metrics, /openapi.json, /docs, and / for the playground.
 """
 
 import asyncio
 import contextlib
 import json
+import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextvars import copy_context
 from dataclasses import replace
@@ -24,8 +25,14 @@ from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from ranklet.handlers import logs
-from ranklet.handlers.api.answers import ANSWERS, info, models
-from ranklet.handlers.api.errors import RequestError, error_body, failure, panics_as_errors
+from ranklet.handlers.api.answers import ANSWERS, document, info, model, models
+from ranklet.handlers.api.errors import (
+    RequestError,
+    error_body,
+    failure,
+    in_form_of,
+    panics_as_errors,
+)
 from ranklet.handlers.api.limits import Room
 from ranklet.handlers.api.openapi import describe
 from ranklet.handlers.api.reading import IN_BODY, parse
@@ -37,6 +44,7 @@ from ranklet.handlers.server.keys import ApiKeys, part_of
 from ranklet.handlers.server.live_bundle import LiveBundle
 from ranklet.handlers.server.metrics import MEDIA, Metrics
 from ranklet.handlers.server.middleware import CLIENT_GONE, Middleware, Record
+from ranklet.handlers.server.origins import Origins
 from ranklet.handlers.server.quick import Quick, is_plain
 from ranklet.handlers.server.request_body import Bodies, Body
 from ranklet.handlers.server.settings import ServerSettings
@@ -71,6 +79,7 @@ _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(","
 HEALTH = ("/healthz", "/readyz", "/health")  # the last is TEI's
 FILES = {
     "/": ("index.html", "text/html; charset=utf-8"),
+    "/docs": ("docs.html", "text/html; charset=utf-8"),
     "/playground/style.css": ("style.css", "text/css; charset=utf-8"),
     "/playground/icon.svg": ("icon.svg", "image/svg+xml"),
     "/playground/playground.js": ("playground.js", "text/javascript; charset=utf-8"),
@@ -117,17 +126,19 @@ class Service:
             Route("/info", self._info),
             Route("/healthz", self._healthz),
             Route("/v1/models", self._models),
+            _by_id("/v1/models/", self._model),
+            _by_id("/documents/", self._document),
             Route("/readyz", self._readyz),
             Route("/health", self._readyz),
             Route("/metrics", self._scrape),
             Route("/openapi.json", self._openapi),
         ]
-        self._hosts = Hosts(settings.host, settings.hosts)
+        self._hosts, self._origins = Hosts(settings.host, settings.hosts), Origins(settings.origins)
         self._starlette = application(routes, lifespan=self._lifespan)
         paths = frozenset(route.path for route in routes)
         framed = partial(
             Middleware, routes=paths, metrics=self._metrics, settings=settings,
-            draining=lambda: self.draining,
+            draining=lambda: self.draining, origins=self._origins,
         )  # fmt: skip
         self.app, self.busy = framed(self._route), framed(_refuse)
 
@@ -136,15 +147,27 @@ class Service:
         if scope["type"] != "http":
             await self._starlette(scope, receive, send)
             return
-        # A platform that asks how the server is does so by an address of its own choice.
-        foreign = "" if scope["path"] in HEALTH else self._hosts.refusal(Headers(scope=scope))
-        if foreign:
-            await _failed(RequestError(403, foreign))(scope, receive, send)
+        if foreign := self._foreign(scope):
+            await _failed(RequestError(403, foreign), scope["path"])(scope, receive, send)
+        elif scope["method"] == "OPTIONS" and (
+            allowed := self._origins.preflight(Headers(scope=scope))
+        ):
+            await allowed(scope, receive, send)
         elif scope["method"] == "POST" and scope["path"] in ANSWERS:
             response = await self._answer(Request(scope, receive))
             await response(scope, receive, send)
         else:
             await self._starlette(scope, receive, send)
+
+    def _foreign(self, scope: Scope) -> str:
+        """Return why a request is refused that another site's page may have made, else ""."""
+        if scope["path"] in HEALTH:  # a platform asks for these by an address of its own choice
+            return ""
+        headers = Headers(scope=scope)
+        allowed = self._origins.allow(headers.get("origin", ""))
+        if allowed:
+            headers = Headers({"host": headers.get("host", "")})
+        return self._hosts.refusal(headers, origin=scope["path"] == "/mcp")
 
     @contextlib.asynccontextmanager
     async def _lifespan(self, _: Starlette) -> AsyncIterator[None]:
@@ -226,6 +249,12 @@ class Service:
     async def _models(self, request: Request) -> Response:
         return await self._about(request, models)
 
+    async def _model(self, request: Request) -> Response:
+        return await self._about(request, lambda each: model(each, request.path_params["id"]))
+
+    async def _document(self, request: Request) -> Response:
+        return await self._about(request, lambda each: document(each, request.path_params["id"]))
+
     async def _about(self, request: Request, said: Callable[[Bundle], Any]) -> Response:
         """Answer with what is said of the bundle; nothing was sent."""
 
@@ -259,7 +288,7 @@ class Service:
         except (ClientDisconnect, ClientGone):
             return Response(status_code=CLIENT_GONE)  # for the log; nobody reads it
         except Exception as error:
-            response = _failed(error)
+            response = _failed(error, request.scope["path"])
             if response.status_code == 500 or isinstance(error, RemoteError):
                 record.error = error
             return response
@@ -326,6 +355,13 @@ def application(routes: Sequence[Route], **more: Any) -> Starlette:
     return made
 
 
+def _by_id(prefix: str, answer: Callable[[Request], Awaitable[Response]]) -> Route:
+    """Return a route whose path ends in an id, in which any character may stand, a newline too."""
+    route = Route(f"{prefix}{{id:path}}", answer)
+    route.path_regex = re.compile(f"{re.escape(prefix)}(?P<id>.*)\\Z", re.DOTALL)
+    return route
+
+
 async def _gone(request: Request) -> None:
     while (await request.receive())["type"] != "http.disconnect":
         pass
@@ -340,20 +376,21 @@ def _json(body: Any, status: int = 200, headers: dict[str, str] | None = None) -
     return Response(encoded(body), status, {"content-type": "application/json", **(headers or {})})
 
 
-def _failed(error: Exception) -> Response:
+def _failed(error: Exception, path: str) -> Response:
     status, error_object = failure(error)
-    return _json(error_object, status, EXTRA_HEADERS.get(status))
+    return _json(in_form_of(path, error_object), status, EXTRA_HEADERS.get(status))
 
 
 async def _refuse(scope: Scope, receive: Receive, send: Send) -> None:
     """Answer on a connection that is one too many, which ends with the answer."""
-    answer = _failed(RequestError(503, "too many connections are open; try again in a second"))
+    error = RequestError(503, "too many connections are open; try again in a second")
+    answer = _failed(error, scope["path"])
     answer.headers["connection"] = "close"
     await answer(scope, receive, send)
 
 
-async def _refused(_: Request, error: RequestError) -> Response:
-    return _failed(error)
+async def _refused(request: Request, error: RequestError) -> Response:
+    return _failed(error, request.scope["path"])
 
 
 async def _no_route(request: Request, error: HTTPException) -> Response:
@@ -363,7 +400,8 @@ async def _no_route(request: Request, error: HTTPException) -> Response:
     if "Allow" in headers:
         allowed = " or ".join(sorted(headers["Allow"].split(", ")))
         message = f"{request.method} is not allowed here; {allowed} is"
-    return _json(error_body(error.status_code, message), error.status_code, headers)
+    shown = in_form_of(request.scope["path"], error_body(error.status_code, message))
+    return _json(shown, error.status_code, headers)
 
 
 def page_file(path: Path, media: str, **more: str) -> Callable[[Request], Response]:

@@ -9,6 +9,7 @@ from pathlib import Path
 from ranklet.handlers.api.limits import Limits, whole_number
 from ranklet.handlers.server.hosts import read_hosts
 from ranklet.handlers.server.keys import Filter, read_filters, read_keys
+from ranklet.handlers.server.origins import read_origins
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.onnx.session import DEVICES, processors, threads
 from ranklet.runtime.options import check_one_of
@@ -26,6 +27,7 @@ class ServerSettings:
         bundle: the path of the bundle (RANKLET_BUNDLE).
         host: the address to listen on (HOST).
         hosts: names that the server answers to, see `Hosts` (RANKLET_HOSTS, separated by commas).
+        origins: sites whose pages may ask, see `Origins` (RANKLET_ORIGINS, separated by commas).
         port: the port; 0 lets the system choose (PORT, which Cloud Run sets).
         workers: the number of processes that share the port (RANKLET_WORKERS; by default one per
             processor, or per RANKLET_THREADS of them, and one where models may run on a GPU).
@@ -60,6 +62,7 @@ class ServerSettings:
     port: int = 8080
     workers: int = 1
     hosts: tuple[str, ...] = ()
+    origins: tuple[str, ...] = ()
     api_keys: tuple[str, ...] = field(default=(), repr=False)
     key_filters: Mapping[str, Filter] = field(default_factory=dict, repr=False)
     key_requests: int = 0
@@ -107,6 +110,7 @@ class ServerSettings:
             collection=variables.get(Variable.COLLECTION, ""),
             host=host,
             hosts=read_hosts(variables.get(Variable.HOSTS, "")),
+            origins=read_origins(variables.get(Variable.ORIGINS, "")),
             port=number("PORT", cls.port, 0, 65_535),
             workers=workers,
             api_keys=keys,

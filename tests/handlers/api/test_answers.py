@@ -12,13 +12,23 @@ from tests.conftest import Built, Described
 from tests.kinds import TinyRankers
 from tests.metadata_rows import WORDS
 
-from ranklet.handlers.api.answers import ANSWERS, Answer, explain, info, models, rank, rerank
-from ranklet.handlers.api.errors import failure
+from ranklet.handlers.api.answers import (
+    ANSWERS,
+    Answer,
+    document,
+    explain,
+    info,
+    model,
+    models,
+    rank,
+    rerank,
+)
+from ranklet.handlers.api.errors import RequestError, failure
 from ranklet.handlers.api.limits import Limits
 from ranklet.handlers.api.reading import parse
 from ranklet.runtime import load
 from ranklet.runtime.bundle import Bundle
-from ranklet.runtime.errors import InputError, OutOfTimeError
+from ranklet.runtime.errors import InputError, OutOfTimeError, UnknownDocumentError
 from ranklet.runtime.syntax.query_syntax import Query
 
 LIMITS = Limits()
@@ -528,7 +538,8 @@ def test_what_cannot_be_encoded_is_refused(tiny: TinyRankers, bundle: Bundle) ->
         ({"input": "a" * 31}, few, 413, "31 characters; at most 30"),
         ({"input": "a"}, small, 413, "send fewer texts"),
         ({"input": "a", "model": "gpt"}, LIMITS, 404, "unknown ranker 'gpt'"),
-        ({"input": "a", "dimensions": 4}, LIMITS, 422, "'dimensions' is not supported"),
+        ({"input": "a", "dimensions": 4}, LIMITS, 422, "a Matryoshka model is cut when it is"),
+        ({"input": "a", "dimensions": 0}, LIMITS, 422, "'dimensions' must be from 1"),
         ({"input": "a", "input_type": "other"}, LIMITS, 422, "must be 'document'"),
     ):
         found, said = refused(dense, "/v1/embeddings", body, limits)
@@ -540,6 +551,49 @@ def test_what_cannot_be_encoded_is_refused(tiny: TinyRankers, bundle: Bundle) ->
     assert "does not return one vector per text" in refused(late, "/embed", {"inputs": "a"})[1]
     assert "ask /embed_sparse" in refused(sparse, "/embed", {"inputs": "a"})[1]
     assert refused(bundle, "/embed", {"inputs": "a"})[0] == 422
+    assert "not supported" in refused(dense, "/embed", {"inputs": "a", "dimensions": 4})[1]
     texts = {"inputs": ["a"] * 100}
     with pytest.raises(OutOfTimeError):
         ANSWERS["/embed"](dense, texts, LIMITS, 0.0)
+
+
+def test_texts_that_take_too_long_together_are_refused_with_how_many_fit(tiny: TinyRankers) -> None:
+    dense, limits = load(tiny.exported("dense"), device="cpu"), Limits(encoded_characters=100)
+    for path, name in (("/v1/embeddings", "input"), ("/embed", "inputs")):
+        for texts, fit in ((["a" * 40] * 5, 2), (["a" * 500, "b"], 1), (["a", "b" * 100], 1)):
+            status, said = refused(dense, path, {name: texts}, limits)
+            assert status == 413
+            assert f"its first {fit} texts fit, so send so many at a time" in said
+            assert answer_of(dense, path, {name: texts[:fit]}, limits)
+        assert answer_of(dense, path, {name: ["a" * 50] * 2}, limits)
+
+
+def answer_of(bundle: Bundle, path: str, body: dict[str, Any], limits: Limits) -> Any:
+    return ANSWERS[path](bundle, body, limits, None).body
+
+
+def test_as_many_dimensions_may_be_asked_for_as_there_are(tiny: TinyRankers) -> None:
+    dense = load(tiny.exported("dense"), device="cpu")
+    have = dense.encode_query("a").size
+    reply = answer_of(dense, "/v1/embeddings", {"input": "a", "dimensions": have}, LIMITS)
+    assert len(reply["data"][0]["embedding"]) == have
+
+
+def test_a_model_is_described_by_its_name(tiny: TinyRankers, bundle: Bundle) -> None:
+    dense = load(tiny.exported("dense"), device="cpu")
+    for each in models(dense)["data"]:
+        assert model(dense, each["id"]) == each
+    assert model(dense, "ranklet")["object"] == "model"
+    for of, name in ((dense, "gpt"), (bundle, "ranklet")):
+        with pytest.raises(RequestError, match=r"unknown model '(gpt|ranklet)'; ") as unknown:
+            model(of, name)
+        assert unknown.value.status == 404
+
+
+def test_a_document_is_returned_whole(described: Described) -> None:
+    name = described.rows[0]["id"]
+    found = document(described.bundle, name)
+    assert found["text"] == described.rows[0]["text"]
+    assert found == described.bundle.document(name).to_dict()
+    with pytest.raises(UnknownDocumentError):
+        document(described.bundle.only({"year": -1}), name)

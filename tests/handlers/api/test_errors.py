@@ -2,7 +2,14 @@ import json
 
 import pytest
 
-from ranklet.handlers.api.errors import PanicError, RequestError, failure, panics_as_errors
+from ranklet.handlers.api.errors import (
+    PanicError,
+    RequestError,
+    error_body,
+    failure,
+    in_form_of,
+    panics_as_errors,
+)
 from ranklet.runtime.errors import (
     BundleError,
     InputError,
@@ -60,3 +67,14 @@ def test_every_error_has_a_status_and_a_word_for_programs(
 
 def test_a_spent_budget_is_a_timeout() -> None:
     assert failure(OutOfTimeError("no time"))[0] == 504
+
+
+@pytest.mark.parametrize(
+    ("status", "kind"), [(422, "invalid_request_error"), (503, "server_error")]
+)
+def test_clients_of_openai_find_the_message_in_an_object(status: int, kind: str) -> None:
+    body = error_body(status, "why")
+    assert in_form_of("/rank", body) is body
+    assert in_form_of("/v1/embeddings", body) == {
+        "error": {"message": "why", "type": kind, "param": None, "code": body["error_type"]}
+    }

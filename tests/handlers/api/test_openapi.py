@@ -20,7 +20,9 @@ def test_every_route_is_described_and_every_description_is_a_route(server: "Serv
     assert not set(FILES) & set(document["paths"])
     for path, operations in document["paths"].items():
         for method in operations:
-            assert server.ask(method.upper(), path).status not in (404, 405)
+            reply = server.ask(method.upper(), path)
+            said = reply.body.decode() if "{id}" in path else ""
+            assert reply.status not in (404, 405) or "unknown" in said or "no ranker" in said
 
 
 def test_every_reference_leads_somewhere() -> None:

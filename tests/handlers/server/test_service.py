@@ -4,11 +4,14 @@ import asyncio
 import json
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 import pytest
 from tests.handlers.gate import Gate
 
+from ranklet.export.build import build
 from ranklet.handlers.api.answers import ANSWERS
 from ranklet.handlers.mcp.protocol import Protocol
 from ranklet.handlers.server import quick, service
@@ -216,6 +219,53 @@ def test_callers_who_hang_up_leave_nothing_behind(start: "Start", gate: Gate) ->
         server.wait(lambda: "ranklet_held 0" in server.metrics())
         assert server.post("/rank", {"query": "dough"}).status == 200
         assert not [line for line in server.log() if line["severity"] == "ERROR"]
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body", "status"),
+    [
+        ("POST", "/v1/embeddings", {"input": ["a"], "nothing": 1}, 422),
+        ("POST", "/v1/embeddings", b"no JSON", 400),
+        ("POST", "/v1/rerank", {"query": ""}, 422),
+        ("GET", "/v1/models/none", None, 404),
+        ("GET", "/v1/none", None, 404),
+        ("GET", "/v1/embeddings", None, 405),
+    ],
+)
+def test_errors_of_openais_paths_have_its_form(
+    server: "Server", method: str, path: str, body: Any, status: int
+) -> None:
+    reply = server.ask(method, path, body)
+    assert reply.status == status
+    assert set(reply.json()["error"]) == {"message", "type", "param", "code"}
+    assert reply.json()["error"]["message"]
+
+
+ODD = ["plain", "a/b", "/", "a b", "?k=1#x", "%2F", "ü 文", "a\nb", "..a", "'\"<>"]
+
+
+@pytest.mark.slow
+def test_documents_are_read_by_ids_with_any_characters(start: "Start", tmp_path: Path) -> None:
+    rows = [{"id": name, "text": f"dough {at}", "tenant": "us" if at % 2 else "them"}
+            for at, name in enumerate(ODD)]  # fmt: skip
+    bundle = build(rows, tmp_path / "odd.ranklet")
+    keys = {"RANKLET_API_KEY": "all", "RANKLET_API_KEY_FILTERS": '{"us": {"tenant": "us"}}'}
+    with start(Path(bundle), **keys) as server:
+        for at, name in enumerate(ODD):
+            path = f"/documents/{quote(name, safe='')}"
+            reply = server.ask("GET", path, headers={"x-api-key": "all"})
+            found = reply.json()
+            assert (reply.status, found["id"], found["text"]) == (200, name, f"dough {at}"), name
+            ours = server.ask("GET", path, headers={"x-api-key": "us"})
+            assert ours.status == (200 if at % 2 else 404), name
+            assert server.ask("GET", path).status == 401
+        for unknown in ("/documents/none", "/documents/", "/documents/%FF"):
+            reply = server.ask("GET", unknown, headers={"x-api-key": "all"})
+            assert (reply.status, reply.json()["error_type"]) == (404, "not_found"), unknown
+        assert (
+            'route="/documents/{id}",status="200"'
+            in server.ask("GET", "/metrics", headers={"x-api-key": "all"}).body.decode()
+        )
 
 
 def test_fields_in_the_wrong_place_are_refused(server: "Server") -> None:

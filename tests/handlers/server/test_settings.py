@@ -43,6 +43,8 @@ def test_settings_come_from_the_environment_and_hide_the_keys() -> None:
                 "RANKLET_CHECK",
                 "RANKLET_COLLECTION",
                 "RANKLET_HOSTS",
+                "RANKLET_ORIGINS",
+                "RANKLET_KEY_REQUESTS",
                 "RANKLET_MAX_K",
                 "RANKLET_WORKERS",
                 "RANKLET_DEVICE",
@@ -55,6 +57,10 @@ def test_settings_come_from_the_environment_and_hide_the_keys() -> None:
         *[("RANKLET_API_KEY", text) for text in (",", " , ,", "a b", "a\nb", "a,b\0", "a\u2028b")],
         ("RANKLET_API_KEY_FILTERS", '{"c d": {"tenant": "x"}}'),
         ("RANKLET_API_KEYS", "c"),
+        ("RANKLET_ORIGINS", "app.example"),
+        ("RANKLET_MAX_BODIES_BYTES", "1000"),
+        ("RANKLET_KEY_REQUESTS", "-1"),
+        ("RANKLET_KEY_PER_MINUTE", "many"),
         ("RANKLET_APIKEY", "c"),
         ("RANKLET_HOST", "127.0.0.1"),
         ("RANKLET_PORT", "80"),
@@ -69,6 +75,30 @@ def test_settings_come_from_the_environment_and_hide_the_keys() -> None:
 def test_a_variable_that_cannot_be_used_is_named(name: str, value: str) -> None:
     with pytest.raises(InputError, match=name):
         ServerSettings.from_environment({**GOOD, name: value})
+
+
+@pytest.mark.parametrize("name", ["RANKLET_KEY_REQUESTS", "RANKLET_KEY_PER_MINUTE"])
+def test_bounds_of_keys_need_keys(name: str) -> None:
+    given = {key: value for key, value in GOOD.items() if "API_KEY" not in key}
+    with pytest.raises(InputError, match=f"{name} is set, but there is no API key"):
+        ServerSettings.from_environment({**given, name: "5"})
+
+
+def test_one_of_several_keys_has_half_of_what_a_server_holds() -> None:
+    given = {
+        "RANKLET_BUNDLE": "b",
+        "RANKLET_POOL": "2",
+        "RANKLET_QUEUE": "6",
+        "RANKLET_WORKERS": "3",
+    }
+    for keys, most in (("a", 0), ("a,b", 12)):
+        settings = ServerSettings.from_environment({**given, "RANKLET_API_KEY": keys})
+        assert settings.key_requests == most
+
+
+def test_a_larger_body_makes_more_room_for_bodies() -> None:
+    settings = ServerSettings.from_environment({**GOOD, "RANKLET_MAX_BODY_BYTES": str(100 << 20)})
+    assert settings.bodies_bytes == 100 << 20
 
 
 def test_hosts_are_read_in_one_form() -> None:

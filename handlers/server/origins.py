@@ -1,0 +1,93 @@
+"""Let the pages of some other sites ask: cross-origin resource sharing (CORS) for RANKLET_ORIGINS.
+
+A browser sends a key only if a page gives it, so no cookie and no other credential is ever allowed.
+"""
+
+import re
+from collections.abc import Collection
+
+from starlette.datastructures import Headers
+from starlette.responses import Response
+
+from ranklet.handlers.server.hosts import ANY, Authority, authority
+from ranklet.runtime.errors import InputError
+from ranklet.runtime.variables import Variable
+
+_PORTS = {"http": 80, "https": 443}
+_ORIGIN = re.compile(r"(https?)://([^/?#]+)")
+_SENT = "authorization, content-type, x-api-key, x-request-id, traceparent, mcp-protocol-version"
+_SHOWN = b"x-request-id, server-timing, retry-after, www-authenticate"
+_REMEMBERED = "600"  # seconds for which a browser need not ask again whether it may ask
+
+Origin = tuple[str, Authority]  # scheme, host and port
+
+
+class Origins:
+    """The sites whose pages may ask.
+
+    Args:
+        allowed: as `read_origins` returns them.
+    """
+
+    def __init__(self, allowed: Collection[str] = ()) -> None:
+        self._any = ANY in allowed
+        self._allowed = {parsed(each) for each in allowed} - {None}
+
+    def allow(self, origin: str) -> bool:
+        """Return whether pages of an origin may ask.
+
+        >>> Origins(["https://app.example"]).allow("https://APP.example:443")
+        True
+        """
+        return self._any or (bool(self._allowed) and parsed(origin) in self._allowed)
+
+    def headers(self, request: Headers) -> list[tuple[bytes, bytes]]:
+        """Return the headers that let a browser show an answer to the page that asked."""
+        if self._any:
+            return [(b"access-control-allow-origin", b"*"), _exposed()]
+        if not self._allowed:
+            return []
+        vary, origin = (b"vary", b"origin"), request.get("origin", "")
+        if not self.allow(origin):
+            return [vary]
+        return [vary, (b"access-control-allow-origin", origin.encode("latin-1")), _exposed()]
+
+    def preflight(self, request: Headers) -> Response | None:
+        """Return the answer to a browser that asks whether a page may ask; None if it may not."""
+        if "access-control-request-method" not in request or not self.allow(
+            request.get("origin", "")
+        ):
+            return None
+        allowed = {
+            "access-control-allow-methods": "GET, POST",
+            "access-control-allow-headers": _SENT,
+            "access-control-max-age": _REMEMBERED,
+        }
+        return Response(status_code=204, headers=allowed)
+
+
+def _exposed() -> tuple[bytes, bytes]:
+    return b"access-control-expose-headers", _SHOWN
+
+
+def parsed(origin: str) -> Origin | None:
+    """Return an origin in the one form that equal ones have; None if it is none."""
+    match = _ORIGIN.fullmatch(origin.lower())
+    place = authority(match[2], _PORTS[match[1]]) if match else None
+    return (match[1], place) if match and place else None
+
+
+def read_origins(text: str) -> tuple[str, ...]:
+    """Return the origins in a variable, which commas separate.
+
+    Raises:
+        InputError: one of them is no origin.
+    """
+    origins = tuple(each.strip() for each in text.split(",")) if text else ()
+    for origin in origins:
+        if origin != ANY and parsed(origin) is None:
+            raise InputError(
+                f"{Variable.ORIGINS} has {origin[:80]!r}; give schemes and hosts, with commas "
+                "between, such as https://app.example,http://localhost:3000, or * for every site"
+            )
+    return origins
