@@ -4,9 +4,10 @@
     qrels, BEIR   qid docid rel                 three columns, with or without a header line
     run           qid Q0 docid rank score tag   six columns
 
-White space separates the columns. Those of judgements may have tabs between them, and then an id
-may contain blanks, as names of files do. Files whose name ends in ``.gz`` are read and written
-through gzip. Every error is a CollectionError that names the file and the line.
+ASCII white space separates the columns. Those of judgements may have tabs between them, and then
+an id may contain blanks, as names of files do, also at its ends. Files whose name ends in ``.gz``
+are read and written through gzip. Every error is a CollectionError that names the file and the
+line.
 """
 
 import contextlib
@@ -29,6 +30,7 @@ from ranklet.runtime.writing.syncing import sync_file, sync_folder
 
 BEIR_HEADER = ["query-id", "corpus-id", "score"]
 _BETWEEN = re.compile(r"[\t\r\n]")  # what separates columns and lines
+_WORD = re.compile(r"[^ \t\r\n\f\v]+")
 _GRADE = re.compile(r"[+-]?[0-9]{1,9}")  # trec_eval has 32 bits for it
 
 
@@ -60,13 +62,13 @@ def read_qrels(path: str | os.PathLike[str]) -> dict[str, dict[str, int]]:
                 4: "4 columns (qid 0 docid rel), as on the first line",
             }[width]
             raise CollectionError(f"{path}:{number}: {len(fields)} columns, expected {wanted}")
-        query, document = fields[0], fields[-2]
-        if not _GRADE.fullmatch(fields[-1]):
+        query, document, grade_text = fields[0], fields[-2], fields[-1].strip()
+        if not _GRADE.fullmatch(grade_text):
             raise CollectionError(
                 f"{path}:{number}: relevance {fields[-1]!r:.40}, expected an integer of at most 9 "
                 f"digits (only the first line may be a header, {' '.join(BEIR_HEADER)!r})"
             )
-        grade = int(fields[-1])
+        grade = int(grade_text)
         earlier = qrels.setdefault(query, {}).setdefault(document, grade)
         if earlier != grade:
             raise CollectionError(
@@ -113,7 +115,7 @@ def read_run(path: str | os.PathLike[str]) -> dict[str, dict[str, float]]:
     """
     run: dict[str, dict[str, float]] = {}
     for number, line in read_lines(path):
-        fields = line.split()
+        fields = _WORD.findall(line)
         if not fields:
             continue
         if len(fields) != 6:
@@ -189,17 +191,16 @@ def check_id(value: str, what: str) -> None:
     """Reject an id that cannot be written into a column of judgements.
 
     Raises:
-        CollectionError: the id is no text, is empty, contains a tab or a line break, begins or ends
-            with white space, or cannot be written as UTF-8.
+        CollectionError: the id is no text, is empty, contains a tab or a line break, or cannot be
+            written as UTF-8.
     """
-    expected = "a text without tabs and line breaks, and without white space at its ends"
+    expected = "a text without tabs and line breaks"
     _check(value, what, is_id(value), expected)
 
 
 def is_id(value: str) -> bool:
     """Return whether an id can stand between tabs."""
-    text = isinstance(value, str) and value != "" and value == value.strip()
-    return text and not _BETWEEN.search(value)
+    return isinstance(value, str) and value != "" and not _BETWEEN.search(value)
 
 
 def _check_word(value: str, what: str) -> None:
@@ -218,8 +219,8 @@ def _is_word(value: str) -> bool:
 
 
 def _columns(line: str) -> list[str]:
-    tabbed = [each.strip() for each in line.strip().split("\t")]
-    return tabbed if len(tabbed) in (3, 4) and all(tabbed) else line.split()
+    tabbed = line.rstrip("\r\n").split("\t")
+    return tabbed if len(tabbed) in (3, 4) and all(tabbed) else _WORD.findall(line)
 
 
 def check_text(value: str, what: str) -> None:

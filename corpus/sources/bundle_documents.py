@@ -26,8 +26,8 @@ def whole_documents(bundle: BundleFiles) -> Iterator[Document]:
         if not is_id(name):
             raise InputError(
                 f"judgements cannot name the document {name!r}, because tabs and line breaks "
-                "separate them and white space at its ends is not kept; build the bundle again "
-                "with --id-column -, which numbers the documents, or with other ids"
+                "separate them; build the bundle again with --id-column -, which numbers the "
+                "documents, or with other ids"
             )
         count = len(documents.passages(number))
         others = [documents.texts[at] for at in range(number + 1, number + count)]

@@ -80,6 +80,7 @@ class Source:
         name: the file's or folder's name, for messages and the bundle's provenance.
         types: all declared types of columns.
         problems: what was wrong so far; complete after `documents` has ended.
+        may_be_empty: whether no document is no error, as if an update only deletes.
 
     Raises:
         CollectionError: the path does not exist, or its format is not known.
@@ -99,6 +100,7 @@ class Source:
         self.types = {**types, **(self.options.types or {})}
         self._declared = DeclaredColumns(self.types)
         self.problems = Problems()
+        self.may_be_empty = False
         self.columns: Columns | None = None
         self._wanted = self.options.metadata_fields()
         self._others = set[str]()  # names of fields that were seen besides id, title and text
@@ -168,7 +170,6 @@ class Source:
         for document in self._checked(self._records()):
             count += 1
             yield document
-        self._check_wanted()
         for remark in self._declared.remarks():
             _log.warning("%s", remark)
         bad = self.problems.counts.total()
@@ -179,8 +180,10 @@ class Source:
             )
         if bad and not count:
             raise CollectionError(f"no document of {self.name} can be used:\n{self.problems}")
-        if not count:
+        if not count and not self.may_be_empty:
             raise CollectionError(f"{self.name} has no document")
+        if count:
+            self._check_wanted()
         if bad:
             left_out = "1 document" if bad == 1 else f"{bad:,} documents"
             _log.warning("left out %s:\n%s", left_out, self.problems)

@@ -61,7 +61,8 @@ def update(
     Args:
         bundle: a bundle with a collection, on disk. It is replaced in one step if there is no
             `target`. Updates at the same time follow each other.
-        add: documents as `build` reads them. One with a known id replaces the old one.
+        add: documents as `build` reads them. One with a known id replaces the old one. There may be
+            none if there are ids to delete.
         delete: ids of documents.
         target: a folder or a path that ends in .zip; None for the bundle's own path.
         options: how the documents to add are read. Texts are split as those of the bundle were.
@@ -101,7 +102,8 @@ def update(
         if add is not None:
             check_packages(source.manifest, source.manifest.normaliser)
             _warn_of_cut(source)
-        added, types = _documents(source, add, with_types(options, types), announce)
+        options = with_types(options, types)
+        added, types = _documents(source, add, options, announce, may_be_empty=bool(wanted))
         changes = changed(source, added, wanted, missing_ok=missing_ok)
         if cluster is not None:
             changes = _with_shards(cluster, changes, source, out.resume_folder)
@@ -138,6 +140,8 @@ def _documents(
     add: Texts | Source | Collection | None,
     options: SourceOptions | None,
     announce: Callable[[str], None],
+    *,
+    may_be_empty: bool,
 ) -> tuple[Iterable[Document], Mapping[str, str]]:
     """Return the documents to add, split and typed as the bundle's, and all declared types."""
     if options is not None and (add is None or isinstance(add, Source | Collection)):
@@ -169,6 +173,7 @@ def _documents(
         else:
             chosen = dataclasses.replace(chosen, passage_words=words, overlap_words=overlap)
             add = Source(add, chosen, announce, known)
+            add.may_be_empty = may_be_empty
     types = {**known, **add.types}
     return add.documents() if isinstance(add, Collection) else _with_own_ids(add), types
 

@@ -82,9 +82,9 @@ def read_clicks(path: Path) -> Iterator[JudgedQuery]:
 
     A document at a low position is seen less often, so each of its clicks says more. A click at
     position p counts log₂(1 + p), the inverse of the discount of DCG (a position-based model with
-    examination 1 / log₂(1 + p); Joachims et al. 2017, arXiv 1608.04468, §4). Without positions
-    every click counts 1. A document is relevant if it has `CLICK_SHARE` of its query's weighted
-    clicks.
+    examination 1 / log₂(1 + p); Joachims et al. 2017, arXiv 1608.04468, §4). Without a
+    position a click counts 1. A document is relevant if it has `CLICK_SHARE` of its query's
+    weighted clicks.
 
     Raises:
         CollectionError: the file cannot be read, lacks a column, or a number is wrong.
@@ -95,17 +95,18 @@ def read_clicks(path: Path) -> Iterator[JudgedQuery]:
     for record in _records(path):
         if isinstance(record, Bad):
             raise CollectionError(f"{record.place}: {record.found}")
-        row = {name.strip().lower(): str(cell).strip() for name, cell in record.fields.items()}
+        row = {name.strip().lower(): str(cell) for name, cell in record.fields.items()}
         if not {"query", "id", "clicks"} <= row.keys():
             raise CollectionError(
                 f"{str(path)!r} has the columns {', '.join(row)}; a log of clicks needs {CLICKS}, "
                 "and may have position"
             )
-        query, name = row["query"], row["id"]
+        query, name = row["query"].strip(), row["id"]
         if not is_decoded(query + name):
             raise CollectionError(f"{record.place} is not UTF-8; convert the file to UTF-8")
         clicks = _number(row["clicks"], record.place, least=0)
-        place = _number(row["position"], record.place, least=1) if "position" in row else 1
+        position = row.get("position", "").strip()
+        place = _number(position, record.place, least=1) if position else 1
         if query and name:
             weights[query][name] += clicks * math.log2(1 + place)
             counts[query] += clicks

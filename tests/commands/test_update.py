@@ -7,6 +7,8 @@ from tests.commands.running import Capture, fails, succeeds
 from tests.updates import SPLIT, WHOLE, documents_of, first_records, indexed, seeded
 
 from ranklet.commands import main
+from ranklet.export.build import build
+from ranklet.runtime import load
 from ranklet.runtime.bundles.files import BundleFiles
 
 if TYPE_CHECKING:
@@ -40,7 +42,7 @@ def test_documents_are_added_replaced_and_deleted(
 
 
 def test_ids_may_stand_in_a_file(bundle: Path, tmp_path: Path, capsys: Capture) -> None:
-    (tmp_path / "ids").write_text("d1\n\n d2 \n-nobody\n", "utf-8")
+    (tmp_path / "ids").write_text("d1\n\nd2\n-nobody\n", "utf-8")
     arguments = ("update", bundle, "--delete-file", tmp_path / "ids", "-o", tmp_path / "c.zip")
     assert "no document '-nobody'" in fails(capsys, *arguments)
     printed = succeeds(capsys, *arguments, "--missing-ok")
@@ -72,3 +74,19 @@ def test_nothing_to_change_is_an_error(bundle: Path, capsys: Capture) -> None:
 def test_another_ids_file_is_refused(bundle: Path, tmp_path: Path) -> None:
     assert main(["update", str(bundle), "--delete-file", str(tmp_path / "missing")]) == 1
     assert len(ids(bundle)) == 4
+
+
+def test_ids_to_delete_are_whole_lines(
+    tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = [{"id": name, "text": "a bike"} for name in ("7", " 7", "8 ", "9\u2028", "9", "10")]
+    bundle = tmp_path / "b.ranklet"
+    build(rows, bundle, language="en", normaliser="none")
+    (tmp_path / "ids").write_bytes(" 7\n\n8 \r\n9\u2028\n".encode())
+    printed = succeeds(capsys, "update", bundle, "--delete-file", tmp_path / "ids")
+    assert printed.startswith("0 added, 0 replaced, 3 deleted, 3 unchanged")
+    (tmp_path / "ids").write_text("10")
+    monkeypatch.setattr("ranklet.corpus.sources.paths.STANDARD_INPUT", tmp_path / "ids")
+    succeeds(capsys, "update", bundle, "--delete-file", "-")
+    assert sorted(hit.id for hit in load(bundle).rank("bike")) == ["7", "9"]
+    assert main(["update", str(bundle), "--delete-file", "-", "--add", "-"]) == 1

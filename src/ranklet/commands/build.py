@@ -119,7 +119,6 @@ def run(options: argparse.Namespace) -> None:
         fusion=options_from(FusionOptions(), vars(options)),
     )
     say(f"{bundle.size} → {options.output}")
-    say(f"sha256: {bundle.manifest.sha256}")
     shares = bundle.manifest.provenance.get("languages", {words.language: 1.0})
     say(", ".join(f"{LANGUAGES[code]} {share:.0%}" for code, share in shares.items()))
     for name, report in bundle.manifest.provenance["checkpoints"].items():
@@ -127,5 +126,6 @@ def run(options: argparse.Namespace) -> None:
             say(f"{name}: {report[VOCABULARY]}")
     if bundle.metadata:
         say(f"metadata: {in_words(bundle.metadata)}")
+    say(f"sha256: {bundle.manifest.sha256}")
     query = " ".join(bundle.sample_texts(1)[0].split())
     say(f"try: {suggested('rank', options.output, query)}")

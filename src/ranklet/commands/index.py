@@ -76,6 +76,6 @@ def run(options: argparse.Namespace) -> None:
             fusion=options_from(FusionOptions(), vars(options)),
         )
     say(f"{bundle.size} → {options.output}")
-    say(f"sha256: {bundle.manifest.sha256}")
     if bundle.metadata:
         say(f"metadata: {in_words(bundle.metadata)}")
+    say(f"sha256: {bundle.manifest.sha256}")

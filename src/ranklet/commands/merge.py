@@ -34,4 +34,3 @@ def run(options: argparse.Namespace) -> None:
             options.bundles, options.output, prefer=options.prefer, overwrite=options.force
         )
     say(f"{merged.size} → {options.output}")
-    say(f"sha256: {merged.manifest.sha256}")

@@ -9,6 +9,7 @@ import argparse
 from ranklet.commands.arguments import add_engine, add_group, engine_from, options_from
 from ranklet.commands.output import say
 from ranklet.corpus.sources.options import SourceOptions
+from ranklet.runtime.errors import InputError
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -21,7 +22,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--delete", nargs="+", default=[], metavar="ID", help="ids to delete")
     parser.add_argument(
-        "--delete-file", metavar="FILE", help="file with ids to delete, one per line"
+        "--delete-file", metavar="FILE", help="file with ids to delete, one per line; - is stdin"
     )
     parser.add_argument("--missing-ok", action="store_true", help="ids to delete may be unknown")
     parser.add_argument("-o", "--output", help="bundle to write, a folder or .zip")
@@ -43,6 +44,8 @@ def run(options: argparse.Namespace) -> None:
     from ranklet.corpus.updating.changes import Counts
     from ranklet.corpus.updating.update import update
 
+    if options.add == options.delete_file == "-":
+        raise InputError("--add and --delete-file are both standard input; give a file for one")
     given = vars(options)
     read = any(name in given for name in vars(SourceOptions()))
     with one_bar((INDEXING, 0.5), (ENCODING, 1.0)):
@@ -59,11 +62,15 @@ def run(options: argparse.Namespace) -> None:
         )
     done = Counts(**bundle.manifest.provenance["update"])
     say(f"{done}: {bundle.size} → {options.output or options.bundle}")
-    say(f"sha256: {bundle.manifest.sha256}")
 
 
 def _ids(path: str | None) -> list[str]:
-    """Return the ids in a file, one per line; blank lines are left out."""
+    """Return the ids in a file, one per line with all of its white space, without empty lines."""
     from ranklet.corpus.collections.trec import read_lines
+    from ranklet.corpus.sources.paths import STANDARD_INPUT
 
-    return [] if path is None else [id_ for _, line in read_lines(path) if (id_ := line.strip())]
+    if path is None:
+        return []
+    lines = read_lines(STANDARD_INPUT if path == "-" else path)
+    ids = (line.removesuffix("\n").removesuffix("\r") for _, line in lines)
+    return [each for each in ids if each]

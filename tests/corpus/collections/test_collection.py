@@ -114,7 +114,7 @@ GOOD = '{"_id": "a", "text": "t"}\n'
         ('{"_id": "", "text": "t"}', r":2: document id '', expected a text without"),
         ('{"_id": 1.5, "text": "t"}', r":2: the document id .* is of type float, expected a str"),
         ('{"_id": true, "text": "t"}', r":2: the document id .* is of type bool"),
-        ('{"_id": "b ", "text": "t"}', r":2: document id 'b ', expected .* at its ends"),
+        (r'{"_id": "b\n", "text": "t"}', r":2: document id 'b\\n', expected .* line breaks"),
         ('{"_id": "b"}', r":2: the text is missing or null, expected a string"),
         ('{"_id": "b", "text": ["t"]}', r":2: the text is of type list"),
         ('{"_id": "b", "text": "t", "title": 3}', r":2: the title is of type int"),

@@ -210,6 +210,20 @@ def test_a_collection_and_a_source_may_be_added(built: "Built", tmp_path: Path) 
         assert sorted(ids(tmp_path / "c")) == sorted(ids(whole))
 
 
+def test_an_update_without_documents_only_deletes(three: Path, tmp_path: Path) -> None:
+    (tmp_path / "new.csv").write_text("id,text\n")
+    nothing: list[Any] = [[], iter(()), tmp_path / "new.csv"]
+    for name, add in zip("abc", nothing, strict=True):
+        if name == "c":
+            with pytest.raises(InputError, match="no document"):
+                update(three, add, delete=[name])
+        else:
+            assert counts(update(three, add, delete=[name]))[:3] == (0, 0, 1)
+        with pytest.raises(CollectionError, match="has no document"):
+            update(three, [])
+    assert ids(three) == ["c"]
+
+
 def test_documents_of_another_version_are_analysed_again(
     three: Path, built: "Built", tmp_path: Path
 ) -> None:

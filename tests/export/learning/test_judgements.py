@@ -43,6 +43,14 @@ def test_documents_that_were_clicked_often_enough_are_relevant(tmp_path: Path) -
     assert [(each.text, each.relevant) for each in read_clicks(path)] == [("hot oven", {"d1": 1})]
 
 
+def test_ids_are_not_stripped_and_a_position_may_be_missing(tmp_path: Path) -> None:
+    rows = "query,id,clicks,position\n oven, 7,3,\noven,7,2,1\n"
+    (tmp_path / "a.csv").write_text(rows)
+    (query,) = read_clicks(tmp_path / "a.csv")
+    assert query.text == "oven"
+    assert set(query.relevant) == {" 7", "7"}
+
+
 def test_a_click_at_a_low_position_says_more(tmp_path: Path) -> None:
     rows = "query\tid\tclicks\tposition\noven\td1\t20\t1\noven\td2\t1\t15\n"
     (query,) = read_clicks(written(tmp_path, rows, "clicks.tsv"))
