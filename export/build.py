@@ -36,6 +36,7 @@ from ranklet.runtime.extras import hinted
 from ranklet.runtime.options import check_one_of, check_type
 from ranklet.runtime.rankers.bm25 import BM25Settings
 from ranklet.runtime.ranking import load
+from ranklet.runtime.short_tracebacks import short_tracebacks
 from ranklet.runtime.storage.address import writable
 from ranklet.runtime.text.ranked import ranked_text
 from ranklet.training.checkpoint import Checkpoint
@@ -48,6 +49,7 @@ BM25 = "bm25"  # the ranker that every such bundle has, and its kind
 TITLE_BOOST = 2.0  # better than 1 on all collections with titles (`bm25_defaults`)
 
 
+@short_tracebacks
 def build(
     documents: Texts | Source,
     target: str | Path,

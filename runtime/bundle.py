@@ -5,7 +5,7 @@ from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, partial, wraps
 from pathlib import Path
-from typing import Any, ParamSpec, Self, TypeVar, Unpack, cast
+from typing import TYPE_CHECKING, Any, NoReturn, ParamSpec, Self, TypeVar, Unpack, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +20,7 @@ from ranklet.runtime.arguments import (
     own_documents,
 )
 from ranklet.runtime.bundles.files import BundleFiles, Check
-from ranklet.runtime.bundles.manifest import Manifest
+from ranklet.runtime.bundles.manifest import Manifest, in_words
 from ranklet.runtime.call.deadline import Deadline
 from ranklet.runtime.call.protocol import Role
 from ranklet.runtime.call.query import QueryContext
@@ -39,6 +39,7 @@ from ranklet.runtime.search.port import Search
 from ranklet.runtime.search.run import TextRun, own_passages
 from ranklet.runtime.search.selection import Selection, check_metadata_use
 from ranklet.runtime.search.whole_document import WholeDocument
+from ranklet.runtime.short_tracebacks import short_tracebacks
 from ranklet.runtime.storage.address import Address, BundleLike, shown
 from ranklet.runtime.syntax.meaning import read_query
 from ranklet.runtime.syntax.query_syntax import Query, typed_query
@@ -46,6 +47,14 @@ from ranklet.runtime.text.analysis import Analysis
 from ranklet.runtime.text.common_words import Places, common_words
 from ranklet.runtime.text.ranked import ranked_part
 from ranklet.runtime.tracing import record
+
+# What to type for names that people know from other packages.
+_INSTEAD = {
+    "encode": "encode_query(texts) or encode_document(texts), which an encoder may tell apart",
+    "get": "document(id)",
+    "query": "rank(query)",
+    "search": "rank(query)",
+}
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -113,6 +122,7 @@ class Bundle(os.PathLike[str]):
         bundle._search = search
         return bundle
 
+    @short_tracebacks
     def only(self, where: Where) -> "Bundle":
         """Return the bundle as if it had only the documents that a filter allows.
 
@@ -171,6 +181,24 @@ class Bundle(os.PathLike[str]):
         rankers = ", ".join(self.manifest.rankers) or "none"
         return f"<ranklet bundle {str(self.path)!r}: {self.size}, rankers {rankers}>"
 
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: documents, rankers, pipelines and fields."""
+        from html import escape
+
+        rows = {
+            "documents": self.size,
+            "rankers": ", ".join(f"{k} ({e.kind})" for k, e in self.manifest.rankers.items()),
+            **{f"pipeline {name}": str(each) for name, each in self.manifest.pipelines.items()},
+            "metadata": in_words(self.metadata),
+        }
+        lines = "".join(
+            f'<tr><td style="text-align:left"><b>{escape(name)}</b></td>'
+            f'<td style="text-align:left">{escape(value)}</td></tr>'
+            for name, value in rows.items()
+            if value
+        )
+        return f"<table><caption>{escape(str(self.path))}</caption>{lines}</table>"
+
     def __str__(self) -> str:
         """Return the path, or the address as messages show it."""
         return str(self.path)
@@ -189,6 +217,13 @@ class Bundle(os.PathLike[str]):
         if isinstance(self.path, Address):
             raise InputError(f"the bundle is at {str(self.path)!r}, which is no path; download it")
         return str(self.path)
+
+    if not TYPE_CHECKING:  # so that names which do not exist stay errors of types
+
+        def __getattr__(self, name: str) -> NoReturn:
+            """Raise AttributeError, which says what to type for names that other packages have."""
+            instead = f"; call {_INSTEAD[name]}" if name in _INSTEAD else ""
+            raise AttributeError(f"a bundle has no attribute {name!r}{instead}")
 
     def __len__(self) -> int:
         """Return the number of documents in the collection; passages of one count once."""
@@ -250,6 +285,7 @@ class Bundle(os.PathLike[str]):
         """Return titles of evenly spaced documents, or beginnings of texts, as sample queries."""
         return self._search.samples(count)
 
+    @short_tracebacks
     def rank(
         self,
         query: str | Query,
@@ -352,6 +388,7 @@ class Bundle(os.PathLike[str]):
         passages = own_passages(documents)
         return TextRun(self.files, query, stages, passages, deadline, titles=self.titles)
 
+    @short_tracebacks
     def rank_ids(
         self,
         query: str | Query,
@@ -368,6 +405,7 @@ class Bundle(os.PathLike[str]):
         stages = self.manifest.pipeline(pipeline)
         return self._search.rank_ids(query, stages, Selection(k=k), where=where)
 
+    @short_tracebacks
     def rank_batch(
         self, queries: Sequence[str | Query], **options: Unpack[RankOptions]
     ) -> list[Ranking]:
@@ -394,6 +432,7 @@ class Bundle(os.PathLike[str]):
     rank_batch_async = in_thread(rank_batch)
     """Rank as `rank_batch` does, in a thread; see `rank_async`."""
 
+    @short_tracebacks
     def score(
         self,
         query: str,
@@ -427,6 +466,7 @@ class Bundle(os.PathLike[str]):
         wanted = listed(ids, "ids", "put the one id in a list")
         return self._search.score(query, wanted, self.manifest.pipeline(pipeline))
 
+    @short_tracebacks
     def encode_query(self, texts: str | Sequence[str], *, ranker: str | None = None) -> Any:
         """Return the vectors of queries, as sentence-transformers does by the original model.
 
@@ -445,6 +485,7 @@ class Bundle(os.PathLike[str]):
         """
         return self._encoded(texts, "query", ranker)
 
+    @short_tracebacks
     def encode_document(self, texts: str | Sequence[str], *, ranker: str | None = None) -> Any:
         """Return the vectors of documents as `encode_query` does those of queries.
 
@@ -460,6 +501,7 @@ class Bundle(os.PathLike[str]):
 
     similarity = staticmethod(similarity)
 
+    @short_tracebacks
     def explain(
         self, query: str, document_id: str, *, pipeline: PipelineLike = None
     ) -> Explanation:
@@ -476,6 +518,7 @@ class Bundle(os.PathLike[str]):
         hit = self.explained(query, document_id, pipeline=pipeline)
         return cast("Explanation", hit.explanation)
 
+    @short_tracebacks
     def explained(
         self,
         query: str,
@@ -503,6 +546,7 @@ class Bundle(os.PathLike[str]):
         hit = self._search.explained(query, document_id, stages, Deadline(budget_ms))
         return hit.matching(self._common_words(query))
 
+    @short_tracebacks
     def document(self, document_id: str) -> WholeDocument:
         """Return a document of the collection: its title, its whole text and its metadata.
 
@@ -513,6 +557,7 @@ class Bundle(os.PathLike[str]):
         passages = self._search.passages(document_id)
         return WholeDocument.of(passages, self.manifest.splitting)
 
+    @short_tracebacks
     def highlight(self, hit: Hit, most: int | None = None) -> list[Span]:
         """Return the spans of ``title + newline + text`` that an explained score comes from.
 
@@ -542,6 +587,7 @@ class Bundle(os.PathLike[str]):
         """Return an analysis for a field of an explanation."""
         return analysis_of(self.files, field)
 
+    @short_tracebacks
     def features(
         self, query: str, *, pipeline: PipelineLike = None, scaling: str = FIXED
     ) -> tuple[list[str], dict[str, NDArray[np.float32]]]:

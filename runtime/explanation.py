@@ -12,6 +12,7 @@ from ranklet.runtime.console import printable
 # The prefix of a field that holds the word pieces of a ranker's own tokenizer: rankers/NAME.
 RANKER_FIELD = "rankers/"
 SMALLEST = 0.00005  # amounts below it are printed as 0.0000, so they share a row
+SHOWN = 40  # rows in a repr
 _VALUE = 11  # characters of an amount and the space after it
 
 
@@ -28,7 +29,7 @@ class ReadSpans:
     spans: tuple[tuple[int, int], ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Explanation:
     """An amount and its parts, whose values sum to `value` if there are any.
 
@@ -107,6 +108,15 @@ class Explanation:
     def __str__(self) -> str:
         """Draw the whole tree; amounts of 0.0000 share a row."""
         return self.text()
+
+    def __repr__(self) -> str:
+        """Draw the strongest rows of the tree."""
+        return self.text(SHOWN, " (print it to see all)")
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        return f"<pre>{escape(repr(self))}</pre>"
 
 
 def branches(explanation: Explanation) -> Iterator[Explanation]:

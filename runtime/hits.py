@@ -87,7 +87,7 @@ class Hit(_Matching):
     title: str
     text: str
     index: int
-    explanation: Explanation | None = None
+    explanation: Explanation | None = field(default=None, repr=False)
     passage: int | None = None
     metadata: Mapping[str, Value] = field(default_factory=dict, hash=False)
 

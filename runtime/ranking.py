@@ -21,6 +21,7 @@ from ranklet.runtime.metadata.where import Condition
 from ranklet.runtime.onnx.session import DEVICES
 from ranklet.runtime.options import check_one_of
 from ranklet.runtime.pipeline import PipelineLike
+from ranklet.runtime.short_tracebacks import short_tracebacks
 from ranklet.runtime.storage.address import Address, BundleLike, check_path, located, raw_text
 from ranklet.runtime.syntax.query_syntax import Query
 from ranklet.runtime.variables import Variable
@@ -35,6 +36,7 @@ _opening: dict[_Key, Lock] = {}
 _lock = Lock()  # of both
 
 
+@short_tracebacks
 def load(
     bundle: BundleLike | None = None,
     *,
@@ -122,6 +124,7 @@ def _keep(key: _Key, entry: "_Loaded") -> None:
             left.bundle.files.forget()
 
 
+@short_tracebacks
 def rank(
     query: str | Query,
     documents: Sequence[Document] | None = None,
@@ -134,6 +137,7 @@ def rank(
     return opened(bundle).rank(query, documents, **options)
 
 
+@short_tracebacks
 def rank_batch(
     queries: Sequence[str | Query],
     *,
@@ -144,6 +148,7 @@ def rank_batch(
     return opened(bundle).rank_batch(queries, **options)
 
 
+@short_tracebacks
 def score(
     query: str,
     documents: Sequence[Document] | None = None,
@@ -157,6 +162,7 @@ def score(
     return opened(bundle).score(query, documents, ids=ids, pipeline=pipeline)
 
 
+@short_tracebacks
 def rerank(
     query: str,
     texts: Sequence[Document],

@@ -29,6 +29,7 @@ from ranklet.runtime.errors import InputError
 from ranklet.runtime.extras import hinted
 from ranklet.runtime.options import check_one_of
 from ranklet.runtime.ranking import load
+from ranklet.runtime.short_tracebacks import short_tracebacks
 from ranklet.runtime.storage.address import BundleLike, on_disk
 
 Prefer = Literal["none", "first", "last"]
@@ -36,6 +37,7 @@ PREFER = ("none", "first", "last")
 _SHOWN = 3  # ids that a message names
 
 
+@short_tracebacks
 def merge(
     bundles: Sequence[BundleLike],
     target: str | Path,

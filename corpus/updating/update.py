@@ -31,6 +31,7 @@ from ranklet.runtime.bundles.manifest import PLURALS, REMARKS, Splitting, field_
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.extras import hinted
 from ranklet.runtime.ranking import load
+from ranklet.runtime.short_tracebacks import short_tracebacks
 from ranklet.runtime.storage.address import BundleLike
 
 VOCABULARY = "vocabulary"  # key in a checkpoint's report: which tokens were kept
@@ -38,6 +39,7 @@ VOCABULARY = "vocabulary"  # key in a checkpoint's report: which tokens were kep
 _log = logging.getLogger(__name__)
 
 
+@short_tracebacks
 def update(
     bundle: BundleLike,
     add: Texts | Source | Collection | None = None,

@@ -29,6 +29,7 @@ from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.memory import forget_peak, peak_bytes
+from ranklet.runtime.short_tracebacks import short_tracebacks
 from ranklet.runtime.storage.address import BundleLike, on_disk, writable
 from ranklet.training.imported.folder import model_name
 from ranklet.training.imported.hub import model_folder
@@ -41,6 +42,7 @@ PASSES = 3  # over all queries that choose, weigh or report, about
 TIMED = 10  # queries by which the time of one is known
 
 
+@short_tracebacks
 def learn(
     bundle: BundleLike,
     judged: str | Path,

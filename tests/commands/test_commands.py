@@ -19,6 +19,19 @@ if TYPE_CHECKING:
 # ------------------------------------------------------------------------------ usage
 
 
+@pytest.mark.parametrize(
+    ("typed", "meant"), [("search", "rank"), ("bulid", "build"), ("diff", "eval"), ("zzz", "")]
+)
+def test_an_unknown_command_says_what_may_be_meant(
+    typed: str, meant: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        main([typed, "a", "b"])
+    told = capsys.readouterr().err
+    assert f"there is no command {typed!r}" in told
+    assert (f"did you mean {meant}?" in told) == bool(meant)
+
+
 def test_without_a_command_it_shows_them_all(capsys: Capture) -> None:
     assert main([]) == 2
     shown = capsys.readouterr().out

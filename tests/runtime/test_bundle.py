@@ -222,6 +222,25 @@ def test_timings_name_the_stages(bundle: Bundle) -> None:
     assert [each.stage for each in timings] == ["retrieve 1000 by bm25", "read hits"]
 
 
+@pytest.mark.parametrize(
+    ("name", "instead"), [("encode", r"encode_query\(texts\)"), ("search", r"rank\(query\)")]
+)
+def test_names_of_other_packages_say_what_to_type(bundle: Bundle, name: str, instead: str) -> None:
+    with pytest.raises(AttributeError, match=instead):
+        getattr(bundle, name)
+    with pytest.raises(AttributeError, match=r"no attribute 'nothing'$"):
+        bundle.nothing  # type: ignore[attr-defined]  # noqa: B018
+
+
+def test_notebooks_show_what_there_is(bundle: Bundle) -> None:
+    shown = bundle._repr_html_()
+    assert "42 documents" in shown
+    assert "bm25_pieces (bm25)" in shown
+    explanation = bundle.explain("knead <b>", "bread")
+    assert repr(explanation) == str(explanation)
+    assert explanation._repr_html_().startswith("<pre>")
+
+
 def test_it_says_what_it_is(bundle: Bundle) -> None:
     assert len(bundle) == 42
     assert "42 documents, rankers bm25, bm25_words" in repr(bundle)

@@ -47,6 +47,12 @@ GROUPS = {
 }
 COMMANDS = {name: about for group in GROUPS.values() for name, about in group.items()}
 
+# What people type who know other programs.
+ALSO = {
+    "search": "rank", "query": "rank", "find": "rank", "diff": "eval", "compare": "eval",
+    "evaluate": "eval", "add": "update", "delete": "update", "remove": "update", "info": "inspect",
+    "show": "inspect", "check": "verify", "create": "build", "import": "build", "tune": "learn",
+}  # fmt: skip
 OUTPUTS = ("output", "html", "runs")  # options that name what a command writes
 
 
@@ -60,10 +66,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
     with screened():
         if not words or words[0] not in COMMANDS:
             parser = _parser()
+            if words and not words[0].startswith("-"):
+                parser.error(_unknown(words[0]))
             parser.parse_args(words)  # exits after --help, --version and mistakes
             parser.print_help()
             return 2
         return _run(words[0], words[1:])
+
+
+def _unknown(command: str) -> str:
+    """Return what is wrong with a command that there is not, and what may be meant."""
+    from difflib import get_close_matches
+
+    near = [ALSO[command]] if command in ALSO else get_close_matches(command, COMMANDS, 1)
+    meant = f"; did you mean {near[0]}?" if near else ""
+    return f"there is no command {command[:40]!r}{meant} (the commands are {', '.join(COMMANDS)})"
 
 
 def _run(command: str, arguments: Sequence[str]) -> int:

@@ -49,7 +49,7 @@ def other_folder(place: Place) -> Path:
 
 
 OPTIONS = [
-    option("no such command", "invalid choice", "fly", status=2),
+    option("no such command", "there is no command", "fly", status=2),
     option("no such option", "unrecognized", "rank", BUNDLE, "dough", "--filter", "x", status=2),
     option("k is negative", "0 or more", "rank", BUNDLE, "dough", "-k", "-1"),
     option("k is a word", "invalid int", "rank", BUNDLE, "dough", "-k", "many", status=2),
