@@ -11,15 +11,15 @@ import re
 # All others begin and end a line.
 _INLINE = frozenset((
     "a", "abbr", "acronym", "b", "bdi", "bdo", "big", "cite", "code", "data", "del", "dfn", "em",
-    "font", "i", "ins", "kbd", "mark", "nobr", "q", "rb", "ruby", "s", "samp", "small", "span",
-    "strike", "strong", "sub", "sup", "time", "tspan", "tt", "u", "var", "wbr", "mi", "mn", "ms",
-    "mtext", "msub", "msup", "mrow",
+    "font", "i", "ins", "kbd", "mark", "nobr", "q", "rb", "rp", "rt", "rtc", "ruby", "s", "samp",
+    "small", "span", "strike", "strong", "sub", "sup", "time", "tspan", "tt", "u", "var", "wbr",
+    "mi", "mn", "ms", "mtext", "msub", "msup", "mrow",
 ))  # fmt: skip
 _SPACED = frozenset((
     "audio", "button", "canvas", "img", "input", "label", "math", "meter", "object", "output",
-    "picture", "progress", "rp", "rt", "select", "svg", "video",
+    "picture", "progress", "select", "svg", "video",
 ))  # fmt: skip
-_RAW = frozenset((
+RAW = frozenset((
     "script", "style", "noscript", "iframe", "noembed", "noframes", "title", "textarea", "xmp",
 ))  # fmt: skip
 _CODE = ("script", "style")  # without an end they reach to the end of the page
@@ -29,6 +29,7 @@ _BREAKOUT = frozenset((
     "blockquote", "body", "br", "center", "dd", "div", "dl", "dt", "h1", "h2", "h3", "h4", "h5",
     "h6", "hr", "img", "li", "ol", "p", "pre", "table", "ul",
 ))  # fmt: skip
+_READING = ("rt", "rp")  # what stands above a word of <ruby>, and what is shown in its place
 _DRAWN = ("text", "foreignobject")  # elements of a drawing whose text readers see
 
 # A comment ends as browsers end it, or with the page.
@@ -37,10 +38,14 @@ _CDATA = re.compile(r"<!\[CDATA\[(.*?)(?:\]\]>|\Z)", re.DOTALL)
 _BOGUS = re.compile(r"<(?:[!?]|/(?![a-zA-Z]))[^>]*+(?:>|\Z)")
 # Values in quotes may contain ">".
 _TAG = re.compile(r"""<(/?)([a-zA-Z][^\s/>]*+)(?:[^>=]++|=\s*+(?:"[^"]*+"|'[^']*+'|(?!["'])))*+>""")
+_ATTRIBUTE = re.compile(r"""([^\s"'<>/=]+)\s*+=\s*+("[^"]*+"|'[^']*+'|[^\s"'>]++)""")
 _LINE = re.compile(r"[^<\n]*")
 _BEGIN = re.compile("</?[a-zA-Z]")
 _SIMPLE_TAG = re.compile(r"<(/?)([a-zA-Z][^\s/>]*+)[^>]*+>")  # of a page with an open quote
 _LONG_REFERENCE = re.compile(r"&#(?:[xX][0-9a-fA-F]{8,}|[0-9]{8,});?")  # of no character
+
+_HARD = "\0"  # a space that stays as it is; a page has none of its own
+_KEPT = str.maketrans({" ": _HARD, "\u00a0": _HARD, "\t": 4 * _HARD})
 
 _DECLARED = re.compile(
     r"""<(?:meta\s[^>]{0,500}?charset|\?xml\s[^>]{0,100}?encoding)\s{0,9}=\s{0,9}["']?\s{0,9}([\w:.-]{1,40})""",
@@ -111,6 +116,9 @@ class _Page:
         self._endless = set[str]()  # elements that no end tag follows any more
         self._templates = self._drawings = 0  # that are open
         self._drawn = False  # whether a text of a drawing is open
+        self._preformatted = 0  # elements <pre> that are open
+        self._reading = ""  # the open one of `_READING`
+        self._readings: list[str] = []  # of words of this line
 
     def read(self) -> None:
         """Read the page."""
@@ -119,6 +127,7 @@ class _Page:
             self._show(text[at:begin])
             at = self._markup(begin)
         self._show(text[at:])
+        self._separate("p")
 
     def _markup(self, at: int) -> int:
         """Read what begins with "<", and return where it ends."""
@@ -143,16 +152,29 @@ class _Page:
         self._separate(name)
         if found[1]:
             self._close(name)
-        elif not found[0].endswith("/>"):
+        elif not found[0].endswith("/>") or name == "img":
             return self._open(name, found)
         return found.end()
 
     def _separate(self, name: str) -> None:
-        if name not in _INLINE:
-            self._show(" " if name in _SPACED else "\n")
+        if name in _INLINE:
+            return
+        self._reading = ""
+        if name not in _SPACED and self._readings:  # behind the line, so that they divide no word
+            readings, self._readings = "".join(self._readings), []
+            self._show(f" {readings}", escaped=False)
+        self._show(" " if name in _SPACED else "\n")
 
     def _open(self, name: str, tag: re.Match[str]) -> int:
         """Begin an element, and return where the reading goes on."""
+        if name == "ruby":
+            self._readings.append(" ")
+        if name in ("ruby", "rb", "rtc", *_READING):
+            self._reading = name if name in _READING else ""
+        elif name == "pre":
+            self._preformatted += 1
+        elif name == "img":
+            self._show(f"{_attribute(tag[0], 'alt')} ")
         if name == "template" and "shadowroot" not in tag[0].lower():
             self._templates += 1
         elif name == "svg":
@@ -161,9 +183,13 @@ class _Page:
             self._drawn = True
         elif self._drawings and not self._drawn and name in _BREAKOUT:
             self._drawings = 0
-        return self._raw(name, tag.end()) if name in _RAW else tag.end()
+        return self._raw(name, tag.end()) if name in RAW else tag.end()
 
     def _close(self, name: str) -> None:
+        if name in ("ruby", *_READING):
+            self._reading = ""
+        elif name == "pre":
+            self._preformatted = max(0, self._preformatted - 1)
         if name == "template":
             self._templates = max(0, self._templates - 1)
         elif name == "svg":
@@ -192,8 +218,19 @@ class _Page:
 
     def _show(self, text: str, *, escaped: bool = True) -> None:
         """Add a piece of text, if readers see it there."""
-        if not self._templates and (not self._drawings or self._drawn):
-            self.body.append(_unescaped(text) if escaped else text)
+        if self._templates or (self._drawings and not self._drawn) or self._reading == "rp":
+            return
+        text = _unescaped(text) if escaped else text
+        if self._preformatted:
+            text = text.translate(_KEPT)
+        (self._readings if self._reading else self.body).append(text)
+
+
+def _attribute(tag: str, name: str) -> str:
+    """Return the value of an attribute, "" if a tag does not have it."""
+    values = {key.lower(): value for key, value in reversed(_ATTRIBUTE.findall(tag))}
+    value = values.get(name, "")
+    return value[1:-1] if value[:1] in ("'", '"') else value
 
 
 def _unescaped(text: str) -> str:
@@ -201,5 +238,6 @@ def _unescaped(text: str) -> str:
 
 
 def _tidy(text: str) -> str:
-    lines = (" ".join(line.split()) for line in text.split("\n"))
-    return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip()
+    lines = (" ".join(line.split()).rstrip(_HARD) for line in text.split("\n"))
+    tidy = re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip()
+    return tidy.replace(_HARD, " ")

@@ -1,18 +1,26 @@
-"""Find the title of a text in Markdown, by CommonMark and the front matter of site generators."""
+"""Read Markdown as its readers see it: the title, and the text without marks, tags and addresses.
+
+It is CommonMark with tables, footnotes, and the front matter and anchors of site generators. A text
+becomes HTML first, so that what is HTML in it is read as in any page.
+"""
 
 import json
 import re
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Sequence
 from functools import cache
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import Any
 
-# A title stands at the beginning of a text: so many characters are read, then so many.
-_READ = (1 << 12, 1 << 16)
-_LONGEST = 1000  # characters of a title whose emphasis and links are resolved
+from ranklet.corpus.sources.html import RAW, read_page
 
-_HEADING = re.compile(r"^ {0,3}(#{1,6}([ \t]|$)|=+[ \t]*$|-+[ \t]*$)", re.MULTILINE)
+_TRIED = 100  # headings without words
+_HEADING = re.compile(r"<!--.*?-->|<h([1-6])(?:\s[^>]*)?>", re.IGNORECASE | re.DOTALL)
+_ATTRIBUTES = re.compile(r"[ \t]*\{:?[ \t]*[#.][^{}]*\}[ \t]*\Z")  # such as {#anchor}
+_FOOTNOTE = re.compile(r"\[\^([^\]\s]+)\]:[ \t]*")
+_FOOTNOTE_MARK = re.compile(r"\[\^([^\]\s]+)\]")
+_TAG_NAME = re.compile(r"</?([a-zA-Z][\w-]*)")
+
 _YAML = re.compile(r"---[ \t]*\n((?:.*\n)*?)(?:---|\.\.\.)[ \t]*(?:\n|\Z)")
 _YAML_KEY = re.compile(r"(?:[ \t]*(?:#.*)?\n)*[\w\"'.-]+[ \t]*:(?:[ \t]|\n)")
 # The value may go on in lines that are indented.
@@ -22,21 +30,22 @@ _TOML_TITLE = re.compile(r"^title[ \t]*=.*\n", re.MULTILINE)
 
 
 def read_markdown(text: str) -> tuple[str, str]:
-    r"""Return the title of a text, which may be empty, and the text without it.
+    r"""Return the title of a text, which may be empty, and the text that readers see without it.
 
     The title is that of the front matter, or else the first heading that has words. A line in a
     code block, a comment, a list or a quotation is none. Other front matter remains in the text.
 
-    >>> read_markdown("~~~\n# code\n~~~\nCats **and** dogs\n====\nThey sleep.")
-    ('Cats and dogs', '~~~\n# code\n~~~\n\nThey sleep.')
+    >>> read_markdown("~~~\n# code\n~~~\nCats **and** [dogs](d.md)\n====\nThey&nbsp;sleep.")
+    ('Cats and dogs', '# code\n\nThey sleep.')
     >>> read_markdown("---\ntitle: 'Cats'\ntags: [pets]\n---\n# Heading")
-    ('Cats', 'tags: [pets]\n\n# Heading')
+    ('Cats', 'tags: [pets]\n\nHeading')
     """
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     title, front, body = _front_matter(text)
+    page = _rendered(body)
     if not title:
-        title, body = _heading(body)
-    return title, "\n\n".join(filter(None, (front.strip(), body.strip())))
+        title, page = _divided(page)
+    return title, "\n\n".join(filter(None, (front.strip(), read_page(page)[1])))
 
 
 def _front_matter(text: str) -> tuple[str, str, str]:
@@ -74,50 +83,64 @@ def _yaml_value(text: str) -> str:
     return "" if value.lower() in ("null", "~") else value
 
 
-def _heading(text: str) -> tuple[str, str]:
-    """Return the first heading that has words, and the text with an empty line in its place."""
-    if not _HEADING.search(text, 0, _READ[-1]):
-        return "", text
-    for size in _READ:
-        complete = len(text) <= size
-        part = text if complete else text[: text.rfind("\n", 0, size) + 1]
-        tokens = _parser("inline").parse(part)
-        last = part.count("\n")
-        for token, inside in pairwise(tokens):
-            if token.type != "heading_open" or token.level or not inside.content.strip():
-                continue
-            begin, end = token.map
-            if not complete and end >= last:
-                break  # the heading may go on
-            lines = text.split("\n")
-            lines[begin:end] = [""]
-            return _words(inside.content), "\n".join(lines)
-        if complete:
-            break
-    return "", text
+def _divided(page: str) -> tuple[str, str]:
+    """Return the first heading of a page that has words, in words, and the page without it."""
+    for heading in islice(_HEADING.finditer(page), _TRIED):
+        end = page.find(f"</h{heading[1]}", heading.end()) if heading[1] else -1
+        if end < 0:  # it is a comment, or never ends
+            continue
+        if title := " ".join(read_page(page[heading.end() : end])[1].split()):
+            return title, f"{page[: heading.start()]}\n{page[end:]}"
+    return "", page
 
 
-def _words(content: str) -> str:
-    """Return a heading without marks of emphasis, links and code."""
-    content = " ".join(content.split())
-    if len(content) > _LONGEST:
-        return content
-    (inline,) = _parser().parseInline(content)
-    return " ".join("".join(_shown(inline.children or ())).split()) or content
-
-
-def _shown(tokens: Iterable[Any]) -> Iterable[str]:
-    for token in tokens:
-        if token.type in ("text", "code_inline", "text_special"):
-            yield token.content
-        elif token.type in ("softbreak", "hardbreak"):
-            yield " "
-        elif token.children:  # a picture's description
-            yield from _shown(token.children)
+def _rendered(text: str) -> str:
+    """Return Markdown as HTML, in which only headings that could be the title are headings."""
+    parser, found = _parser(), dict[str, Any]()
+    tokens = parser.parse(text, found)
+    for token, inside in pairwise(tokens):
+        if token.type == "heading_open":
+            last = inside.children[-1:]
+            if last and last[0].type == "text":
+                last[0].content = _ATTRIBUTES.sub("", last[0].content)
+        if token.type.startswith("heading_") and token.level:  # of a list or a quotation
+            token.tag = "p"
+    return str(parser.renderer.render(tokens, parser.options, found))
 
 
 @cache
-def _parser(*disabled: str) -> Any:
+def _parser() -> Any:
     from markdown_it import MarkdownIt
 
-    return MarkdownIt("commonmark").disable([*disabled])
+    parser = MarkdownIt("commonmark").enable(["table", "strikethrough"])
+    parser.block.ruler.before("reference", "footnote", _footnote, {"alt": ["paragraph"]})
+    parser.inline.ruler.before("link", "footnote", _footnote_mark)
+    parser.add_render_rule("html_inline", _inline_tag)
+    return parser
+
+
+def _footnote(state: Any, line: int, _: int, silent: bool) -> bool:
+    """Leave out the mark before the text of a footnote, which other rules then read."""
+    begin = state.bMarks[line] + state.tShift[line]
+    found = _FOOTNOTE.match(state.src, begin, state.eMarks[line])
+    if found is None or state.is_code_block(line):
+        return False
+    if not silent:
+        state.env.setdefault("footnotes", set()).add(found[1])
+        state.bMarks[line], state.tShift[line], state.sCount[line] = found.end(), 0, state.blkIndent
+    return silent
+
+
+def _footnote_mark(state: Any, _: bool) -> bool:
+    """Leave out a mark that refers to a footnote of this text."""
+    found = _FOOTNOTE_MARK.match(state.src, state.pos)
+    if found is None or found[1] not in state.env.get("footnotes", ()):
+        return False
+    state.pos = found.end()
+    return True
+
+
+def _inline_tag(_: Any, tokens: Sequence[Any], at: int, *__: Any) -> str:
+    """Return a tag inside of a paragraph; without one that would hide all that follows it."""
+    found = _TAG_NAME.match(tag := tokens[at].content)
+    return "" if found and found[1].lower() in RAW else str(tag)

@@ -20,7 +20,7 @@ def words(page: str) -> list[str]:
      "th",
      "caption", "p", "div", "li", "h1", "h6", "address", "nav", "main", "dialog", "menu",
      "optgroup",
-     "textarea", "my-card", "center", "tbody", "fieldset", "output", "rt", "hgroup", "search"],
+     "textarea", "my-card", "center", "tbody", "fieldset", "output", "hgroup", "search"],
 )  # fmt: skip
 def test_other_elements_than_those_inside_of_words_separate_words(tag: str) -> None:
     assert words(f"<{tag}>one</{tag}><{tag}>two</{tag}>three") == ["one", "two", "three"]
@@ -99,6 +99,31 @@ def test_what_is_repeated_without_an_end_hides_nothing_before_it(unit: str) -> N
     title, text = read_page("<title>Good page</title><p>fine words</p>" + unit * 20_000)
     assert title == "Good page"
     assert text.startswith("fine words")
+
+
+def test_descriptions_of_images_are_read() -> None:
+    page = (
+        "a<img alt='one \"two\"' src=x>b<img src=y/>c<img title=\"alt='no'\">d<img ALT=x&amp;y />"
+    )
+    assert words(page) == ["a", "one", '"two"', "b", "c", "d", "x&y"]
+
+
+def test_preformatted_text_keeps_its_spaces() -> None:
+    page = "<p> a  b<pre class=x>\ndef f():\n\treturn  <b>1</b> \n</pre> c"
+    assert read_page(page)[1] == "a b\n\ndef f():\n    return  1\n\nc"
+
+
+@pytest.mark.parametrize(
+    "ruby",
+    [
+        "<ruby>漢<rp>(</rp><rt>かん</rt><rp>)</rp>字<rt>じ</rt></ruby>を読む",
+        "<ruby>漢<rt>かん<rb>字<rt>じ</ruby>を読む",
+        "<ruby>漢字<rt>かんじ</rt></ruby>を読む",
+    ],
+)
+def test_readings_of_a_word_stand_behind_its_line(ruby: str) -> None:
+    assert read_page(f"<p>{ruby}<p>次")[1] == "漢字を読む かんじ\n次"
+    assert read_page(ruby)[1] == "漢字を読む かんじ"
 
 
 @settings(max_examples=100, deadline=None)
