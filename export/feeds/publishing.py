@@ -3,15 +3,16 @@
 import json
 import re
 import secrets
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from itertools import islice
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ranklet.corpus.errors import REPLACE
 from ranklet.corpus.progress import progress, warn
 from ranklet.export.errors import ExportError
-from ranklet.export.feeds.plan import Entry, Plan
+from ranklet.export.feeds.entries import Entry
 from ranklet.export.feeds.source import Source
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.milvus.collection import address, as_stored, connect, remote_errors
@@ -30,7 +31,7 @@ from ranklet.runtime.milvus.names import (
     about,
     stored,
 )
-from ranklet.runtime.storage.address import BundleLike
+from ranklet.runtime.storage.address import BundleLike, located
 
 if TYPE_CHECKING:
     from pymilvus import MilvusClient
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 SECONDS = 120.0  # for a call; a batch of long texts may take a while
 # Entities of a call. Those with the longest texts and metadata have 200 kB, and Milvus reads 64 MB.
 BATCH = 250
+NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")  # of a collection
 
 
 def publish(
@@ -79,16 +81,17 @@ def publish(
         raise InputError(
             f"the address names the collection {named!r}, and --name {index!r}; give one"
         )
-    source = Source(bundle, rankers, index or named)
-    name = source.plan.index
+    source = Source(bundle, rankers)
+    name = _collection_name(bundle, index or named)
+    names = _field_names(source.dimensions)
     with closing(connect(place, token, SECONDS)) as client, remote_errors(place):
         before = _target(client, name, overwrite)
         _warn_of_leftovers(client, name, before)
         new = f"{name}_{secrets.token_hex(4)}"
         try:
-            _create(client, new, source.plan, json.dumps(about(source.bundle, source.names)))
+            _create(client, new, source, names, json.dumps(about(source.bundle, names)))
             entries = progress(source.entries(), "publish", total=len(source))
-            for batch in _batches(map(_row, entries)):
+            for batch in _batches(_row(entry, names) for entry in entries):
                 client.insert(new, batch)
             client.flush(new)
             if before:
@@ -137,7 +140,38 @@ def _warn_of_leftovers(client: "MilvusClient", name: str, before: str) -> None:
         )
 
 
-def _create(client: "MilvusClient", name: str, plan: Plan, description: str) -> None:
+def _collection_name(bundle: BundleLike, name: str) -> str:
+    name = name or re.sub(r"\W+", "_", Path(located(bundle).name).stem.lower(), flags=re.ASCII)
+    if not NAME.fullmatch(name):
+        raise InputError(
+            f"the collection's name is {name!r}; it must be a small letter, followed by up to 63 "
+            "small letters, digits and underscores; give one with --name"
+        )
+    return name
+
+
+def _field_names(dimensions: Mapping[str, int]) -> dict[str, str]:
+    """Return the name of each ranker's field.
+
+    Raises:
+        InputError: two rankers would have the same one.
+    """
+    found: dict[str, str] = {}
+    for ranker, dimension in dimensions.items():
+        plain = re.sub(r"\W", "_", ranker, flags=re.ASCII)
+        own = f"vector_{plain}" if dimension else f"impacts_{plain}"
+        if other := next((name for name, field in found.items() if field == own), None):
+            raise InputError(
+                f"the rankers {other!r} and {ranker!r} would both be called {own!r} in Milvus; "
+                "choose one of them with --ranker"
+            )
+        found[ranker] = own
+    return found
+
+
+def _create(
+    client: "MilvusClient", name: str, source: Source, names: Mapping[str, str], description: str
+) -> None:
     from pymilvus import DataType
 
     schema = client.create_schema(auto_id=False, enable_dynamic_field=False)
@@ -148,19 +182,20 @@ def _create(client: "MilvusClient", name: str, plan: Plan, description: str) -> 
         schema.add_field(field, DataType.VARCHAR, max_length=LONGEST_TEXT)
     schema.add_field(METADATA, DataType.JSON, nullable=True)
     indexes = client.prepare_index_params()
-    for each in plan.fields:
-        if each.sparse:
-            schema.add_field(each.name, DataType.SPARSE_FLOAT_VECTOR)
-            indexes.add_index(each.name, index_type="SPARSE_INVERTED_INDEX", metric_type="IP")
+    for ranker, dimension in source.dimensions.items():
+        field = names[ranker]
+        if dimension:
+            schema.add_field(field, DataType.FLOAT_VECTOR, dim=dimension)
+            indexes.add_index(field, index_type="FLAT", metric_type="IP")
         else:
-            schema.add_field(each.name, DataType.FLOAT_VECTOR, dim=each.dimension)
-            indexes.add_index(each.name, index_type="FLAT", metric_type="IP")
+            schema.add_field(field, DataType.SPARSE_FLOAT_VECTOR)
+            indexes.add_index(field, index_type="SPARSE_INVERTED_INDEX", metric_type="IP")
     client.create_collection(
         name, schema=schema, index_params=indexes, properties={ABOUT: description}
     )
 
 
-def _row(entry: Entry) -> dict[str, Any]:
+def _row(entry: Entry, names: Mapping[str, str]) -> dict[str, Any]:
     """Return an entity.
 
     Raises:
@@ -184,7 +219,10 @@ def _row(entry: Entry) -> dict[str, Any]:
         TITLE: entry.title,
         TEXT: entry.text,
         METADATA: stored(entry.metadata),
-        **{name: as_stored(each) or {NO_TERM: NO_WEIGHT} for name, each in entry.vectors.items()},
+        **{
+            names[ranker]: as_stored(each) or {NO_TERM: NO_WEIGHT}
+            for ranker, each in entry.vectors.items()
+        },
     }
 
 

@@ -23,7 +23,7 @@ READS: dict[str, tuple[str, ...]] = {
     "bench": ("-n", "2", "--cold", "1", "--pipeline", "bm25", "--json"),
     "eval": ("COLLECTION", "--pipelines", "bm25"),
     "explain": (QUERY, "bread", "--pipeline", "bm25"),
-    "feed": ("--to", "qdrant", "--ranker", "bm25", "--query", QUERY),
+    "feed": ("--ranker", "bm25", "--query", QUERY),
     "inspect": (),
     "publish": ("FOLDER/m.db#docs", "--ranker", "bm25", "--force"),
     "rank": (QUERY, "--pipeline", "bm25", "--json"),

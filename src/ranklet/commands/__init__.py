@@ -28,7 +28,7 @@ GROUPS = {
         "verify": "check every byte and number of a bundle",
         "merge": "join bundles with the same rankers",
         "mcp": "serve a bundle to assistants over the Model Context Protocol",
-        "feed": "write the collection as a feed for another search engine",
+        "feed": "write documents and their vectors as one JSONL for another search engine",
         "publish": "write the collection into Milvus",
     },
     "measurement commands": {
