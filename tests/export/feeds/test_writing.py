@@ -73,10 +73,13 @@ def test_the_recipe_for_qdrant_returns_the_order_of_the_bundle(
     )
     names: dict[str, Any] = {}
     exec(recipe.replace('"dense"', repr(ranker)), names)  # noqa: S102
-    expected = Bundle(bundle, device="cpu").rank_ids(TEXT, k=10, pipeline=retrieved_by(ranker))
-    assert [point.payload["document"] for point in names["answer"].points] == [
-        document for document, _ in expected
-    ]
+    expected = dict(
+        Bundle(bundle, device="cpu").rank_ids(TEXT, k=48, pipeline=retrieved_by(ranker))
+    )
+    found = [(point.payload["document"], point.score) for point in names["answer"].points]
+    assert [score for _, score in found] == pytest.approx([*expected.values()][:10], rel=1e-4)
+    for document, score in found:
+        assert score == pytest.approx(expected[document], rel=1e-4)
 
 
 def test_passages_have_their_own_keys_and_metadata_keeps_its_values(tmp_path: Path) -> None:
