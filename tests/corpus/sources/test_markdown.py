@@ -25,7 +25,8 @@ def test_headings_of_every_form_are_titles(heading: str, title: str) -> None:
 @pytest.mark.parametrize(
     ("heading", "title"),
     [
-        ("# Install<br>guide", "Install guide"), ("# The H<sub>2</sub>O <b>p</b>ump", "The H2O pump"),
+        ("# Install<br>guide", "Install guide"),
+        ("# The H<sub>2</sub>O <b>p</b>ump", "The H2O pump"),
         ("# [Widget][home]", "Widget"), ("[Widget] tools\n===", "Widget tools"),
         ("# A&nbsp;B {#my_anchor .x}", "A B"), ("# A {: #b}", "A"), ("A {#b}\n---", "A"),
         ('<h1 align="center">A</h1>', "A"), ('<h1 align="center">\n\nA\n\n</h1>', "A"),
