@@ -10,6 +10,8 @@ from itertools import count
 from math import prod
 from pathlib import Path
 
+from ranklet.runtime.storage.package_files import package_text
+
 _UNSPACED, _CHINESE_STOP = ("th", "zh", "ja"), ("zh", "ja")
 # What is no sentence; a proof has all of them.
 _ODD = (
@@ -83,7 +85,7 @@ def _phrases() -> dict[str, list[str]]:
 
     There is | between phrases.
     """
-    parts = Path(__file__).with_name("neutral_texts.txt").read_text("utf-8").split("\n\n")
+    parts = package_text(Path(__file__).with_name("neutral_texts.txt")).split("\n\n")
     return {language: lists for language, *lists in map(str.splitlines, parts)}
 
 

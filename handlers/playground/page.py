@@ -17,6 +17,7 @@ from ranklet.handlers.api.limits import Room
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.hits import Hit
 from ranklet.runtime.html import GENERATOR
+from ranklet.runtime.storage.package_files import package_text
 
 PARTS = Path(__file__).parent
 SCRIPTS = ("highlight.js", "results.js", "explained.js")  # each after those that it imports
@@ -47,4 +48,4 @@ def page(bundle: Bundle, query: str, hits: Sequence[Hit], pipeline: str) -> str:
 
 
 def _part(name: str) -> str:
-    return (PARTS / name).read_text("utf-8")
+    return package_text(PARTS / name)

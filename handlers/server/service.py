@@ -54,6 +54,7 @@ from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.errors import RemoteError
 from ranklet.runtime.memory import resident_bytes
 from ranklet.runtime.storage.address import is_address
+from ranklet.runtime.storage.package_files import package_bytes
 from ranklet.runtime.tracing import tracer
 from ranklet.version import __version__
 
@@ -412,7 +413,7 @@ def page_file(path: Path, media: str, **more: str) -> Callable[[Request], Respon
         media: the file's media type.
         more: further headers; an underscore in a name stands for a hyphen.
     """
-    content = path.read_bytes()
+    content = package_bytes(path)
     further = {name.replace("_", "-"): value for name, value in more.items()}
     headers = {**page_headers(media), **further}
     return lambda _: Response(content, headers=headers)

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 
+from ranklet.runtime.storage.package_files import package_text
 from ranklet.runtime.text.spellings import ACCENTS, VOICED, marks
 from ranklet.runtime.text.splitter import Placed, Splitter
 
@@ -26,7 +27,7 @@ def _bare(word: str) -> tuple[int, int]:
 @cache
 def stop_words() -> frozenset[str]:
     """Return the English function words that words and lemmas leave out and word pieces keep."""
-    text = Path(__file__).with_name("stopwords.txt").read_text("utf-8")
+    text = package_text(Path(__file__).with_name("stopwords.txt"))
     return frozenset(text.split())
 
 

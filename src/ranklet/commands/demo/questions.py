@@ -8,8 +8,10 @@ the documents that answer it.
 
 from pathlib import Path
 
+from ranklet.runtime.storage.package_files import package_text
+
 QUESTIONS: dict[str, tuple[str, ...]] = {
     question: tuple(answers.split())
-    for line in Path(__file__).with_name("questions.txt").read_text("utf-8").splitlines()
+    for line in package_text(Path(__file__).with_name("questions.txt")).splitlines()
     for question, answers in [line.split(": ")]
 }

@@ -1,0 +1,61 @@
+"""The package runs from a zip, as zipapp, PEX and Spark use it."""
+
+import os
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+import ranklet
+from ranklet.export.build import build
+from ranklet.runtime.storage import package_files
+from ranklet.runtime.storage.package_files import package_bytes, package_text
+
+READERS = """
+import ranklet
+assert "app.zip" in ranklet.__file__, ranklet.__file__
+from ranklet.commands.demo.questions import QUESTIONS
+from ranklet.corpus.collections.neutral_texts import neutral_queries
+from ranklet.handlers.judge import service as judge
+from ranklet.handlers.playground.page import SCRIPTS, _part
+from ranklet.handlers.server import service
+assert QUESTIONS and neutral_queries(1)
+assert all(map(_part, SCRIPTS))
+for place, media in judge.FILES.values():
+    judge.page_file(place, media)
+for name, media in service.FILES.values():
+    service.page_file(service.PLAYGROUND / name, media)
+"""
+
+
+def test_a_file_beside_a_module_is_read() -> None:
+    place = Path(package_files.__file__)
+    assert package_bytes(place) == place.read_bytes()
+    assert package_text(place).startswith('"""Read data files')
+    with pytest.raises(OSError, match="missing"):
+        package_bytes(place.with_name("missing.txt"))
+
+
+@pytest.mark.slow
+def test_the_package_runs_from_a_zip(tmp_path: Path) -> None:
+    pytest.importorskip("uvicorn")
+    package = Path(ranklet.__path__[0])
+    with zipfile.ZipFile(tmp_path / "app.zip", "w") as archive:
+        for folder, _, names in os.walk(package, followlinks=True):
+            for name in names if "__pycache__" not in folder else ():
+                path = Path(folder, name)
+                archive.write(path, Path("ranklet", path.relative_to(package)))
+    build([{"id": "1", "text": "Knead the dough."}], tmp_path / "x.ranklet")
+
+    def run(*arguments: str) -> str:
+        environment = {**os.environ, "PYTHONPATH": str(tmp_path / "app.zip")}
+        return subprocess.run(
+            [sys.executable, "-B", *arguments], cwd=tmp_path, env=environment, check=True,
+            capture_output=True, text=True,
+        ).stdout  # fmt: skip
+
+    assert "Knead the dough" in run("-m", "ranklet", "rank", "x.ranklet", "the dough")
+    assert "usage" in run("-m", "ranklet", "build", "-h")
+    run("-c", READERS)
