@@ -11,14 +11,14 @@ LINE = re.compile(r"^\| .+\? \| .+\. \| \[(\w+)\]\((\S+?)#\S+\) \|$", re.MULTILI
 
 
 def test_a_question_has_one_line_with_its_answer_and_its_section() -> None:
-    pages = [*(FOLDER / "results").glob("*.md"), FOLDER / "archive.md"]
+    pages = (FOLDER / "results").glob("*.md")
     sections = {
         (name, page.relative_to(FOLDER).as_posix())
         for page in pages
         for name in SECTION.findall(page.read_text("utf-8"))
     }
     lines = LINE.findall((FOLDER / "RESULTS.md").read_text("utf-8"))
-    assert len(lines) == len(sections) > 60
+    assert len(lines) == len(sections) > 20
     assert set(lines) == sections  # a new section needs a line in RESULTS.md
 
 
@@ -26,5 +26,8 @@ def test_a_section_stands_on_the_page_of_its_subject() -> None:
     for page in (FOLDER / "results").glob("*.md"):
         for name in SECTION.findall(page.read_text("utf-8")):
             assert BENCHMARKS[name] == page.stem, name
-    archived = SECTION.findall((FOLDER / "archive.md").read_text("utf-8"))
+    archived = re.findall(
+        r"^\| `(\w+)` \|", (FOLDER / "archive.md").read_text("utf-8"), re.MULTILINE
+    )
+    assert len(archived) > 50
     assert not set(archived) & set(BENCHMARKS)
