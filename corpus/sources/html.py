@@ -229,7 +229,7 @@ class _Page:
 def _attribute(tag: str, name: str) -> str:
     """Return the value of an attribute, "" if a tag does not have it."""
     values = {key.lower(): value for key, value in reversed(_ATTRIBUTE.findall(tag))}
-    value = values.get(name, "")
+    value: str = values.get(name, "")
     return value[1:-1] if value[:1] in ("'", '"') else value
 
 

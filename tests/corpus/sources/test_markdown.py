@@ -59,7 +59,7 @@ def test_titles_are_those_that_readers_see(heading: str, title: str) -> None:
         ("    code <b>\n", "code <b>"), ("a\n\n***\n\nb", "a\n\nb"),
         ("<details><summary>a</summary>\n\n**b**\n\n</details>", "a\n\nb"),
         ("<style>\nno\n</style>\n\na", "a"), ("[no]: http://no 'no'\n\na", "a"),
-        ("a < b, x<y>z, List<String>", "a < b, xz, List"),
+        ("a < b, x<y>z, List<String>", "a < b, x\nz, List"),
     ],
 )  # fmt: skip
 def test_texts_are_read_as_readers_see_them(written: str, seen: str) -> None:

@@ -13,7 +13,7 @@ def test_each_file_is_a_document_with_its_path_as_its_id(tmp_path: Path) -> None
     write(tmp_path / "a" / "d.html.gz", "<title>Dogs &amp;\nmore</title><p>They<br>bark.")
     write(tmp_path / "e.markdown", "No heading.")
     assert read(tmp_path) == [
-        Document("a/c.md", "Cats", "Intro.\n\n\nThey sleep."),
+        Document("a/c.md", "Cats", "Intro.\n\nThey sleep."),
         Document("a/d.html.gz", "Dogs & more", "They\nbark."),
         Document("b.txt", "b", "Plain.\nText."),
         Document("e.markdown", "e", "No heading."),
