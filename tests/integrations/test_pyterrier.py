@@ -39,6 +39,20 @@ def test_columns_of_queries_stay_and_those_of_older_results_go(ours: Any, built:
     assert [len(none), *none.columns] == [0, "qid", "query", "docno", "score", "rank"]
 
 
+def test_a_blank_query_has_no_documents_and_columns_keep_their_types(
+    ours: Any, built: "Built"
+) -> None:
+    asked = ours.pandas.DataFrame({"qid": ["1", "2"], "query": [" ", "dough"], "year": [1, 2]})
+    retriever = ours.RankletRetriever(built.indexed, k=2, pipeline="bm25")
+    found, none = retriever(asked), retriever(asked[:1])
+    assert {*found["qid"]} == {"2"}
+    assert len(none) == 0
+    assert none.dtypes.equals(found.dtypes)
+    assert [str(none[name].dtype) for name in ("year", "score", "rank")] == [
+        "int64", "float64", "int64",
+    ]  # fmt: skip
+
+
 def test_unusable_options_are_refused(ours: Any, built: "Built") -> None:
     with pytest.raises(InputError, match="kk"):
         ours.RankletRetriever(built.indexed, kk=3)

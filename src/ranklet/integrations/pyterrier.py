@@ -49,11 +49,16 @@ class RankletRetriever(pyterrier.Transformer):
         check(bundle, self.options, retrieves=True)
 
     def transform(self, inp: pandas.DataFrame) -> pandas.DataFrame:
-        """Retrieve the documents of each query, which has a ``qid`` and a ``query``."""
+        """Retrieve the documents of each query, which has a ``qid`` and a ``query``.
+
+        A blank query has none.
+        """
         pyterrier.validate.query_frame(inp, extra_columns=["query"])
         kept = [name for name in inp.columns if name not in RESULTS]
         rows = []
         for asked in inp[kept].to_dict("records"):
+            if not str(asked["query"]).strip():  # such as a topic without a description
+                continue
             hits = untied(
                 [(hit.id, hit.score) for hit in rank(self.bundle, asked["query"], self.options)]
             )
@@ -61,4 +66,5 @@ class RankletRetriever(pyterrier.Transformer):
                 {**asked, "docno": name, "score": score, "rank": place}
                 for place, (name, score) in enumerate(hits)
             ]
-        return pandas.DataFrame(rows, columns=[*kept, *RESULTS])
+        types = {**inp[kept].dtypes, "docno": str, "score": float, "rank": int}
+        return pandas.DataFrame(rows, columns=[*kept, *RESULTS]).astype(types)
