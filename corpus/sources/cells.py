@@ -4,7 +4,7 @@ The readers of all formats yield records, and what they could not read.
 """
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from datetime import date, time
 from decimal import Decimal
@@ -78,43 +78,51 @@ def plain(value: Any) -> Any:
         return {
             str(name): each if type(each) is str else plain(each) for name, each in value.items()
         }
-    if isinstance(value, Enum):
-        return plain(value.value)
-    if isinstance(value, np.datetime64 | np.timedelta64):
-        # Python has no smaller unit than microseconds; numpy returns such values as numbers.
-        fine = np.datetime_data(value.dtype)[0] in ("ns", "ps", "fs", "as")
-        return (value.astype(f"{value.dtype.kind}8[us]") if fine else value).item()
-    if isinstance(value, str):
-        return str(value)
-    if isinstance(value, bytes | bytearray | memoryview):
-        with suppress(UnicodeDecodeError):  # else it is a picture, or a text in another encoding
-            return bytes(value).decode()
-        return bytes(value)
-    if isinstance(value, Mapping):
-        return {str(name): plain(each) for name, each in value.items()}
-    if isinstance(value, list | tuple):
-        return [plain(each) for each in value]
-    if kind.__name__ in ("NAType", "NaTType"):  # of pandas, which is not imported for this
+    for kinds, convert in _CONVERSIONS:
+        if isinstance(value, kinds):
+            return convert(value)
+    return _of_library(value)
+
+
+def _of_numpy_time(value: Any) -> Any:
+    # Python has no smaller unit than microseconds; numpy returns such values as numbers.
+    fine = np.datetime_data(value.dtype)[0] in ("ns", "ps", "fs", "as")
+    return (value.astype(f"{value.dtype.kind}8[us]") if fine else value).item()
+
+
+def _of_bytes(value: Any) -> str | bytes:
+    with suppress(UnicodeDecodeError):  # else it is a picture, or a text in another encoding
+        return bytes(value).decode()
+    return bytes(value)
+
+
+def _of_library(value: Any) -> Any:
+    """Return a value of pyarrow, numpy, pandas or polars, none of which is imported for it."""
+    if type(value).__name__ in ("NAType", "NaTType"):
         return None
-    if isinstance(value, Decimal):
-        return None if value.is_nan() else value
-    if isinstance(value, Integral):
-        return int(value)
-    if isinstance(value, Real):
-        return None if value != value else float(value)
-    for name in _CONVERTERS:
-        if callable(convert := getattr(value, name, None)):
-            try:
-                return plain(convert())
-            except UnicodeDecodeError as error:
-                return error.object
-            except (ValueError, OverflowError):  # a date of a year that Python does not have
-                return value
-    if isinstance(value, time):
-        return value.isoformat()
-    if isinstance(value, UUID):
-        return str(value)
-    return plain(os.fspath(value)) if isinstance(value, os.PathLike) else value
+    convert = next(filter(callable, (getattr(value, name, None) for name in _CONVERTERS)), None)
+    try:
+        return plain(convert()) if convert else value
+    except UnicodeDecodeError as error:
+        return error.object
+    except (ValueError, OverflowError):  # a date of a year that Python does not have
+        return value
+
+
+_CONVERSIONS: tuple[tuple[Any, Callable[[Any], Any]], ...] = (  # the first that fits
+    (Enum, lambda value: plain(value.value)),
+    ((np.datetime64, np.timedelta64), _of_numpy_time),
+    (str, str),
+    ((bytes, bytearray, memoryview), _of_bytes),
+    (Mapping, lambda value: {str(name): plain(each) for name, each in value.items()}),
+    ((list, tuple), lambda value: [plain(each) for each in value]),
+    (Decimal, lambda value: None if value.is_nan() else value),
+    (Integral, int),
+    (Real, lambda value: None if value != value else float(value)),
+    (time, time.isoformat),
+    (UUID, str),
+    (os.PathLike, lambda value: plain(os.fspath(value))),
+)
 
 
 def as_id(value: object) -> str | None:
