@@ -340,7 +340,8 @@ class Bundle(os.PathLike[str]):
                 is not a text, the budget is not a number of milliseconds, or the filter has an
                 unknown field or operator or a value of a wrong type, comes with `documents` (as
                 `group_by` may not), or a field to group by is unknown or holds lists.
-            OutOfTimeError: the budget was spent before the filter was evaluated.
+            OutOfTimeError: the budget was spent before the filter was evaluated, or while a text
+                of very many words was read.
             UnknownRankerError: the pipeline is unknown, or uses a ranker that is not in the bundle.
             BundleError: the bundle is damaged, or has no collection and no documents are passed.
         """
@@ -357,7 +358,7 @@ class Bundle(os.PathLike[str]):
                 query, stages, selection, deadline, where=where, explain=explain
             )
         else:
-            context = read_query(query, self.files, own=True)
+            context = read_query(query, self.files, own=True, deadline=deadline)
             run = self._run_on(own_documents(documents), context, pipeline, deadline)
             ranking = run.ranking(selection, explain=explain)
         record("ranklet.rank", ranking.timings, k=k, hits=len(ranking))

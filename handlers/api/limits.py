@@ -1,5 +1,7 @@
 """The limits of one request and its answer, which bound what a caller can cost."""
 
+import re
+import unicodedata
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 
@@ -20,7 +22,7 @@ class Limits:
     Attributes:
         body_bytes: the size of a request's body.
         answer_bytes: the size of an answer.
-        query_characters: the length of a query.
+        query_characters: the length of a query; see `characters` for how they are counted.
         documents: the number of the caller's own texts.
         characters: the length of all these texts together, titles included.
         encoded_characters: the length of all texts that are encoded, which bounds the time of a
@@ -57,6 +59,29 @@ class Limits:
             for name, default in asdict(cls()).items()
         }
         return cls(**limits)
+
+
+class _Lengths(dict[str, int]):
+    """How many characters each one stands for."""
+
+    def __missing__(self, char: str) -> int:
+        length = self[char] = len(unicodedata.normalize("NFKC", char))
+        return length
+
+
+# Where the characters are that stand for many; U+FDFA, of three bytes, is four words of Arabic.
+_MANIFOLD = re.compile("[\u3200-\u33ff\ufb00-\ufdff\U0001f100-\U0001f2ff]")
+_LENGTHS = _Lengths()
+
+
+def characters(text: str) -> int:
+    """Return how many characters of a text are read, after those that stand for many are resolved.
+
+    >>> characters("dough"), characters("\ufdfa")
+    (5, 18)
+    """
+    manifold = [] if text.isascii() else _MANIFOLD.findall(text)
+    return len(text) + sum(map(_LENGTHS.__getitem__, manifold)) - len(manifold)
 
 
 class Room:

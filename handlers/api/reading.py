@@ -9,6 +9,7 @@ The signs of a query may have a meaning, so what it can cost is bounded.
 
 import json
 import re
+import unicodedata
 from collections.abc import Mapping
 from typing import Any, NoReturn
 
@@ -27,7 +28,7 @@ from ranklet.handlers.api.fields import (
     Route,
     fields_of,
 )
-from ranklet.handlers.api.limits import Limits
+from ranklet.handlers.api.limits import Limits, characters
 from ranklet.runtime.arguments import own_documents
 from ranklet.runtime.strict_json import unique
 from ranklet.runtime.syntax.query_syntax import Query, typed_query
@@ -218,9 +219,9 @@ def _bound(number: float) -> str:
 
 
 def _check_string(field: Field, value: str, most: int | None) -> None:
-    if most is not None and len(value) > most:
+    if most is not None and (length := characters(value)) > most:
         raise RequestError(
-            413, f"{field.name!r} has {len(value):,} characters; at most {most:,} are allowed"
+            413, f"{field.name!r} has {length:,} characters; at most {most:,} are allowed"
         )
     if field.needed and not value.strip():
         raise RequestError(422, f"{field.name!r} is empty; give at least one word")
@@ -232,26 +233,28 @@ def _check_string(field: Field, value: str, most: int | None) -> None:
         )
 
 
-def _texts(name: str, entries: list[Any], most: int, characters: int) -> list[str]:
+def _texts(name: str, entries: list[Any], most: int, together: int) -> list[str]:
     if len(entries) > most:
         raise RequestError(413, f"{name!r} has {len(entries):,} texts; at most {most:,}")
     for at, entry in enumerate(entries):
         if not isinstance(entry, str):
             raise RequestError(422, f"'{name}[{at}]' must be a string, not {_json_type(entry)}")
-    total = sum(map(len, entries))
-    if total > characters:
-        raise RequestError(413, f"{name!r} has {total:,} characters; at most {characters:,}")
+    _check_total(name, entries, together)
     return entries
 
 
-def _documents(name: str, entries: list[Any], most: int, characters: int) -> list[dict[str, str]]:
+def _documents(name: str, entries: list[Any], most: int, together: int) -> list[dict[str, str]]:
     if len(entries) > most:
         raise RequestError(413, f"{name!r} has {len(entries):,} documents; at most {most:,}")
     documents = own_documents(entries, name)
-    total = sum(len(title) + len(text) for _, title, text in documents)
-    if total > characters:
-        raise RequestError(413, f"{name!r} has {total:,} characters; at most {characters:,}")
+    _check_total(name, [part for _, *parts in documents for part in parts], together)
     return [{"id": key, "title": title, "text": text} for key, title, text in documents]
+
+
+def _check_total(name: str, texts: list[str], most: int) -> None:
+    total = sum(map(characters, texts))
+    if total > most:
+        raise RequestError(413, f"{name!r} has {total:,} characters; at most {most:,}")
 
 
 def _json_type(value: Any) -> str:
@@ -282,7 +285,8 @@ def typed(request: Request) -> str | Query:
                 f"{MOST_PARTS} are allowed",
             )
         corrected = (query.text, *query.excluded, *query.excluded_phrases)
-        words = len(re.findall(r"\w+", " ".join(corrected)))
+        # An underscore divides words, and so do some signs that are made of several letters.
+        words = len(re.findall(r"[^\W_]+", unicodedata.normalize("NFKC", " ".join(corrected))))
         if query.typos and words > MOST_WORDS:
             raise RequestError(
                 413,

@@ -27,6 +27,11 @@ class StoredCandidates:
         first = self._documents.first
         return None if first is None else first[self._numbers]
 
+    @property
+    def lengths(self) -> None:
+        """None, because their texts need not be read."""
+        return
+
     def __len__(self) -> int:
         return len(self._numbers)
 
@@ -54,6 +59,7 @@ class TextCandidates:
         titles: the titles that they begin with, "" for none; None if no text has one.
         owners: the number of the document that each is a passage of, (texts,); None if all
             documents are whole.
+        known: by field and place, tokens of texts that were analysed before.
     """
 
     def __init__(
@@ -63,8 +69,10 @@ class TextCandidates:
         places: Sequence[int] | None = None,
         titles: Sequence[str] | None = None,
         owners: NDArray[np.uint32] | None = None,
+        known: dict[str, dict[int, NDArray[np.int32]]] | None = None,
     ) -> None:
         self._texts, self._analysis, self.owners = texts, analysis, owners
+        self._known = {} if known is None else known
         self._titles = [""] * len(texts) if titles is None else titles
         self.places: Sequence[int] = range(len(texts)) if places is None else places
         self._fields: dict[str, Gathered] = {}
@@ -74,13 +82,26 @@ class TextCandidates:
         """None, because they are not in the collection."""
         return
 
+    @property
+    def lengths(self) -> list[int]:
+        """The characters of each text, (texts,)."""
+        return list(map(len, self._texts))
+
     def __len__(self) -> int:
         return len(self._texts)
 
     def tokens(self, field: str) -> Gathered:
         """Return their tokens in a field."""
         if field not in self._fields:
-            self._fields[field] = _gathered(self._analysis.tokens_of(self._texts, field))
+            known = self._known.setdefault(field, {})
+            new = {
+                at: text
+                for at, text in zip(self.places, self._texts, strict=True)
+                if at not in known
+            }
+            found = self._analysis.tokens_of([*new.values()], field) if new else []
+            known.update(zip(new, found, strict=True))
+            self._fields[field] = _gathered([known[at] for at in self.places])
         return self._fields[field]
 
     def title_tokens(self, field: str) -> Gathered:
@@ -99,7 +120,7 @@ class TextCandidates:
         texts, titles = ([column[i] for i in chosen] for column in (self._texts, self._titles))
         owners = None if self.owners is None else self.owners[positions]
         places = [self.places[i] for i in chosen]
-        return TextCandidates(texts, self._analysis, places, titles, owners)
+        return TextCandidates(texts, self._analysis, places, titles, owners, self._known)
 
 
 def _gathered(parts: Sequence[NDArray[np.int32]]) -> Gathered:

@@ -32,7 +32,8 @@ class Execution:
 
     If time runs out, a ranker's stage is skipped or scores only the best candidates so far. A
     fusion adds up the available scores, and a candidate without a score gets the lowest of them. So
-    the order is that of the finished stages. The first stage and keep stages are always done.
+    the order is that of the finished stages. The first stage always begins, and keep stages are
+    always done.
 
     Args:
         pipeline: the stages.
@@ -122,7 +123,7 @@ class Execution:
                 self._columns[stage.ranker] = self._known[stage.ranker]
                 self._ordered_by = stage.ranker
             else:
-                self._rescore(stage, self.deadline if number else Deadline())
+                self._rescore(stage, begun=not number)
             self.timings.append(Timing(str(stage), (perf_counter() - begin) * 1e3))
 
     @property
@@ -207,9 +208,9 @@ class Execution:
         if query_truncated:
             self._truncated.add((name, QUERY))
 
-    def _rescore(self, stage: Retrieve | Rescore, deadline: Deadline) -> None:
+    def _rescore(self, stage: Retrieve | Rescore, *, begun: bool) -> None:
         name, count = stage.ranker, len(self.candidates)
-        column, order = self._scored(name, np.full(count, np.nan, np.float32), deadline)
+        column, order = self._scored(name, np.full(count, np.nan, np.float32), begun=begun)
         missing = int(np.isnan(column).sum())
         if missing:
             self.left_out.append(f"{stage}: {missing:,} of {count:,} candidates")
@@ -248,18 +249,22 @@ class Execution:
         return _finite(scores.values, f"the ranker {ranker!r}")
 
     def _scored(
-        self, name: str, column: NDArray[np.float32], deadline: Deadline
+        self, name: str, column: NDArray[np.float32], *, begun: bool = False
     ) -> tuple[NDArray[np.float32], NDArray[np.intp]]:
         """Return a column with its missing scores, best candidates first while there is time.
 
-        Also return the positions of all candidates, best first if that order was needed.
+        Also return the positions of all candidates, best first if that order was needed. A slice
+        is scored without time, too, if the stage has `begun`.
         """
         first = self._ranker(name).first_slice(texts=self.candidates.stored is None)
-        ranked = deadline.limited and self._columns
+        ranked = self.deadline.limited and self._columns
         order = self._best(len(column)) if ranked else np.arange(len(column))
         missing = order[np.isnan(column[order])]
         column = column.copy()
-        for part in deadline.slices(len(missing), first):
+        lengths = self.candidates.lengths
+        if lengths is not None:
+            lengths = [lengths[at] for at in missing.tolist()]
+        for part in self.deadline.slices(len(missing), first, lengths, begun=begun):
             positions = missing[part]
             if len(positions) == len(column):  # all at once, which reuses texts already analysed
                 column = self._scores(name, self.candidates)
@@ -300,7 +305,7 @@ class Execution:
         """Score the candidates that a ranker did not return, because a sum needs all terms."""
         column = self._columns[name]
         if name not in self._floors and np.isnan(column).any():
-            column = self._columns[name] = self._scored(name, column, self.deadline)[0]
+            column = self._columns[name] = self._scored(name, column)[0]
             if missing := int(np.isnan(column).sum()):
                 self.left_out.append(f"score {missing:,} more candidates by {name}")
         return self._filled(name)

@@ -223,6 +223,10 @@ def explain_alternate(
 ) -> Explanation:
     """Explain 1 / place in a merged list by the list whose turn it was; see `alternate`."""
     when = turns(np.array(ranks)).tolist()
+    if np.isnan(when).all():
+        return Explanation(
+            f"{stage}: 1 / place {round(1 / value)}, in no list for want of time", value
+        )
     first = min(range(len(when)), key=lambda at: np.inf if np.isnan(when[at]) else when[at])
     parts = []
     for at, (name, rank) in enumerate(zip(stage.inputs, ranks, strict=True)):

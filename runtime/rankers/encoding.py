@@ -14,7 +14,7 @@ from ranklet.runtime.errors import InputError, OutOfTimeError
 from ranklet.runtime.kinds import ranker_module
 from ranklet.runtime.rankers.opening import ranker_of
 
-AT_A_TIME = 32  # texts between two looks at the clock
+AT_A_TIME = 256  # texts, whose tokens are in memory together
 
 
 class EncodedTexts(NamedTuple):
@@ -65,18 +65,19 @@ def encode(
     for at, text in enumerate(texts):
         if not isinstance(text, str):
             raise InputError(f"texts[{at}] is a {type(text).__name__}, not a string")
-    vectors, cut = found.encode(texts[:AT_A_TIME], role)
-    parts, longer = [vectors], list(cut)
-    for begin in range(AT_A_TIME, len(texts), AT_A_TIME):
-        if deadline is not None and deadline.passed:
-            raise OutOfTimeError(
-                f"the time was up after {begin:,} of {len(texts):,} texts; send fewer of them"
-            )
-        vectors, cut = found.encode(texts[begin : begin + AT_A_TIME], role)
-        parts.append(vectors)
-        longer += [begin + at for at in cut]
+    parts, longer, done = [found.encode([], role)[0]] if not texts else [], list[int](), 0
+    for part in (deadline or Deadline()).slices(len(texts), lengths=[*map(len, texts)], begun=True):
+        for begin in range(part.start, part.stop, AT_A_TIME):
+            done = min(begin + AT_A_TIME, part.stop)
+            vectors, cut = found.encode(texts[begin:done], role)
+            parts.append(vectors)
+            longer += [begin + at for at in cut]
+    if done < len(texts):
+        raise OutOfTimeError(
+            f"the time was up after {done:,} of {len(texts):,} texts; send fewer of them"
+        )
     whole: Any = [each for part in parts for each in part]
-    if isinstance(vectors, np.ndarray):
+    if isinstance(parts[0], np.ndarray):
         whole = np.concatenate(parts)
     return EncodedTexts(whole, longer, name)
 

@@ -55,8 +55,8 @@ def alternatives(
     When the time is up, no further word is looked up.
     """
     found = dict[str, list[int]]()
-    for word in words:
-        if found and deadline.passed:
+    for at, word in enumerate(words):
+        if at and deadline.passed:
             break
         every = sorted(one_edit(word, vocabulary.forms))
         if ids := [each for each in every if vocabulary.lemma_of[each] != STOPPED]:

@@ -105,7 +105,7 @@ def read_query(
         InputError: as `meaning`; or the text is empty or no string, or a query with syntax comes
             with the caller's own documents, or corrects typos where documents are hidden.
     """
-    analysis = bundle.analyzer.begin()
+    analysis = bundle.analyzer.begin((deadline or Deadline()).look)
     if not isinstance(query, Query):
         check_query(query)
         return QueryContext(query, analysis)

@@ -18,7 +18,7 @@ from ranklet.runtime.errors import BundleError
 from ranklet.runtime.sets import among
 from ranklet.runtime.storage.strings import SortedStrings
 from ranklet.runtime.text.known_words import KnownWords
-from ranklet.runtime.text.splitter import Placed, Splitter
+from ranklet.runtime.text.splitter import LOOK, Placed, Splitter
 from ranklet.runtime.text.tokenizing import encode, encode_batch
 from ranklet.runtime.text.words import SPLITTER
 
@@ -191,9 +191,9 @@ class Analyzer:
         for (begin, end), piece in zip(encoding.offsets, encoding.tokens, strict=True):
             yield begin, end, piece
 
-    def begin(self) -> "Analysis":
-        """Start analysing the texts of one call."""
-        return Analysis(self)
+    def begin(self, look: Callable[[], None] = lambda: None) -> "Analysis":
+        """Start analysing the texts of one call; see `Analysis` for `look`."""
+        return Analysis(self, look)
 
 
 def _no_words() -> Vocabulary:
@@ -205,10 +205,15 @@ class Analysis:
 
     Unknown words are numbered past the vocabulary in order of appearance. So the caller's own
     documents can match a query on words that the collection does not contain.
+
+    Args:
+        analyzer: the bundle's.
+        look: is called again and again while a long text is read; it raises an error if the
+            call's time is up.
     """
 
-    def __init__(self, analyzer: Analyzer) -> None:
-        self._analyzer = analyzer
+    def __init__(self, analyzer: Analyzer, look: Callable[[], None] = lambda: None) -> None:
+        self._analyzer, self._look = analyzer, look
         self._unknown: dict[str, int] = {}
         self._spellings: list[str] = []  # of the unknown words, in the order of their ids
         self._query: tuple[str, list[Placed]] = ("", [])  # the last query and its words
@@ -226,8 +231,8 @@ class Analysis:
         """
         if field == "wordpieces":
             return self._analyzer.wordpieces([text])[0]
-        ids = self._word_ids(self._analyzer.vocabulary.splitter.words(text, length))
-        return self.in_field(ids, field)
+        words = self._analyzer.vocabulary.splitter.words(text, length, self._look)
+        return self.in_field(self._word_ids(words), field)
 
     def asked(self, text: str, field: str) -> NDArray[np.int32]:
         """Return the token ids of a query, (tokens,) int32.
@@ -272,9 +277,11 @@ class Analysis:
         find, unknown = self._analyzer.vocabulary.find, self._unknown
         lemma_of, size = self._analyzer.vocabulary.lemma_of, len(self._analyzer.vocabulary)
         ids = []
-        for word in spellings:
+        for at, word in enumerate(spellings, 1):
             index = unknown.get(word)
             if index is None:
+                if not at % LOOK:
+                    self._look()
                 index = find(word)
                 if index < 0:
                     index = unknown[word] = size + len(unknown)
@@ -305,7 +312,10 @@ class Analysis:
             yield from self._analyzer.placed_wordpieces(text)
             return
         spelled = cache(lambda word: self._names(word, field))
-        for begin, end, word in self._analyzer.vocabulary.splitter.placed(text):
+        places = self._analyzer.vocabulary.splitter.placed(text)
+        for at, (begin, end, word) in enumerate(places, 1):
+            if not at % LOOK:
+                self._look()
             for name in spelled(word):
                 yield begin, end, name
 

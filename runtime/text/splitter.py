@@ -16,13 +16,15 @@ import unicodedata
 from collections.abc import Callable, Iterable, Iterator
 from collections.abc import Set as AbstractSet
 from functools import cached_property
-from itertools import chain
+from itertools import chain, islice
 
 from ranklet.runtime.text.known_words import KnownWords
 from ranklet.runtime.text.spellings import ACCENT, LETTERS, joined_acronyms, respelled, unaccented
 
 Placed = tuple[int, int, str]  # begin and end in the text, and the word
 
+LOOK = 10_000  # words between two looks at the clock, in some 50 ms
+_LONG = 4096  # characters; what is longer without a space is read in parts, each in some 20 ms
 _CACHED = 1 << 16  # number of chunks whose words are cached before the cache is emptied
 LONGEST = 64  # characters of a whole with signs, and of a chunk that is cached
 
@@ -171,17 +173,39 @@ class Splitter:
         self._plain = _Plain(keeps)
         self._words = _Words(self.of_chunk)
 
-    def words(self, text: str, length: int | None = None) -> list[str]:
+    def words(
+        self, text: str, length: int | None = None, look: Callable[[], None] = lambda: None
+    ) -> list[str]:
         """Return the words of a text in lower case, or those of so many of its first characters.
 
-        These may be others than those of a text that ends there, if they are all in capitals.
+        These may be others than those of a text that ends there, if they are all in capitals. In a
+        long text, `look` is called again and again, and may raise an error.
         """
-        return list(chain.from_iterable(map(self._words.__getitem__, self.chunks(text, length))))
+        chunks = self.chunks(text, length, look)
+        if len(text) <= LOOK:
+            return list(chain.from_iterable(map(self._words.__getitem__, chunks)))
+        return list(self._one_by_one(chunks, look))
 
-    def chunks(self, text: str, length: int | None = None) -> list[str]:
+    def _one_by_one(self, chunks: Iterable[str], look: Callable[[], None]) -> Iterator[str]:
+        """Yield the words of chunks, of which long ones are read in parts."""
+        count = 0
+        for chunk in chunks:
+            parts = [chunk[at : at + _LONG] for at in range(0, len(chunk), _LONG)]
+            for part in parts:
+                if len(parts) > 1:
+                    look()
+                for word in self._words[part]:
+                    count += 1
+                    if not count % LOOK:
+                        look()
+                    yield word
+
+    def chunks(
+        self, text: str, length: int | None = None, look: Callable[[], None] = lambda: None
+    ) -> list[str]:
         """Divide a text at its spaces into chunks, whose words `of_chunk` returns; see `words`."""
         # A comma or a full stop at the end says nothing, and texts share more chunks without it.
-        return self._whispered(text)[:length].replace(", ", " ").replace(". ", " ").split()
+        return self._whispered(text, look)[:length].replace(", ", " ").replace(". ", " ").split()
 
     def of_chunk(self, chunk: str) -> Iterable[str]:
         """Return the words of a chunk in lower case."""
@@ -194,14 +218,16 @@ class Splitter:
             return (word,)
         return self._each(chunk)
 
-    def _whispered(self, text: str) -> str:
+    def _whispered(self, text: str, look: Callable[[], None] = lambda: None) -> str:
         """Return a text in lower case if it is all in capitals and contains stop words."""
         if not text.isupper():
             return text
         lower = text.lower()
         if len(lower) != len(text) or lower.isupper():  # ℝ has no lower case
             return text
-        return lower if sum(word in self.stopped for word in self.words(lower)) > 1 else text
+        chunks = lower.replace(", ", " ").replace(". ", " ").split()
+        stopped = filter(self.stopped.__contains__, self._one_by_one(chunks, look))
+        return lower if len([*islice(stopped, 2)]) > 1 else text
 
     def placed(self, text: str) -> Iterator[Placed]:
         """Yield every word of `words` with its character positions: (begin, end, word).
@@ -216,12 +242,14 @@ class Splitter:
             origin.append(len(text))
         known: dict[str, list[Placed]] = {}  # runs of this text, most of which occur again
         for run in runs.finditer(plain):
-            at, found = run.start(), known.get(run[0])
-            if found is None:
-                found = known[run[0]] = self._split(run[0])
-            for begin, end, word in found:
-                last = origin[at + end - 1]
-                yield origin[at + begin], max(last + 1, origin[at + end]), word
+            for at in range(run.start(), run.end(), _LONG):
+                part = plain[at : min(at + _LONG, run.end())]
+                found = known.get(part)
+                if found is None:
+                    found = known[part] = self._split(part)
+                for begin, end, word in found:
+                    last = origin[at + end - 1]
+                    yield origin[at + begin], max(last + 1, origin[at + end]), word
 
     def _each(self, chunk: str) -> Iterator[str]:
         """Yield the words of `placed` without their places."""
@@ -261,7 +289,7 @@ class Splitter:
             return [(a, b, self.key(word)) for a, b, word in self._split_unspaced(run)]
         elif not any(map(str.isalnum, run)) or "\u20e3" in run:
             return list(_emoji(run))
-        found = list[Placed]()
+        found, begin, end = list[Placed](), 0, len(run)
         for part in _PART.finditer(run):
             found += self._parts(part.start(), part[1])
             if part[0] != part[1]:

@@ -597,3 +597,19 @@ def test_a_document_is_returned_whole(described: Described) -> None:
     assert found == described.bundle.document(name).to_dict()
     with pytest.raises(UnknownDocumentError):
         document(described.bundle.only({"year": -1}), name)
+
+
+def test_characters_that_stand_for_many_count_as_many(bundle: Bundle) -> None:
+    limits = Limits(characters=1000, query_characters=1000)
+    assert rank(bundle, {"query": "dough", "documents": ["\ufdfa" * 55]}, limits)
+    bodies = ({"query": "\ufdfa" * 56}, {"query": "dough", "documents": ["\ufdfa" * 56]})
+    for body in bodies:
+        with pytest.raises(RequestError, match="has 1,008 characters; at most 1,000") as refused:
+            rank(bundle, body, limits)
+        assert refused.value.status == 413
+
+
+@pytest.mark.parametrize("text", ["dough bread " * 20_000, "C+" * 100_000, "漢字" * 50_000])
+def test_a_long_text_is_read_no_longer_than_there_is_time(bundle: Bundle, text: str) -> None:
+    with pytest.raises(OutOfTimeError, match="while a long text was read"):
+        rank(bundle, {"query": "dough", "documents": [text]}, Limits(), 0.0)

@@ -89,6 +89,8 @@ def test_the_words_that_are_corrected_are_limited() -> None:
     with pytest.raises(RequestError, match="51 words; at most 50 are corrected") as refused:
         read(query=f"{text} word", typos=True)
     assert refused.value.status == 413
+    with pytest.raises(RequestError, match="51 words"):
+        read(query="_".join(["word"] * 51), typos=True)
     assert read(query=f"{text} word", syntax=True) == Query(f"{text} word")
     with pytest.raises(RequestError, match="51 words; at most 50 are corrected"):
         read(query=f'{text} -"word"', syntax=True, typos=True)

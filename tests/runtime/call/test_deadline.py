@@ -1,5 +1,6 @@
 """Budgets: what ends in time gives the same scores as ever; the rest is left out and reported."""
 
+from contextvars import copy_context
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from ranklet import runtime
 from ranklet.corpus.indexing.analysed import AnalysedCollection
 from ranklet.runtime import Bundle, InputError
 from ranklet.runtime.call.candidates import Candidates, TextCandidates
-from ranklet.runtime.call.deadline import Deadline
+from ranklet.runtime.call.deadline import Deadline, caller_gone
 from ranklet.runtime.call.mask import Mask
 from ranklet.runtime.call.protocol import Ranker, Retrieved, Retriever, Scores
 from ranklet.runtime.call.query import QueryContext
@@ -153,6 +154,33 @@ def test_slices_double_while_time_is_plenty_and_shrink_to_what_fits(clock: Clock
     assert list(Deadline(0, clock).slices(9)) == []
 
 
+def test_slices_of_texts_have_alike_many_characters(clock: Clock) -> None:
+    lengths, parts = [100, 40_000, *[100] * 600], list[slice]()
+    for part in Deadline(1e6, clock).slices(602, 4096, lengths):
+        parts.append(part)
+        clock.ms += sum(lengths[part]) / 100
+    assert parts[:3] == [slice(0, 1), slice(1, 2), slice(2, 127)]  # a quarter of a second
+    parts = [*Deadline(1e6, clock).slices(602, 4096, [100] * 602)]
+    assert parts == [slice(0, 100), slice(100, 300), slice(300, 602)]
+
+
+def test_a_slice_takes_a_quarter_of_a_second(clock: Clock) -> None:
+    for part in Deadline(1e6, clock).slices(200, 2):
+        assert part.stop - part.start <= 5
+        clock.ms += 50 * (part.stop - part.start)
+
+
+def test_whoever_has_gone_is_worked_for_no_longer(clock: Clock) -> None:
+    context = copy_context()
+    context.run(caller_gone.set, lambda: clock.ms > 0)
+    deadline = context.run(Deadline, None, clock)
+    for part in deadline.slices(100, 3):
+        assert part == slice(0, 3)
+        clock.ms += 1
+    assert [*deadline.slices(100, 3)] == []
+    assert [*deadline.slices(100, 3, begun=True)] == [slice(0, 3)]
+
+
 def test_a_stage_that_cannot_begin_in_time_is_left_out(run: Any, clock: Clock) -> None:
     second = Slow(clock, TURNED)
     late = Slow(clock, FIRST, retrieve_ms=20)
@@ -164,12 +192,13 @@ def test_a_stage_that_cannot_begin_in_time_is_left_out(run: Any, clock: Clock) -
     assert "no time for: rescore by second" in found.explain(0).label
 
 
-def test_the_first_stage_is_always_done_wholly(run: Any, clock: Clock) -> None:
+def test_the_first_stage_always_begins(run: Any, clock: Clock) -> None:
     assert order(run([RETRIEVE], 0), 3) == [0, 1, 2]
     slow = Slow(clock, TURNED, each_ms=50)
     found = run([RETRIEVE, RESCORE], 0, given=4, first=slow)
-    assert order(found) == [3, 2, 1, 0]
-    assert (found.left_out, found.budget_spent) == (["rescore by second"], True)
+    assert order(found) == [1, 0, 2, 3]
+    left_out = ["retrieve 1000 by first: 2 of 4 candidates", "rescore by second"]
+    assert (found.left_out, found.budget_spent) == (left_out, True)
 
 
 def test_with_time_enough_nothing_changes(run: Any, clock: Clock) -> None:
