@@ -7,7 +7,7 @@ request, and begins with ``server/discover``. Nothing here depends on earlier re
 
 import json
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from math import isfinite
 from typing import Any
@@ -23,10 +23,10 @@ from ranklet.version import __version__
 
 Message = dict[str, Any]
 
-# Revisions that `initialize` settles. That of 2025-03-26 is left out, because it alone demands that
-# several messages in one list are answered.
-SETTLED = ("2024-11-05", "2025-06-18", "2025-11-25")
+# Revisions that `initialize` settles. That of 2025-03-26 has lists of messages, too.
+SETTLED = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 STATELESS = ("2026-07-28",)  # those that a request names itself
+MOST_MESSAGES = 20  # in a list
 REVISION = "io.modelcontextprotocol/protocolVersion"
 ABILITIES = "io.modelcontextprotocol/clientCapabilities"
 SERVER = "io.modelcontextprotocol/serverInfo"
@@ -55,17 +55,19 @@ class FaultError(RankletError):
         self.silent = False
 
 
-def read(line: bytes) -> Message:
-    """Return the message in a line.
+def read(line: bytes) -> Message | list[Any]:
+    """Return the message in a line, or a list of what should be messages.
 
     Raises:
-        FaultError: the line holds no message of JSON-RPC 2.0.
+        FaultError: the line holds no message of JSON-RPC 2.0 and no list, or a very long one.
     """
     message: Any = None
     try:
         # As other bodies, it may begin with a BOM.
         message = json.loads(line.decode("utf-8-sig", "replace"))
         check_characters(loads(line.decode("utf-8-sig")))
+        if isinstance(message, list) and 0 < len(message) <= MOST_MESSAGES:
+            return message
         _check_form(message)
     except UnicodeDecodeError:
         fault = FaultError(NO_JSON, "the message is not UTF-8")
@@ -76,10 +78,15 @@ def read(line: bytes) -> Message:
     else:
         checked: Message = message
         return checked
+    raise _of(fault, message)
+
+
+def _of(fault: FaultError, message: Any) -> FaultError:
+    """Return the fault of a message, which its answer names."""
     known = message if isinstance(message, dict) else {}
     fault.identity = _repeatable(known.get("id"))
     fault.silent = "method" in known and "id" not in known
-    raise fault
+    return fault
 
 
 def _check_form(message: Any) -> None:
@@ -103,7 +110,26 @@ def _repeatable(identity: Any) -> str | float | None:
     return identity if isinstance(identity, int) or isfinite(identity) else None
 
 
-def written(message: Message) -> bytes:
+def check_revision(header: str | None) -> None:
+    """Check the revision that a client names in the header MCP-Protocol-Version, if it does.
+
+    Raises:
+        FaultError: the server does not have it.
+    """
+    if header is not None and header not in (*SETTLED, *STATELESS):
+        raise _unsupported(header, (*SETTLED, *STATELESS))
+
+
+def _unsupported(revision: str, supported: Sequence[str]) -> FaultError:
+    return FaultError(
+        WRONG_REVISION,
+        f"unsupported revision {revision[:40]!r}; the server has {', '.join(supported)}",
+        supported=list(supported),
+        requested=revision[:40],
+    )
+
+
+def written(message: Message | list[Message]) -> bytes:
     """Return a message as a line; a lone surrogate, which UTF-8 cannot hold, as an escape."""
     text = json.dumps(message, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     return text.encode("utf-8", "backslashreplace") + b"\n"
@@ -138,12 +164,24 @@ class Protocol:
             CALL: self._call,
         }
 
-    def answer(self, message: Message) -> Message | None:
-        """Return the answer to a message that `read` returned; None if it wants none.
+    def answer(self, message: Message | list[Any]) -> Message | list[Message] | None:
+        """Return the answer to what `read` returned; None if it wants none.
 
         Whatever goes wrong is an answer, too. The standard error has the stack of a fault that is
         the server's own.
         """
+        if isinstance(message, dict):
+            return self._answer(message)
+        return [answer for each in message if (answer := self._checked(each)) is not None] or None
+
+    def _checked(self, message: Any) -> Message | None:
+        try:
+            _check_form(message)
+        except FaultError as fault:
+            return refusal(_of(fault, message))
+        return self._answer(message)
+
+    def _answer(self, message: Message) -> Message | None:
         if "method" not in message or "id" not in message:
             return None  # a notification, or the answer to a request, of which this server has none
         try:
@@ -234,9 +272,4 @@ def _check_stateless(meta: Mapping[str, Any]) -> None:
             WRONG_PARAMS, f"'_meta' must have {REVISION!r}, a string, and {ABILITIES!r}, an object"
         )
     if revision not in STATELESS:
-        raise FaultError(
-            WRONG_REVISION,
-            f"unsupported revision {revision[:40]!r}; the server has {', '.join(STATELESS)}",
-            supported=list(STATELESS),
-            requested=revision[:40],
-        )
+        raise _unsupported(revision, STATELESS)

@@ -6,12 +6,13 @@ the server.
 """
 
 import os
+import select
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from threading import BoundedSemaphore, Lock
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from ranklet.handlers.api.limits import Limits
 from ranklet.handlers.mcp.protocol import (
@@ -26,6 +27,7 @@ from ranklet.handlers.mcp.protocol import (
     written,
 )
 from ranklet.runtime.bundle import Bundle
+from ranklet.runtime.call.deadline import caller_gone
 from ranklet.runtime.errors import InputError
 
 THREADS, WAITING = 4, 64  # calls that are answered at a time, and that may wait
@@ -66,7 +68,8 @@ class Lines:
 
     def __init__(self, protocol: Protocol, out: int, most: int) -> None:
         self._protocol, self._out, self._most = protocol, out, most
-        self._calls = set[object]()  # the ids of requests that wait for their answers
+        # By the ids of requests that wait for their answers, what only that request has.
+        self._calls: dict[object, object] = {}
         self._writing, self._room = Lock(), BoundedSemaphore(WAITING)
         self._gone = False
 
@@ -80,8 +83,11 @@ class Lines:
                     continue
                 try:
                     message = read(line)
+                    if isinstance(message, list):
+                        self._begin(pool, message, object())
+                        continue
                     if message.get("method") == CALL and "id" in message:
-                        self._begin(pool, message)
+                        self._begin(pool, message, message["id"])
                         continue
                 except FaultError as fault:
                     self._write(refusal(fault))
@@ -102,31 +108,45 @@ class Lines:
                 refusal(FaultError(NO_REQUEST, f"the line has more than {self._most:,} bytes"))
             )
 
-    def _begin(self, pool: ThreadPoolExecutor, message: Message) -> None:
-        identity = message["id"]
+    def _begin(self, pool: ThreadPoolExecutor, message: Message | list[Any], identity: Any) -> None:
         if identity in self._calls:
             fault = FaultError(NO_REQUEST, "a request with this id is not answered yet")
             fault.identity = identity
             raise fault
         self._room.acquire()
+        own = self._calls[identity] = object()
+
+        def unwanted() -> bool:
+            return self._calls.get(identity) is not own or self._is_closed()
 
         def answer() -> None:
+            caller_gone.set(unwanted)
             try:
-                found = self._protocol.answer(message)
-                waits = identity in self._calls  # else it was cancelled
-                self._calls.discard(identity)  # before the client may use the id again
+                found = None if unwanted() else self._protocol.answer(message)
+                waits = self._calls.get(identity) is own  # else it was cancelled
+                if waits:
+                    self._calls.pop(identity, None)  # before the client may use the id again
                 self._write(found if waits else None)
             finally:
                 self._room.release()
 
-        self._calls.add(identity)
         pool.submit(answer)
 
     def _cancel(self, identity: object) -> None:
         with suppress(TypeError):  # no id
-            self._calls.discard(identity)
+            self._calls.pop(identity, None)
 
-    def _write(self, answer: Message | None) -> None:
+    def _is_closed(self) -> bool:
+        """Return whether the client reads no more answers."""
+        if not self._gone and hasattr(select, "poll"):  # not on Windows
+            looked = select.poll()
+            looked.register(self._out, 0)  # for errors only
+            self._gone = any(
+                event & (select.POLLERR | select.POLLHUP) for _, event in looked.poll(0)
+            )
+        return self._gone
+
+    def _write(self, answer: Message | list[Message] | None) -> None:
         if answer is None:
             return
         line = memoryview(written(answer))

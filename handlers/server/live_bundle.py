@@ -7,6 +7,7 @@ from time import monotonic
 from ranklet.handlers.api.errors import RequestError
 from ranklet.handlers.api.trial import try_out
 from ranklet.handlers.server.keys import Filter, part_of
+from ranklet.handlers.server.quick import Quick, is_lexical
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.bundles.files import Check
 from ranklet.runtime.ranking import load
@@ -30,6 +31,8 @@ class LiveBundle:
         collection: the address of a collection in Milvus, "" for the bundle's own.
 
     Attributes:
+        quick: counts quick answers of the bundle; None if it does not only look up words, or is not
+            on this machine.
         reason: why there is no bundle, None if there is one.
     """
 
@@ -49,6 +52,7 @@ class LiveBundle:
         self._former: Bundle | None = None  # it was replaced last, and may still have requests
         self._retry_at = 0.0
         self._logged_error: str | None = None
+        self.quick: Quick | None = None
         self.reason: str | None = "the bundle is being loaded"
 
     @property
@@ -89,6 +93,8 @@ class LiveBundle:
             self._fail(error)
         else:
             former, self._bundle, self._failed = self._bundle, bundle, None
+            here = not bundle.files.is_remote and self._collection is None
+            self.quick = Quick() if here and is_lexical(bundle) else None
             verb = "serves"
             if former is not None:
                 verb = "was replaced and serves"

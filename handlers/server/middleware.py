@@ -5,7 +5,6 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import lru_cache
-from math import inf
 from time import perf_counter
 from typing import Any
 
@@ -36,13 +35,11 @@ class Record:
         id: the caller's X-Request-Id, or a new one.
         stages: (stage, milliseconds), in order.
         error: a fault of the server, for the log only.
-        took: seconds of the work, and of a processor's time for it, infinite until it is done.
     """
 
     id: str
     stages: list[tuple[str, float]] = field(default_factory=list)
     error: BaseException | None = None
-    took: tuple[float, float] = (inf, inf)
 
 
 class Middleware:

@@ -12,6 +12,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextvars import copy_context
 from dataclasses import replace
 from functools import partial
+from math import inf
 from pathlib import Path
 from time import perf_counter, thread_time
 from typing import Any
@@ -36,7 +37,7 @@ from ranklet.handlers.api.errors import (
 from ranklet.handlers.api.limits import Room
 from ranklet.handlers.api.openapi import describe
 from ranklet.handlers.api.reading import IN_BODY, parse
-from ranklet.handlers.mcp.protocol import FaultError, Protocol, refusal
+from ranklet.handlers.mcp.protocol import FaultError, Protocol, check_revision, refusal
 from ranklet.handlers.mcp.protocol import read as read_message
 from ranklet.handlers.server.hosts import Hosts
 from ranklet.handlers.server.key_bounds import NUMBERS, KeyBounds
@@ -45,7 +46,7 @@ from ranklet.handlers.server.live_bundle import LiveBundle
 from ranklet.handlers.server.metrics import MEDIA, Metrics
 from ranklet.handlers.server.middleware import CLIENT_GONE, Middleware, Record
 from ranklet.handlers.server.origins import Origins
-from ranklet.handlers.server.quick import Quick, is_plain
+from ranklet.handlers.server.quick import PLAIN_PATH, is_plain
 from ranklet.handlers.server.request_body import Bodies, Body
 from ranklet.handlers.server.settings import ServerSettings
 from ranklet.handlers.server.shared_counts import SERIES, SharedCounts
@@ -53,7 +54,6 @@ from ranklet.handlers.server.worker_pool import ClientGone, WorkerPool
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.errors import RemoteError
 from ranklet.runtime.memory import resident_bytes
-from ranklet.runtime.storage.address import is_address
 from ranklet.runtime.storage.package_files import package_bytes
 from ranklet.runtime.tracing import tracer
 from ranklet.version import __version__
@@ -108,7 +108,6 @@ class Service:
         )
         self._metrics = Metrics(counts)
         self._pool = WorkerPool(settings.threads, settings.queue)
-        self._quick = Quick(here=not (is_address(settings.bundle) or settings.collection))
         self._live = LiveBundle(
             settings.bundle,
             settings.full_check,
@@ -225,7 +224,9 @@ class Service:
         def work(bundle: Bundle, data: bytes, budget_ms: float) -> Any:
             nonlocal status
             limits = replace(self.settings.limits, seconds=budget_ms / 1e3 / RANKING_SHARE)
+            answer: Any
             try:
+                check_revision(request.headers.get("mcp-protocol-version"))
                 answer = Protocol(bundle, limits).answer(read_message(data))
             except FaultError as fault:
                 answer = refusal(fault)
@@ -298,9 +299,10 @@ class Service:
     async def _worked(self, request: Request, data: bytes, work: Callable[[float], Any]) -> bytes:
         """Return the answer to a request that has sent `data`, from `work` within milliseconds."""
         record: Record = request.scope["ranklet.record"]
-        limits = self.settings.limits
+        limits, took, found = self.settings.limits, (inf, inf), False
 
         def answer() -> bytes:
+            nonlocal took, found
             wait_ms = (perf_counter() - queued) * 1e3
             record.stages.append(("wait", wait_ms))
             budget_ms = max(0.0, RANKING_SHARE * limits.seconds * 1e3 - wait_ms)
@@ -308,20 +310,22 @@ class Service:
             try:
                 with panics_as_errors():
                     body = work(budget_ms)
+                found = bool(quick and body["hits"])
                 return Room(limits.answer_bytes).check(encoded(body))
             finally:
-                record.took = perf_counter() - began, thread_time() - worked
+                took = perf_counter() - began, thread_time() - worked
 
-        queued, plain = perf_counter(), is_plain(data)
+        queued, plain = perf_counter(), request.scope["path"] == PLAIN_PATH and is_plain(data)
+        quick = self._live.quick if plain else None
         try:
-            if plain and self._quick.expected:
+            if quick and quick.expected:
                 return answer()
             # A span of the work belongs to the request's, which is the context here.
             traced = partial(copy_context().run, answer) if tracer() else answer
             return await self._pool.run(traced, limits.seconds, partial(_gone, request))
         finally:
-            if plain:
-                self._quick.took(*record.took)
+            if quick:
+                quick.took(*took, found=found)
 
     async def _healthz(self, _: Request) -> Response:
         return _json({"alive": True})

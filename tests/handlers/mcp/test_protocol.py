@@ -13,6 +13,7 @@ from ranklet.handlers.mcp.protocol import (
     STATELESS,
     FaultError,
     Protocol,
+    check_revision,
     read,
     refusal,
     written,
@@ -33,7 +34,7 @@ def request(**more: Any) -> bytes:
 
 
 def test_a_message_may_begin_with_a_byte_order_mark() -> None:
-    assert read(b"\xef\xbb\xbf" + request())["id"] == CALL["id"]
+    assert read(b"\xef\xbb\xbf" + request()) == CALL
 
 
 @pytest.mark.parametrize(
@@ -52,7 +53,7 @@ def test_a_message_may_begin_with_a_byte_order_mark() -> None:
         (b"this is no JSON", None, "not JSON"),
         (b"[" * 100_000, None, "not JSON"),
         (b'{"id": ' + b"9" * 5000 + b"}", None, "not JSON"),
-        (b"[1, 2]", None, "no message of JSON-RPC"),
+        (b"[]", None, "no message of JSON-RPC"),
         (b"{}", None, "no message of JSON-RPC"),
     ],
 )
@@ -69,10 +70,10 @@ def test_a_line_that_is_no_message_has_an_answer(line: bytes, identity: Any, rea
 def test_null_counts_as_absent(bundle: Bundle) -> None:
     protocol = Protocol(bundle, Limits())
     listed = protocol.answer(read(request(method="tools/list", params=None)))
-    assert listed is not None
+    assert isinstance(listed, dict)
     assert len(listed["result"]["tools"]) == 3
     called = protocol.answer(read(request(params={"name": "search", "arguments": None})))
-    assert called is not None
+    assert isinstance(called, dict)
     assert "'query' is missing" in called["result"]["content"][0]["text"]
 
 
@@ -99,7 +100,7 @@ def asked(bundle: Bundle, method: str, identity: Any = 1, **params: Any) -> dict
     """Return a bundle's answer to a request, without what is the same for all."""
     message = {"jsonrpc": "2.0", "id": identity, "method": method, "params": params}
     answer = Protocol(bundle, Limits()).answer(read(written(message)))
-    assert answer is not None
+    assert isinstance(answer, dict)
     assert answer.pop("jsonrpc") == "2.0"
     assert answer.pop("id") == identity
     return answer
@@ -107,12 +108,7 @@ def asked(bundle: Bundle, method: str, identity: Any = 1, **params: Any) -> dict
 
 @pytest.mark.parametrize(
     ("wanted", "settled"),
-    [
-        *((each, each) for each in SETTLED),
-        ("2025-03-26", "2024-11-05"),  # a client that knows this one knows that, too
-        ("2026-07-28", SETTLED[-1]),
-        ("1", SETTLED[0]),
-    ],
+    [*((each, each) for each in SETTLED), ("2026-07-28", SETTLED[-1]), ("1", SETTLED[0])],
 )
 def test_a_client_gets_the_newest_revision_that_it_knows(
     bundle: Bundle, wanted: str, settled: str
@@ -152,3 +148,28 @@ def test_a_request_that_cannot_be_answered_says_why(
     error = asked(bundle, method, **params)["error"]
     assert error["code"] == code
     assert reason in error["message"]
+
+
+def test_a_list_of_messages_has_a_list_of_answers(bundle: Bundle) -> None:
+    def ping(**more: Any) -> dict[str, Any]:
+        return {"jsonrpc": "2.0", "method": "ping", **more}
+
+    protocol = Protocol(bundle, Limits())
+    answers = protocol.answer(read(json.dumps([ping(id=1), ping(), 7, ping(id=2)]).encode()))
+    assert isinstance(answers, list)
+    assert [(each["id"], "error" in each) for each in answers] == [
+        (1, False), (None, True), (2, False),
+    ]  # fmt: skip
+    assert protocol.answer(read(json.dumps([ping()]).encode())) is None
+    for wrong in ([], [ping(id=1)] * 21):
+        with pytest.raises(FaultError, match="no message"):
+            read(json.dumps(wrong).encode())
+
+
+@pytest.mark.parametrize("header", ["1999-01-01", "newest", "", "2025/06/18", "2025-06-18, 1"])
+def test_an_unknown_revision_is_refused(header: str) -> None:
+    with pytest.raises(FaultError, match="unsupported revision") as refused:
+        check_revision(header)
+    assert "2025-06-18" in refused.value.data["supported"]
+    for each in (None, *SETTLED, *STATELESS):
+        check_revision(each)

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Awaitable, Callable
 from io import BytesIO
 from threading import Event
+from time import sleep
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -17,6 +18,7 @@ from ranklet.handlers.api.limits import Limits
 from ranklet.handlers.mcp.protocol import Message, Protocol, written
 from ranklet.handlers.mcp.service import Lines, serve
 from ranklet.runtime import Bundle, InputError
+from ranklet.runtime.call.deadline import Deadline
 
 if TYPE_CHECKING:
     from tests.conftest import Built
@@ -109,7 +111,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
 
 def test_what_is_no_message_is_answered_and_nothing_else_is_printed(built: "Built") -> None:
     half = json.dumps({**CALL, "id": 7}).replace("knead", "\\ud83d")
-    lines = ["this is no JSON", "[1, 2]", "", *map(json.dumps, (HANDSHAKE, INITIALIZED)), half,
+    lines = ["this is no JSON", "[]", "", *map(json.dumps, (HANDSHAKE, INITIALIZED)), half,
              json.dumps(CALL)]  # fmt: skip
     with subprocess.Popen(
         command(built.fused), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
@@ -151,7 +153,7 @@ class Slow(Protocol):
         super().__init__(bundle, Limits())
         self.end = Event()
 
-    def answer(self, message: Message) -> Message | None:
+    def answer(self, message: Any) -> Any:
         if message["method"] == "tools/call":
             assert self.end.wait(60)
         return super().answer(message)
@@ -180,6 +182,35 @@ def test_a_call_waits_for_nobody_and_one_that_is_cancelled_has_no_answer(bundle:
     assert [each["id"] for each in answers] == [3, 4, 3]
     assert "not answered yet" in answers[0]["error"]["message"]
     assert answers[2]["result"]["structuredContent"]["hits"]
+
+
+def test_nobody_works_for_a_client_that_has_gone_or_a_call_that_was_cancelled(
+    bundle: Bundle,
+) -> None:
+    class Working(Protocol):
+        def answer(self, message: Any) -> Any:
+            if message["method"] == "tools/call":
+                worked.append(message["id"])
+                deadline = Deadline()
+                while not deadline.passed:
+                    sleep(0.001)
+            return None
+
+    class Given(BytesIO):
+        def readline(self, size: int | None = -1) -> bytes:
+            if not (line := super().readline(size)):
+                os.close(ends[0])
+            return line
+
+    worked, ends = list[int](), os.pipe()
+    cancelled = {"method": "notifications/cancelled", "params": {"requestId": 0}}
+    messages: list[Message] = [
+        *({**CALL, "id": each} for each in range(30)), {"jsonrpc": "2.0", **cancelled},
+    ]  # fmt: skip
+    given = Given(b"".join(map(written, messages)))
+    Lines(Working(bundle, Limits()), ends[1], 9_000).run(given)
+    os.close(ends[1])
+    assert len(worked) <= 5
 
 
 def test_a_killed_client_leaves_no_server_behind(built: "Built") -> None:

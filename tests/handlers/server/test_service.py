@@ -2,8 +2,10 @@
 
 import asyncio
 import json
+import shutil
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
@@ -17,6 +19,7 @@ from ranklet.handlers.mcp.protocol import Protocol
 from ranklet.handlers.server import quick, service
 from ranklet.handlers.server.settings import ServerSettings
 from ranklet.runtime.bundle import Bundle
+from ranklet.runtime.bundles.manifest import MANIFEST, Manifest
 
 if TYPE_CHECKING:
     from tests.conftest import Built
@@ -291,7 +294,38 @@ async def asked(server: service.Service, path: str, body: bytes) -> int:
     return int(sent[0]["status"])
 
 
-def test_quick_answers_need_no_thread(built: "Built", monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def lexical(built: "Built", tmp_path: Path) -> str:
+    """A bundle whose default pipeline looks up words."""
+    path = shutil.copytree(built.fused, tmp_path / "lexical")
+    manifest = Manifest.from_json((path / MANIFEST).read_bytes())
+    (path / MANIFEST).write_text(replace(manifest, default_pipeline="bm25").to_json(), "utf-8")
+    return str(path)
+
+
+@pytest.mark.parametrize("pipeline", ["bm25", "linear"])
+def test_what_was_refused_or_found_nothing_says_not_that_answers_are_quick(
+    built: "Built", lexical: str, pipeline: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(quick, "AT_MOST", 1e9)
+    monkeypatch.setattr(quick, "PATIENCE", 1e9)
+    path = lexical if pipeline == "bm25" else str(built.fused)
+    server = service.Service(ServerSettings(bundle=path))
+
+    async def several() -> list[int]:
+        async with server._lifespan(server._starlette):
+            statuses = [await asked(server, "/rerank", b'{"query": "x"}') for _ in range(40)]
+            return [
+                *statuses, *[await asked(server, "/rank", b'{"query": "qqqq"}') for _ in range(40)],
+            ]  # fmt: skip
+
+    assert asyncio.run(several()) == [422] * 40 + [200] * 40
+    counted = server._live.quick
+    assert (counted is not None) == (pipeline == "bm25")
+    assert counted is None or not counted._in_a_row
+
+
+def test_quick_answers_need_no_thread(lexical: str, monkeypatch: pytest.MonkeyPatch) -> None:
     names: list[str] = []
 
     def noted(*arguments: Any) -> Any:
@@ -303,7 +337,7 @@ def test_quick_answers_need_no_thread(built: "Built", monkeypatch: pytest.Monkey
     monkeypatch.setattr(quick, "AT_MOST", 1e9)
     monkeypatch.setattr(quick, "PATIENCE", 1e9)
     monkeypatch.setattr(quick, "IN_A_ROW", 3)
-    server = service.Service(ServerSettings(bundle=str(built.fused)))
+    server = service.Service(ServerSettings(bundle=lexical))
 
     async def several() -> list[int]:
         lifespan = server._lifespan(server._starlette)

@@ -132,7 +132,7 @@ def test_a_deadlines_first_slice_counts_chunks(ranker: CrossEncoder) -> None:
         settings = replace(ranker.settings, chunks=chunks)
         return CrossEncoder(settings, ranker.session, ranker._tokenizer).slice_size
 
-    assert [first(chunks) for chunks in (1, 2, 3, 30)] == [8, 4, 2, 1]
+    assert [first(chunks) for chunks in (1, 2, 30)] == [2, 1, 1]
 
 
 def test_the_explanation_of_a_query_without_pieces_has_no_parts(ranker: CrossEncoder) -> None:
