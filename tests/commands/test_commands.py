@@ -1,6 +1,7 @@
 """Every command, through `ranklet.commands.main`: what it prints, writes and answers with."""
 
 import re
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -235,3 +236,24 @@ def test_no_bundle_is_made_of_one_at_an_address(
     given = [address if each == "ADDRESS" else each for each in arguments]
     assert "download it" in fails(capsys, *given)
     assert [each.name for each in tmp_path.iterdir()] == ["texts.csv"]
+
+
+EARLY = """
+import signal, sys
+
+class Interrupting:
+    def find_spec(self, name, path=None, target=None):
+        if name == "ranklet.commands.inspect":
+            signal.raise_signal(signal.SIGINT)
+
+signal.signal(signal.SIGINT, signal.default_int_handler)
+sys.meta_path.insert(0, Interrupting())
+sys.argv[1:] = ["inspect", "x"]
+from ranklet.__main__ import main
+main()
+"""
+
+
+def test_ctrl_c_before_a_command_begins_says_nothing() -> None:
+    done = subprocess.run([sys.executable, "-c", EARLY], capture_output=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (-signal.SIGINT, b"", b"")

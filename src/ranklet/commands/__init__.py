@@ -142,16 +142,13 @@ def _ended_as_by_ctrl_c() -> Iterator[None]:
             raise KeyboardInterrupt
         handler(number, frame)
 
+    if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:  # until now nothing could be undone
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     before = signal.signal(signal.SIGTERM, end)
     try:
         yield
     finally:
         signal.signal(signal.SIGTERM, before)
-
-
-def export_onnx() -> int:
-    """Run ``export-onnx``, an alias of ``ranklet export`` that people may look for."""
-    return main(["export", *sys.argv[1:]])
 
 
 def _parser() -> argparse.ArgumentParser:
