@@ -17,7 +17,7 @@ BENCHMARKS = {
     "memory": "footprint",
     "bundle_sizes": "footprint",
     "growth": "growth",
-    "first_answer": "footprint",
+    "first_hour": "footprint",
     "installs": "footprint",
     "wheels": "footprint",
     "price": "footprint",
