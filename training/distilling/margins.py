@@ -4,8 +4,7 @@ Sources: Hofstätter et al. 2020, "Improving Efficient Neural Ranking Models wit
 Knowledge Distillation" (arXiv 2010.02666); Lassance et al. 2024, SPLADE-v3 (arXiv 2403.06789).
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -13,11 +12,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from ranklet.corpus.collections.collection import Document
-from ranklet.corpus.collections.splits import JudgedQuery
-from ranklet.runtime.text.ranked import ranked_text
-from ranklet.training.distilling.taught import DIGITS, TaughtQueries
-from ranklet.training.distilling.teacher import Teacher, teacher_scores
+from ranklet.training.distilling.taught import TaughtQueries
 from ranklet.training.learning.losses import margin_mse, softmax_kl
 from ranklet.training.learning.options import KL, TaughtOptions
 from ranklet.training.sampling.negatives import Numbers
@@ -45,53 +40,6 @@ class TeacherMargins:
     ) -> None:
         self._scores, self._scale, self.by_softmax = scores, scale, by_softmax
         self.made_of = {"teacher": dict(facts)}
-
-    @classmethod
-    def of_checkpoint(
-        cls,
-        teacher: Teacher,
-        drawn: Sequence[tuple[Numbers, Numbers]],
-        queries: Sequence[JudgedQuery],
-        documents: Sequence[Document],
-        *,
-        titles: bool,
-        scale: float,
-        folder: Path | None,
-        by_softmax: bool = False,
-    ) -> "TeacherMargins":
-        """Score the pairs that a training draws, and return their margins.
-
-        Args:
-            teacher: a cross-encoder.
-            drawn: the queries of each batch and their documents, (queries, documents), as numbers
-                in the next two.
-            queries: the queries to learn from.
-            documents: the collection's documents.
-            titles: whether titles are read.
-            scale: factor of the scores.
-            folder: scores are kept here.
-            by_softmax: whether students learn the softmax over a query's documents.
-        """
-        pairs = sorted({pair for batch in drawn for pair in _pairs(*batch)})
-        texts = [
-            (queries[query].text, ranked_text(*documents[document][1:3], titles))
-            for query, document in pairs
-        ]
-        scores = teacher_scores(teacher, texts, folder)
-        score_of = dict(zip(pairs, scores.tolist(), strict=True))
-
-        def lookup(rows: Numbers, numbers: Numbers) -> NDArray[np.float32]:
-            own = [score_of[pair] for pair in _pairs(rows, numbers)]
-            return np.array(own, np.float32).reshape(numbers.shape)
-
-        count = len({query for query, _ in pairs})
-        facts = {
-            "model": teacher.name,
-            "queries": count,
-            "pairs": len(pairs),
-            "digest": teacher.digest[:DIGITS],
-        }
-        return cls(lookup, scale, facts, by_softmax=by_softmax)
 
     def of(self, queries: Numbers, documents: Numbers) -> NDArray[np.float32]:
         """Return the margins of each query's first document over the others.
@@ -127,9 +75,3 @@ def margins_of(taught: TaughtQueries | None, options: TaughtOptions) -> TeacherM
         return None
     by_softmax = options.teacher_loss == KL
     return TeacherMargins(taught.of, options.teacher_scale, taught.facts, by_softmax=by_softmax)
-
-
-def _pairs(queries: Numbers, documents: Numbers) -> list[tuple[int, int]]:
-    """Return each query with each of its documents, query by query."""
-    rows = np.repeat(queries, documents.shape[1]).tolist()
-    return list(zip(rows, documents.ravel().tolist(), strict=True))

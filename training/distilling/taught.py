@@ -86,7 +86,7 @@ def read_taught(
     Raises:
         InputError: the file cannot be used, or it has no scores for these queries.
     """
-    if options.teacher is None or not options.scored:
+    if options.teacher is None:
         return None
     return match(read_scores(options.teacher), collection, queries, titles, str(options.teacher))
 

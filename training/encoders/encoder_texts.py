@@ -17,13 +17,12 @@ from ranklet.corpus.indexing.ragged import by_length
 from ranklet.corpus.indexing.wordpieces import padding_token
 from ranklet.corpus.progress import EVALUATING
 from ranklet.training.checkpoint import Checkpoint
-from ranklet.training.distilling.margins import TeacherMargins, margins_of
+from ranklet.training.distilling.margins import margins_of
 from ranklet.training.distilling.taught import read_taught
-from ranklet.training.distilling.teacher import read_teacher
 from ranklet.training.encoders.text_pairs import Batch, Pool, TextPairs, Tokens, bm25_mrr
 from ranklet.training.learning.device import full_precision
 from ranklet.training.learning.loop import Evaluate, learn
-from ranklet.training.learning.options import KL, TextPairOptions, recorded
+from ranklet.training.learning.options import TextPairOptions, recorded
 from ranklet.training.learning.record import planned
 from ranklet.training.learning.weights import weights_of
 from ranklet.training.outcome import Lists, compared, counts
@@ -66,9 +65,6 @@ class EncoderTexts:
         backbone.check_length(max(options.limits))
         self._options, self._backbone, self._dev = options, backbone, dev
         taught_queries = read_taught(options, collection, queries, titles=options.titles)
-        teacher = None
-        if taught_queries is None and options.teacher is not None:
-            teacher = read_teacher(options.teacher, device=options.device)
         self.padding = padding_token(backbone.tokenizer)
         self._documents = list(collection.documents())
         self.pairs = TextPairs(
@@ -82,17 +78,6 @@ class EncoderTexts:
         )
         self._counts = counts(len(self._documents), queries, dev)
         self.margins = margins_of(taught_queries, options)
-        if teacher is not None:
-            self.margins = TeacherMargins.of_checkpoint(
-                teacher,
-                [(batch.queries, batch.own) for batch in self.drawn(options)],
-                self.pairs.judged,
-                self._documents,
-                titles=options.titles,
-                scale=options.teacher_scale,
-                folder=options.folder,
-                by_softmax=options.teacher_loss == KL,
-            )
 
     def drawn(self, options: TextPairOptions) -> list[Batch]:
         """Return the batches of a training of this length, if nothing ends it earlier."""

@@ -194,34 +194,22 @@ class TaughtOptions(WholeOptions):
             raise InputError("--teacher-scale needs a --teacher, whose scores it multiplies")
         if self.teacher is None and self.teacher_loss != MARGIN:
             raise InputError(f"--teacher-loss {self.teacher_loss} needs a --teacher")
-        if self.teacher is not None and not Path(self.teacher).exists():
+        if self.teacher is not None and not Path(self.teacher).is_file():
+            fault = "is a folder" if Path(self.teacher).exists() else "does not exist"
             raise InputError(
-                f"--teacher {str(self.teacher)!r} does not exist; give a file that `ranklet score` "
-                "wrote"
+                f"--teacher {str(self.teacher)!r} {fault}; score the candidates first (`ranklet "
+                "score`), and give its file"
             )
-
-    @property
-    def scored(self) -> bool:
-        """Whether the teacher is a file of scores, which has candidates, too."""
-        return self.teacher is not None and Path(self.teacher).is_file()
 
     def check_negatives(self, negatives: str) -> None:
         """Raise InputError if the documents that are not relevant come from two places.
 
         The default of `negatives` is what nobody has chosen.
         """
-        if self.scored and negatives != getattr(type(self), "negatives", negatives):
+        if self.teacher is not None and negatives != getattr(type(self), "negatives", negatives):
             raise InputError(
                 "the file of --teacher has the documents that queries are trained with; leave out "
                 "--negatives"
-            )
-
-    def check_scored(self) -> None:
-        """Raise InputError if the teacher is a checkpoint, which a kind cannot run."""
-        if self.teacher is not None and Path(self.teacher).is_dir():
-            raise InputError(
-                f"--teacher {str(self.teacher)!r} is a folder; score the candidates first "
-                "(`ranklet score`), and give its file"
             )
 
 
@@ -231,7 +219,6 @@ class TextPairOptions(TaughtOptions, CandidateOptions, EncoderOptions):
 
     GROUP = "training"
 
-    teacher: str | Path | None = place("scores (`ranklet score`) or a cross-encoder, to learn from")
     batch: int = integer(32, "queries per batch, each with a relevant document", 2)
     negatives: str = one_of(
         "in-batch", ("in-batch", *NEGATIVES),
@@ -246,12 +233,7 @@ class TextPairOptions(TaughtOptions, CandidateOptions, EncoderOptions):
     def __post_init__(self) -> None:
         super().__post_init__()
         self.check_negatives(self.negatives)
-        if self.teacher is not None and not self.scored and self.negatives not in NEGATIVES:
-            raise InputError(
-                "a --teacher compares two documents of a query; give a file of `ranklet score`, or "
-                "--negatives bm25 or random"
-            )
-        if self.negatives_each > 1 and not self.scored and self.negatives not in NEGATIVES:
+        if self.negatives_each > 1 and self.teacher is None and self.negatives not in NEGATIVES:
             raise InputError(
                 f"--negatives-each {self.negatives_each} needs negatives of each query: give "
                 "--negatives bm25 or random"

@@ -131,8 +131,6 @@ def test_another_collection_is_refused(tiny_collection: Collection, small: Colle
 def test_only_a_file_is_read(tiny_collection: Collection, tmp_path: Path) -> None:
     queries = read_split(tiny_collection, "train")
     assert read_taught(TaughtOptions(), tiny_collection, queries, titles=True) is None
-    folder = TaughtOptions(teacher=tmp_path)
-    assert read_taught(folder, tiny_collection, queries, titles=True) is None
     path = scores_at(tmp_path / "scores.npz", tiny_collection)
     found = read_taught(TaughtOptions(teacher=path), tiny_collection, queries, titles=True)
     assert isinstance(found, TaughtQueries)

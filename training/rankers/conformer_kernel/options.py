@@ -38,7 +38,6 @@ class TermOptions(TaughtOptions, TrainingOptions, CandidateOptions):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self.check_scored()
 
 
 @dataclass(frozen=True, kw_only=True)

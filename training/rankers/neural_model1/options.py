@@ -29,7 +29,6 @@ class PairOptions(TaughtOptions, EncoderOptions):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self.check_scored()
         self.check_negatives(self.negatives)
 
 

@@ -240,6 +240,6 @@ def test_options_that_do_not_go_together_are_refused(oracle: Path) -> None:
     with pytest.raises(InputError, match="bm25, random"):
         Options(oracle=oracle, negatives="in-batch")
     with pytest.raises(InputError, match="leave out --no-fine-tuning"):
-        Options(oracle=oracle, teacher=oracle, fine_tune=False)
+        Options(oracle=oracle, teacher=oracle / "ranklet.json", fine_tune=False)
     with pytest.raises(InputError, match="--minutes, --train-table: for fine-tuning only"):
         Options(oracle=oracle, max_minutes=1.0, train_table=True, fine_tune=False)
