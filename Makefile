@@ -32,8 +32,13 @@ demo-lexical: setup  ## the same by words alone (seconds)
 # one another. The demo's test, the longest by far, goes first.
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder
 
-test: setup     ## every test, doctests included (a few minutes)
+# KIND=model1 runs what holds for one kind of ranker: the tests of its modules, and of every kind.
+test: setup     ## every test, doctests included; KIND=NAME: those of one kind of ranker
+ifdef KIND
+	$(PYTEST) --kind $(KIND) tests
+else
 	$(PYTEST) --doctest-modules tests/commands/demo/test_demo.py tests src/ranklet
+endif
 
 quick: setup    ## the quick tests of every folder, in about a minute
 	$(PYTEST) -m 'not slow' --hypothesis-profile=quick tests

@@ -29,6 +29,7 @@ from ranklet.corpus.indexing.analysed import AnalysedCollection, analyse
 from ranklet.export.build import build
 from ranklet.export.bundles import export_bundle
 from ranklet.runtime.bundle import Bundle
+from ranklet.runtime.kinds import KINDS
 from ranklet.runtime.text.words import words
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.rankers.bm25.options import Options as BM25Options
@@ -96,6 +97,29 @@ frozen: set[str] = set()  # names of modules that are out of the collector's sig
 
 
 @pytest.hookimpl(trylast=True)
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--kind", help="run only tests that hold for this kind of ranker")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out all tests but those with the kind among their parameters or in their path."""
+    if not (kind := config.getoption("--kind")):
+        return
+    if kind not in KINDS:
+        raise pytest.UsageError(f"--kind {kind}: the kinds are {', '.join(KINDS)}")
+    chosen = [each for each in items if _is_of_kind(each, kind)]
+    config.hook.pytest_deselected(items=[each for each in items if each not in set(chosen)])
+    items[:] = chosen
+
+
+def _is_of_kind(item: pytest.Item, kind: str) -> bool:
+    found = {item.path.stem.removeprefix("test_"), *item.path.parent.parts}
+    if call := getattr(item, "callspec", None):
+        found |= {each for each in call.params.values() if isinstance(each, str)}
+        found |= set(call.id.split("-"))
+    return kind in found
+
+
 def pytest_runtest_teardown() -> None:
     """Keep what was imported out of later garbage collections: it stays until the end.
 

@@ -94,6 +94,8 @@ def summary(training: Mapping[str, Any]) -> str:
       before training  0.2500
       after training   0.7500
     """
+    if "comparison" not in training:
+        return "nothing was measured, because the kind learns nothing"
     lines = [table(training["comparison"])]
     if "steps" in training:
         steps, spent = training["steps"], duration(training["seconds"])

@@ -145,8 +145,11 @@ def run(arguments: argparse.Namespace) -> int:
     if not isinstance(options, TrainingOptions):
         show(str(checkpoint.settings))
     show(summary(checkpoint.training))
-    show(f"measured on the tuning queries → {output}\nreport → {output / REPORT}")
-    if warning := checkpoint.training["warning"]:
+    measured = "comparison" in checkpoint.training
+    show(f"measured on the tuning queries → {output}" if measured else f"→ {output}")
+    if measured:
+        show(f"report → {output / REPORT}")
+    if warning := checkpoint.training.get("warning"):
         warn(warning)
         return FELL_SHORT
     return 0
