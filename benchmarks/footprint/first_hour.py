@@ -138,9 +138,7 @@ def _exports(folder: Path) -> list[Step]:
 def _functions(folder: Path) -> list[Step]:
     script = ROOT / "infra/lambda/build-zip.sh"
     return [
-        _timed(
-            f"a Lambda zip, {what}", lambda what=what: _call(folder, ["bash", str(script), what])
-        )
+        _timed(f"a Lambda zip, {what}", partial(_call, folder, ["bash", str(script), what]))
         for what in ("words", "hybrid")
     ]
 
