@@ -7,7 +7,7 @@ UV     := $(shell command -v uv)
 INSTALL = $(if $(UV),$(UV) pip install --quiet --python $(BIN)/python,$(BIN)/python -m pip install --quiet)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo demo-lexical test quick least clients check bad-inputs docs bench bench-gpu wheel release clean
+.PHONY: help setup demo demo-lexical test quick least clients fuzz check bad-inputs docs bench bench-gpu wheel release clean
 
 help:           ## list the targets
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 22
@@ -57,6 +57,16 @@ least:          ## the quick tests with the least versions that pyproject.toml a
 clients: setup  ## the server against real client libraries, a fuzzer and a browser; checks of infra/
 	$(BIN)/python -m pip install --quiet --editable '.[clients]'
 	$(BIN)/python -m pytest -m clients tests
+
+# SEED repeats a run. build/fuzz.log says which one was taken, and .hypothesis/ keeps what was found.
+SEED ?= $(shell date +%s)
+fuzz: SHELL := /bin/bash
+fuzz: setup     ## attacks, properties and the API with thousands of new inputs (an hour)
+	$(BIN)/python -m pip install --quiet --editable '.[clients]'
+	mkdir -p build && echo "SEED=$(SEED)" >build/fuzz.log
+	set -o pipefail; FUZZ=1 $(PYTEST) --hypothesis-profile=fuzz --hypothesis-seed=$(SEED) \
+	  tests/attacks tests/handlers/api/test_openapi.py \
+	  $$(grep -rl --include='test_*.py' '^from hypothesis' tests) 2>&1 | tee -a build/fuzz.log
 
 check: setup    ## ruff, mypy --strict, import contracts
 	$(BIN)/ruff check .

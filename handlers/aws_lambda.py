@@ -1,17 +1,27 @@
 """The handler of AWS Lambda: ``ranklet.handlers.aws_lambda.handler``. See docs/lambda.md.
 
+    RANKLET_BUNDLE=search.ranklet python -m ranklet.handlers.aws_lambda EVENT.json
+
+answers the event in a file on this machine.
+
 Importing this module does nothing. The function starts when the attribute `handler` is read for the
 first time: it loads the bundle and runs a first query. Lambda reads the attribute in its init
 phase, in which time costs least and after which a snapshot is taken.
 """
 
+import json
 import os
 import signal
+import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import redirect_stdout
+from pathlib import Path
 from typing import Any
 
 from ranklet.handlers.aws.function import Function
+from ranklet.runtime.console import printable
+from ranklet.runtime.errors import InputError, RankletError
 from ranklet.runtime.variables import Variable
 
 
@@ -66,3 +76,40 @@ def on_sigterm(act: Callable[[], None]) -> None:
         act()
 
     threading.Thread(target=watch, name="ranklet SIGTERM", daemon=True).start()
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Answer the event in a file and print the reply; the log goes to the standard error.
+
+    Returns:
+        1 if the function fails, or raises, which a direct caller would see as a failed invocation.
+    """
+    try:
+        event = _event(arguments)
+        with redirect_stdout(sys.stderr):
+            function = Function(os.environ)
+            function.load(must=True)
+            reply = function(event, None)
+    except RankletError as error:
+        sys.stderr.write(f"ranklet: {printable(str(error))}\n")
+        return 1
+    sys.stdout.write(f"{json.dumps(reply, indent=1)}\n")
+    return 0
+
+
+def _event(arguments: Sequence[str]) -> Any:
+    """Return the event in the file that is named.
+
+    Raises:
+        InputError: no file is named, or it holds no JSON.
+    """
+    if len(arguments) != 1:
+        raise InputError("give the file of one event: python -m ranklet.handlers.aws_lambda FILE")
+    try:
+        return json.loads(Path(arguments[0]).read_bytes())
+    except (OSError, ValueError, RecursionError) as error:
+        raise InputError(f"{arguments[0]!r} is no event in JSON: {error}") from error
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -63,6 +63,7 @@ RANKERS = ("bm25", "bm25_words", "bm25_pieces", "model1", "model1_pieces")
 # A machine that does something else, too, is no fault of an example.
 settings.register_profile("unhurried", deadline=None)
 settings.register_profile("quick", deadline=None, max_examples=12)  # of `make quick`
+settings.register_profile("fuzz", deadline=None, max_examples=3000)  # of `make fuzz`
 settings.load_profile("unhurried")
 
 

@@ -16,12 +16,13 @@ from tests.conftest import Built
 from tests.handlers.gate import Gate
 from tests.handlers.runtime_api import PATIENCE, Function, RuntimeAPI, until
 
-from ranklet.handlers.aws_lambda import on_sigterm
+from ranklet.handlers.aws_lambda import main, on_sigterm
 from ranklet.runtime.bundle import Bundle
 
 pytest.importorskip("awslambdaric")
 
 EVENTS = Path(__file__).parent / "events"
+ROOT = Path(__file__).parents[2]
 QUERY = "how long to knead dough with water"
 Start = Callable[..., Function]
 
@@ -279,7 +280,7 @@ def test_importing_starts_nothing() -> None:
 # The main thread waits in C code that goes on after a signal, so a handler of Python's never runs.
 WAITING = """
 import ctypes, os, signal
-from ranklet.handlers.aws_lambda import on_sigterm
+from ranklet.handlers.aws_lambda import main, on_sigterm
 on_sigterm(lambda: os._exit(7))
 signal.siginterrupt(signal.SIGTERM, False)
 empty, _ = os.pipe()
@@ -303,3 +304,40 @@ def test_on_sigterm_has_no_effect_outside_the_main_thread() -> None:
     thread.start()
     thread.join()
     assert signal.getsignal(signal.SIGTERM) is before
+
+
+@pytest.mark.parametrize("event", [ROOT / "infra/lambda/event.json", EVENTS / "rest.json"])
+def test_an_event_in_a_file_is_answered_here(
+    built: Built, event: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("RANKLET_BUNDLE", str(built.fused))
+    assert main([str(event)]) == 0
+    printed, logged = capfd.readouterr()
+    reply = json.loads(printed)
+    assert reply["statusCode"] == 200
+    assert json.loads(reply["body"])["hits"][0]["id"] == "bread"
+    assert '"message": "ready"' in logged
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (None, "is no event in JSON"),
+        ("{", "is no event in JSON"),
+        ("[]", "must be a JSON object"),
+        ("{}", "'query' is missing"),
+    ],
+)
+def test_an_event_that_cannot_be_answered_ends_in_one_line(
+    built: Built, text: str | None, message: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path,
+    capfd: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    monkeypatch.setenv("RANKLET_BUNDLE", str(built.fused))
+    event = tmp_path / "event.json"
+    if text is not None:
+        event.write_text(text)
+    assert main([str(event)]) == 1
+    printed, logged = capfd.readouterr()
+    assert printed == ""
+    assert message in logged.splitlines()[-1]
+    assert logged.splitlines()[-1].startswith("ranklet: ")

@@ -13,30 +13,32 @@ from ranklet.training.imported.folder import INCOMPLETE
 PATTERNS = ["*.json", "*.txt", "*.model", "*.safetensors", "*.md"]
 OWNERS = ("", "sentence-transformers/")  # that a name may leave out, as that library allows
 
-_NAME = re.compile(r"[\w.-]+(?:/[\w.-]+)?", re.ASCII)
+_NAME = re.compile(r"([\w.-]+(?:/[\w.-]+)?)(?:@(\w[\w.-]*))?", re.ASCII)  # and its revision
 
 
 def model_folder(source: str | Path, *, download: bool = False) -> Path:
     """Return the folder of a model.
 
     Args:
-        source: a folder, or the model's name on the hub.
+        source: a folder, or the model's name on the hub, ``NAME`` or ``NAME@REVISION`` for a
+            branch, a tag or a commit, which alone never changes.
         download: whether what this machine lacks is fetched.
 
     Raises:
         InputError: it is neither a folder nor in the cache, or cannot be fetched.
         MissingPackageError: the hub's client is not installed.
     """
-    folder, name = Path(source), str(source)
-    if folder.exists() or not _NAME.fullmatch(name) or name.startswith("."):
+    folder, match = Path(source), _NAME.fullmatch(str(source))
+    if folder.exists() or not match or match[0].startswith("."):
         return folder  # what is wrong with it is said by its reader
-    cached = cached_model(name)
+    name, revision = match[1], match[2] or "main"
+    cached = cached_model(name, revision)
     if cached is not None and (_is_whole(cached) or not download):
         return cached
     if not download:
         raise InputError(
-            f"there is no folder {name!r}, and the cache of the Hugging Face hub has no model of "
-            "that name; give a folder, or fetch it with --download"
+            f"there is no folder {match[0]!r}, and the cache of the Hugging Face hub has no such "
+            "model; give a folder, or fetch it with --download"
         )
     with hinted():
         if find_spec("huggingface_hub") is None:
@@ -45,12 +47,14 @@ def model_folder(source: str | Path, *, download: bool = False) -> Path:
     why = ""
     for each in _full_names(name):
         try:
-            return Path(snapshot_download(each, allow_patterns=PATTERNS))
+            return Path(snapshot_download(each, revision=revision, allow_patterns=PATTERNS))
         except (OSError, ValueError) as error:  # base classes of the hub's own errors
             why = why or (str(error).splitlines() or [""])[0]
     if offline := os.environ.get("HF_HUB_OFFLINE"):
         why = f"HF_HUB_OFFLINE is {offline}"
-    raise InputError(f"{name!r} cannot be fetched from the Hugging Face hub ({why}); give a folder")
+    raise InputError(
+        f"{match[0]!r} cannot be fetched from the Hugging Face hub ({why}); give a folder"
+    )
 
 
 def _is_whole(snapshot: Path) -> bool:
@@ -59,17 +63,19 @@ def _is_whole(snapshot: Path) -> bool:
     return any(snapshot.rglob("*.safetensors")) and not any(begun)
 
 
-def cached_model(name: str) -> Path | None:
+def cached_model(name: str, revision: str = "main") -> Path | None:
     """Return the folder of a model in the hub's cache on this machine; None if it is not there.
 
-    It is the revision ``main``, or the only one.
+    Instead of ``main``, the only revision that is there will do.
     """
     for each in _full_names(name):
         model = _cache() / f"models--{each.replace('/', '--')}"
-        main, snapshots = model / "refs" / "main", model / "snapshots"
-        revisions = [each.name for each in snapshots.iterdir()] if snapshots.is_dir() else []
-        if main.is_file():
-            revisions = [main.read_text("utf-8").strip()]
+        named, snapshots = model / "refs" / revision, model / "snapshots"
+        revisions = [revision]
+        if named.is_file():
+            revisions = [named.read_text("utf-8").strip()]
+        elif revision == "main" and snapshots.is_dir():
+            revisions = [each.name for each in snapshots.iterdir()]
         if len(revisions) == 1 and (snapshots / revisions[0]).is_dir():
             return snapshots / revisions[0]
     return None

@@ -38,7 +38,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "be repeated",
     )
     parser.add_argument(
-        "--download", action="store_true", help="fetch a --model that this machine lacks"
+        "--download",
+        action="store_true",
+        help="fetch a --model that this machine lacks, NAME or NAME@REVISION",
     )
     parser.add_argument(
         "--label", help="label of a cross-encoder that means relevant, a name or a number"

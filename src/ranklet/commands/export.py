@@ -86,7 +86,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="exact matches that a cross-encoder was trained to see marked",
     )
     group.add_argument(
-        "--download", action="store_true", help="fetch a model that this machine lacks, by its name"
+        "--download",
+        action="store_true",
+        help="fetch a model that this machine lacks, by its NAME or NAME@REVISION",
     )
     group.add_argument(
         "--dimension", type=int, metavar="N", help="numbers to keep of a vector (Matryoshka models)"

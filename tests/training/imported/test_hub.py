@@ -119,3 +119,21 @@ def test_an_owner_that_may_be_left_out_is_tried(
     hub = pytest.importorskip("huggingface_hub")
     monkeypatch.setattr(hub, "snapshot_download", fetched)
     assert model_folder("all-Tiny", download=True) == tmp_path
+
+
+def test_a_revision_may_be_named(
+    cache: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    main = cached(cache, "ada/small")
+    other = cached(cache, "ada/small", "a" * 40, main=False)
+    (cache / "models--ada--small" / "refs" / "v2").write_text("a" * 40)
+    for revision, folder in (("v2", other), ("a" * 40, other), ("main", main), (COMMIT, main)):
+        assert model_folder(f"ada/small@{revision}") == folder
+    hub = pytest.importorskip("huggingface_hub")
+    monkeypatch.setattr(
+        hub, "snapshot_download", lambda name, *, revision, **_: str(tmp_path / name / revision)
+    )
+    with pytest.raises(InputError, match="no folder 'ada/small@v3'"):
+        model_folder("ada/small@v3")
+    assert model_folder("ada/small@v3", download=True) == tmp_path / "ada" / "small" / "v3"
+    assert model_folder("ada/small@../main") == Path("ada/small@../main")
