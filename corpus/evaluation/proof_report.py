@@ -1,7 +1,7 @@
 """The proof of an exported variant: how its scores of real pairs compare with PyTorch's."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
@@ -104,8 +104,12 @@ def reports_of(bundle: BundleFiles, name: str) -> list[Report] | None:
     file = f"rankers/{name}/{REPORT}"
     if not bundle.has(file):
         return None
-    rows = json.loads(bytes(bundle.file(file)))
-    return [Report(**{k: value for k, value in row.items() if k != "ndcg_loss"}) for row in rows]
+    return [report_of(row) for row in json.loads(bytes(bundle.file(file)))]
+
+
+def report_of(row: Mapping[str, Any]) -> Report:
+    """Return a report by what its `to_json` returned."""
+    return Report(**{name: value for name, value in row.items() if name != "ndcg_loss"})
 
 
 def content_of(reports: Sequence[Report]) -> bytes:

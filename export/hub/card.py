@@ -8,6 +8,34 @@ from ranklet.runtime.onnx.encoder import VARIANTS
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.version import __version__
 
+_SENTENCE = """
+```python
+# pip install "sentence-transformers[onnx]"
+from sentence_transformers import {library}
+
+model = {library}("FOLDER", backend="onnx", model_kwargs={{"file_name": "{file}"}})
+{use}
+```
+"""
+_ONNXRUNTIME = """
+```python
+import numpy as np
+import onnxruntime
+from tokenizers import Tokenizer
+
+tokenizer = Tokenizer.from_file("FOLDER/tokenizer.json")
+session = onnxruntime.InferenceSession("FOLDER/{file}")
+text = tokenizer.encode({text})  # of at most {longest} tokens
+ids, mask, types = text.ids, text.attention_mask, text.type_ids
+every = {{"input_ids": [ids], "attention_mask": [mask], "token_type_ids": [types]}}
+inputs = {{each.name: np.array(every[each.name], np.int64) for each in session.get_inputs()}}
+{use}
+```
+"""
+_LOGITS = "logits = session.run(None, inputs)[0][0]"
+_STATES = """states = session.run(None, inputs)[0][0]  # (tokens, hidden)
+vector = {state}"""
+_LENGTH = "\nvector /= np.linalg.norm(vector)"
 _FASTEMBED = """
 ```python
 from fastembed import TextEmbedding
@@ -15,7 +43,7 @@ from fastembed.common.model_description import ModelSource, PoolingType
 
 TextEmbedding.add_custom_model(
     model="{name}", pooling=PoolingType.{pooling}, normalization={normalise}, dim={dimension},
-    sources=ModelSource(hf="{name}"), model_file="onnx/model.onnx",
+    sources=ModelSource(hf="{name}"), model_file="{file}",
 )
 vectors = list(TextEmbedding("{name}", specific_model_path="FOLDER").embed(["{document}a text"]))
 ```
@@ -27,13 +55,14 @@ import {{ {classes} }} from "@huggingface/transformers";
 {use}
 ```
 """
-_VECTORS = """const encode = await pipeline("feature-extraction", "FOLDER", {{ dtype: "int8" }});
+_VECTORS = """const encode = await pipeline("feature-extraction", "FOLDER", {{ dtype: "{dtype}" }});
 const options = {{ pooling: "{pooling}", normalize: {normalise} }};
 const vectors = await encode(["{document}a text"], options);"""
 _PAIRS = """const tokenizer = await AutoTokenizer.from_pretrained("FOLDER");
-const model = await AutoModelForSequenceClassification.from_pretrained("FOLDER", { dtype: "int8" });
-const inputs = tokenizer(["a query"], { text_pair: ["a text"], padding: true, truncation: true });
-const { logits } = await model(inputs);"""
+const options = {{ dtype: "{dtype}" }};
+const model = await AutoModelForSequenceClassification.from_pretrained("FOLDER", options);
+const inputs = tokenizer(["a query"], {{ text_pair: ["a text"], padding: true, truncation: true }});
+const {{ logits }} = await model(inputs);"""
 
 
 def card(
@@ -58,7 +87,7 @@ def card(
         f"Exported by ranklet {__version__}. Each graph has the inputs {inputs} and the output "
         f"{output}, all with free numbers of texts and tokens.",
         _proof(reports),
-        _use(name, checkpoint, output, model.task),
+        _use(name, checkpoint, output, model.task, reports),
     ]
     return "\n\n".join(part.strip() for part in parts if part) + "\n"
 
@@ -70,6 +99,7 @@ def _proof(reports: Sequence[Report]) -> str:
         "MB",
         "ms per text",
         "largest error",
+        "cosine, mean and least",
         "Kendall's τ",
         "same top 10",
         "same first",
@@ -79,7 +109,8 @@ def _proof(reports: Sequence[Report]) -> str:
     for each in reports:
         file = "not written" if each.refused else f"onnx/{VARIANTS[each.variant]}"
         row = [f"{each.variant}, {file}", f"{each.bytes / 1e6:.1f}", f"{each.ms:.1f}"]
-        row += [f"{each.max_error:.2%}", f"{each.kendall:.4f}", f"{each.overlap:.1%}"]
+        cosines = f"{each.cosine:.4f}, {each.least_cosine:.4f}" if each.cosine else "–"
+        row += [f"{each.max_error:.2%}", cosines, f"{each.kendall:.4f}", f"{each.overlap:.1%}"]
         row += [f"{each.same_top:.1%}"] + ([f"{each.ndcg_loss:.2%}"] if judged else [])
         rows.append(row)
     first = reports[0]
@@ -99,29 +130,49 @@ def _proof(reports: Sequence[Report]) -> str:
     )
 
 
-def _use(name: str, checkpoint: Checkpoint, output: str, task: str) -> str:
+def _use(
+    name: str, checkpoint: Checkpoint, output: str, task: str, reports: Sequence[Report]
+) -> str:
     from ranklet.training.imported.layers import LAYERS
 
     settings = checkpoint.settings
+    written = [each.variant for each in reports if not each.refused]
+    dtype = "int8" if "int8" in written else written[0]
+    shared = {"file": f"onnx/{VARIANTS[dtype]}", "dtype": dtype}
     if output == LOGITS:
         if task != "text-ranking":
             return ""
-        classes = "AutoTokenizer, AutoModelForSequenceClassification"
-        return "## Use\n" + _SCRIPT.format(classes=classes, use=_PAIRS)
+        longest, text = settings.max_tokens, '"a query", "a text"'
+        use = 'scores = model.predict([("a query", "a text")])'
+        return (
+            "## Use\n"
+            + _SENTENCE.format(library="CrossEncoder", use=use, **shared)
+            + _ONNXRUNTIME.format(text=text, longest=longest, use=_LOGITS, **shared)
+            + _SCRIPT.format(
+                classes="AutoTokenizer, AutoModelForSequenceClassification",
+                use=_PAIRS.format(**shared),
+            )
+        )
     pooling = getattr(settings, "pooling", "")
     if pooling not in ("mean", "cls"):
         return ""
+    own = 'vectors = model.encode_document(["a text"])'
+    sentence = "## Use\n" + _SENTENCE.format(library="SentenceTransformer", use=own, **shared)
     if checkpoint.network.get(LAYERS):
-        return "The layers after the pooling are in folders of their own (modules.json)."
+        layers = "The layers after the pooling are in folders of their own (modules.json)."
+        return f"{sentence}\n{layers}"
     normalise = settings.similarity == "cosine"
     values = {
         "name": name, "dimension": settings.dimension, "document": settings.document_prompt,
+        **shared,
     }  # fmt: skip
-    use = _VECTORS.format(
-        pooling=pooling, normalise=str(normalise).lower(), document=settings.document_prompt
-    )
+    state = "states.mean(0)" if pooling == "mean" else "states[0]"
+    pooled = _STATES.format(state=state) + _LENGTH * normalise
+    text, longest = f'"{settings.document_prompt}a text"', settings.max_document_tokens
+    use = _VECTORS.format(pooling=pooling, normalise=str(normalise).lower(), **values)
     return (
-        "## Use\n"
+        sentence
+        + _ONNXRUNTIME.format(text=text, longest=longest, use=pooled, **shared)
         + _FASTEMBED.format(pooling=pooling.upper(), normalise=normalise, **values)
         + _SCRIPT.format(classes="pipeline", use=use)
     )

@@ -1,13 +1,15 @@
 """Compare the graphs of a folder that others read with the model that they were made of."""
 
+import json
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import cast
 
-from ranklet.corpus.building.writer import BundleWriter
-from ranklet.corpus.evaluation.proof_report import Report
+from ranklet.corpus.building.writer import BundleWriter, sha256
+from ranklet.corpus.evaluation.proof_report import Report, report_of
+from ranklet.corpus.faults import first_line
 from ranklet.export.errors import ExportError
 from ranklet.export.hub.writing import GRAPHS, as_others
 from ranklet.export.jobs import ExportJob
@@ -15,17 +17,47 @@ from ranklet.export.onnx.graph import TorchSession
 from ranklet.export.options import ExportOptions
 from ranklet.export.proof.variants import prove, why_refused
 from ranklet.export.proof.vectors import VectorScore
+from ranklet.runtime.errors import BundleError
 from ranklet.runtime.onnx.encoder import VARIANTS
 from ranklet.runtime.onnx.session import Session
 from ranklet.runtime.text.tokenizing import encode, open_tokenizer
+from ranklet.runtime.writing.strangers import files_in
 from ranklet.training.checkpoint import Checkpoint
-from ranklet.training.imported.folder import SHARDS, WEIGHTS
+from ranklet.training.imported.folder import PROOF, SHARDS, WEIGHTS
 from ranklet.training.imported.tokenizer import TOKENIZER
 
 
 def has_weights(path: str | Path) -> bool:
     """Return whether a folder also has the weights that its graphs were made of."""
     return any((Path(path) / name).is_file() for name in (WEIGHTS, SHARDS))
+
+
+def check_files(folder: str | Path) -> list[Report]:
+    """Return the stored proofs of a folder whose bytes are all as `export_hub` wrote them.
+
+    Raises:
+        BundleError: a file was changed or is missing, or the folder has no readable proof.
+    """
+    path = Path(folder) / PROOF
+    try:
+        described = json.loads(path.read_bytes())
+        files, rows = dict(described["files"]), described["reports"]
+        reports = [report_of(row) for row in rows]
+    except (OSError, ValueError, TypeError, LookupError, RecursionError) as error:
+        raise BundleError(
+            f"{str(path)!r} cannot be read ({first_line(error)}), so nothing says what the graphs "
+            "were; compare them with the original by --full"
+        ) from error
+    present = files_in(Path(folder))
+    for name, digest in files.items():
+        place, there = Path(folder) / name, name in present
+        if not there or not place.is_file() or sha256(place) != digest:
+            what = "was changed" if there else "is missing"
+            raise BundleError(
+                f"{str(place)!r} {what} since the export; export the model again, or compare what "
+                "is there with the original by --full"
+            )
+    return reports
 
 
 def verify_hub(folder: str | Path, checkpoint: Checkpoint) -> list[Report]:

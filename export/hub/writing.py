@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import cast
 
-from ranklet.corpus.building.writer import BundleWriter, check_listed
+from ranklet.corpus.building.writer import BundleWriter, check_listed, sha256
 from ranklet.corpus.evaluation.proof_report import Report
 from ranklet.export.errors import ExportError
 from ranklet.export.exporter import exporter
@@ -20,9 +20,9 @@ from ranklet.export.vocabulary.cutting import lightened
 from ranklet.runtime.writing.atomic_folder import atomic_folder
 from ranklet.runtime.writing.strangers import files_in
 from ranklet.training.checkpoint import Checkpoint
+from ranklet.training.imported.folder import PROOF
 
 GRAPHS = "onnx/"
-PROOF = "ranklet_proof.json"  # the proofs, and the names of the folder's other files
 VARIANTS = ("fp32", "fp16", "int8")
 
 
@@ -89,7 +89,8 @@ def export_hub(
         front = write_files(checkpoint, original, folder)
         text = card(name, checkpoint, model, reports, front)
         (folder / "README.md").write_text(text, "utf-8")
-        described = {"files": files_in(folder), "reports": [each.to_json() for each in reports]}
+        files = {name: sha256(folder / name) for name in files_in(folder)}
+        described = {"files": files, "reports": [each.to_json() for each in reports]}
         (folder / PROOF).write_text(json.dumps(described, indent=1) + "\n", "utf-8")
     return reports
 

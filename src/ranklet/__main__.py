@@ -4,7 +4,7 @@ import signal
 import sys
 
 
-def main() -> int:
+def main(called: str = "") -> int:
     """Run a command and return the exit status; see `ranklet.commands.main`.
 
     Until a command begins, there is nothing to undo, so Ctrl-C ends the process without a word.
@@ -13,13 +13,13 @@ def main() -> int:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
     from ranklet.commands import main as run
 
-    return run()
+    return run(called=called)
 
 
 def export_onnx() -> int:
     """Run ``export-onnx``, an alias of ``ranklet export`` that people may look for."""
     sys.argv.insert(1, "export")
-    return main()
+    return main("export-onnx")
 
 
 if __name__ == "__main__":

@@ -199,7 +199,8 @@ def test_a_model_is_written_for_other_libraries_and_verified(
     printed = succeeds(capsys, *command, "--variants", "fp32")
     assert "fp32" in printed
     assert (hub / "onnx" / "model.onnx").is_file()
-    assert "has no weights to compare its graphs with" in fails(capsys, "verify", hub)
+    assert "has no weights to compare its graphs with" in fails(capsys, "verify", hub, "--full")
+    assert "has the bytes that were proven" in succeeds(capsys, "verify", hub)
     verified = ("verify", hub, "--original", folder, "--texts", texts)
     assert "fp32" in succeeds(capsys, *verified)
     for more, said in (
@@ -212,7 +213,9 @@ def test_a_model_is_written_for_other_libraries_and_verified(
     assert "--layout hub writes one model, not 2" in fails(capsys, *two)
     assert main(["verify", str(hub), "--original", str(other), "--texts", str(texts)]) == 3
     capsys.readouterr()
-    assert "--original and --texts are for" in fails(capsys, "verify", tmp_path, "--texts", texts)
+    assert "--full, --original and --texts are for" in fails(
+        capsys, "verify", tmp_path, "--texts", texts
+    )
 
 
 @pytest.mark.parametrize("layout", ["bundle", "hub"])

@@ -23,6 +23,7 @@ LIBRARIES = ("sentence_transformers", "pylate")
 MODULES, CONFIG, SENTENCE = "modules.json", "config.json", "config_sentence_transformers.json"
 WEIGHTS, SHARDS = "model.safetensors", "model.safetensors.index.json"
 PICKLES = ("pytorch_model.bin", "model.bin", "pytorch_model.bin.index.json")
+PROOF = "ranklet_proof.json"  # of a folder that `ranklet export --layout hub` has written
 METADATA = "artifact.metadata"  # of colbert-ir's ColBERT
 ADAPTER = "adapter_config.json"  # of peft
 PAGES = (b"<!doctype html", b"<html", b"<?xml")
@@ -218,6 +219,11 @@ def check_weights(folder: Path) -> None:
     """Raise ModelFolderError unless a folder has weights that are safe to read and complete."""
     paths = sorted(folder.glob("*.safetensors"))
     if not paths:
+        if (folder / PROOF).is_file():
+            raise ModelFolderError(
+                f"{str(folder)!r} is an export of ranklet's, whose graphs others read; give the "
+                "folder of the model that it was made of"
+            )
         pickled = next((name for name in PICKLES if (folder / name).is_file()), None)
         if pickled:
             raise ModelFolderError(

@@ -13,6 +13,7 @@ from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.imported.encoder import quiet
 from ranklet.training.imported.folder import ModelFolder
 from ranklet.training.imported.importing import form_of
+from ranklet.training.imported.tokenizer import position_rows
 from ranklet.training.one_thread import one_thread_each
 
 LIBRARY, PACKAGE = "sentence-transformers", "sentence_transformers"
@@ -48,6 +49,9 @@ def load_original(kind: str, path: Path) -> Any:
         model = getattr(sentence_transformers, kind)(
             str(path), device="cpu", local_files_only=True, model_kwargs=plain
         )
+    rows = position_rows(model)  # which the library does not look at
+    if rows and (model.max_seq_length or rows + 1) > rows:
+        model.max_seq_length = rows
     return model.float()
 
 

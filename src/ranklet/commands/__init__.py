@@ -56,11 +56,15 @@ ALSO = {
 OUTPUTS = ("output", "html", "runs")  # options that name what a command writes
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
+def main(arguments: Sequence[str] | None = None, called: str = "") -> int:
     """Run a command and return the exit status.
 
     It is 0, 1 after a reported error, 2 for wrong usage and for a model's folder that cannot be
     imported, 3 where a command says so of its result, or 130 after Ctrl-C.
+
+    Args:
+        arguments: the command's name and what follows it; None for the process's.
+        called: how the command was called, for messages; "" for ``ranklet COMMAND``.
     """
     words = list(sys.argv[1:] if arguments is None else arguments)
     with screened():
@@ -71,7 +75,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             parser.parse_args(words)  # exits after --help, --version and mistakes
             parser.print_help()
             return 2
-        return _run(words[0], words[1:])
+        return _run(words[0], words[1:], called or f"ranklet {words[0]}")
 
 
 def _unknown(command: str) -> str:
@@ -83,14 +87,21 @@ def _unknown(command: str) -> str:
     return f"there is no command {command[:40]!r}{meant} (the commands are {', '.join(COMMANDS)})"
 
 
-def _run(command: str, arguments: Sequence[str]) -> int:
-    """Run one command by name with its own arguments; return the exit status."""
+def _run(command: str, arguments: Sequence[str], called: str) -> int:
+    """Run one command by name with its own arguments; return the exit status.
+
+    Args:
+        command: the command's name.
+        arguments: what follows it.
+        called: how it was called, for messages.
+    """
     module = import_module(f"{__name__}.{command}")
     # A command may need more than one package, and all of them should be installed at once.
     needs: Callable[[argparse.Namespace], str] = getattr(module, "needs", lambda _: "")
     parser = OptionParser(
-        prog=f"ranklet {command}", description=module.__doc__, formatter_class=HelpWithDefaults
-    )
+        prog=called, description=module.__doc__, formatter_class=HelpWithDefaults,
+        epilog=getattr(module, "EXAMPLE", None),
+    )  # fmt: skip
     module.add_arguments(parser)
     options = parser.parse_args(arguments)
     try:
@@ -101,10 +112,10 @@ def _run(command: str, arguments: Sequence[str]) -> int:
             status: int | None = module.run(options)
         sys.stdout.flush()
     except KeyboardInterrupt:
-        complain(f"ranklet {command}: interrupted; no result was written")
+        complain(f"{called}: interrupted; no result was written")
         return 130
     except (RankletError, OSError) as error:  # a full disk or missing permissions, for example
-        complain(f"ranklet {command}: {shown_in(str(error))}{_where_full(error)}")
+        complain(f"{called}: {shown_in(str(error))}{_where_full(error)}")
         return 2 if isinstance(error, ModelFolderError) else 1
     return status or 0
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from ranklet.export.options import ExportOptions
     from ranklet.training.checkpoint import Checkpoint
 
+EXAMPLE = "example: export-onnx models/all-MiniLM-L6-v2 --layout hub -o minilm"
 LAYOUTS = ("bundle", "hub")
 BUNDLED = ("dimension", "marking", "prune")  # options that other libraries cannot follow
 REFUSED = 3  # exit status if a variant was refused and others were written
@@ -139,11 +140,11 @@ def run(options: argparse.Namespace) -> int:
     """Export, print the proofs and return the exit status."""
     from ranklet.corpus.building import writer
     from ranklet.corpus.evaluation.proof_report import read_reports, report_table
+    from ranklet.corpus.progress import one_bar
     from ranklet.export.bundles import check_names, export_bundle
-    from ranklet.export.exporter import exporter
     from ranklet.export.hub import writing
+    from ranklet.export.models import steps
     from ranklet.runtime.storage.address import writable
-    from ranklet.training.imported.importing import Choices
 
     _check(options)
     hub, chosen = options.layout == "hub", _chosen(options)
@@ -152,6 +153,28 @@ def run(options: argparse.Namespace) -> int:
     (writing if hub else writer).check_target(writable(options.output), options.force)
     if not hub:
         check_names(folders)
+    with one_bar(*steps(len(folders), chosen.variants)):
+        checkpoints = _read(folders, chosen, options)
+        checkpoints = _verified(checkpoints, folders, chosen.probes, options)
+        if hub:
+            return _export_hub(checkpoints, folders, chosen, options)
+        export_bundle(checkpoints, options.output, chosen, overwrite=options.force)
+    reports = read_reports(options.output)
+    for name, proofs in reports.items():
+        show(f"{name}\n{report_table(proofs)}")
+    say(f"{', '.join(checkpoints)} → {options.output}")
+    refused = any(proof.refused for proofs in reports.values() for proof in proofs)
+    return REFUSED if refused else 0
+
+
+def _read(
+    folders: Mapping[str, Path], chosen: "ExportOptions", options: argparse.Namespace
+) -> "dict[str, Checkpoint]":
+    """Return the checkpoints and models; raise InputError if options do not fit them."""
+    from ranklet.export.exporter import exporter
+    from ranklet.training.imported.importing import Choices
+
+    hub = options.layout == "hub"
     choices = {name: getattr(options, name) for name in Choices.__annotations__}
     checkpoints = read_folders(folders, options.kind, choices)
     if options.prune and not any(exporter(each.kind).prunes for each in checkpoints.values()):
@@ -163,16 +186,7 @@ def run(options: argparse.Namespace) -> int:
         raise InputError(
             f"--{given.replace('_', '-')} is for bundles; leave it or --layout hub out"
         )
-    checkpoints = _verified(checkpoints, folders, chosen.probes, options)
-    if hub:
-        return _export_hub(checkpoints, folders, chosen, options)
-    export_bundle(checkpoints, options.output, chosen, overwrite=options.force)
-    reports = read_reports(options.output)
-    for name, proofs in reports.items():
-        show(f"{name}\n{report_table(proofs)}")
-    say(f"{', '.join(checkpoints)} → {options.output}")
-    refused = any(proof.refused for proofs in reports.values() for proof in proofs)
-    return REFUSED if refused else 0
+    return checkpoints
 
 
 def _chosen(options: argparse.Namespace) -> "ExportOptions":
@@ -253,6 +267,8 @@ def read_folders(
         ModelFolderError: a model of another library cannot be used.
         InputError: a checkpoint cannot be read, or a choice fits no model.
     """
+    from ranklet.corpus.progress import progress
+    from ranklet.export.models import READING
     from ranklet.training.imported.importing import choices_of, is_checkpoint, read_model
 
     models = [name for name, path in folders.items() if not is_checkpoint(path)]
@@ -260,7 +276,7 @@ def read_folders(
         raise InputError(f"--as needs one model of another library, not {len(models)}")
     given = {choice: value for choice, value in choices.items() if value is not None}
     unused, checkpoints = set(given), {}
-    for name, path in folders.items():
+    for name, path in progress(folders.items(), READING, len(folders)):
         own = given
         if len(folders) > 1:  # a wrong choice for a single model is read_model's to explain
             own = {key: given[key] for key in choices_of(path, kind) if key in given}

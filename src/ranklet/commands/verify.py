@@ -1,7 +1,8 @@
 """Check every byte and every number of a bundle against the format.
 
-A folder with graphs in onnx/, which other libraries read, is compared with its original model, by
-PyTorch's scores of real texts. The exit status is 3 if a graph differs too much.
+The bytes of a folder with graphs in onnx/, which other libraries read, are compared with its stored
+proof. With --full its graphs are compared with their original model again, by PyTorch's scores of
+real texts. The exit status is 3 if a graph differs too much.
 """
 
 import argparse
@@ -20,19 +21,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "bundle", help="bundle, a folder, .zip or address; or a folder with graphs in onnx/"
     )
     group = parser.add_argument_group("graphs in onnx/")
+    group.add_argument("--full", action="store_true", help="prove the graphs again")
     group.add_argument(
         "--original", metavar="MODEL",
-        help="model that they were made of, if its weights are not in the folder itself",
+        help="model that they were made of, for --full, if the folder itself has no weights",
     )  # fmt: skip
     group.add_argument(
         "--texts", metavar="SOURCE",
-        help="texts to compare them on (default: ranklet's own)",
+        help="texts for --full (default: ranklet's own)",
     )  # fmt: skip
 
 
 def needs(options: argparse.Namespace) -> str:
     """Return the smallest extra that suffices."""
-    return "export" if _has_graphs(options.bundle) else ""
+    return "export" if _has_graphs(options.bundle) and _proves(options) else ""
 
 
 def run(options: argparse.Namespace) -> int:
@@ -40,9 +42,9 @@ def run(options: argparse.Namespace) -> int:
     from ranklet.runtime.verification import verify
 
     if _has_graphs(options.bundle):
-        return _compare(options)
-    if options.original or options.texts:
-        raise InputError("--original and --texts are for a folder with graphs in onnx/")
+        return _compare(options) if _proves(options) else _check(options.bundle)
+    if _proves(options):
+        raise InputError("--full, --original and --texts are for a folder with graphs in onnx/")
     for checked in verify(options.bundle):
         say(f"ok  {checked}")
     say(f"{shown(options.bundle)} is valid")
@@ -51,6 +53,22 @@ def run(options: argparse.Namespace) -> int:
 
 def _has_graphs(path: str) -> bool:
     return not is_address(path) and any(Path(path).glob("onnx/*.onnx"))
+
+
+def _proves(options: argparse.Namespace) -> bool:
+    """Return whether graphs are proven again, which only makes sense of the others' options."""
+    return bool(options.full or options.original or options.texts)
+
+
+def _check(folder: str) -> int:
+    """Check the bytes of a folder and print its stored proof."""
+    from ranklet.corpus.evaluation.proof_report import report_table
+    from ranklet.export.hub.verifying import check_files
+
+    reports = check_files(folder)
+    show(report_table(reports))
+    say(f"{folder} has the bytes that were proven; --full proves them again")
+    return 0
 
 
 def _compare(options: argparse.Namespace) -> int:

@@ -29,9 +29,10 @@ from tokenizers import Tokenizer
 
 from ranklet.corpus.errors import BuildError
 from ranklet.export.hub.verifying import verify_hub
-from ranklet.export.hub.writing import PROOF, export_hub
+from ranklet.export.hub.writing import export_hub
 from ranklet.export.options import ExportOptions
 from ranklet.training.checkpoint import Checkpoint
+from ranklet.training.imported.folder import PROOF
 from ranklet.training.imported.importing import read_model
 
 FP32 = ExportOptions(variants=("fp32",), probes=probes())

@@ -89,6 +89,21 @@ def test_every_architecture_returns_the_librarys_vectors(architecture: str, tmp_
 
 
 @pytest.mark.slow
+def test_a_limit_that_counts_unused_positions_is_not_read(tmp_path: Path) -> None:
+    folder = sentence_folder(tmp_path / "model", architecture="roberta")
+    for name, key in (
+        ("sentence_bert_config.json", "max_seq_length"),
+        ("tokenizer_config.json", "model_max_length"),
+    ):
+        path = folder / name
+        said = json.loads(path.read_text()) if path.is_file() else {}
+        path.write_text(json.dumps({**said, key: 80}))  # as many as its table has rows
+    checkpoint = read_model(folder)
+    assert checkpoint.settings.max_document_tokens == 78
+    assert compare(folder, checkpoint, ("x " * 100, *TEXTS)) is not None
+
+
+@pytest.mark.slow
 def test_a_failing_trace_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import torch
 
