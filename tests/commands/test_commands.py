@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 @pytest.mark.parametrize(
-    ("typed", "meant"), [("search", "rank"), ("bulid", "build"), ("diff", "eval"), ("zzz", "")]
+    ("typed", "meant"), [("search", "rank"), ("bulid", "build"), ("diff", "compare"), ("zzz", "")]
 )
 def test_an_unknown_command_says_what_may_be_meant(
     typed: str, meant: str, capsys: pytest.CaptureFixture[str]

@@ -34,6 +34,7 @@ GROUPS = {
     "measurement commands": {
         "judge": "judge hits on a page, for learn, train and eval",
         "eval": "evaluate a bundle's pipelines on judged queries",
+        "compare": "compare the hits of two bundles or pipelines, without judgements",
         "bench": "measure a bundle's latency per stage, cold and warm",
     },
     "training commands": {
@@ -49,7 +50,7 @@ COMMANDS = {name: about for group in GROUPS.values() for name, about in group.it
 
 # What people type who know other programs.
 ALSO = {
-    "search": "rank", "query": "rank", "find": "rank", "diff": "eval", "compare": "eval",
+    "search": "rank", "query": "rank", "find": "rank", "diff": "compare",
     "evaluate": "eval", "add": "update", "delete": "update", "remove": "update", "info": "inspect",
     "show": "inspect", "check": "verify", "create": "build", "import": "build", "tune": "learn",
 }  # fmt: skip

@@ -55,7 +55,7 @@ def run(options: argparse.Namespace) -> None:
 
     if not 0 <= options.port <= 65_535:
         raise InputError(f"--port is {options.port}; it must be from 0 to 65535")
-    texts = _queries(options.queries)
+    texts = read_queries(options.queries)
     bundle = load(options.bundle)
     documents = bundle.files.need_documents()
     pipelines = bundle.manifest.pipelines
@@ -98,7 +98,13 @@ def summary(marks: "Marks", bundle: str) -> str:
     return text
 
 
-def _queries(path: str) -> Sequence[str]:
+def read_queries(path: str) -> Sequence[str]:
+    """Return the texts of the queries in a file, or of the standard input for -.
+
+    Raises:
+        CollectionError: the file cannot be read, is a table, or has no query.
+        InputError: the standard input has no query.
+    """
     from ranklet.corpus.sources.query_texts import read_query_texts
 
     if path != "-":
