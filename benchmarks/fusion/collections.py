@@ -56,8 +56,12 @@ COMPARED = (
     Compared("google-wiki", MINILM),
     Compared("debian-packages", MINILM),
     Compared("debian-de", E5, language="de"),
+    Compared("debian-fr", E5, language="fr"),
     Compared("debian-ja", E5, language="ja"),
+    Compared("debian-pl", E5, language="pl"),
+    Compared("debian-pt_BR", E5, language="pt"),
     Compared("debian-ru", E5, language="ru"),
+    Compared("debian-de-en", E5, language="en"),
 )
 
 

@@ -9,7 +9,16 @@ from numpy.typing import NDArray
 from ranklet.corpus.collections.collection import Collection
 from ranklet.corpus.collections.splits import JudgedQuery, read_split
 from ranklet.export.learning import choosing
-from ranklet.export.learning.choosing import LAST, Pool, cheapest, path, pools_of, reranked
+from ranklet.export.learning.choosing import (
+    LAST,
+    More,
+    Pool,
+    cheapest,
+    path,
+    pools_of,
+    reranked,
+    weigh,
+)
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.pipeline import Fuse, Keep, Rescore
 
@@ -73,3 +82,19 @@ def test_a_list_has_no_documents_that_do_not_match() -> None:
     scores = np.array([3, 0, 1, 2], np.float32)
     assert choosing.listed(scores, 3).tolist() == [True, False, True, True]
     assert choosing.listed(scores, 4, matching=True).tolist() == [True, False, True, True]
+
+
+def test_rankers_that_learned_nothing_are_weighed_on_more_queries(bundle: Bundle) -> None:
+    queries, pools = material(120)
+    few, rest = 20, slice(20, None)
+    more = More(queries[rest], pools[rest], {"model1_pieces"})
+    members = ("bm25", "model1")
+    own = weigh(bundle, queries[:few], pools[:few], members, MEASURE)
+    both = weigh(bundle, queries[:few], pools[:few], members, MEASURE, more)
+    assert both.weights == weigh(bundle, queries, pools, members, MEASURE).weights != own.weights
+    assert len(both.values) == few  # which are measured by weights of all other queries
+    trained = (*members, "model1_pieces")  # which has seen the answers of those queries
+    one, other = (
+        weigh(bundle, queries[:few], pools[:few], trained, MEASURE, each) for each in (more, More())
+    )
+    assert one.weights == other.weights

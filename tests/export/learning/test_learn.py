@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 
 from ranklet.commands import main
-from ranklet.corpus.collections.collection import Query, write_collection
+from ranklet.corpus.collections.collection import Collection, Query, write_collection
 from ranklet.corpus.errors import BuildError
 from ranklet.corpus.evaluation.significance import Interval
 from ranklet.export.build import build
 from ranklet.export.learning import candidates, choosing, rankers, selection
+from ranklet.export.learning.joining import reduced
 from ranklet.export.learning.learn import learn
 from ranklet.export.learning.options import LearnOptions
 from ranklet.export.learning.page import page
@@ -20,6 +21,8 @@ from ranklet.export.learning.result import Learned
 from ranklet.export.learning.table import table
 from ranklet.runtime import load
 from ranklet.runtime.bundle import Bundle
+from ranklet.runtime.bundles.files import BundleFiles
+from ranklet.runtime.errors import InputError
 from ranklet.runtime.pipeline import Rescore
 from ranklet.runtime.rankers.cross_encoder.ranker import CrossEncoderSettings
 
@@ -192,6 +195,51 @@ def test_judgements_that_bm25_meets_already_end_with_status_3(
     assert out.with_name("out.html").is_file()
     assert status(100) == 1  # there is nothing to weigh
     assert "100 judged queries are too few" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_without_time_for_trainings_only_weights_are_learned(
+    bundle: Path, judged: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = learn(bundle, judged, tmp_path / "b", LearnOptions(minutes=0.01))
+    assert found.target is None  # BM25 alone has no weights
+    assert "the time for it was over" in found.skipped["a tuned BM25 and new rankers"]
+    assert "give more --minutes" in capsys.readouterr().out
+
+
+@pytest.mark.slow
+def test_weights_alone_are_learned_of_the_rankers_that_there_are(
+    better: Path, bundle: Path, judged: Path, tmp_path: Path
+) -> None:
+    files, plain = BundleFiles(better), tmp_path / "plain"
+    pipelines = {name: files.manifest.pipelines[name] for name in ("bm25", "learned")}
+    reduced(files, plain, pipelines, "bm25", {}, "int8", overwrite=False)
+    command = ["learn", str(plain), str(judged), "-o", str(tmp_path / "b"), "--no-training"]
+    assert main(command) == 0
+    assert sorted(load(tmp_path / "b").manifest.rankers) == ["bm25", "model1"]
+    with pytest.raises(InputError, match=r"--no-training learns weights only.*only one ranker"):
+        learn(bundle, judged, tmp_path / "c", LearnOptions(training=False))
+
+
+@pytest.mark.slow
+def test_inspect_and_eval_say_what_a_bundle_learned_from(
+    bundle: Path, judged: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    collection = Collection(judged, documents=False)
+    queries, grades = collection.queries("train"), collection.qrels("train")
+    again = [Query(f"{each.id}-again", each.text) for each in queries[:20]]
+    test = [*queries[450:], *again]
+    of_test = {each.id: grades[each.id.removesuffix("-again")] for each in test}
+    learned = {each.id: grades[each.id] for each in queries[:450]}
+    splits = {"train": (queries[:450], learned), "test": (test, of_test)}
+    folder = write_collection(tmp_path / "both", [], splits).path
+    found = learn(bundle, folder, tmp_path / "b", NO_NETWORK)
+    assert found.target is not None
+    assert found.seen == 20
+    assert main(["inspect", str(tmp_path / "b")]) == 0
+    assert "'learned' was learned by `ranklet learn`" in capsys.readouterr().out
+    assert main(["eval", str(tmp_path / "b"), str(folder)]) == 0
+    assert "20 of 170 queries have a relevant document that was" in capsys.readouterr().out
 
 
 def test_a_target_that_exists_is_not_replaced(bundle: Path, judged: Path, tmp_path: Path) -> None:
