@@ -1,7 +1,7 @@
 """The default fusion of a new search next to its halves, to ranks and to a measured spread of BM25.
 
-Nothing is trained, and no weight was chosen on the queries that are reported. The spread of BM25 was
-chosen on queries of train, whose table stands at the end.
+Nothing is trained, and no weight was chosen on the queries that are reported. The spread of BM25
+was chosen on queries of train, whose table stands at the end.
 """
 
 import os
