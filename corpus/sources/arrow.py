@@ -109,17 +109,18 @@ def _batch_rows(path: Path, footer: Any, size: int) -> int:
     Raises:
         CollectionError: a part of the file stands for far more than the file has.
     """
-    most, longest = max(_DENSEST * size, PART // 4), 1
+    most, longest = max(_DENSEST * size, PART // 2), 8  # bytes of a row
     for group in map(footer.row_group, range(footer.num_row_groups)):
-        for column in map(group.column, range(group.num_columns)):
+        for number in range(group.num_columns):
+            column, width = group.column(number), max(8, footer.schema.column(number).length)
             items = column.num_values - group.num_rows  # of lists
             if max(items, column.total_uncompressed_size) > most:
                 raise CollectionError(
                     f"{path} has {size:,} bytes, and its column {column.path_in_schema} more than "
                     f"{_DENSEST:,} times as many; write it with shorter lists and texts"
                 )
-            longest = max(longest, column.num_values // max(1, group.num_rows))
-    return min(BATCH, max(1, PART // 8 // longest))
+            longest = max(longest, width * column.num_values // max(1, group.num_rows))
+    return min(BATCH, max(1, PART // longest))
 
 
 def _rows(path: Path, part: Any, before: int, types: Iterable[Any] = ()) -> Records:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-PART = 1 << 26  # bytes that become objects of Python at once
+PART = 1 << 25  # bytes that become objects of Python at once
 _OBJECT = 56  # bytes of a small object of Python, and of a reference to it
 
 

@@ -9,7 +9,7 @@ import pytest
 from tests.corpus.sources.reading import CATS, DOGS, read, refused, write
 
 from ranklet.corpus.collections.opening import Position
-from ranklet.corpus.sources import arrow
+from ranklet.corpus.sources import arrow, arrow_parts
 from ranklet.corpus.sources.cells import Record
 
 ROWS = [dict(zip(("id", "title", "text"), each[:3], strict=True)) for each in (CATS, DOGS)]
@@ -97,6 +97,16 @@ def test_a_file_that_stands_for_far_more_than_it_has_is_refused(
     pq.write_table(pa.table({"text": column}), tmp_path / "a.parquet", compression="zstd")
     assert "its column text" in refused(tmp_path / "a.parquet")
     assert "more than 1,000 times as many" in refused(tmp_path / "a.parquet")
+
+
+@pytest.mark.parametrize(
+    "column", [pa.array([b"x" * 65_536] * 4096, pa.binary(65_536)), pa.array([[7] * 8192] * 4096)]
+)
+@pytest.mark.slow
+def test_few_long_rows_are_read_at_once(column: Any, tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+    pq.write_table(pa.table({"x": column}), path)
+    assert arrow._batch_rows(path, pq.read_metadata(path), 1 << 25) == arrow_parts.PART // 65_536
 
 
 def test_a_footer_may_count_no_rows(tmp_path: Path) -> None:
