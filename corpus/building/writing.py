@@ -66,11 +66,15 @@ def write_indexed(
     if analysed.shares:
         shares = {language: round(share, 3) for language, share in analysed.shares.items()}
         provenance = {**provenance, "languages": shares}
-    remarks = provenance.get(REMARKS, {}) | {
-        name: field.remark for name, field in analysed.metadata.items() if field.remark
+    known = provenance.get(REMARKS, {})
+    remarks = {
+        name: remark
+        for name, field in analysed.metadata.items()
+        if field.type == STRING and (remark := field.remark or known.get(name))
     }
-    strings = {name for name, field in analysed.metadata.items() if field.type == STRING}
-    remarks = {name: remark for name, remark in remarks.items() if name in strings}
+    origin = {**bundle.manifest.provenance, **provenance, REMARKS: remarks}
+    if not remarks:
+        del origin[REMARKS]
     _write_text(bundle, analysed, writer)
     _write_documents(analysed, writer)
     _write_metadata(analysed.metadata, writer)
@@ -89,7 +93,7 @@ def write_indexed(
         normaliser=analysed.normaliser,
         splitting=splitting,
         declared=types,
-        provenance={**bundle.manifest.provenance, **provenance, REMARKS: remarks},
+        provenance=origin,
     )
     if fusion is not None:
         fused = fusion_of(writer.written(manifest), fusion)

@@ -140,8 +140,7 @@ class MetadataCollector:
     def _warn(self, remarks: Mapping[str, str]) -> None:
         """Say in one line what was not kept as it was given."""
         notes = [
-            f"{name!r} is kept as strings, because {remark} to count them as missing"
-            for name, remark in remarks.items()
+            f"{name!r} is kept as strings, because {remark}" for name, remark in remarks.items()
         ]
         for name, faults in sorted(self._left_out.items()):
             what = ", ".join(f"{count:,} {fault}" for fault, count in faults.items())

@@ -83,7 +83,7 @@ def merge(
         manifests = [each.manifest for each in sources]
         provenance = {
             "merged": [str(path) for path in bundles],
-            REMARKS: _united(each.provenance.get(REMARKS, {}) for each in manifests),
+            REMARKS: _united(each.remarks for each in manifests),
         }
         collection = analysed(changes, sources[0])
         splitting = sources[0].manifest.splitting

@@ -111,7 +111,7 @@ def update(
             changes = _with_shards(cluster, changes, source, out.resume_folder)
         provenance = {
             "update": dataclasses.asdict(changes.counts),
-            REMARKS: source.manifest.provenance.get(REMARKS, {}),
+            REMARKS: source.manifest.remarks,
         }
         splitting = source.manifest.splitting
         found = analysed(changes, source)

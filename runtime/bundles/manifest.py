@@ -227,11 +227,12 @@ class Manifest:
             )
         return self.pipelines[wanted]
 
-    def remark(self, name: object) -> str:
-        """Return why a field of the metadata holds strings, and what to do; "" if nobody knows."""
-        remarks = self.provenance.get(REMARKS)
-        remark = remarks.get(name) if isinstance(remarks, dict) else ""
-        return remark[:_LONGEST_REMARK] if isinstance(remark, str) else ""
+    @property
+    def remarks(self) -> dict[str, str]:
+        """Why fields of the metadata hold strings that could be something else, and what to do."""
+        held = self.provenance.get(REMARKS)
+        remarks = held.items() if isinstance(held, dict) else ()
+        return {name: each[:_LONGEST_REMARK] for name, each in remarks if isinstance(each, str)}
 
     def check_ranker(self, name: str) -> None:
         """Raise UnknownRankerError unless the bundle has a ranker of that name."""

@@ -4,10 +4,11 @@ A filter becomes a tree of conditions, which can be compared and hashed, before 
 opened. `masks` evaluates it.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from datetime import date, datetime
 from math import isfinite
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -74,7 +75,7 @@ Condition = Test | Not | Both | Either
 
 
 def read_where(
-    where: object, types: Mapping[str, str], remark: Callable[[str], str] = lambda _: ""
+    where: object, types: Mapping[str, str], remarks: Mapping[str, str] = MappingProxyType({})
 ) -> Condition:
     """Return the conditions of a filter.
 
@@ -83,20 +84,20 @@ def read_where(
             filter). All of its entries must hold. The value of a field is a value to equal, a list
             of such values, or an object of operators.
         types: the type of each field of the bundle.
-        remark: returns why a field holds strings that could be something else, "" if it could not.
+        remarks: why fields hold strings that could be something else; see `Manifest.remarks`.
 
     Raises:
         InputError: a field or an operator is unknown, a value has a wrong type, or the filter is
             too large; the message names the fields or operators that there are.
     """
-    return _Reader(types, remark).filter(where, 1)
+    return _Reader(types, remarks).filter(where, 1)
 
 
 class _Reader:
     """Reads one filter and counts its conditions and values."""
 
-    def __init__(self, types: Mapping[str, str], remark: Callable[[str], str]) -> None:
-        self._types, self._remark = types, remark
+    def __init__(self, types: Mapping[str, str], remarks: Mapping[str, str]) -> None:
+        self._types, self._remarks = types, remarks
         self._conditions = self._values = 0
 
     def filter(self, where: object, depth: int) -> Condition:
@@ -180,7 +181,7 @@ class _Reader:
         return tuple(self._operand(name, each) for each in values)
 
     def _operand(self, name: str, value: object) -> Operand:
-        return read_operand(value, name, self._types[name], self._remark)
+        return read_operand(value, name, self._types[name], self._remarks)
 
 
 def _several(value: object) -> Sequence[object] | None:
@@ -203,7 +204,7 @@ def _python(value: Any) -> object:
 
 
 def read_operand(
-    value: object, name: str, type_: str, remark: Callable[[str], str] = lambda _: ""
+    value: object, name: str, type_: str, remarks: Mapping[str, str] = MappingProxyType({})
 ) -> Operand:
     """Return a value that a field is compared with; dates may be given as ISO 8601 strings.
 
@@ -211,7 +212,7 @@ def read_operand(
         value: the value.
         name: the field.
         type_: its type.
-        remark: see `read_where`.
+        remarks: see `read_where`.
 
     Raises:
         InputError: a field of this type cannot equal such a value.
@@ -233,7 +234,7 @@ def read_operand(
     wanted = {STRING: "a string", LIST: "a string", FLAG: "true or false", NUMBER: "a number"}.get(
         type_, 'a date such as "2024-05-31" or "2024-05-31T12:00:00Z"'
     )
-    why = remark(name)
+    why = remarks.get(name)
     raise InputError(
         f"where: {name[:80]!r} holds {PLURALS[type_]}, so it cannot be compared with "
         f"{_described(value)}{f', because {why}' if why else f'; give {wanted}'}"

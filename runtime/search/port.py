@@ -192,7 +192,7 @@ class Search(ABC):
         return self.only if where is None else self._joined(where, types)
 
     def _joined(self, where: Where, types: Mapping[str, str]) -> Condition:
-        condition = read_where(where, types, self.files.manifest.remark)
+        condition = read_where(where, types, self.files.manifest.remarks)
         return condition if self.only is None else Both((self.only, condition))
 
     @steadily

@@ -86,7 +86,7 @@ def test_one_line_says_what_was_changed_or_left_out(caplog: pytest.LogCaptureFix
     (record,) = caplog.records
     assert record.getMessage() == (
         "metadata: 'a' is kept as strings, because 1 of 2 values is no number, such as 'one'; "
-        "build with --types a=number to count them as missing; "
+        "build with --types a=number; "
         "values of '' are not kept (1 a column without a name); "
         "values of 'b' are not kept (1 an object, 1 a list that does not only hold strings)"
     )
