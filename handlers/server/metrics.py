@@ -3,6 +3,7 @@
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
@@ -39,8 +40,14 @@ class Metrics:
         """Count a request, with (stage, milliseconds) of its ranking.
 
         The route is an existing path, or "other", so that callers cannot create labels. The status
-        is 499 if the caller hung up.
+        is 499 if the caller hung up. A full disk costs new labels and no answer.
         """
+        with suppress(OSError, IndexError):
+            self._count(route, status, seconds, stages)
+
+    def _count(
+        self, route: str, status: int, seconds: float, stages: Iterable[tuple[str, float]]
+    ) -> None:
         add = self._counts.add
         add(("requests", route, str(status)), 1)
         add(("bucket", route, _LE[bisect_left(BOUNDS, seconds)]), 1)

@@ -261,6 +261,8 @@ class Service:
         """Answer with what is said of the bundle; nothing was sent."""
 
         async def sent(_: Body) -> bytes:
+            if request.scope["query_string"]:
+                raise RequestError(422, "this path takes no fields in its URL")
             return b""
 
         return await self._in_pool(request, sent, lambda bundle, *_: said(bundle))

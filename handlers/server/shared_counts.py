@@ -78,10 +78,13 @@ class SharedCounts:
     def _place(self, name: Name) -> int:
         place = self._places.get(name)
         if place is None:
-            place = self._places[name] = len(self._places)
+            place = len(self._places)
+            if place >= len(self._own):
+                raise IndexError("there is no room for another number")
             if self._folder is not None:
                 with _file(self._folder, self._row).open("a", encoding="utf-8") as file:
                     file.write(f"\n{json.dumps(name)}\n")
+            self._places[name] = place  # once everybody can know it
         return place
 
 

@@ -106,6 +106,15 @@ def test_the_metrics_of_any_process_are_the_sums_of_all(tmp_path: Path) -> None:
     assert figures(follower.text())['ranklet_requests_total{route="/rank",status="200"}'] == 3
 
 
+def test_a_label_that_cannot_be_written_costs_no_answer(tmp_path: Path) -> None:
+    SharedCounts.make(5, tmp_path, 1)
+    metrics = Metrics(SharedCounts(5, tmp_path, 0, 1))
+    metrics.count("/rank", 200, 0.002)
+    metrics.count("/info", 200, 0.002)  # there is room for two of its numbers
+    metrics.count("/rank", 200, 0.002)
+    assert figures(metrics.text())['ranklet_requests_total{route="/rank",status="200"}'] == 2
+
+
 @pytest.mark.slow
 def test_a_server_of_several_processes_counts_each_request_once(start: "Start") -> None:
     with start(RANKLET_WORKERS="2") as server:
