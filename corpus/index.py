@@ -82,7 +82,7 @@ def index_bundle(
         words = words or words_of(bundle.manifest)
         check_type("words", words, TextOptions)
         if cluster is None:
-            check_packages(bundle.manifest, words.method)
+            check_packages(bundle.manifest)
             analysed = analyse(
                 collection.documents(),
                 titles=titles,

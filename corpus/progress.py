@@ -283,25 +283,20 @@ def duration(seconds: float) -> str:
 def _bar(**options: Any) -> Any:
     """Return a bar on standard error; None if that is no terminal."""
     stream = bare(sys.stderr)
-    if stream is None or not stream.isatty() or (tqdm := _tqdm()) is None:
+    if stream is None or not stream.isatty():
         return None
+    from tqdm import tqdm
+
     return tqdm(file=stream, dynamic_ncols=True, **options)
-
-
-def _tqdm() -> Any:
-    """Return the class of bars; None without its package, for work goes on without a bar."""
-    try:
-        from tqdm import tqdm
-    except ModuleNotFoundError:
-        return None
-    return tqdm
 
 
 def _above_bars(text: str, stream: TextIO | None) -> None:
     terminal = bare(sys.stderr)
-    if terminal is None or not terminal.isatty() or (tqdm := _tqdm()) is None:
+    if terminal is None or not terminal.isatty():
         _write(text, stream)
         return
+    from tqdm import tqdm
+
     with tqdm.external_write_mode(file=terminal):
         _write(text, stream)
 

@@ -38,6 +38,7 @@ from ranklet.runtime.rankers.bm25 import BM25Settings
 from ranklet.runtime.ranking import load
 from ranklet.runtime.short_tracebacks import short_tracebacks
 from ranklet.runtime.storage.address import writable
+from ranklet.runtime.text.classes import STEM
 from ranklet.runtime.text.ranked import ranked_text
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.imported.hub import model_folder
@@ -64,7 +65,8 @@ def build(
     export: ExportOptions | None = None,
     titles: bool = True,
     language: str = AUTO,
-    normaliser: str = AUTO,
+    normaliser: str = STEM,
+    forms: str | Path | None = None,
     title_boost: float | None = None,
     impacts: str = BM25Settings.impacts,
     overwrite: bool = False,
@@ -95,8 +97,9 @@ def build(
         titles: whether titles are part of the text that is ranked.
         language: the language of the texts, as a code such as ``de`` or an English name; ``auto``
             finds out that of each document.
-        normaliser: what the forms of a word have in common, one of lemma, lemma+stem, stem, none;
-            ``auto`` is lemma, or stem without the extra lexical.
+        normaliser: what the forms of a word have in common: ``stem``, which includes the first
+            letters in most languages but English, or ``none``.
+        forms: a file of forms and lemmas in place of stems; see `TextOptions`.
         title_boost: how often BM25 counts each word of a title, from 1 to 100; None for
             `TITLE_BOOST`, or 1 if titles are not ranked.
         impacts: how BM25's impacts are stored, as float32, float16 or uint8.
@@ -116,7 +119,8 @@ def build(
     """
     writable(target)
     check_one_of("vocabulary", vocabulary, VOCABULARIES)
-    words = TextOptions(language=language, normaliser=normaliser)
+    given_forms = None if forms is None else Path(forms)
+    words = TextOptions(language=language, normaliser=normaliser, forms=given_forms)
     if title_boost is None:
         title_boost = TITLE_BOOST if titles else 1.0
     bm25 = BM25Settings(title_boost=title_boost, impacts=impacts)

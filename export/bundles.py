@@ -12,7 +12,6 @@ from ranklet.corpus.building.writer import BundleWriter
 from ranklet.corpus.faults import first_line, one_line
 from ranklet.corpus.index import warn_if_none_retrieves
 from ranklet.corpus.indexing.analysed import WordAnalysis
-from ranklet.corpus.languages.names import LEMMA
 from ranklet.corpus.progress import progress
 from ranklet.export.errors import ExportError
 from ranklet.export.exporter import exporter
@@ -28,6 +27,7 @@ from ranklet.runtime.kinds import KINDS, ranker_module
 from ranklet.runtime.options import allowed_values, check_one_of, check_type
 from ranklet.runtime.storage.address import writable
 from ranklet.runtime.text.analysis import ENGLISH
+from ranklet.runtime.text.classes import STEM
 from ranklet.training.checkpoint import Checkpoint, check_finite
 
 if TYPE_CHECKING:
@@ -229,19 +229,19 @@ def _one_tokenizer(checkpoints: Mapping[str, Checkpoint]) -> "Tokenizer | None":
 
 
 def _one_analysis(checkpoints: Mapping[str, Checkpoint]) -> WordAnalysis:
-    """Return how all checkpoints read words, or as English lemmas if none reads any.
+    """Return how all checkpoints read words, or as English stems if none reads any.
 
     Raises:
         ExportError: they read words in different ways.
     """
-    found: WordAnalysis = {"languages": ENGLISH, "normaliser": LEMMA}
+    found: WordAnalysis = {"languages": ENGLISH, "normaliser": STEM}
     first = ""
     for name, each in checkpoints.items():
         if each.words is None:
             continue
         own: WordAnalysis = {
             "languages": each.languages or ENGLISH,
-            "normaliser": each.normaliser or LEMMA,
+            "normaliser": each.normaliser or STEM,
         }
         if first and own != found:
             raise ExportError(

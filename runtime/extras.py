@@ -11,7 +11,6 @@ from ranklet.runtime.errors import MissingPackageError
 # The names that the packages of each extra are imported by.
 EXTRAS = {
     "onnx": ("onnxruntime", "tokenizers"),
-    "lexical": ("markdown_it", "py3langid", "simplemma", "tqdm"),
     "hnsw": ("hnswlib",),
     "s3": ("boto3",),
     "lambda": ("awslambdaric", "snapshot_restore_py"),
@@ -33,7 +32,7 @@ EXTRAS = {
     "openvino": ("openvino", "nncf"),
 }
 # The extras in each of these extras.
-INCLUDED = {"lambda": ("s3",), "train": ("lexical", "onnx"), "export": ("train",)}
+INCLUDED = {"lambda": ("s3",), "train": ("onnx",), "export": ("train",)}
 
 
 def install(extra: str) -> str:
@@ -52,8 +51,8 @@ def sufficient(package: str, needs: str = "") -> str:
         package: the name that is imported.
         needs: the smallest extra with all else that the caller needs; "" for nothing else.
 
-    >>> sufficient("tqdm"), sufficient("tqdm", "export"), sufficient("hnswlib", "export")
-    ('lexical', 'export', 'hnsw')
+    >>> sufficient("boto3"), sufficient("torch", "export"), sufficient("hnswlib", "export")
+    ('s3', 'export', 'hnsw')
     """
     own = next((extra for extra, packages in EXTRAS.items() if package in packages), "")
     return needs if own in _with_included(needs) else own

@@ -15,7 +15,6 @@ from ranklet.runtime.onnx.self_contained import check_onnx, check_openvino
 from ranklet.runtime.rankers.opening import ranker_of
 from ranklet.runtime.storage.address import BundleLike
 from ranklet.runtime.storage.strings import Strings
-from ranklet.runtime.text.analysis import STOPPED
 from ranklet.runtime.text.tokenizing import encode
 
 UNHEARD_OF = "ᚠ ᚁ 𒀀"  # runes, ogham and cuneiform, which no vocabulary contains
@@ -73,9 +72,6 @@ def _vocabulary(bundle: BundleFiles) -> None:
                 f"vocabulary: form {number} is not in order, so look-ups would miss it"
             )
         previous = form
-    lemma_of = vocabulary.lemma_of
-    if len(lemma_of) and not STOPPED <= lemma_of.min() <= lemma_of.max() < len(vocabulary):
-        raise BundleError("vocabulary: a lemma's id is past the vocabulary")
     counts = vocabulary.counts
     if counts is not None and counts.max(initial=0) > len(bundle.need_documents()):
         raise BundleError("vocabulary: a word is counted in more texts than there are")

@@ -11,7 +11,8 @@ from ranklet.runtime.kinds import KINDS
 
 # What a server must not pay for: frameworks, science, and the tools of training.
 FORBIDDEN = (
-    "torch", "transformers", "scipy", "onnx", "onnxruntime", "tokenizers", "simplemma",
+    "torch", "transformers", "scipy", "onnx", "onnxruntime", "tokenizers",
+    "snowballstemmer", "py3langid", "markdown_it", "stop_words",
     "ir_measures", "tqdm", "pandas", "sklearn", "nltk", "ranklet.training", "ranklet.export",
     "ranklet.handlers", "ranklet.commands",
 )  # fmt: skip

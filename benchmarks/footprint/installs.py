@@ -30,7 +30,6 @@ class Installed(NamedTuple):
 
 LIBRARIES = (
     Installed("ranklet", str(ROOT), "ranklet.runtime"),
-    Installed("ranklet[lexical]", f"{ROOT}[lexical]", "ranklet.runtime"),
     Installed("ranklet[onnx]", f"{ROOT}[onnx]", "ranklet.runtime, onnxruntime, tokenizers"),
     Installed("bm25s", "bm25s", "bm25s"),
     Installed("FastEmbed", "fastembed", "fastembed"),

@@ -11,9 +11,9 @@ from ranklet.corpus.indexing.analysed import AnalysedCollection, analyse
 from ranklet.corpus.indexing.origins import Origins
 from ranklet.corpus.indexing.reuse import Contents, analyse_again
 from ranklet.corpus.languages.detection import shares_of
-from ranklet.corpus.languages.names import AUTO, LEMMA
+from ranklet.corpus.languages.names import AUTO
 from ranklet.corpus.languages.options import TextOptions
-from ranklet.runtime.text.analysis import ENGLISH
+from ranklet.runtime.bundles.files import COUNTS, BundleFiles
 from ranklet.runtime.text.ranked import RankedTexts
 from ranklet.version import __version__
 
@@ -25,9 +25,9 @@ def joined(
 ) -> AnalysedCollection:
     """Analyse documents, reusing the analysis of existing bundles where possible.
 
-    Texts are read again if they are not in English or have stems, because a word's most frequent
-    spelling counts then, and if another version wrote a bundle, because text analysis may have
-    changed since.
+    Texts are read again if they are in several languages or in one without spaces, where the
+    collection decides what is a word, and if another version wrote a bundle, because text analysis
+    may have changed since.
 
     Args:
         contents: the documents.
@@ -40,15 +40,18 @@ def joined(
     shares = shares_of(texts) if words.language == AUTO else {}
     if len(shares) == 1:
         words = dataclasses.replace(words, language=next(iter(shares)))
-    plain = (ENGLISH, LEMMA, __version__)
-    manifests = [each.manifest for each in origins.bundles]
-    alike = all((m.languages, m.normaliser, m.ranklet_version) == plain for m in manifests)
-    if ((words.language,), words.method) == plain[:2] and alike:
-        again = analyse_again(contents, origins, titles=titles, **needs)
+    before = ((words.language,), words.method, __version__)
+    if all(_analysis(each) == before and not each.has(COUNTS) for each in origins.bundles):
+        again = analyse_again(contents, origins, titles=titles, words=words, **needs)
         return dataclasses.replace(again, shares=shares)
     _log.info("the words of all documents are analysed again")
     again = analyse(_passages(contents), titles=titles, keep_metadata=True, options=words, **needs)
     return dataclasses.replace(again, before=origins, shares=shares)
+
+
+def _analysis(bundle: BundleFiles) -> tuple[tuple[str, ...], str, str]:
+    manifest = bundle.manifest
+    return manifest.languages, manifest.normaliser, manifest.ranklet_version
 
 
 def _passages(contents: Contents) -> Iterator[Document]:

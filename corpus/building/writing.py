@@ -12,7 +12,15 @@ from ranklet.corpus.building.writer import BundleWriter
 from ranklet.corpus.indexing.analysed import AnalysedCollection
 from ranklet.corpus.indexing.metadata import Field
 from ranklet.corpus.progress import progress
-from ranklet.runtime.bundles.files import COUNTS, PASSAGES, STOP_WORDS, TOKENIZER, BundleFiles
+from ranklet.runtime.bundles.files import (
+    BEGINNINGS,
+    COUNTS,
+    LEMMAS,
+    PASSAGES,
+    STOP_WORDS,
+    TOKENIZER,
+    BundleFiles,
+)
 from ranklet.runtime.bundles.manifest import NO_TYPES, REMARKS, STRING, Splitting
 from ranklet.runtime.metadata.columns import DISTINCT, folder_of
 from ranklet.runtime.storage.arrays import id_type
@@ -109,7 +117,9 @@ def write_indexed(
 def _write_text(source: BundleFiles, analysed: AnalysedCollection, writer: BundleWriter) -> None:
     vocabulary = analysed.analyzer.vocabulary
     writer.strings("text/forms", vocabulary.forms)
-    writer.array("text/lemma_of.npy", vocabulary.lemma_of)
+    writer.array(LEMMAS, vocabulary.lemma_of)
+    if vocabulary.beginning_of is not None:
+        writer.array(BEGINNINGS, vocabulary.beginning_of)
     if len(vocabulary.stopped):
         writer.array(STOP_WORDS, vocabulary.stopped)
     if vocabulary.counts is not None:

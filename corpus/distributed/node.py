@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     import pyarrow
 
 # Packages whose results must not depend on the node.
-PACKAGES = ("numpy", "onnxruntime", "onnxruntime-gpu", "openvino", "simplemma", "tokenizers")
+PACKAGES = (
+    "numpy", "onnxruntime", "onnxruntime-gpu", "openvino", "snowballstemmer", "tokenizers",
+)  # fmt: skip
 # What libraries read the number of their threads from, when they are imported.
 THREADS = (Variable.THREADS, "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "RAYON_NUM_THREADS")
 

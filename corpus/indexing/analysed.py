@@ -15,15 +15,16 @@ from ranklet.corpus.indexing.ordering import order_of
 from ranklet.corpus.indexing.origins import Origins
 from ranklet.corpus.indexing.packer import Packer, packed, release
 from ranklet.corpus.indexing.postings import Postings, Titles, invert
-from ranklet.corpus.languages.names import AUTO, LEMMA
-from ranklet.corpus.languages.normaliser import normaliser
+from ranklet.corpus.languages.forms import read_forms
+from ranklet.corpus.languages.names import AUTO
 from ranklet.corpus.languages.options import TextOptions
 from ranklet.corpus.progress import progress
 from ranklet.runtime.bundles.documents import Documents
 from ranklet.runtime.errors import CollectionError, InputError
 from ranklet.runtime.rankers.bm25 import BM25, BM25Settings
 from ranklet.runtime.storage.forward import Forward
-from ranklet.runtime.text.analysis import ENGLISH, FIELDS, STOPPED, Analyzer
+from ranklet.runtime.text.analysis import CLASSES, ENGLISH, FIELDS, STOPPED, Analyzer
+from ranklet.runtime.text.classes import STEM
 from ranklet.runtime.text.ranked import RankedTexts
 from ranklet.runtime.text.tokenizing import encode_batch
 
@@ -54,7 +55,7 @@ class AnalysedCollection:
         titles: whether a document's title is part of its ranked text.
         metadata: the other fields of the documents, sorted by name, if they were kept.
         languages: codes of the languages of the documents, most frequent first.
-        normaliser: what the forms of a word have in common, one of `NORMALISERS`.
+        normaliser: what the forms of a word have in common; see `TextOptions.method`.
         before: where documents were indexed before; None if they were not.
         shares: how many of the documents are in each language, if that was found out.
     """
@@ -66,7 +67,7 @@ class AnalysedCollection:
     titles: bool = True
     metadata: Mapping[str, Field] = field(default_factory=dict)
     languages: tuple[str, ...] = ENGLISH
-    normaliser: str = LEMMA
+    normaliser: str = STEM
     before: Origins | None = None
     shares: Mapping[str, float] = field(default_factory=dict)
 
@@ -129,9 +130,9 @@ class AnalysedCollection:
         """
         settings.check_titles(self.titles)
         if settings.title_boost == 1:
-            return self.postings(settings.field)
+            return self.postings(settings.terms)
         # Title and text are on lines of their own, so the words of the title come first.
-        return self.postings(settings.field, Titles(self._title_lengths(), settings.title_boost))
+        return self.postings(settings.terms, Titles(self._title_lengths(), settings.title_boost))
 
     def _title_lengths(self) -> NDArray[np.int64]:
         """Return the number of words of each title, without stop words, (documents,) int64."""
@@ -162,11 +163,15 @@ class AnalysedCollection:
     def _stored(self, field: str) -> tuple[Forward, NDArray[np.int32] | None]:
         """Return the stored tokens, and the array that maps them to the field's tokens.
 
-        None stands for tokens that are those of the field.
+        None stands for tokens that are those of the field. For `CLASSES` the array may have two
+        columns.
         """
-        if field == "lemmas":
-            return self.forwards["words"], self.analyzer.vocabulary.lemma_of
-        return self.forwards[field], None
+        if field not in ("lemmas", CLASSES):
+            return self.forwards[field], None
+        vocabulary, words = self.analyzer.vocabulary, self.forwards["words"]
+        if field == "lemmas" or vocabulary.beginning_of is None:
+            return words, vocabulary.lemma_of
+        return words, np.column_stack([vocabulary.lemma_of, vocabulary.beginning_of])
 
 
 def open_bm25(settings: BM25Settings, postings: Postings) -> BM25:
@@ -205,8 +210,8 @@ def analyse(
     wanted = wanted_fields(fields, tokenizer)
     ids, shown_titles, texts = Packer(), Packer(), Packer()
     options = options or TextOptions()
-    if options.language != AUTO:
-        normaliser(options.language, options.method)  # raises before the texts are read
+    if options.forms:
+        read_forms(options.forms, options.language)  # raises before the texts are read
     first, last = array("I"), None
     metadata = MetadataCollector()
     for document in progress(documents, ANALYSING):

@@ -1,6 +1,5 @@
 """Find the words of a collection in one language or in several."""
 
-import logging
 import os
 from array import array
 from collections import Counter
@@ -9,22 +8,21 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ranklet.corpus.indexing.lemmas import vocabulary
+from ranklet.corpus.indexing.vocabulary import vocabulary
 from ranklet.corpus.indexing.word_tokens import WordReader, Words, WordTokens
 from ranklet.corpus.languages.detection import languages_of, shares_of
-from ranklet.corpus.languages.names import AUTO, LEMMA, STEM, has_lemmas
+from ranklet.corpus.languages.forms import read_forms
+from ranklet.corpus.languages.names import AUTO
 from ranklet.corpus.languages.options import TextOptions
 from ranklet.corpus.languages.segmenters import EXTRAS, Counts, Segmenters
 from ranklet.corpus.languages.spellings import Spellings
 from ranklet.corpus.languages.stop_lists import stop_list
 from ranklet.corpus.processes import Work, blocks_of, each
 from ranklet.corpus.progress import progress
-from ranklet.runtime.extras import install
 from ranklet.runtime.storage.forward import Forward
 from ranklet.runtime.text.analysis import ENGLISH, Vocabulary, splitter
-from ranklet.runtime.text.known_words import COMPOUNDING, PART, KnownWords
-
-_log = logging.getLogger(__name__)
+from ranklet.runtime.text.classes import WordClasses
+from ranklet.runtime.text.known_words import KnownWords
 
 
 class CollectionWords(NamedTuple):
@@ -54,22 +52,13 @@ def collection_words(
     Raises:
         CollectionError: a process has ended.
     """
-    shares = _shares(texts, options)
+    shares = shares_of(texts) if options.language == AUTO else {options.language: 1.0}
     languages = tuple(shares)
     codes = array("B", map(languages.index, languages_of(texts, shares)))  # a list would be large
-    method = options.method
-    if options.normaliser == AUTO and method != LEMMA:
-        _log.warning(
-            "words are compared %s, because the package simplemma is missing; by lemmas more of "
-            "their forms are found: %s",
-            "by their stems" if method == STEM else "as they are",
-            install("lexical"),
-        )
-    reading = progress(languages, "reading dictionaries")
-    lists = {code: stop_list(code, lemmas=has_lemmas(method)) for code in reading}
-    counts, particles = _counts(texts, map(languages.__getitem__, codes), lists)
+    lists = {code: stop_list(code) for code in languages}
+    counts, particles = _counts(texts, lists)
     every = frozenset[str]().union(*lists.values())
-    spellings = Spellings(lists)
+    spellings = Spellings(lists) if len(languages) > 1 else None
     settings = {
         "languages": languages,
         "stopped": sorted(every),
@@ -80,7 +69,7 @@ def collection_words(
     def read() -> Iterator[bytes]:
         shown = progress(texts, "finding words", len(texts))
         for text, code in zip(shown, codes, strict=True):
-            if languages != ENGLISH:
+            if spellings is not None:
                 spellings.add(text, languages[code])
             yield text.encode()
 
@@ -89,12 +78,16 @@ def collection_words(
         spelled, numbers = [word.decode() for word in new], np.frombuffer(tokens_of, np.int32)
         tokens.add(Words(spelled, numbers, np.frombuffer(lengths, np.int64)), process)
     known = _known(languages, counts)
-    stopped = spellings.stop_words()
+    stopped = every if spellings is None else spellings.stop_words()
     split = splitter(languages, stopped, known)
     found_words = {word for text in known_texts for word in split.words(text)}
     seen = {split.key(word) for word in (*tokens.words(), *known_words, *counts)} | found_words
-    written = spellings.most_frequent(splitter(languages, stopped).words)
-    found = vocabulary(seen, languages, method, written, stopped, counts, particles)
+    classes: WordClasses | Mapping[str, str] = (
+        read_forms(options.forms, languages[0])
+        if options.forms
+        else WordClasses(languages, options.normaliser)
+    )
+    found = vocabulary(seen, languages, classes, stopped, counts, particles)
     return CollectionWords(found, tokens.forward(found), shares)
 
 
@@ -122,56 +115,28 @@ def _known(languages: Sequence[str], counts: Mapping[str, int]) -> KnownWords | 
     if not counts:
         return None
     return KnownWords(
-        frozenset(languages), lambda word: counts.get(word, 0), lambda: sum(counts.values())
+        lambda word: counts.get(word, 0), lambda: sum(counts.values()), pairs="zh" in languages
     )
 
 
-def _shares(texts: Sequence[str], options: TextOptions) -> dict[str, float]:
-    """Return the share of each language; all is English if nothing was chosen or can be found out.
-
-    Raises:
-        ModuleNotFoundError: the languages must be found out, and the package for it is missing.
-    """
-    if options.language != AUTO:
-        return {options.language: 1.0}
-    try:
-        return shares_of(texts)
-    except ModuleNotFoundError:
-        if options.normaliser != AUTO:
-            raise
-        _log.warning(
-            "the texts are read as English, because the package that finds out languages is "
-            "missing; name theirs by --language, or run: %s",
-            install("lexical"),
-        )
-        return {"en": 1.0}
-
-
 def _counts(
-    texts: Sequence[str], language_of: Iterable[str], lists: dict[str, frozenset[str]]
+    texts: Sequence[str], lists: dict[str, frozenset[str]]
 ) -> tuple[Counter[str], frozenset[str]]:
     """Return how many texts have each word by which others are divided, and the particles.
 
     Args:
         texts: the texts.
-        language_of: the language of each text.
         lists: the stop words of each language, to which particles are added.
     """
-    counts, compounding = Counter[str](), COMPOUNDING & lists.keys()
     segmenters = Segmenters(lists)
-    if not compounding and not segmenters:
-        return counts, frozenset()
+    if not segmenters:
+        return Counter(), frozenset()
     split = splitter(tuple(lists), frozenset[str]().union(*lists.values()))
     unspaced = Counts(segmenters)
-    shown = progress(texts, "counting words", len(texts))
-    for text, language in zip(shown, language_of, strict=True):
-        if language in compounding:
-            words = set(split.words(text)) - lists[language]
-            counts.update(word for word in words if len(word) >= PART and word.isalpha())
-        elif segmenters:
-            unspaced.add(split.unspaced(text))
+    for text in progress(texts, "counting words", len(texts)):
+        unspaced.add(split.unspaced(text))
     particles = unspaced.particles()
     for language in lists:
         if language in EXTRAS:
             lists[language] |= particles
-    return counts + unspaced.texts, particles
+    return unspaced.texts, particles

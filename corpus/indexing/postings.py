@@ -85,16 +85,20 @@ def invert(
         tokens: tokens of all documents, concatenated, (tokens,).
         offsets: where each document's tokens begin and end, (documents + 1,) int64.
         terms: number of terms.
-        renumber: the term of each token number, or None if tokens are terms.
+        renumber: the term of each token number, (numbers,), or its terms, (numbers, terms of
+            each); None if tokens are terms.
         titles: how often tokens of titles count; None for once.
     """
     runs, df = _Runs(), np.zeros(terms, np.int64)
+    each = 1 if renumber is None else renumber[:1].size
+    if titles is not None:
+        titles = titles._replace(lengths=each * titles.lengths)
     for begin, end in spans(offsets, _TOKENS, BLOCK):
         own = offsets[begin : end + 1]
         part = tokens[own[0] : own[-1]]
-        columns = part if renumber is None else renumber[part]
+        columns = part if renumber is None else renumber[part].ravel()
         in_titles = None if titles is None else titles.lengths[begin:end]
-        block = _by_term(columns, own - own[0], in_titles)
+        block = _by_term(columns, each * (own - own[0]), in_titles)
         frequencies = block.frequencies
         if titles is not None:
             frequencies = boosted(frequencies, block.of_titles, titles.boost)
@@ -102,7 +106,7 @@ def invert(
         release(tokens)
     ends = np.concatenate([[0], np.cumsum(df)])
     documents, counts = runs.joined(ends)
-    lengths = np.diff(offsets).astype(np.float32)
+    lengths = (each * np.diff(offsets)).astype(np.float32)
     if titles is not None:
         lengths = boosted(lengths, titles.lengths, titles.boost)
     return Postings(ends, documents, counts, lengths)

@@ -20,15 +20,17 @@ from ranklet.corpus.indexing.origins import (
     joined_strings,
 )
 from ranklet.corpus.indexing.packer import packed, release
-from ranklet.corpus.indexing.vocabulary import Changed, Words, changed_vocabulary
+from ranklet.corpus.indexing.vocabulary import vocabulary
 from ranklet.corpus.indexing.word_tokens import WordReader, WordTokens
+from ranklet.corpus.languages.options import WORDS, TextOptions
 from ranklet.corpus.languages.stop_lists import stop_list
 from ranklet.runtime.bundles.documents import Documents
 from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.errors import BundleError
 from ranklet.runtime.storage.forward import Forward
 from ranklet.runtime.storage.strings import Strings
-from ranklet.runtime.text.analysis import Analyzer
+from ranklet.runtime.text.analysis import ENGLISH, Analyzer, Vocabulary, splitter
+from ranklet.runtime.text.classes import WordClasses
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -76,19 +78,19 @@ def analyse_again(
     tokenizer: "Tokenizer | None" = None,
     titles: bool = True,
     known_words: Iterable[str] = (),
+    words: TextOptions = WORDS,
 ) -> AnalysedCollection:
-    """Analyse an English collection that is mostly in bundles already; see `analyse`.
-
-    What the forms of a word have in common is the lemma.
+    """Analyse a collection in one language that is mostly in bundles already; see `analyse`.
 
     Args:
         contents: the documents.
         origins: where they are found, in one bundle or more, which were indexed with the same
-            tokenizer, titles and known words.
+            tokenizer, titles, known words and options of words. Their words divide no others.
         fields: the fields to analyse, some of lemmas, words and wordpieces.
         tokenizer: the tokenizer of the field wordpieces.
         titles: whether a document's title is part of its ranked text.
         known_words: words for the vocabulary even if no document contains them.
+        words: the language of the collection, and what the forms of a word have in common.
 
     Raises:
         BundleError: a bundle is damaged.
@@ -100,51 +102,73 @@ def analyse_again(
         contents.ids, order_of(contents.ids), contents.titles, contents.texts, {}, any_words,
         titled=titles, first=if_split(contents.first),
     )  # fmt: skip
-    reader, unread = WordReader(sorted(stop_list("en"))), WordTokens()
+    languages, stopped = (words.language,), stop_list(words.language)
+    left_out = sorted(stopped) if languages == ENGLISH else []
+    reader, unread = WordReader(left_out, splitter(languages, stopped)), WordTokens()
     for begin in range(0, max(1, len(new)), _TEXTS):  # also without any, for the stop words
         unread.add(reader.read(bare.ranked_texts(new[begin : begin + _TEXTS])))
     stored = [bundle.need_documents().forward("words") for bundle in origins.bundles]
-    used = [_words(bundle, origins, at) for at, bundle in enumerate(origins.bundles)]
-    changed = changed_vocabulary(used, unread.words() | set(known_words))
-    tokens = unread.forward(changed.vocabulary)
-    forwards = {"words": _renumbered(origins, stored, tokens, changed)}
+    lemmas: dict[str, str] = {}
+    for part, bundle in enumerate(origins.bundles):
+        lemmas |= _lemmas(bundle, origins, part)
+    split = splitter(languages, stopped)
+    new_words = map(split.key, unread.words() | set(known_words))
+    vocab = vocabulary(
+        {*lemmas, *new_words}, languages, WordClasses(languages, words.normaliser), stopped,
+        lemmas=lemmas,
+    )  # fmt: skip
+    numbers = [_numbers(bundle.analyzer.vocabulary, vocab) for bundle in origins.bundles]
+    forwards = {"words": _renumbered(origins, stored, unread.forward(vocab), numbers)}
     documents = Documents(
-        bare.ids, bare.by_id, bare.titles, bare.texts, forwards, changed.vocabulary,
+        bare.ids, bare.by_id, bare.titles, bare.texts, forwards, vocab,
         titled=titles, first=bare.first,
     )  # fmt: skip
     if tokenizer is not None and "wordpieces" in wanted:
         parts = [bundle.need_documents().forward("wordpieces") for bundle in origins.bundles]
         forwards["wordpieces"] = _joined(origins, [*parts, wordpieces(bare, tokenizer, new)])
-    analyzer = Analyzer(changed.vocabulary, None if tokenizer is None else lambda: tokenizer)
+    analyzer = Analyzer(vocab, None if tokenizer is None else lambda: tokenizer)
     others = MetadataCollector()
     for each in contents.metadata:
         others.add(each)
     columns = others.fields(of_whole_documents(documents.first, len(documents)))
     return AnalysedCollection(
-        documents, analyzer, forwards, wanted, titles, columns, before=origins
+        documents, analyzer, forwards, wanted, titles, columns, languages, words.normaliser, origins
     )
 
 
-def _words(bundle: BundleFiles, origins: Origins, part: int) -> Words:
-    """Return which words a bundle's documents had, and which of these they still have."""
+def _lemmas(bundle: BundleFiles, origins: Origins, part: int) -> dict[str, str]:
+    """Return the words of a bundle's documents that the collection still has, with their lemmas."""
     vocabulary, words = bundle.analyzer.vocabulary, bundle.need_documents().forward("words")
-    before, now = (np.zeros(len(vocabulary), np.bool_) for _ in range(2))
     if len(words.tokens) and not 0 <= words.tokens.min() <= words.tokens.max() < len(vocabulary):
         raise BundleError(
             f"the bundle {str(bundle.path)!r} is damaged: a word is past the vocabulary; run "
             "`ranklet verify` on it"
         )
-    before[words.tokens] = True
+    used = np.zeros(len(vocabulary), np.bool_)
     for run in origins.runs():
         if run.part == part:
-            now[words.tokens[words.offsets[run.begin] : words.offsets[run.end]]] = True
-    return Words(vocabulary, before, now)
+            used[words.tokens[words.offsets[run.begin] : words.offsets[run.end]]] = True
+    forms, lemma_of = vocabulary.forms, vocabulary.lemma_of
+    return {forms[each]: forms[lemma_of[each]] for each in np.flatnonzero(used).tolist()}
+
+
+def _numbers(old: Vocabulary, new: Vocabulary) -> NDArray[np.int32]:
+    """Return the new number of each old form, (forms,) int32, −1 if it has gone."""
+    place = {form: at for at, form in enumerate(new.forms.every_raw())}
+    return np.array([place.get(form, -1) for form in old.forms.every_raw()], np.int32)
 
 
 def _renumbered(
-    origins: Origins, stored: Sequence[Forward], new: Forward, changed: Changed
+    origins: Origins, stored: Sequence[Forward], new: Forward, numbers: Sequence[NDArray[np.int32]]
 ) -> Forward:
-    """Return the words of all documents as numbers of the changed vocabulary."""
+    """Return the words of all documents as numbers of the new vocabulary.
+
+    Args:
+        origins: where the documents were indexed before.
+        stored: the words of each bundle's documents.
+        new: the words of the new documents, in the new vocabulary.
+        numbers: the new number of each bundle's forms.
+    """
     parts = [*stored, new]
     offsets = [part.offsets for part in parts]
 
@@ -153,7 +177,7 @@ def _renumbered(
             begin, end = int(offsets[part][first]), int(offsets[part][last])
             for at in range(begin, end, _TOKENS):
                 tokens = parts[part].tokens[at : min(at + _TOKENS, end)]
-                yield tokens if part == len(stored) else changed.numbers[part][tokens]
+                yield tokens if part == len(stored) else numbers[part][tokens]
                 release(tokens)
 
     tokens = packed(renumbered(), np.int32)

@@ -5,21 +5,13 @@ from difflib import get_close_matches
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.text.stems import LANGUAGES as LANGUAGES
 
-AUTO = "auto"  # found out for each document; or the best that is installed
-# What the forms of a word may have in common.
-LEMMA, STEM, NONE = "lemma", "stem", "none"
-NORMALISERS = (LEMMA, f"{LEMMA}+{STEM}", STEM, NONE)
+AUTO = "auto"  # found out for each document
 
 # Other codes of the same languages.
 ALIASES = {
     "no": "nb", "bs": "hbs", "hr": "hbs", "sr": "hbs", "sh": "hbs", "fil": "tl", "iw": "he",
     "wuu": "zh", "yue": "zh", "ary": "ar", "arz": "ar",
 }  # fmt: skip
-
-
-def has_lemmas(normaliser: str) -> bool:
-    """Return whether forms are found by a dictionary of lemmas."""
-    return normaliser.startswith(LEMMA)
 
 
 def language_code(given: object) -> str:

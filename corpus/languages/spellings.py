@@ -1,23 +1,14 @@
-"""Count how the words of a collection are written, in which language, before they are folded."""
+"""Count the words of a collection in several languages, each as it is written."""
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
-from typing import NamedTuple
 
 from ranklet.runtime.text import scripts
 
 # At most this share of a stop word's occurrences is in languages that do not list it. Texts quote
 # other languages, and the language of a short text may be mistaken.
 _QUOTED = 0.02
-
-
-class Spelling(NamedTuple):
-    """How a word is written most often."""
-
-    word: str  # with capitals and accents
-    language: str
-    times: int
 
 
 class Spellings:
@@ -42,8 +33,6 @@ class Spellings:
 
         War is a stop word in German, but not if there are English texts about wars.
         """
-        if len(self._lists) == 1:
-            return self._every
         listed, others = Counter[str](), Counter[str]()
         for language, counts in self._counts.items():
             for word, count in counts.items():
@@ -53,22 +42,3 @@ class Spellings:
         return frozenset(
             form for form in self._every if others[form] <= _QUOTED * (listed[form] + others[form])
         )
-
-    def most_frequent(self, split: Callable[[str], list[str]]) -> dict[str, Spelling]:
-        """Return the most frequent spelling of each word.
-
-        A stop word of one language is spelled in another, if there are several.
-
-        Args:
-            split: returns the words of a text.
-        """
-        best: dict[str, Spelling] = {}
-        for language, counts in self._counts.items():
-            listed = self._lists[language] if len(self._lists) > 1 else frozenset[str]()
-            for word, count in counts.items():
-                for form in split(word)[-1:]:  # a name in camel case follows its parts
-                    if form in best and count <= best[form].times:
-                        continue
-                    if not listed or self._written(word)[-1] not in listed:
-                        best[form] = Spelling(word, language, count)
-        return best

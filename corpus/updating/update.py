@@ -102,7 +102,7 @@ def update(
     ):
         source.need_collection()
         if add is not None:
-            check_packages(source.manifest, source.manifest.normaliser)
+            check_packages(source.manifest)
             _warn_of_cut(source)
         options = with_types(options, types)
         added, types = _documents(source, add, options, announce, may_be_empty=bool(wanted))

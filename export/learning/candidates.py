@@ -11,8 +11,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ranklet.corpus.collections.collection import Collection
-from ranklet.corpus.languages.dictionary import is_installed
-from ranklet.corpus.languages.names import has_lemmas
 from ranklet.corpus.languages.options import TextOptions
 from ranklet.corpus.progress import duration
 from ranklet.export.learning.budget import Budget
@@ -25,7 +23,6 @@ from ranklet.runtime.kinds import KINDS
 from ranklet.runtime.onnx.session import processors
 from ranklet.runtime.options import typed
 from ranklet.runtime.rankers.bm25 import BM25Settings
-from ranklet.runtime.text.stems import has_stemmer
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.learning.options import EncoderOptions, TrainingOptions
 from ranklet.training.train import options_of_kind, train
@@ -34,10 +31,6 @@ BM25, LIGHT = "bm25", "light"
 TUNING = 500  # queries on which BM25 is tuned, at most
 # What is tried. Finer steps change nDCG@10 by less than its noise.
 K1S, BS, BOOSTS = (0.3, 0.6, 0.9, 1.2, 2.0), (0.2, 0.4, 0.6, 0.8), (1.0, 2.0, 3.0)
-NORMALISERS = ("lemma", "stem", "lemma+stem")
-NORMALISER_GAIN = 0.005  # of the measure, for which all words are analysed anew
-ANALYSIS_SECONDS = 0.001  # per passage
-NORMALISERS_SHARE = 0.1  # of the time, which the other normalisers may take
 # Steps of an encoder. 200 steps of 32 queries suffice for 5,000 queries (`own_encoders`).
 BATCH, LEAST_STEPS, MOST_STEPS, PASSES = 32, 40, 400, 4
 LEAST_SHARE = 0.2  # of the steps of a network that begins with little, below which it is not tried
@@ -216,38 +209,17 @@ class Candidate(NamedTuple):
 
 
 def tuned_bm25(task: Task) -> Checkpoint:
-    """Return BM25 with the k1, b, title boost and normaliser that rank best what it learns from."""
+    """Return BM25 with the k1, b and title boost that rank best what it learns from."""
     own = own_bm25(task.files)
     queries = [*task.parts.learn, *task.parts.tune][:TUNING]
 
-    def tried(words: TextOptions, k1s: Numbers, bs: Numbers, boosts: Numbers) -> Checkpoint:
-        options = options_of_kind(BM25)(
-            field=own.field, k1_grid=k1s, b_grid=bs, boost_grid=boosts, titles=task.titles,
-            words=words, measure=task.options.measure,
-        )  # fmt: skip
-        return train(BM25, task.collection, queries, [], options)
-
     titled = task.titles and _titled(task.files)
-    best = tried(task.words, K1S, BS, BOOSTS if titled else BOOSTS[:1])
-    for each in other_normalisers(task):
-        tuned = best.settings
-        words = replace(task.words, normaliser=each)
-        other = tried(words, (tuned.k1,), (tuned.b,), (tuned.title_boost,))
-        if _reached(other) > _reached(best) + NORMALISER_GAIN:
-            best = other
+    options = options_of_kind(BM25)(
+        field=own.field, k1_grid=K1S, b_grid=BS, boost_grid=BOOSTS if titled else BOOSTS[:1],
+        titles=task.titles, words=task.words, measure=task.options.measure,
+    )  # fmt: skip
+    best = train(BM25, task.collection, queries, [], options)
     return replace(best, settings=replace(best.settings, impacts=own.impacts))
-
-
-def other_normalisers(task: Task) -> list[str]:
-    """Return the normalisers that are tried besides the bundle's, if they take little time."""
-    now, stemmed = task.words.normaliser, [*map(has_stemmer, task.files.manifest.languages)]
-    usable = [each for each in NORMALISERS if is_installed() or not has_lemmas(each)]
-    useful = {"stem": all(stemmed), "lemma+stem": any(stemmed)}
-    others = [each for each in usable if each != now and useful.get(each, True)]
-    seconds = len(others) * ANALYSIS_SECONDS * task.passages
-    if own_bm25(task.files).field != "lemmas" or now not in NORMALISERS:
-        return []
-    return others if seconds <= 60 * NORMALISERS_SHARE * task.options.minutes else []
 
 
 def own_bm25(files: BundleFiles) -> BM25Settings:
@@ -257,10 +229,6 @@ def own_bm25(files: BundleFiles) -> BM25Settings:
             settings: BM25Settings = entry.read_settings(name)
             return settings
     return BM25Settings()
-
-
-def _reached(checkpoint: Checkpoint) -> float:
-    return float(checkpoint.training["best"])
 
 
 def _titled(files: BundleFiles) -> bool:

@@ -11,14 +11,7 @@ from ranklet.corpus.memory import release
 from ranklet.corpus.progress import say
 from ranklet.corpus.sources.bundle_documents import metadata_of
 from ranklet.export.bundles import export_bundle
-from ranklet.export.learning.candidates import (
-    BM25,
-    CANDIDATES,
-    Candidate,
-    Task,
-    other_normalisers,
-    tuned_bm25,
-)
+from ranklet.export.learning.candidates import BM25, CANDIDATES, Candidate, Task, tuned_bm25
 from ranklet.export.learning.joining import joined
 from ranklet.export.options import ExportOptions
 from ranklet.runtime.bundles.files import BundleFiles
@@ -52,8 +45,6 @@ def learn_rankers(task: Task) -> tuple[Path, dict[str, str]]:
     with task.budget.kept():
         tuned = work.checkpoint(BM25, lambda: tuned_bm25(task))
     learned, skipped = {BM25: tuned}, dict[str, str]()
-    if not other_normalisers(task):
-        skipped["other normalisers of words"] = "reading all texts again would take too long"
     for each in CANDIDATES:
         if not (reason := "" if work.has(each.name) else each.why_not(task)):
             reason = _learn(each, task, learned)

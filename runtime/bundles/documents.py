@@ -12,7 +12,7 @@ from ranklet.runtime.errors import BundleError, InputError, UnknownDocumentError
 from ranklet.runtime.storage.block_array import fetch_rows, fetch_whole
 from ranklet.runtime.storage.forward import Forward, Gathered
 from ranklet.runtime.storage.strings import Strings
-from ranklet.runtime.text.analysis import Vocabulary
+from ranklet.runtime.text.analysis import CLASSES, Vocabulary
 from ranklet.runtime.text.ranked import ranked_text
 
 _NEAR = 500  # ids that are compared with an unknown one, to either side of its place
@@ -182,11 +182,14 @@ class Documents:
         return [self.titles[number] or self.texts[number][:60] for number in chosen]
 
     def tokens(self, field: str, numbers: NDArray[np.uint32]) -> Gathered:
-        """Return the tokens of some documents in a field."""
-        if field != "lemmas":
+        """Return the tokens of some documents in a field, or their classes."""
+        if field not in ("lemmas", CLASSES):
             return self.forward(field).gather(numbers)
-        gathered = self.forward("words").gather(numbers)
-        return gathered._replace(tokens=self.vocabulary.lemma_of[gathered.tokens])
+        words, lengths = self.forward("words").gather(numbers)
+        lemmas, beginning_of = self.vocabulary.lemma_of[words], self.vocabulary.beginning_of
+        if field == "lemmas" or beginning_of is None:
+            return Gathered(lemmas, lengths)
+        return Gathered(np.column_stack([lemmas, beginning_of[words]]).ravel(), 2 * lengths)
 
     def forward(self, stored_field: str) -> Forward:
         """Return the forward store of a field, with the tokens of all documents.

@@ -23,7 +23,8 @@ from ranklet.runtime.storage.strings import (
     SortedStrings,
     Strings,
 )
-from ranklet.runtime.text.analysis import NONE, STOPPED, Analyzer, Vocabulary
+from ranklet.runtime.text.analysis import NO_WORD, NONE, Analyzer, Vocabulary
+from ranklet.runtime.text.classes import FORMS, WordClasses
 from ranklet.runtime.text.tokenizing import open_tokenizer
 from ranklet.runtime.writing.strangers import strangers
 
@@ -39,6 +40,8 @@ DICTIONARY = ".dictionary.npy"  # of strings that are compressed
 POINTER = b"version https://git-lfs"  # how a file begins that git-lfs has not fetched
 CUT = "cut.npy"  # in a ranker's folder, the numbers of the documents that its model truncated
 TOKENIZER = "text/tokenizer.json"
+LEMMAS = "text/lemma_of.npy"  # the number of each word's lemma
+BEGINNINGS = "text/beginning_of.npy"  # the number of each word's beginning, if words have one
 STOP_WORDS = "text/stopped.npy"  # the numbers of stop words that are indexed
 COUNTS = "text/counts.npy"  # how many texts have each form, where words are divided by others
 S = TypeVar("S", bound=Strings)
@@ -270,10 +273,14 @@ class BundleFiles:
         self.need_collection()
         # Whole, because a bisection by blocks would wait for the network at each step.
         forms = self.strings("text/forms", SortedStrings, whole=True)
-        lemma_of = self.array("text/lemma_of.npy", np.int32, (len(forms),), whole=True)
-        # It is used for every text, so it is checked now (0.1 ms per million forms).
-        if not len(forms) or lemma_of.min() < STOPPED or lemma_of.max() >= len(forms):
-            raise BundleError("text/lemma_of.npy is damaged; an id lies past the vocabulary")
+        lemma_of = self.array(LEMMAS, np.int32, (len(forms),), whole=True)
+        beginning_of = None
+        if self.has(BEGINNINGS):
+            beginning_of = self.array(BEGINNINGS, np.int32, (len(forms),), whole=True)
+        # They are used for every text, so they are checked now (0.1 ms per million forms).
+        for name, ids in ((LEMMAS, lemma_of), (BEGINNINGS, beginning_of)):
+            if ids is not None and not (len(ids) and NO_WORD <= ids.min() <= ids.max() < len(ids)):
+                raise BundleError(f"{name} is damaged; an id lies past the vocabulary")
         counts = None
         if self.has(COUNTS):
             counts = self.array(COUNTS, np.uint32, (len(forms),), whole=True)
@@ -283,8 +290,9 @@ class BundleFiles:
         if len(stopped) and not 0 <= stopped.min() <= stopped.max() < len(forms):
             raise BundleError(f"{STOP_WORDS} is damaged; an id lies past the vocabulary")
         languages = self.manifest.languages
-        stems = languages if self.manifest.normaliser == "stem" else ()
-        return Vocabulary(forms, lemma_of, languages, counts, stopped, stems)
+        normaliser = self.manifest.normaliser
+        classes = None if normaliser == FORMS else WordClasses(languages, normaliser)
+        return Vocabulary(forms, lemma_of, languages, counts, stopped, beginning_of, classes)
 
     def tokenizer(self, name: str = TOKENIZER) -> "Tokenizer":
         """Read the tokenizer of the field wordpieces, or a ranker's own.

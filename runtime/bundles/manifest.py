@@ -118,7 +118,7 @@ class Manifest:
     files: Mapping[str, FileEntry] = field(default_factory=dict)  # the writer's, too
     titles: bool = True  # whether titles are ranked and not only shown
     languages: tuple[str, ...] = ENGLISH  # codes of the texts' languages, most frequent first
-    normaliser: str = "lemma"  # what the forms of a word have in common
+    normaliser: str = "stem"  # what the forms of a word have in common
     # The type of each other field of the documents, sorted by name; see `runtime.metadata`.
     metadata: Mapping[str, str] = field(default_factory=dict)
     # The types that were declared for columns, by which those of added documents are read, too.

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ranklet.runtime.call.mask import Mask
 from ranklet.runtime.sets import among, distinct
-from ranklet.runtime.text.analysis import Analysis
+from ranklet.runtime.text.analysis import CLASSES, Analysis
 
 T = TypeVar("T")
 
@@ -61,7 +61,8 @@ class QueryContext:
         if field not in self._fields:
             tokens = self.analysis.asked(self.text, field)
             if self._added is not None and field != "wordpieces":
-                added = distinct(self.analysis.in_field(self._added, field))
+                known = "lemmas" if field == CLASSES else field  # not what begins like them
+                added = distinct(self.analysis.in_field(self._added, known))
                 tokens = np.append(tokens, added[~among(added, np.sort(tokens))])
             self._fields[field] = tokens
         return self._fields[field]

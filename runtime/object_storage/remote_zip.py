@@ -16,7 +16,8 @@ from ranklet.runtime.storage.block_array import SMALL, AbsentFile
 HEAD = 1024  # bytes that are read where a file begins: the headers of the zip and of an array
 FOOT = 64  # bytes that are read where it ends: the last number of an array
 # Whatever their size, these are read when the bundle is opened, because each query looks words up.
-AT_ONCE = ("text/forms.npy", "text/forms.offsets.npy", "text/lemma_of.npy", "text/counts.npy")
+AT_ONCE = ("text/forms.npy", "text/forms.offsets.npy", "text/lemma_of.npy", "text/beginning_of.npy",
+           "text/counts.npy")  # fmt: skip
 
 
 class RemoteZip(ZipArchive):

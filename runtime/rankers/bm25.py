@@ -17,7 +17,7 @@ from ranklet.runtime.kinds import Settings
 from ranklet.runtime.lexical.bm25 import boosted, idf, saturation
 from ranklet.runtime.lexical.impact_index import IMPACT_TYPES, ImpactIndex
 from ranklet.runtime.options import number, one_of
-from ranklet.runtime.text.analysis import FIELDS
+from ranklet.runtime.text.analysis import CLASSES, FIELDS
 
 if TYPE_CHECKING:
     from ranklet.runtime.bundles.files import BundleFiles
@@ -44,6 +44,11 @@ class BM25Settings(Settings):
                 f"title_boost is {self.title_boost:g}, and field is wordpieces; words of titles "
                 "can count more with field words or lemmas, otherwise leave title_boost at 1"
             )
+
+    @property
+    def terms(self) -> str:
+        """The terms that are counted: of lemmas, the beginnings of words, too."""
+        return CLASSES if self.field == "lemmas" else self.field
 
     def check_titles(self, titles: bool) -> None:
         """Raise InputError if titles are not ranked but count more than once."""
@@ -119,7 +124,9 @@ class BM25(Retriever):
         """Explain a score by query term."""
         terms, counts = self._terms(query)
         field, parts = self.settings.field, []
-        there = np.isin(terms, candidate.tokens(field).tokens)  # a few of a long query's
+        there = np.isin(
+            terms, candidate.tokens(self.settings.terms).tokens
+        )  # a few of a long query's
         terms, counts = terms[there], counts[there]
         impacts = self._impacts(terms, candidate)[:, 0]
         for term, count, impact in zip(terms.tolist(), counts, impacts, strict=True):
@@ -138,7 +145,7 @@ class BM25(Retriever):
         self.index.verify(f"BM25 over {self.settings.field}")
 
     def _terms(self, query: QueryContext) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
-        terms, counts = np.unique(query.tokens(self.settings.field), return_counts=True)
+        terms, counts = np.unique(query.tokens(self.settings.terms), return_counts=True)
         return terms, counts.astype(np.float32)
 
     def _idf(self, terms: NDArray[np.int32]) -> NDArray[np.float32]:
@@ -153,11 +160,11 @@ class BM25(Retriever):
         """Return the impact of each term on each candidate, (terms, candidates) float32."""
         if candidates.stored is not None:
             return self.index.matrix(terms, candidates.stored)
-        documents, settings = candidates.tokens(self.settings.field), self.settings
+        documents, settings = candidates.tokens(self.settings.terms), self.settings
         tf = documents.frequencies(terms)
         lengths: NDArray[np.float32] = documents.lengths[None, :].astype(np.float32)
         if (boost := settings.title_boost) != 1:
-            titles = candidates.title_tokens(settings.field)
+            titles = candidates.title_tokens(settings.terms)
             tf = boosted(tf, titles.frequencies(terms), boost)
             lengths = boosted(lengths, titles.lengths[None, :], boost)
         weight = saturation(tf, lengths, self.average_length, settings.k1, settings.b)

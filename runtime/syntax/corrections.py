@@ -1,6 +1,5 @@
 """Find the words that a person may have meant by unknown ones, which differ in one letter."""
 
-import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Set
 
 import numpy as np
@@ -8,7 +7,8 @@ from numpy.typing import NDArray
 
 from ranklet.runtime.call.deadline import Deadline
 from ranklet.runtime.storage.strings import SortedStrings
-from ranklet.runtime.text.analysis import STOPPED, Vocabulary
+from ranklet.runtime.text.analysis import Vocabulary
+from ranklet.runtime.text.letters import is_of_letters, script_of
 from ranklet.runtime.text.splitter import Splitter
 
 SHORTEST, LONGEST = 4, 40  # letters of a word that is corrected
@@ -41,9 +41,9 @@ def unknown_words(texts: Iterable[str], vocabulary: Vocabulary, known: Set[str])
         word
         for word in every
         if SHORTEST <= len(word) <= LONGEST
-        and word.isalpha()
+        and is_of_letters(word)
         and word not in known
-        and vocabulary.find(word) < 0
+        and not len(vocabulary.forms_of(word))
     ]
 
 
@@ -59,7 +59,7 @@ def alternatives(
         if at and deadline.passed:
             break
         every = sorted(one_edit(word, vocabulary.forms))
-        if ids := [each for each in every if vocabulary.lemma_of[each] != STOPPED]:
+        if ids := [each for each in every if vocabulary.lemma_of[each] >= 0]:
             found[word] = ids
     return found
 
@@ -102,7 +102,7 @@ def one_edit(word: str, forms: SortedStrings) -> set[int]:
     >>> sorted(one_edit("braed", forms)), sorted(one_edit("brod", forms))
     ([1, 2], [2, 3])
     """
-    alphabet = _ALPHABETS.get(unicodedata.name(word[0], "").partition(" ")[0], "")
+    alphabet = _ALPHABETS.get(script_of(word), "")
     found, begin, end = set[int](), 0, len(forms)
     for at in range(len(word) + 1):
         begin, end = forms.range_of(word[:at], begin, end)

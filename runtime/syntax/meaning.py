@@ -198,8 +198,7 @@ class _Collection:
         known = -1 if whole is None else self._vocabulary.find(whole)
         if whole is None or (known >= 0 and lemma_of[known] == STOPPED):
             raise InputError(f"-{word:.40} is a stop word, which no index has; leave it out")
-        every = lemma_of == lemma_of[known] if known >= 0 else []
-        return np.flatnonzero(every).astype(np.int32)
+        return self._vocabulary.forms_of(whole)
 
     def beginning_with(self, prefix: str) -> Words:
         """Return the words that begin with a prefix, without stop words."""
@@ -210,15 +209,14 @@ class _Collection:
         every = {whole, unaccented(whole.lower())}
         ranges = [np.arange(*self._vocabulary.forms.range_of(each)) for each in sorted(every)]
         ids = distinct(np.concatenate(ranges)).astype(np.int32)
-        words: Words = ids[self._vocabulary.lemma_of[ids] != STOPPED]
+        words: Words = ids[self._vocabulary.lemma_of[ids] >= 0]
         return words
 
     def phrase(self, text: str) -> _Phrase:
         """Return a phrase with the ids of its words."""
-        forms, lemma_of = self._vocabulary.forms, self._vocabulary.lemma_of
-        split = self._vocabulary.phrase_splitter
+        lemma_of, split = self._vocabulary.lemma_of, self._vocabulary.phrase_splitter
         words = parts(split.placed(text), names=True)
-        ids = {word: forms.find(word) for word in words}
+        ids = {word: self._vocabulary.find(word) for word in words}
         words = [each for each in words if ids[each] < 0 or lemma_of[ids[each]] != STOPPED]
         # Words that only capitals or accents tell from stop words may be these in a text.
         alike = self._vocabulary.splitter.is_like_stopped

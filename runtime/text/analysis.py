@@ -1,14 +1,15 @@
 """Turn text into token ids in the three fields of Boytsov & Kolter (§4.1).
 
-``lemmas`` and ``words`` share one vocabulary of word forms. A word's id is the id of its form, a
-lemma's id is the id of the form that spells it, and ``lemma_of`` maps the first to the second. So
-serving needs no lemmatiser, and words and lemmas cannot drift apart. ``wordpieces`` are BERT's.
+``words`` and ``lemmas`` share one vocabulary of strings. A word's id is that of its form. Its lemma
+is the class of its forms, by default their stem, whose id is that of the stem's string.
+``lemma_of`` maps the first to the second, and ``beginning_of`` to the word's other class, its first
+letters, where words have one. Words that no document has are classed in the same way, so a query
+may use any inflection. ``wordpieces`` are BERT's.
 """
 
 from collections.abc import Callable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
-from contextlib import suppress
-from functools import cache, lru_cache
+from functools import cache, cached_property, lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,7 +18,9 @@ from numpy.typing import NDArray
 from ranklet.runtime.errors import BundleError
 from ranklet.runtime.sets import among
 from ranklet.runtime.storage.strings import SortedStrings
+from ranklet.runtime.text.classes import WordClasses
 from ranklet.runtime.text.known_words import KnownWords
+from ranklet.runtime.text.spellings import unaccented
 from ranklet.runtime.text.splitter import LOOK, Placed, Splitter
 from ranklet.runtime.text.tokenizing import encode, encode_batch
 from ranklet.runtime.text.words import SPLITTER
@@ -28,9 +31,11 @@ if TYPE_CHECKING:
     from ranklet.runtime.text.lexicon import Lexicon
 
 FIELDS = ("lemmas", "words", "wordpieces")
+CLASSES = "classes"  # the lemma and the beginning of each word, which BM25 over lemmas counts
 NONE = np.empty(0, np.int32)
 ENGLISH = ("en",)  # the languages of a collection that does not name any
 STOPPED = -1  # in `lemma_of`: a word that both words and lemmas leave out
+NO_WORD = -2  # in `lemma_of`: a string that is a class and no word
 
 
 def splitter(
@@ -56,18 +61,19 @@ def splitter(
 
 
 class Vocabulary:
-    """The word forms of a collection and the lemma of each form.
+    """The words of a collection and the classes of each word.
 
     Args:
-        forms: every word of the collection and the other known forms of its lemmas, so that a
-            query may use an inflection that no document has.
-        lemma_of: the id of each form's lemma, (forms,) int32; `STOPPED` for words that no index
-            has, which are English stop words and Japanese particles.
+        forms: the words and the classes of words, in the order of their bytes.
+        lemma_of: the id of each word's lemma, (forms,) int32; `STOPPED` for words that no index
+            has, which are English stop words and Japanese particles; `NO_WORD` for a mere class.
         languages: codes of the collection's languages, which say how texts are split into words.
         counts: how many texts have each form, where that divides other words, (forms,) uint32;
             None if none is divided.
         stopped: the ids of stop words that are indexed, ascending; queries leave them out.
-        stems: the languages of words that are compared by their stems, which are forms, too.
+        beginning_of: the id of each word's beginning, (forms,) int32, `lemma_of` where that is
+            negative; None if words have none.
+        classes: finds the classes of other words; None if only these words have any.
     """
 
     def __init__(
@@ -77,38 +83,61 @@ class Vocabulary:
         languages: Sequence[str] = ENGLISH,
         counts: NDArray[np.uint32] | None = None,
         stopped: NDArray[np.int32] = NONE,
-        stems: Sequence[str] = (),
+        beginning_of: NDArray[np.int32] | None = None,
+        classes: WordClasses | None = None,
     ) -> None:
-        self._stems = stems
         self.forms, self.lemma_of, self.counts, self.stopped = forms, lemma_of, counts, stopped
+        self.beginning_of, self._classes = beginning_of, classes
         english = tuple(languages) == ENGLISH
         ids = [] if english else [*np.flatnonzero(lemma_of == STOPPED).tolist(), *stopped.tolist()]
         words, known = frozenset(map(forms.__getitem__, ids)), None
         if counts is not None:
             count = lru_cache(maxsize=1 << 14)(self._count)  # texts repeat beginnings of words
-            known = KnownWords(frozenset(languages), count, lambda: int(counts.sum()))
+            known = KnownWords(count, lambda: int(counts.sum()), pairs="zh" in languages)
         self.splitter = splitter(languages, words, known)
         # A phrase in Chinese has the same pairs of letters wherever it stands, but not words.
         pairs = known is not None and known.pairs
         self.phrase_splitter = splitter(languages, words) if pairs else self.splitter
 
     def find(self, word: str) -> int:
-        """Return the id of a form, or else that of its stem, where words are compared by stems.
+        """Return the id of a word, −1 if no text has it.
 
-        It is −1 for an unknown word, and for any form that is unknown without Snowball.
+        A word that only accents tell from a stop word is this, if there is no such word.
         """
         found = self.forms.find(word)
-        if found >= 0 or not self._stems or not word.isalpha() or word != word.lower():
+        if found >= 0 and self.lemma_of[found] != NO_WORD:
             return found
-        return next((each for each in map(self.forms.find, self._stems_of(word)) if each >= 0), -1)
+        return self._accented.get(word, -1)
 
-    def _stems_of(self, word: str) -> Iterator[str]:
-        from ranklet.runtime.text.stems import has_stemmer, stem
+    @cached_property
+    def _accented(self) -> dict[str, int]:
+        """The ids of the indexed stop words by their spellings without accents."""
+        return {unaccented(self.forms[each]): each for each in self.stopped.tolist()}
 
-        with suppress(ModuleNotFoundError):
-            for language in self._stems:
-                if has_stemmer(language):
-                    yield stem(word, language)
+    @cached_property
+    def shown(self) -> NDArray[np.int32]:
+        """The shortest word of each lemma, which people read in its place, (forms,) int32."""
+        words, found = np.flatnonzero(self.lemma_of >= 0), np.arange(len(self), dtype=np.int32)
+        lemmas = self.lemma_of[words]
+        order = np.lexsort((words, np.diff(self.forms.offsets)[words], lemmas))
+        first = order[np.flatnonzero(np.diff(lemmas[order], prepend=-1))]
+        found[lemmas[first]] = words[first]
+        return found
+
+    def lemma(self, word: str) -> str:
+        """Return the lemma of a word that the vocabulary does not have."""
+        return word if self._classes is None else self._classes.of(word)
+
+    def beginning(self, word: str) -> str:
+        """Return the beginning of a word that the vocabulary does not have."""
+        return word[:0] if self._classes is None else self._classes.beginning(word)
+
+    def forms_of(self, word: str) -> NDArray[np.int32]:
+        """Return the ids of all words that have the lemma of a word, (words,) int32."""
+        known = self.find(word)
+        lemma = self.lemma_of[known] if known >= 0 else self.forms.find(self.lemma(word))
+        every = self.lemma_of == lemma if lemma >= 0 else []
+        return np.flatnonzero(every).astype(np.int32)
 
     def _count(self, word: str) -> int | None:
         place = self.forms.first_with(word)
@@ -238,9 +267,8 @@ class Analysis:
         """Return the token ids of a query, (tokens,) int32.
 
         They are those of a text, but a name in camel case that the collection has stands for its
-        parts, too, because four tokens of one name would outweigh the other words of the query. A
-        compound counts twice, because its parts say less. Stop words that are indexed are left out
-        if another word of the collection remains.
+        parts, too, because four tokens of one name would outweigh the other words of the query.
+        Stop words that are indexed are left out if another word of the collection remains.
         """
         if field == "wordpieces":
             return self.tokens(text, field)
@@ -248,11 +276,8 @@ class Analysis:
         for each in self._words_of(text):
             begin, _, word = each
             spans = bool(kept) and begin <= kept[-1][0] < each[1]
-            if spans and word.isalnum() and vocabulary.forms.find(word) >= 0:
-                if vocabulary.splitter.is_compound(word):
-                    kept.append(each)
-                elif word.isascii():
-                    kept = [part for part in kept if part[0] < begin]
+            if spans and word.isalnum() and word.isascii() and vocabulary.find(word) >= 0:
+                kept = [part for part in kept if part[0] < begin]
             kept.append(each)
         ids = self._word_ids([word for _, _, word in kept])
         left = ids[~among(ids, vocabulary.stopped)]
@@ -267,15 +292,44 @@ class Analysis:
         return words
 
     def _is_known(self, ids: NDArray[np.int32]) -> bool:
-        return len(ids) > 0 and bool(ids.min() < len(self._analyzer.vocabulary))
+        """Return whether the collection has some form of any of some words."""
+        return bool((self.in_field(ids, CLASSES) < len(self._analyzer.vocabulary)).any())
 
     def in_field(self, ids: NDArray[np.int32], field: str) -> NDArray[np.int32]:
-        """Return the tokens of words in the field words or lemmas, (words,) int32."""
-        return self._lemmas(ids) if field == "lemmas" else ids
+        """Return the tokens of words in the field words, lemmas or classes, (tokens,) int32."""
+        if field == "words" or not len(ids):
+            return ids
+        vocabulary = self._analyzer.vocabulary
+        lemmas = self._classes(ids, vocabulary.lemma_of, vocabulary.lemma)
+        if field == "lemmas" or vocabulary.beginning_of is None:
+            return lemmas
+        beginnings = self._classes(ids, vocabulary.beginning_of, vocabulary.beginning)
+        return np.column_stack([lemmas, beginnings]).ravel()
+
+    def _classes(
+        self, ids: NDArray[np.int32], of_known: NDArray[np.int32], of_others: Callable[[str], str]
+    ) -> NDArray[np.int32]:
+        """Return a class of each word, (words,) int32."""
+        size = len(of_known)
+        found = of_known[np.where(ids < size, ids, 0)]
+        for at in np.flatnonzero(ids >= size).tolist():
+            found[at] = self._id_of(of_others(self._spellings[ids[at] - size]))
+        return found
+
+    def _id_of(self, string: str) -> int:
+        """Return the id of a string, which is numbered if the vocabulary does not have it."""
+        known = self._analyzer.vocabulary.forms.find(string)
+        return known if known >= 0 else self._number(string)
+
+    def _number(self, string: str) -> int:
+        if string not in self._unknown:
+            self._unknown[string] = len(self._analyzer.vocabulary) + len(self._unknown)
+            self._spellings.append(string)
+        return self._unknown[string]
 
     def _word_ids(self, spellings: Sequence[str]) -> NDArray[np.int32]:
         find, unknown = self._analyzer.vocabulary.find, self._unknown
-        lemma_of, size = self._analyzer.vocabulary.lemma_of, len(self._analyzer.vocabulary)
+        lemma_of = self._analyzer.vocabulary.lemma_of
         ids = []
         for at, word in enumerate(spellings, 1):
             index = unknown.get(word)
@@ -284,17 +338,11 @@ class Analysis:
                     self._look()
                 index = find(word)
                 if index < 0:
-                    index = unknown[word] = size + len(unknown)
-                    self._spellings.append(word)
+                    index = self._number(word)
                 elif lemma_of[index] == STOPPED:
                     continue
             ids.append(index)
         return np.array(ids, np.int32)
-
-    def _lemmas(self, ids: NDArray[np.int32]) -> NDArray[np.int32]:
-        lemma_of = self._analyzer.vocabulary.lemma_of
-        known = ids < len(lemma_of)
-        return np.where(known, lemma_of[np.where(known, ids, 0)], ids) if len(ids) else ids
 
     @property
     def lexicon(self) -> "Lexicon":
@@ -306,7 +354,7 @@ class Analysis:
     def placed(self, text: str, field: str) -> Iterator[tuple[int, int, str]]:
         """Yield each token of a text with its character positions: (begin, end, spelling).
 
-        Stop words are left out in the fields that leave them out.
+        Stop words are left out in the fields that leave them out. Lemmas include beginnings.
         """
         if field == "wordpieces":
             yield from self._analyzer.placed_wordpieces(text)
@@ -335,22 +383,22 @@ class Analysis:
             if self._is_known(ids[~asked]):
                 left_out = frozenset(ids[asked].tolist())
         for begin, end, word in words:
-            index = vocabulary.forms.find(word)
+            index = vocabulary.find(word)
             stopped = index >= 0 and (vocabulary.lemma_of[index] == STOPPED or index in left_out)
             if stopped or (alike and vocabulary.splitter.is_like_stopped(word)):
                 yield text[begin:end]
 
     def _names(self, word: str, field: str) -> list[str]:
-        """Return the spelling of a word's token in a field, in a list; [] for a stop word."""
-        if word in self._unknown:
-            return [word]
-        return [self.name(token, field) for token in self.in_field(self._word_ids([word]), field)]
+        """Return the spellings of a word's tokens in a field; [] for a stop word."""
+        every = CLASSES if field == "lemmas" else field
+        return [self.name(token, field) for token in self.in_field(self._word_ids([word]), every)]
 
     def name(self, token: int, field: str) -> str:
-        """Return the spelling of a token id, for explanations."""
+        """Return the spelling of a token id, for explanations; a word for a lemma."""
         if field == "wordpieces":
             return self._analyzer.tokenizer.id_to_token(token) or f"#{token}"
         if token < len(self._analyzer.vocabulary):
-            return self._analyzer.vocabulary.forms[token]
+            vocabulary = self._analyzer.vocabulary
+            return vocabulary.forms[vocabulary.shown[token] if field == "lemmas" else token]
         place = token - len(self._analyzer.vocabulary)
         return self._spellings[place] if place < len(self._spellings) else f"#{token}"

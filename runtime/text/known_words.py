@@ -1,68 +1,33 @@
-"""Divide words and runs of letters into words that a collection has.
+"""Divide runs of letters in scripts without spaces into words that a collection has.
 
-A compound (Dokumentenbaum) gives its two parts and then itself. A run of a script without spaces
-gives the words of its most probable division, by how many texts have each word.
+A run gives the words of its most probable division, by how many texts have each word.
 """
 
 from collections.abc import Callable, Sequence
-from collections.abc import Set as AbstractSet
 from functools import cached_property
 from itertools import groupby
 from math import inf, log
 
-COMPOUNDING = frozenset({"da", "de", "fi", "hu", "nb", "nl", "nn", "sv"})
-_LEAST, PART, _OFTEN = 8, 4, 3  # letters of a compound and of a part, and texts that have a part
-_LINKS = ("", "s", "n", "e", "es", "en", "er")  # between the parts
-_LONGEST = 16  # letters of a word in a script without spaces
+_LONGEST = 16  # letters of a word
 _UNKNOWN = 3.0  # how much less probable a letter outside of all words is than the rarest word
 
 Span = tuple[int, int]
 
 
 class KnownWords:
-    """The words of a collection by which others are divided.
+    """The words of a collection by which runs of letters are divided.
 
     Args:
-        languages: codes of the collection's languages.
         count: returns how many texts have a word; None if no word of theirs begins with it.
         total: returns the sum of all these numbers.
+        pairs: whether pairs of letters stand next to words. Those of Chinese do, because its words
+            are short and often ambiguous.
     """
 
     def __init__(
-        self,
-        languages: AbstractSet[str],
-        count: Callable[[str], int | None],
-        total: Callable[[], int],
+        self, count: Callable[[str], int | None], total: Callable[[], int], *, pairs: bool = False
     ) -> None:
-        self._count, self._total = count, total
-        self._divides = bool(COMPOUNDING & languages)
-        # Chinese words stand next to pairs of letters, because they are short and often ambiguous.
-        self.pairs = "zh" in languages
-
-    def parts(self, word: str) -> tuple[Span, Span] | None:
-        """Return where the two parts of a compound are; None for another word.
-
-        Of several divisions, the one whose rarer part is most frequent counts.
-
-        >>> counts = {"dokument": 9, "baum": 4, "enbaum": 1}
-        >>> words = KnownWords({"de"}, lambda word: counts.get(word, 0), lambda: 14)
-        >>> words.parts("dokumentenbaum"), words.parts("dokumente")
-        (((0, 8), (10, 14)), None)
-        """
-        if not self._divides or len(word) < _LEAST or not word.isalpha():
-            return None
-        most, found = _OFTEN - 1, None
-        for begin in range(PART, len(word) - PART + 1):
-            second = self._count(word[begin:]) or 0
-            if second <= most:
-                continue
-            for link in _LINKS:
-                end = begin - len(link)
-                if end >= PART and word.startswith(link, end):
-                    rarer = min(second, self._count(word[:end]) or 0)
-                    if rarer > most:
-                        most, found = rarer, ((0, end), (begin, len(word)))
-        return found
+        self._count, self._total, self.pairs = count, total, pairs
 
     @cached_property
     def _log_total(self) -> float:
@@ -74,7 +39,7 @@ class KnownWords:
         Letters outside of known words are joined into one.
 
         >>> counts = {"東京": 5, "京都": 4, "に": 9}
-        >>> words = KnownWords({"ja"}, lambda word: counts.get(word, 0), lambda: 18)
+        >>> words = KnownWords(lambda word: counts.get(word, 0), lambda: 18)
         >>> words.division("東京都に東京タワ")
         [((0, 2), True), ((2, 3), False), ((3, 4), True), ((4, 6), True), ((6, 8), False)]
         """

@@ -105,13 +105,13 @@ def splitter(
     Args:
         languages: their codes.
         stopped: their stop words, as they are written in lower case.
-        known: the words of the collection that divide others.
+        known: the words of the collection that divide runs without spaces.
     """
     letter = rf"[^\W_{_UNSPACED}][{_marks()}{ACCENTS}]*"
     unspaced = rf"(?:(?=\w)[{_UNSPACED}][{_marks()}]*)+"
     bare = bare_words(languages, stopped)
     divided = _pairs if known is None else partial(_divided, known)
-    return Splitter(letter, unspaced, divided, bare, _is_kept, stopped, known)
+    return Splitter(letter, unspaced, divided, bare, _is_kept, stopped)
 
 
 def bare_words(languages: tuple[str, ...], stopped: AbstractSet[str] = frozenset()) -> Bare:

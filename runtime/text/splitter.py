@@ -18,7 +18,6 @@ from collections.abc import Set as AbstractSet
 from functools import cached_property
 from itertools import chain, islice
 
-from ranklet.runtime.text.known_words import KnownWords
 from ranklet.runtime.text.spellings import ACCENT, LETTERS, joined_acronyms, respelled, unaccented
 
 Placed = tuple[int, int, str]  # begin and end in the text, and the word
@@ -154,7 +153,6 @@ class Splitter:
             apostrophe adds, (begin, end).
         keeps: returns whether a combining mark is more than an accent.
         stopped: the stop words in lower case, with their accents.
-        known: the words of a collection by which compounds are divided.
     """
 
     def __init__(
@@ -165,9 +163,7 @@ class Splitter:
         bare: Callable[[str], tuple[int, int]],
         keeps: Callable[[str], bool] = lambda _: False,
         stopped: AbstractSet[str] = frozenset(),
-        known: KnownWords | None = None,
     ) -> None:
-        self._known = known
         self._letters, self._unspaced = letters, unspaced
         self._split_unspaced, self._bare, self.stopped = split_unspaced, bare, stopped
         self._plain = _Plain(keeps)
@@ -210,7 +206,7 @@ class Splitter:
     def of_chunk(self, chunk: str) -> Iterable[str]:
         """Return the words of a chunk in lower case."""
         simple = _SIMPLE.fullmatch(chunk) if chunk.isascii() else None
-        if simple and simple[2] and self._known is None:
+        if simple and simple[2]:
             return simple[2].lower().split("-")
         if (
             simple and not simple[2] and (word := simple[1].lower()) not in self.stopped
@@ -306,29 +302,13 @@ class Splitter:
         begin, end = self._bare(spelled)
         whole = at, at + len(word), self._chosen(word[begin:end], spelled[begin:end])
         if word[1:].islower() or word.isupper() or not word.isascii():
-            return [*self._compound_parts(whole), whole]
+            return [whole]
         parts, place, found = _CAMEL.split(word[begin:end]), at + begin, list[Placed]()
         for part in parts if len(parts) > 1 else ():
             if len(part) > 1:  # one letter says too little
                 found.append((place, place + len(part), self._spelled(part)))
             place += len(part)
-        return [*(found or self._compound_parts(whole)), whole]
-
-    def _compound_parts(self, whole: Placed) -> list[Placed]:
-        """Return the parts of a compound, at the whole's place if its letters have no own place."""
-        begin, end, word = whole
-        found = self._known.parts(word) if self._known else None
-        same = end - begin == len(word)
-        return [
-            (begin + first, begin + last, word[first:last])
-            if same
-            else (begin, end, word[first:last])
-            for first, last in found or ()
-        ]
-
-    def is_compound(self, word: str) -> bool:
-        """Return whether a word stands for two parts, too."""
-        return self._known is not None and self._known.parts(word) is not None
+        return [*found, whole]
 
     def unspaced(self, text: str) -> Iterator[str]:
         """Yield the runs of letters of a text between which no spaces are written."""

@@ -1,9 +1,13 @@
-"""Stems of words by Snowball, by which words are compared and unknown words of queries found."""
+"""Stems of words by Snowball.
 
-from ranklet.runtime.text import scripts, words
+Its Python modules are used, even where PyStemmer is installed, whose versions have other rules.
+"""
 
-# English names by ISO 639 codes, as simplemma and py3langid use them. In lower case they are
-# those of Snowball.
+from collections.abc import Callable
+from functools import cache
+from importlib import import_module
+
+# English names by ISO 639 codes, as py3langid uses them.
 LANGUAGES = {
     "af": "Afrikaans", "am": "Amharic", "an": "Aragonese", "ar": "Arabic", "as": "Assamese",
     "ast": "Asturian", "az": "Azerbaijani", "be": "Belarusian", "bg": "Bulgarian", "bn": "Bengali",
@@ -28,21 +32,33 @@ LANGUAGES = {
 }  # fmt: skip
 
 
-def has_stemmer(language: str) -> bool:
-    """Return whether the installed Snowball has stems of a language."""
-    from snowballstemmer import algorithms
+# The languages that Snowball has stems of, in lower case as it knows them.
+SNOWBALL = {
+    code: LANGUAGES[code].lower()
+    for code in (
+        "ar", "ca", "cs", "da", "de", "el", "en", "eo", "es", "et", "eu", "fa", "fi", "fr", "ga",
+        "hi", "hu", "hy", "id", "it", "lt", "nb", "ne", "nl", "pl", "pt", "ro", "ru", "st", "sv",
+        "ta", "tr", "yi",
+    )
+}  # fmt: skip
 
-    return LANGUAGES.get(language, "").lower() in algorithms()
 
+@cache
+def stemmer(language: str) -> Callable[[str], str]:
+    """Return the function that finds the stem of a word in lower case.
 
-def stem(word: str, language: str) -> str:
-    """Return the folded stem of a word of a language that has a stemmer.
-
-    >>> stem("Kneading", "en"), stem("chevaux", "fr")
+    >>> stemmer("en")("kneading"), stemmer("fr")("chevaux")
     ('knead', 'cheval')
-    """
-    from snowballstemmer import stemmer
 
-    # A stemmer keeps the word that it works on, so threads must not share one.
-    found = stemmer(LANGUAGES[language].lower()).stemWord(word.lower())
-    return words.fold(found) if language == "en" else scripts.fold(found)
+    Args:
+        language: a code of `SNOWBALL`.
+    """
+    name = SNOWBALL[language]
+    made = getattr(import_module(f"snowballstemmer.{name}_stemmer"), f"{name.capitalize()}Stemmer")
+
+    def stem(word: str) -> str:
+        # A stemmer keeps the word that it works on, so threads must not share one.
+        found: str = made().stemWord(word)
+        return found
+
+    return stem

@@ -89,11 +89,11 @@ def test_a_bundle_in_another_language_says_so(table: Path, tmp_path: Path, capsy
     output = tmp_path / "b.ranklet"
     succeeds(capsys, "build", table, "-o", output, "--language", "French")
     assert load(output).rank("le journal")[0].text == morning
-    assert "languages: fr (words by lemma)" in succeeds(capsys, "inspect", output)
+    assert "languages: fr (words by stem)" in succeeds(capsys, "inspect", output)
     indexed = tmp_path / "indexed.ranklet"
-    options = ("--language", "auto", "--normaliser", "lemma+stem")
+    options = ("--language", "auto", "--normaliser", "none")
     succeeds(capsys, "index", output, table, "-o", indexed, *options)
-    assert "languages: fr (words by lemma+stem)" in succeeds(capsys, "inspect", indexed)
+    assert "languages: fr (words by none)" in succeeds(capsys, "inspect", indexed)
 
 
 def test_an_unknown_language_is_refused_with_close_ones(

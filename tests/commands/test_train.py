@@ -121,7 +121,7 @@ NEURAL = {
     "--accumulation": 1, "--evaluate-every": 0, "--patience": 0, "--seed": 0, "--device": "auto",
     "--minutes": None, "--steps": None, "--float32": True, "--resume": False,
 }  # fmt: skip
-WORDS = {"--language": "en", "--normaliser": "auto"}
+WORDS = {"--language": "en", "--normaliser": "stem", "--forms": None}
 TAUGHT = {"--teacher": None, "--teacher-scale": 1, "--teacher-loss": "margin"}
 PAIRS = {**NEURAL, **TAUGHT, "--epochs": 1}
 ENCODER = {**PAIRS, "--backbone": None}

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 import pytest
 
 from ranklet.commands import main, train
-from ranklet.corpus.languages import dictionary, english, normaliser
 from ranklet.export.build import build
 from ranklet.runtime.errors import MissingPackageError
 from ranklet.runtime.extras import EXTRAS, INCLUDED, hinted, install, sufficient
@@ -27,19 +26,6 @@ IMPORTED_AS = {
     "haystack_ai": "haystack",
     "llama_index_core": "llama_index",
 }
-
-
-def forget_words() -> None:
-    """Forget the dictionaries, so that they are read again."""
-    for cached in (
-        dictionary._dictionaries,
-        dictionary.dictionary,
-        dictionary._lemmatizer,
-        english.lemma,
-        english.known_forms,
-        normaliser.normaliser,
-    ):
-        cached.cache_clear()
 
 
 def test_the_table_is_that_of_pyproject() -> None:
@@ -83,8 +69,8 @@ def test_an_unknown_package_and_a_fault_of_ranklet_have_no_extra() -> None:
 
 def test_what_a_command_needs_in_all_is_installed_at_once() -> None:
     assert sufficient("torch", "train") == "train"
-    assert sufficient("torch", "lexical") == "train"
-    assert sufficient("simplemma", "train") == "train"
+    assert sufficient("torch", "onnx") == "train"
+    assert sufficient("onnxruntime", "train") == "train"
     assert sufficient("uvicorn", "export") == "http"
     assert sufficient("unknown", "export") == ""
 
@@ -97,12 +83,6 @@ def test_commands_name_the_smallest_extra(
 ) -> None:
     collection, bundle, out = str(built.collection.path), str(built.fused), str(tmp_path / "out")
     for missing, extra, arguments in (
-        ("simplemma", "lexical", ["index", bundle, collection, "-o", out]),
-        (
-            "simplemma",
-            "lexical",
-            ["build", collection, "-o", out, "--skip-bad", "--normaliser", "lemma"],
-        ),
         ("torch", "train", ["train", "dense", collection, "-o", out]),
         ("uvicorn", "http", ["serve", bundle]),
     ):
@@ -112,7 +92,6 @@ def test_commands_name_the_smallest_extra(
             ]:
                 patch.delitem(sys.modules, name)
             patch.setitem(sys.modules, missing, None)
-            forget_words()
             assert main(arguments) == 1, arguments
         error = capsys.readouterr().err
         assert error.endswith(f"{missing!r} is not installed; run: {install(extra)}\n"), arguments
@@ -135,10 +114,9 @@ def test_what_is_exported_decides_what_is_needed(built: "Built", tmp_path: Path)
 
 
 def test_python_callers_get_the_hint_too(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setitem(sys.modules, "simplemma", None)
-    forget_words()
-    with pytest.raises(MissingPackageError, match="lexical"):
-        build(["a text"], tmp_path / "out", normaliser="lemma")
+    monkeypatch.setitem(sys.modules, "py3langid", None)
+    with pytest.raises(MissingPackageError, match="run: pip install py3langid"):
+        build(["Das ist ein Text"], tmp_path / "out")
 
 
 def test_the_server_as_a_program_says_what_it_needs() -> None:

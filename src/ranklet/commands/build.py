@@ -114,6 +114,7 @@ def run(options: argparse.Namespace) -> None:
         titles=not options.no_titles,
         language=words.language,
         normaliser=words.normaliser,
+        forms=words.forms,
         title_boost=options.title_boost,
         impacts=options.impacts,
         overwrite=options.force,

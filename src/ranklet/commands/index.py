@@ -69,7 +69,10 @@ def run(options: argparse.Namespace) -> None:
             options.output,
             titles=not options.no_titles,
             words=options_from(
-                words_of(BundleFiles(on_disk(options.bundle)).manifest), vars(options)
+                TextOptions()
+                if getattr(options, "forms", None)
+                else words_of(BundleFiles(on_disk(options.bundle)).manifest),
+                vars(options),
             ),
             overwrite=options.force,
             engine=engine_from(options),

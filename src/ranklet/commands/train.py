@@ -54,7 +54,7 @@ def _add_kind(parser: OptionParser, kind: str, options: Any) -> None:
     if hasattr(options, "words"):
         titles.append(TextOptions.GROUP)
     else:
-        flags = ("--language", "--normaliser")
+        flags = ("--language", "--normaliser", "--forms")
         parser.reasons = {flag: PIECES.format(kind, flag) for flag in flags}
     groups = {title: parser.add_argument_group(title) for title in titles}
     data = groups["data"]

@@ -2,7 +2,7 @@ import pytest
 from benchmarks.footprint.wheels import PLATFORMS, PYTHONS, extras, refusal
 from benchmarks.harness.place import MissingDataError
 
-USUAL = ("", "lexical", "onnx", "http", "s3")
+USUAL = ("", "onnx", "http", "s3")
 
 
 @pytest.mark.slow

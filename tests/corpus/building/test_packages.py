@@ -19,9 +19,9 @@ def test_all_missing_packages_are_named_at_once(
     tiny: "TinyRankers", tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     exported, indexed = tiny.exported("dense"), tiny.indexed("dense")
-    for package in ("simplemma", "onnxruntime"):
+    for package in ("tokenizers", "onnxruntime"):
         monkeypatch.setitem(sys.modules, package, None)
-    needed = r"'simplemma', 'onnxruntime' are not installed; run: .*\[lexical,onnx\]"
+    needed = r"'onnxruntime', 'tokenizers' are not installed; run: .*\[onnx\]"
     with pytest.raises(MissingPackageError, match=needed):
         index_bundle(exported, tiny.data.collection, tmp_path / "target")
     with pytest.raises(MissingPackageError, match=needed):

@@ -66,8 +66,7 @@ def test_a_build_equals_that_of_one_machine(
 
 
 @pytest.mark.parametrize(
-    "words",
-    [{"language": "de"}, {"language": "auto"}, {"normaliser": "stem"}, {"normaliser": "none"}],
+    "words", [{"language": "de"}, {"language": "auto"}, {"normaliser": "none"}]
 )
 @pytest.mark.usefixtures("in_process")
 def test_words_of_other_languages_are_as_on_one_machine(

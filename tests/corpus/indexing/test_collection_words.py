@@ -1,4 +1,4 @@
-import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -77,10 +77,11 @@ def test_a_collection_that_proves_to_be_english_has_the_rules_of_english() -> No
 
 def test_only_languages_that_need_it_have_counts() -> None:
     assert found(TEXTS, "auto")[0].vocabulary.counts is None
-    vocabulary = found(["Der Baum.", "Der Baum und das Dach."], "de")[0].vocabulary
+    pytest.importorskip("fugashi")
+    vocabulary = found(["空間データ", "空間"], "ja")[0].vocabulary
     assert vocabulary.counts is not None
     counts = dict(zip(vocabulary.forms, vocabulary.counts.tolist(), strict=True))
-    assert {form: count for form, count in counts.items() if count} == {"baum": 2, "dach": 1}
+    assert {form: count for form, count in counts.items() if count} == {"空間": 2, "データ": 1}
 
 
 def test_a_query_leaves_stop_words_out_only_if_another_word_remains() -> None:
@@ -99,18 +100,13 @@ def test_a_query_leaves_stop_words_out_only_if_another_word_remains() -> None:
     assert len(analysis.tokens("der Weg zum Haus", "words")) == 4
 
 
-def test_what_a_missing_package_changes_is_said(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    for package in ("simplemma", "py3langid"):
-        monkeypatch.setitem(sys.modules, package, None)
-    _, _, shares = collection_words(TEXTS[:1], TextOptions(language="auto"))
-    assert dict(shares) == {"en": 1.0}
-    assert "read as English" in caplog.messages[0]
-    assert "compared by their stems" in caplog.messages[1]
-    assert all("pip install 'ranklet[lexical]'" in each for each in caplog.messages)
-    caplog.clear()
-    collection_words(TEXTS[:1], TextOptions(language="fr", normaliser="stem"))
-    assert not caplog.messages
-    with pytest.raises(ModuleNotFoundError, match="py3langid"):  # an earlier choice needs it
-        collection_words(TEXTS[:1], TextOptions(language="auto", normaliser="stem"))
+def test_given_forms_take_the_place_of_stems(tmp_path: Path) -> None:
+    path = tmp_path / "forms.tsv"
+    path.write_text("journaux\tjournal\njournalier\tjournal\n", "utf-8")
+    vocabulary, *_ = collection_words(TEXTS[:1], TextOptions(language="fr", forms=path))
+    analysis = Analyzer(vocabulary).begin()
+    assert vocabulary.beginning_of is None
+    forms = ("journaux", "journal", "journalier")  # no text has the last one
+    assert len({int(analysis.tokens(form, "lemmas")[0]) for form in forms}) == 1
+    chevaux, cheval = (int(analysis.tokens(form, "lemmas")[0]) for form in ("chevaux", "cheval"))
+    assert chevaux != cheval

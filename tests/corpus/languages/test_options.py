@@ -1,4 +1,4 @@
-import sys
+from pathlib import Path
 
 import pytest
 
@@ -14,17 +14,15 @@ def test_the_language_becomes_its_code() -> None:
 def test_what_is_not_allowed_is_refused() -> None:
     with pytest.raises(InputError, match="unknown language 'klingon'"):
         TextOptions(language="klingon")
-    with pytest.raises(InputError, match="lemma, lemma\\+stem, stem"):
-        TextOptions(normaliser="stems")
+    with pytest.raises(InputError, match="stem, none"):
+        TextOptions(normaliser="lemma")
+    with pytest.raises(InputError, match="leave --normaliser out"):
+        TextOptions(normaliser="none", forms=Path("forms.tsv"))
 
 
-@pytest.mark.parametrize(
-    ("language", "method"), [("en", "stem"), ("auto", "stem"), ("de", "stem"), ("th", "none")]
-)
-def test_without_lemmas_words_are_compared_by_stems_or_as_they_are(
-    language: str, method: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert TextOptions(language=language).method == "lemma"
-    monkeypatch.setitem(sys.modules, "simplemma", None)
-    assert TextOptions(language=language).method == method
-    assert TextOptions(language=language, normaliser="lemma").method == "lemma"
+def test_an_earlier_analysis_is_reproduced_unless_it_had_a_file_of_forms() -> None:
+    assert TextOptions.of(("de",), "none") == TextOptions(language="de", normaliser="none")
+    assert TextOptions.of(("de", "en"), "stem") == TextOptions(language="auto")
+    assert TextOptions(forms=Path("forms.tsv")).method == "forms"
+    with pytest.raises(InputError, match="pass --language and --forms again"):
+        TextOptions.of(("de",), "forms")

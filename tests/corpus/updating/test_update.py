@@ -398,8 +398,11 @@ def test_a_table_that_is_given_once_more_changes_nothing(built: "Built", tmp_pat
     assert held(target) == before
 
 
-@pytest.mark.parametrize("words", [TextOptions(language="de"), TextOptions(normaliser="stem")])
-def test_words_of_other_languages_and_stems_are_as_from_scratch(
+@pytest.mark.parametrize(
+    "words",
+    [TextOptions(language="de"), TextOptions(normaliser="none"), TextOptions(language="auto")],
+)
+def test_words_of_other_languages_and_without_stems_are_as_from_scratch(
     words: TextOptions, built: "Built", tmp_path: Path
 ) -> None:
     records = first_records(seeded(3))

@@ -11,7 +11,6 @@ import pytest
 
 from ranklet.commands.arguments import add_options, options_from
 from ranklet.corpus.languages.options import TextOptions
-from ranklet.export.learning import candidates
 from ranklet.export.learning.candidates import BM25, CANDIDATES, ORACLE, Candidate
 from ranklet.export.learning.options import LearnOptions
 from ranklet.runtime.rankers.bm25 import BM25Settings
@@ -66,21 +65,6 @@ def test_what_is_not_tried_is_explained() -> None:
     assert "--model FOLDER" in by_name["neural_model1"].why_not(task(model=None))
     assert "only rankers of words" in by_name["trained"].why_not(task(options=lexical))
     assert "minutes, and 1:00 are left" in by_name["light"].why_not(task(budget=left(60)))
-
-
-def test_a_language_without_stems_has_no_normaliser_by_stems(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(candidates, "own_bm25", lambda _: TUNED.settings)
-
-    def tried(*languages: str) -> list[str]:
-        words = TextOptions.of(languages, "lemma")
-        files = SimpleNamespace(manifest=SimpleNamespace(languages=languages))
-        return candidates.other_normalisers(task(words=words, files=files))
-
-    assert tried("en") == tried("en", "fr") == ["stem", "lemma+stem"]
-    assert tried("en", "uk") == ["lemma+stem"]  # there are no stems of some of the texts
-    assert tried("af") == tried("af", "uk") == []
 
 
 def test_steps_are_halved_until_they_fit() -> None:

@@ -6,9 +6,10 @@ from tests.word_pieces import train_tokenizer
 from tokenizers import Tokenizer, models
 
 from ranklet.corpus.indexing.analysed import AnalysedCollection
-from ranklet.corpus.indexing.lemmas import vocabulary
+from ranklet.corpus.indexing.vocabulary import vocabulary
 from ranklet.runtime.errors import BundleError
-from ranklet.runtime.text.analysis import Analyzer
+from ranklet.runtime.text.analysis import CLASSES, Analyzer
+from ranklet.runtime.text.classes import WordClasses
 
 
 @pytest.fixture(scope="module")
@@ -25,14 +26,14 @@ def spelled(analyzer: Analyzer, text: str, field: str) -> Sequence[str]:
 @pytest.mark.parametrize(
     ("text", "words", "lemmas"),
     [
-        ("Mice ran", ["mice", "ran"], ["mouse", "run"]),
-        ("the mouse and its naïve mouse", ["mouse", "naive", "mouse"], ["mouse", "naive", "mouse"]),
-        ("running runs", ["running", "runs"], ["run", "run"]),  # in no document, but known forms
+        ("Mice ran", ["mice", "ran"], ["mice", "ran"]),
+        ("the mouse and its naïve mouse", ["mouse", "naive", "mouse"], ["mice", "naive", "mice"]),
+        ("running runs", ["running", "runs"], ["ran", "ran"]),  # in no document
         ("gnorp", ["gnorp"], ["gnorp"]),
         ("the of and", [], []),
         ("", [], []),
         ("\0", [], []),
-        ("\ud800 mice", ["mice"], ["mouse"]),
+        ("\ud800 mice", ["mice"], ["mice"]),
     ],
 )
 def test_fields(analyzer: Analyzer, text: str, words: list[str], lemmas: list[str]) -> None:
@@ -111,3 +112,34 @@ def test_a_known_name_in_a_query_stands_for_its_parts(query: str, expected: list
     analysis = Analyzer(vocabulary({"javascript", "java", "c", "c++"})).begin()
     asked = [analysis.name(token, "words") for token in analysis.asked(query, "words").tolist()]
     assert asked == expected
+
+
+def test_a_query_finds_the_classes_of_a_word_that_no_text_has() -> None:
+    german = vocabulary({"dokumentenbaum", "hauser"}, ["de"], WordClasses(["de"], "stem"), set())
+    analysis = Analyzer(german).begin()
+
+    def classes(word: str) -> list[str]:
+        return [analysis.name(each, "lemmas") for each in analysis.tokens(word, CLASSES).tolist()]
+
+    assert classes("Dokument") == ["dokument", "dokum…"]
+    assert classes("dokumentenbaum") == ["dokumentenbaum", "dokum…"]
+    assert classes("Hauses") == ["hauser", "hause…"]
+    assert int(analysis.tokens("Hauses", "lemmas")[0]) == german.lemma_of[german.find("hauser")]
+    assert list(analysis.placed("die Hauses", "lemmas"))[-2:] == [
+        (4, 10, "hauser"),
+        (4, 10, "hause…"),
+    ]
+
+
+def test_a_word_without_its_accents_is_a_stop_word_if_no_text_has_another() -> None:
+    italian = vocabulary({"perché"}, ["it"], WordClasses(["it"], "stem"), {"perché"})
+    assert italian.find("perche") == italian.find("perché") >= 0
+    both = vocabulary({"perché", "perche"}, ["it"], WordClasses(["it"], "stem"), {"perché"})
+    assert both.find("perche") != both.find("perché")
+
+
+def test_stop_words_are_left_out_of_a_query_if_another_form_of_its_word_is_known() -> None:
+    german = vocabulary({"der", "hauser"}, ["de"], WordClasses(["de"], "stem"), {"der"})
+    analysis = Analyzer(german).begin()
+    assert len(analysis.asked("der Hauses", "words")) == 1
+    assert len(analysis.asked("der Xyzzy", "words")) == 2

@@ -1,46 +1,12 @@
 from collections import Counter
 
-import pytest
-
 from ranklet.runtime.text.known_words import KnownWords
 from ranklet.runtime.text.scripts import splitter
 
 
 def known(language: str, **counts: int) -> KnownWords:
-    return KnownWords({language}, lambda word: counts.get(word, 0), Counter(counts).total)
-
-
-GERMAN = known("de", dokument=9, baum=4, datei=8, format=7, netz=3, werk=3, werkzeug=5, kasten=3)
-
-
-@pytest.mark.parametrize(
-    ("word", "parts"),
-    [
-        ("Dokumentenbaum", ["dokument", "baum"]),  # a link between the parts
-        ("Dateiformate", []),  # formate is unknown
-        ("Dateiformat", ["datei", "format"]),
-        ("Werkzeugkasten", ["werkzeug", "kasten"]),
-        ("Netzwerk", ["netz", "werk"]),
-        ("Netzbau", []),
-        ("baumwerk2", []),
-    ],
-)
-def test_a_compound_gives_its_parts_and_then_itself(word: str, parts: list[str]) -> None:
-    split = splitter(("de",), known=GERMAN)
-    assert split.words(f"Der {word} ist.")[1:-1] == [*parts, word.lower()]
-    assert split.is_compound(word.lower()) == bool(parts)
-
-
-def test_words_of_other_languages_are_not_divided() -> None:
-    french = known("fr", porte=9, feuille=9)
-    assert splitter(("fr",), known=french).words("portefeuille") == ["portefeuille"]
-
-
-def test_parts_have_places_in_their_word() -> None:
-    split = splitter(("de",), known=known("de", strasse=3, bahn=3, fahrt=3))
-    assert next(split.placed("Bahnfahrt")) == (0, 4, "bahn")
-    # A letter that is two in the index leaves no own places.
-    assert [place[:2] for place in split.placed("Straßenbahn")] == [(0, 11)] * 3
+    total = Counter(counts).total
+    return KnownWords(lambda word: counts.get(word, 0), total, pairs=language == "zh")
 
 
 def test_a_run_without_spaces_gives_the_words_of_the_collection() -> None:
@@ -73,7 +39,7 @@ def test_a_run_is_divided_without_asking_for_words_that_nothing_begins() -> None
         asked.append(word)
         return {"空": 0, "空間": 5}.get(word)
 
-    words = KnownWords({"ja"}, count, lambda: 5)
+    words = KnownWords(count, lambda: 5)
     assert words.division("空間都" * 2) == [
         ((0, 2), True), ((2, 3), False), ((3, 5), True), ((5, 6), False)
     ]  # fmt: skip

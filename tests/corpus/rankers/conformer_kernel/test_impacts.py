@@ -95,7 +95,8 @@ def test_candidates_are_a_documents_own_terms_then_likely_ones(
 
     monkeypatch.setattr(term_impacts, "latent_scores", noted)
     analysed = analyse_again(indexed.files)
-    own = np.unique(analysed.tokens("words")[: analysed.offsets("words")[1]])
+    field = matching.settings.field
+    own = np.unique(analysed.tokens(field)[: analysed.offsets(field)[1]])
     known = np.flatnonzero(matching.rows > 1)
     others = known[~np.isin(known, own)][:4].tolist()
     above = dict(zip([own[0], *others], [9.0, 1.0, 7.0, -1.0, 3.0], strict=True))
