@@ -37,6 +37,7 @@ BENCHMARKS = {
     "ray_build": "cluster",
     "http_load": "speed",
     "hostile_requests": "speed",
+    "abandoned_requests": "speed",
     "gpu_checks": "gpu",
     "paper_trainings": "papers",
 }

@@ -85,7 +85,7 @@ def rank(
         raise RequestError(422, "this bundle has no collection to rank: give 'documents'")
     ranking = bundle.rank(**wanted, budget_ms=budget_ms)
     with_text, room = request["return_documents"], Room(limits.answer_bytes)
-    hits = [_hit(hit, with_text, explain, room) for hit in ranking]
+    hits = [_hit(hit, with_text, explain, room) for hit in deadline.wanted(ranking)]
     read = 0  # characters of texts, whose words are found again
     for number, (shown, hit) in enumerate(zip(hits, ranking, strict=True) if highlight else ()):
         read += len(hit.title) + len(hit.text)

@@ -18,6 +18,7 @@ from ranklet.handlers.api.reading import check_characters, loads
 from ranklet.handlers.logs import stack_of
 from ranklet.handlers.mcp.tools import call, tools
 from ranklet.runtime.bundle import Bundle
+from ranklet.runtime.call.deadline import Deadline
 from ranklet.runtime.errors import RankletError
 from ranklet.version import __version__
 
@@ -172,11 +173,15 @@ class Protocol:
         """
         if isinstance(message, dict):
             return self._answer(message)
-        return [answer for each in message if (answer := self._checked(each)) is not None] or None
+        deadline = Deadline(self._limits.seconds * 1e3)
+        answers = (self._checked(each, deadline) for each in message)
+        return [answer for answer in answers if answer is not None] or None
 
-    def _checked(self, message: Any) -> Message | None:
+    def _checked(self, message: Any, deadline: Deadline) -> Message | None:
         try:
             _check_form(message)
+            if deadline.passed:
+                raise FaultError(NO_REQUEST, "the time was up before this message of the list")
         except FaultError as fault:
             return refusal(_of(fault, message))
         return self._answer(message)

@@ -1,18 +1,21 @@
 """Limit the time of a call; work that cannot begin in time is skipped."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextvars import ContextVar
 from math import inf
 from time import perf_counter
+from typing import TypeVar
 
 import numpy as np
 
 from ranklet.runtime.errors import OutOfTimeError
 
+T = TypeVar("T")
+
 FIRST_SLICE = 2  # candidates; enough to measure the pace, few enough to cost little time
 _FIRST_CHARACTERS = 20_000  # of a first slice, which take some 10 ms to split into words
 _PER_TEXT = 100  # characters that take about as long as a text's own share, beside its characters
-_LONGEST = 0.25  # seconds of a slice, as far as the pace so far tells
+_LONGEST = 0.1  # seconds of a slice, as far as the pace so far tells
 # Returns whether whoever waits for the work of this thread is gone; `bool` returns False.
 caller_gone: ContextVar[Callable[[], bool]] = ContextVar("caller_gone", default=bool)
 
@@ -46,6 +49,13 @@ class Deadline:
         if self.passed:
             raise OutOfTimeError("the time was up while a long text was read; send a shorter one")
 
+    def wanted(self, items: Iterable[T]) -> Iterator[T]:
+        """Yield items of an answer, and raise OutOfTimeError once nobody waits for it."""
+        for each in items:
+            if self._gone():
+                raise OutOfTimeError("nobody waits for the answer any more")
+            yield each
+
     def left_ms(self) -> float | None:
         """Return the milliseconds that are left, at least 0, or None without a budget."""
         return max(0.0, (self._end - self._clock()) * 1e3) if self.limited else None
@@ -62,7 +72,7 @@ class Deadline:
 
         The first slice has `first` items, or as many of them as are short. Each later slice is at
         most twice as large as the one before, and no larger than the pace so far allows to end in
-        time and in a quarter of a second. If there is no budget and nobody could be gone, there is
+        time and in a tenth of a second. If there is no budget and nobody could be gone, there is
         one slice of all items.
 
         Args:

@@ -22,7 +22,7 @@ from ranklet.runtime.text.classes import WordClasses
 from ranklet.runtime.text.known_words import KnownWords
 from ranklet.runtime.text.spellings import unaccented
 from ranklet.runtime.text.splitter import LOOK, Placed, Splitter
-from ranklet.runtime.text.tokenizing import encode, encode_batch
+from ranklet.runtime.text.tokenizing import encode, encode_batch, parts_of
 from ranklet.runtime.text.words import SPLITTER
 
 if TYPE_CHECKING:
@@ -200,19 +200,34 @@ class Analyzer:
             return self._pieces
         return len(self.vocabulary)
 
-    def wordpieces(self, texts: Sequence[str]) -> list[NDArray[np.int32]]:
+    def wordpieces(
+        self, texts: Sequence[str], look: Callable[[], None] = lambda: None
+    ) -> list[NDArray[np.int32]]:
         """Return the ids of the word pieces of each text, (pieces,) int32, on all processors.
+
+        Args:
+            texts: any texts.
+            look: see `Analysis`.
 
         Raises:
             BundleError: the tokenizer is damaged.
         """
         size = self.size("wordpieces")
-        found = [each.ids for each in encode_batch(self.tokenizer, texts)]
+        parts = [list(parts_of(text)) or [text] for text in texts]
+        if max(map(len, parts), default=1) == 1:
+            found = [each.ids for each in encode_batch(self.tokenizer, texts)]
+        else:
+            found = [list(self._long(each, look)) for each in parts]
         if (largest := max(map(max, filter(None, found)), default=0)) >= size:
             raise BundleError(
                 f"the tokenizer returned id {largest}, but it has only {size} word pieces"
             )
         return [np.array(ids, np.int32) for ids in found]
+
+    def _long(self, parts: Sequence[str], look: Callable[[], None]) -> Iterator[int]:
+        for part in parts:
+            look()
+            yield from encode(self.tokenizer, part).ids
 
     def placed_wordpieces(self, text: str) -> Iterator[tuple[int, int, str]]:
         """Yield each word piece of a text with its character positions: (begin, end, piece)."""
@@ -242,7 +257,7 @@ class Analysis:
     """
 
     def __init__(self, analyzer: Analyzer, look: Callable[[], None] = lambda: None) -> None:
-        self._analyzer, self._look = analyzer, look
+        self._analyzer, self.look = analyzer, look
         self._unknown: dict[str, int] = {}
         self._spellings: list[str] = []  # of the unknown words, in the order of their ids
         self._query: tuple[str, list[Placed]] = ("", [])  # the last query and its words
@@ -250,7 +265,7 @@ class Analysis:
     def tokens_of(self, texts: Sequence[str], field: str) -> list[NDArray[np.int32]]:
         """Return the token ids of each text; see `tokens`."""
         if field == "wordpieces":
-            return self._analyzer.wordpieces(texts)
+            return self._analyzer.wordpieces(texts, self.look)
         return [self.tokens(text, field) for text in texts]
 
     def tokens(self, text: str, field: str, length: int | None = None) -> NDArray[np.int32]:
@@ -259,8 +274,8 @@ class Analysis:
         Of words, there may be only those of so many of its first characters.
         """
         if field == "wordpieces":
-            return self._analyzer.wordpieces([text])[0]
-        words = self._analyzer.vocabulary.splitter.words(text, length, self._look)
+            return self._analyzer.wordpieces([text], self.look)[0]
+        words = self._analyzer.vocabulary.splitter.words(text, length, self.look)
         return self.in_field(self._word_ids(words), field)
 
     def asked(self, text: str, field: str) -> NDArray[np.int32]:
@@ -335,7 +350,7 @@ class Analysis:
             index = unknown.get(word)
             if index is None:
                 if not at % LOOK:
-                    self._look()
+                    self.look()
                 index = find(word)
                 if index < 0:
                     index = self._number(word)
@@ -363,7 +378,7 @@ class Analysis:
         places = self._analyzer.vocabulary.splitter.placed(text)
         for at, (begin, end, word) in enumerate(places, 1):
             if not at % LOOK:
-                self._look()
+                self.look()
             for name in spelled(word):
                 yield begin, end, name
 

@@ -131,7 +131,9 @@ class CrossEncoder(Ranker):
     def score(self, query: QueryContext, candidates: Candidates) -> Scores:
         """Return the score of each candidate."""
         pieces, query_truncated = self._pieces(query)
-        pairs = [self.pairing.pair(pieces, document) for document in self._documents(candidates)]
+        pairs = [
+            self.pairing.pair(pieces, document) for document in self._documents(query, candidates)
+        ]
         values = np.empty(len(pairs), np.float32)
         longest = [max(len(row.ids) for row in pair.rows) for pair in pairs]
         rows, together = [len(pair.rows) for pair in pairs], self.session.on_gpu
@@ -156,7 +158,7 @@ class CrossEncoder(Ranker):
 
         The label names the marked stems.
         """
-        (document,) = self._documents(candidate)
+        (document,) = self._documents(query, candidate)
         pair = self.pairing.pair(self._pieces(query)[0], document)
         read = ReadSpans(self._field, tuple(pair.read))
         label = f"cross-encoder {self.settings.head}"
@@ -205,10 +207,11 @@ class CrossEncoder(Ranker):
             for own, label in zip(belongs, labels, strict=True)
         ]
 
-    def _documents(self, candidates: Candidates) -> list[list[int]]:
+    def _documents(self, query: QueryContext, candidates: Candidates) -> list[list[int]]:
         """Return the word pieces of each candidate."""
         if not self.settings.field:
-            candidates = TextCandidates(candidates.texts, self.analyzer.begin())
+            analysis = self.analyzer.begin(query.analysis.look)
+            candidates = TextCandidates(candidates.texts, analysis)
         documents = candidates.tokens("wordpieces")
         ends = np.cumsum(documents.lengths).tolist()
         tokens = documents.tokens.tolist()
