@@ -309,7 +309,7 @@ def source_of(
     if not isinstance(documents, Source):
         return Source(documents, with_types(options, types))
     if options is not None or types is not None:
-        raise InputError("a Source says itself how it is read; leave options and types out")
+        raise InputError("a Source says itself how it is read; leave options out")
     return documents
 
 
