@@ -122,6 +122,11 @@ class Searched(NamedTuple):
     queries: list[JudgedQuery]
     held_out: list[JudgedQuery]
 
+    @property
+    def types(self) -> dict[str, str]:
+        """The types that were declared for fields, none."""
+        return {}
+
     def documents(self) -> Iterable[Document]:
         """Return the passages."""
         return self.passages

@@ -152,6 +152,11 @@ class Cut(NamedTuple):
         return self.passages
 
     @property
+    def types(self) -> dict[str, str]:
+        """The types that were declared for fields, none."""
+        return {}
+
+    @property
     def splitting(self) -> Splitting:
         """How the passages are split: no further."""
         return Splitting(0, 0)

@@ -1,3 +1,6 @@
+from collections.abc import Mapping
+from types import MappingProxyType
+
 """A light ranker's parts are proven, and serve PyTorch's vectors."""
 
 from dataclasses import replace
@@ -210,6 +213,7 @@ def test_another_collection_replaces_codes_and_idf(tiny: TinyRankers, tmp_path: 
     class Few:
         name = "few"
         splitting = Splitting(0, 0)
+        types: Mapping[str, str] = MappingProxyType({})
 
         def documents(self) -> list[Document]:
             return [Document("a", "", "red apple"), Document("b", "", "red river")]
