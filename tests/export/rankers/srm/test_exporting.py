@@ -1,10 +1,9 @@
-from collections.abc import Mapping
-from types import MappingProxyType
-
 """A light ranker's parts are proven, and serve PyTorch's vectors."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
