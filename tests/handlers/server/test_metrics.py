@@ -121,4 +121,5 @@ def test_a_server_of_several_processes_counts_each_request_once(start: "Start") 
         for _ in range(40):
             assert server.post("/rank", {"query": "dough"}).status == 200
         name = 'ranklet_requests_total{route="/rank",status="200"} 40.0'
+        server.wait(lambda: name in server.metrics().splitlines())  # counted once it was sent
         assert all(name in server.metrics().splitlines() for _ in range(10))
