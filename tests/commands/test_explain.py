@@ -39,7 +39,9 @@ def test_explain_explains_several_documents_or_the_best(built: "Built", capsys: 
     best = bundle.rank(MANY, k=3, explain=True)
     assert len(best) == 3
     assert [strict(line)["id"] for line in lines] == [hit.id for hit in best]
-    assert [strict(line)["value"] for line in lines] == pytest.approx([hit.score for hit in best])
+    assert [strict(line)["value"] for line in lines] == pytest.approx(
+        [hit.score for hit in best], rel=1e-5, abs=1e-6
+    )
     assert succeeds(capsys, "explain", built.fused, "gnorp") == "no hits for 'gnorp'\n"
     nothing = succeeds(capsys, "explain", built.fused, "What is it")
     assert nothing == "no hits for 'What is it'\nleft out as stop words: What, is, it\n"

@@ -127,7 +127,7 @@ def test_a_vector_of_another_encoder_is_a_part_of_its_own(
     (hit,) = bundle.rank("quiet stream", k=1, pipeline=DENSE, explain=True)
     assert hit.explanation is not None
     check_sums(hit.explanation)
-    assert hit.explanation.value == pytest.approx(hit.score)
+    assert hit.explanation.value == pytest.approx(hit.score, rel=1e-5, abs=1e-6)
     rest = hit.explanation.parts[-1]
     assert rest.label == "the stored vector differs from the sum of its tokens"
     assert rest.value == pytest.approx(hit.score / 3, rel=1e-3)

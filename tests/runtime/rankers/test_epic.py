@@ -74,7 +74,9 @@ def test_explanations_add_up_and_tell_terms_from_expansion(epic_bundle: Bundle) 
                 token = part.label.split(":")[0]
                 assert part.query_token == ("wordpieces", token)
                 assert float(part.label.split()[2]) > 0  # its importance
-                assert part.value == pytest.approx(sum(each.value for each in part.parts))
+                assert part.value == pytest.approx(
+                    sum(each.value for each in part.parts), rel=1e-5, abs=1e-6
+                )
                 for leaf in part.parts:
                     place = leaf.label.removeprefix(f"{token}, ")
                     assert (token in words) == (place == "in the text")
@@ -130,7 +132,7 @@ def test_the_words_that_match_are_highlighted(epic_bundle: Bundle) -> None:
     assert len(spans) == text.split().count("old")
     assert hit.explanation is not None
     (leaf,) = [each for each in leaves(hit.explanation) if each.source == ("wordpieces", "old")]
-    assert sum(each.value for each in spans) == pytest.approx(leaf.value)
+    assert sum(each.value for each in spans) == pytest.approx(leaf.value, rel=1e-5, abs=1e-6)
 
 
 def test_without_a_collection_the_callers_texts_are_ranked(exported_epic: Path) -> None:

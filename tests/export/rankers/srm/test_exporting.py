@@ -165,9 +165,9 @@ def test_idf_counts_the_documents_in_which_a_token_has_a_vector(tiny: TinyRanker
         rows, _ = encoder.layout.rows(texts, "document")
         df = sum(token in [row.ids[at] for at in row.kept] for row in rows)
         expected = np.log(1 + (48 - df + 0.5) / (df + 0.5))
-        assert encoder.idf[token] == pytest.approx(expected, rel=1e-6)
+        assert encoder.idf[token] == pytest.approx(expected, rel=1e-5)
     special = encoder.tokenizer.token_to_id("[CLS]")
-    assert encoder.idf[special] == pytest.approx(np.log(1 + 48.5 / 0.5), rel=1e-6)
+    assert encoder.idf[special] == pytest.approx(np.log(1 + 48.5 / 0.5), rel=1e-5)
 
 
 def test_what_a_document_takes_is_measured(tiny: TinyRankers) -> None:

@@ -253,11 +253,11 @@ def test_the_layout_of_public_encoders_without_a_query_network(
     explanation = hits[0].explanation
     assert explanation is not None
     parts = {leaf.label.split(",")[0]: leaf.value for leaf in leaves(explanation) if leaf.value}
-    assert sum(parts.values()) == pytest.approx(hits[0].score)
+    assert sum(parts.values()) == pytest.approx(hits[0].score, rel=1e-5, abs=1e-6)
     numbers = np.array([tokens.token_to_id(piece) for piece in parts])
     impacts = store.impacts(numbers, np.array([int(hits[0].id)]))[:, 0]
     by_hand = [idf[piece] * impact for piece, impact in zip(parts, impacts, strict=True)]
-    assert list(parts.values()) == pytest.approx(by_hand)
+    assert list(parts.values()) == pytest.approx(by_hand, rel=1e-5, abs=1e-6)
     assert f"dog: importance {idf['dog']:.3f} · impact" in str(explanation)
 
 
