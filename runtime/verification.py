@@ -1,6 +1,7 @@
 """Check every byte and every number of a bundle against the format, for `ranklet verify`."""
 
 from collections.abc import Iterator
+from contextlib import suppress
 from itertools import pairwise
 
 import numpy as np
@@ -8,7 +9,7 @@ import numpy as np
 from ranklet.runtime.bundles.files import CUT, TOKENIZER, BundleFiles
 from ranklet.runtime.call.candidates import TextCandidates
 from ranklet.runtime.call.query import QueryContext
-from ranklet.runtime.errors import BundleError
+from ranklet.runtime.errors import BundleError, MissingPackageError
 from ranklet.runtime.kinds import KINDS
 from ranklet.runtime.metadata.columns import Metadata
 from ranklet.runtime.onnx.self_contained import check_onnx, check_openvino
@@ -137,7 +138,9 @@ def _tokenizer(bundle: BundleFiles) -> None:
     numbers = sorted(tokenizer.get_vocab().values())
     if numbers != list(range(len(numbers))):
         raise BundleError(f"{TOKENIZER}: the ids of the pieces are not 0, 1, 2, …")
-    encode(tokenizer, UNHEARD_OF, special=True)
+    encode(tokenizer, UNHEARD_OF)
+    with suppress(MissingPackageError):  # without the package no ranker reads special tokens
+        encode(tokenizer, UNHEARD_OF, special=True)
 
 
 def _all_bytes(strings: Strings, what: str) -> Iterator[bytes]:

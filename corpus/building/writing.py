@@ -26,7 +26,7 @@ from ranklet.runtime.metadata.columns import DISTINCT, folder_of
 from ranklet.runtime.storage.arrays import id_type
 
 if TYPE_CHECKING:
-    from tokenizers import Tokenizer
+    from ranklet.runtime.text.tokenizing import Tokenizer
 
 INDEXING = "indexing"  # a step of a progress bar
 

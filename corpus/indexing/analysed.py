@@ -29,7 +29,7 @@ from ranklet.runtime.text.ranked import RankedTexts
 from ranklet.runtime.text.tokenizing import encode_batch
 
 if TYPE_CHECKING:
-    from tokenizers import Tokenizer
+    from ranklet.runtime.text.tokenizing import Tokenizer
 
 ANALYSING = "reading texts"  # the step's name in a progress bar
 _COUNTED = 1 << 22  # tokens that are counted at a time

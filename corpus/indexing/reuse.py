@@ -33,7 +33,7 @@ from ranklet.runtime.text.analysis import ENGLISH, Analyzer, Vocabulary, splitte
 from ranklet.runtime.text.classes import WordClasses
 
 if TYPE_CHECKING:
-    from tokenizers import Tokenizer
+    from ranklet.runtime.text.tokenizing import Tokenizer
 
 _TEXTS = 256  # texts whose words are numbered at a time
 _TOKENS = 1 << 22  # tokens that are renumbered at a time

@@ -1,7 +1,7 @@
 """Read a word-piece tokenizer from disk, and find its special tokens."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from ranklet.corpus.faults import first_line, one_line
 from ranklet.runtime.errors import BundleError, InputError
@@ -35,7 +35,7 @@ def read_tokenizer(path: str | Path) -> "Tokenizer":
 
             content = BertWordPieceTokenizer.from_file(str(path), lowercase=True).to_str().encode()
     try:
-        return open_tokenizer(content, str(path))
+        return cast("Tokenizer", open_tokenizer(content, str(path)))  # trainings have the package
     except BundleError as error:
         raise InputError(f"{failed}: {first_line(error.__cause__ or error)}") from error
 

@@ -20,7 +20,9 @@ from ranklet.export.errors import ExportError
 from ranklet.runtime.text.tokenizing import encode_batch
 
 if TYPE_CHECKING:
-    from tokenizers import Encoding, Tokenizer
+    from tokenizers import Tokenizer
+
+    from ranklet.runtime.text.tokenizing import Encoding
 
 AT_A_TIME = 1000  # texts
 _AFFIXES = re.compile(r"^(##|[▁Ġ])|</w>$")  # of word pieces, SentencePiece, bytes and older BPE

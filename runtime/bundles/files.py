@@ -29,10 +29,9 @@ from ranklet.runtime.text.tokenizing import open_tokenizer
 from ranklet.runtime.writing.strangers import strangers
 
 if TYPE_CHECKING:
-    from tokenizers import Tokenizer
-
     from ranklet.runtime.object_storage.block_store import BlockStore
     from ranklet.runtime.object_storage.remote_zip import RemoteZip
+    from ranklet.runtime.text.tokenizing import Tokenizer
 
 Check = Literal["fast", "full"]
 PASSAGES = "documents/passages.npy"  # if documents are split; see `Documents.first`

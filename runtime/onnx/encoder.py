@@ -14,9 +14,8 @@ from ranklet.runtime.onnx.session import Runs, Session, run_each, will_run_on_gp
 from ranklet.runtime.text.tokenizing import TextToken, text_tokens, token_ids
 
 if TYPE_CHECKING:
-    from tokenizers import Tokenizer
-
     from ranklet.runtime.bundles.files import BundleFiles
+    from ranklet.runtime.text.tokenizing import Tokenizer
 
 # Files of an exported encoder, in rankers/NAME/.
 VARIANTS = {

@@ -14,7 +14,7 @@ from ranklet.runtime.onnx.encoder import Encoded
 from ranklet.runtime.text.tokenizing import TextToken, encode_batch, text_tokens
 
 if TYPE_CHECKING:
-    from tokenizers import Tokenizer
+    from ranklet.runtime.text.tokenizing import Tokenizer
 
 
 class TokenTable:

@@ -32,9 +32,8 @@ from ranklet.runtime.text.analysis import Analyzer
 from ranklet.runtime.text.tokenizing import token_ids
 
 if TYPE_CHECKING:
-    from tokenizers import Tokenizer
-
     from ranklet.runtime.bundles.files import BundleFiles
+    from ranklet.runtime.text.tokenizing import Tokenizer
 
 # Names of the graphs' inputs, each (batch, tokens) int64.
 INPUTS = ("input_ids", "attention_mask", "token_type_ids")

@@ -26,9 +26,8 @@ from ranklet.runtime.text.tokenizing import encode, encode_batch, parts_of
 from ranklet.runtime.text.words import SPLITTER
 
 if TYPE_CHECKING:
-    from tokenizers import Tokenizer
-
     from ranklet.runtime.text.lexicon import Lexicon
+    from ranklet.runtime.text.tokenizing import Tokenizer
 
 FIELDS = ("lemmas", "words", "wordpieces")
 CLASSES = "classes"  # the lemma and the beginning of each word, which BM25 over lemmas counts

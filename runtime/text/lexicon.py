@@ -9,7 +9,7 @@ from ranklet.runtime.text.splitter import APOSTROPHES
 from ranklet.runtime.text.words import fold, stop_words
 
 if TYPE_CHECKING:
-    from tokenizers import Tokenizer
+    from ranklet.runtime.text.tokenizing import Tokenizer
 
 _WITHIN = "##"  # the prefix of a piece that continues a word
 _CLITIC = 2  # maximum letters after the apostrophe in don't, it's, we'll

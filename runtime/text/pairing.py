@@ -19,7 +19,7 @@ from ranklet.runtime.text.marking import STRATEGIES, Marker, Marks, inserted
 from ranklet.runtime.text.tokenizing import encode
 
 if TYPE_CHECKING:
-    from tokenizers import Tokenizer
+    from ranklet.runtime.text.tokenizing import Tokenizer
 
 BERT_SEGMENTS = (0, 0, 0, 1, 1)  # 0 up to the first [SEP], then 1
 # Names of the graph's inputs, all int64. The first three are (chunks, tokens). `pairs` is (pairs,

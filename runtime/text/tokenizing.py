@@ -6,15 +6,56 @@ Exception, so that nothing that guards a server or a command would catch it.
 """
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import Any, NamedTuple, Protocol
 
 from ranklet.runtime.errors import BundleError, MissingPackageError
 from ranklet.runtime.extras import install
 
-if TYPE_CHECKING:
-    from tokenizers import Encoding, Tokenizer
+# What is called of tokenizers: those of the package have it, and `WordPieces` have it, too.
+
+
+class Encoding(Protocol):
+    """The tokens of a text."""
+
+    @property
+    def ids(self) -> list[int]: ...  # noqa: D102
+    @property
+    def offsets(self) -> list[tuple[int, int]]: ...  # noqa: D102
+    @property
+    def tokens(self) -> list[str]: ...  # noqa: D102
+    @property
+    def special_tokens_mask(self) -> list[int]: ...  # noqa: D102
+    @property
+    def type_ids(self) -> list[int]: ...  # noqa: D102
+    @property
+    def sequence_ids(self) -> Sequence[int | None]: ...  # noqa: D102
+
+
+class AddedToken(Protocol):
+    """A token that is found in a text as it is."""
+
+    @property
+    def special(self) -> bool: ...  # noqa: D102
+
+
+class Tokenizer(Protocol):
+    """What splits texts into word pieces."""
+
+    def encode(  # noqa: D102
+        self, text: Any, pair: Any = None, /, *, add_special_tokens: bool = ...
+    ) -> Encoding: ...
+    def encode_batch(  # noqa: D102
+        self, texts: Any, /, *, add_special_tokens: bool = ...
+    ) -> Sequence[Encoding]: ...
+    def get_vocab(self) -> Mapping[str, int]: ...  # noqa: D102
+    def get_vocab_size(self) -> int: ...  # noqa: D102
+    def get_added_tokens_decoder(self) -> Mapping[int, AddedToken]: ...  # noqa: D102
+    def num_special_tokens_to_add(self, is_pair: bool, /) -> int: ...  # noqa: D102
+    def token_to_id(self, token: str, /) -> int | None: ...  # noqa: D102
+    def id_to_token(self, number: int, /) -> str | None: ...  # noqa: D102
+    def to_str(self, pretty: bool = ...) -> str: ...  # noqa: D102
 
 
 _SPARE = 64  # tokens after the last one that is read, which a cut text might change
@@ -31,7 +72,7 @@ def encodable(text: str) -> str:
     return text.encode("utf-8", "replace").decode()
 
 
-def open_tokenizer(content: bytes, name: str) -> "Tokenizer":
+def open_tokenizer(content: bytes, name: str) -> Tokenizer:
     """Read a tokenizer.json, without its truncation and padding.
 
     Both concern a model's input, not a text's tokens. Padding to a gigabyte would also be a
@@ -43,29 +84,29 @@ def open_tokenizer(content: bytes, name: str) -> "Tokenizer":
 
     Returns:
         A tokenizer of the package tokenizers. Without the package, BERT's word pieces are split by
-        `WordPieces`, which has those of its methods that are called.
+        `WordPieces`.
 
     Raises:
         BundleError: it cannot be read.
         MissingPackageError: only the package can read it, and is not installed.
     """
     try:
-        from tokenizers import Tokenizer
+        import tokenizers
     except ModuleNotFoundError:
         return _without_package(content, name)
     with _guarded(f"{name} cannot be read"):
-        tokenizer = Tokenizer.from_buffer(content)
+        tokenizer = tokenizers.Tokenizer.from_buffer(content)
         tokenizer.no_truncation()
         tokenizer.no_padding()
     return tokenizer
 
 
-def _without_package(content: bytes, name: str) -> "Tokenizer":
+def _without_package(content: bytes, name: str) -> Tokenizer:
     from ranklet.runtime.text.word_pieces import Unsupported, WordPieces
 
     with _guarded(f"{name} cannot be read"):
         try:
-            return cast("Tokenizer", WordPieces(json.loads(content)))
+            return WordPieces(json.loads(content))
         except Unsupported as other:
             raise MissingPackageError(
                 f"{name} is no tokenizer of BERT ({other}), so it needs the package 'tokenizers', "
@@ -75,8 +116,8 @@ def _without_package(content: bytes, name: str) -> "Tokenizer":
 
 
 def encode(
-    tokenizer: "Tokenizer", text: str, pair: str | None = None, *, special: bool = False
-) -> "Encoding":
+    tokenizer: Tokenizer, text: str, pair: str | None = None, *, special: bool = False
+) -> Encoding:
     """Return the tokens of a text, or of a pair of texts.
 
     Args:
@@ -94,8 +135,8 @@ def encode(
 
 
 def encode_batch(
-    tokenizer: "Tokenizer", texts: Sequence[str], *, special: bool = False
-) -> "list[Encoding]":
+    tokenizer: Tokenizer, texts: Sequence[str], *, special: bool = False
+) -> Sequence[Encoding]:
     """Return the tokens of some texts, on all processors; see `encode`."""
     if len(texts) == 1:  # a query alone need not start the tokenizer's threads
         return [encode(tokenizer, texts[0], special=special)]
@@ -113,7 +154,7 @@ def _guarded(failed: str) -> Iterator[None]:
         raise BundleError(f"{failed}: {error}. It is damaged; use another one") from error
 
 
-def special_ids(tokenizer: "Tokenizer") -> list[int]:
+def special_ids(tokenizer: Tokenizer) -> list[int]:
     """Return the ids of the special tokens, ascending.
 
     >>> from tokenizers import Tokenizer, models
@@ -145,7 +186,7 @@ class TextToken(NamedTuple):
 
 
 def text_tokens(
-    tokenizer: "Tokenizer", text: str, max_tokens: int, *, special: bool = True
+    tokenizer: Tokenizer, text: str, max_tokens: int, *, special: bool = True
 ) -> list[TextToken]:
     """Return the tokens that are read of a text, in order.
 
@@ -165,7 +206,7 @@ def text_tokens(
 
 
 def token_ids(
-    tokenizer: "Tokenizer", texts: Sequence[str], max_tokens: int
+    tokenizer: Tokenizer, texts: Sequence[str], max_tokens: int
 ) -> tuple[list[list[int]], list[int]]:
     """Return each text's truncated token ids and the indices of the longer texts.
 
@@ -173,7 +214,7 @@ def token_ids(
     """
     enough = max_tokens + _SPARE
     heads = [text[: _cut(text, enough * _PER_TOKEN)] for text in texts]
-    encoded = encode_batch(tokenizer, heads, special=True)
+    encoded = list(encode_batch(tokenizer, heads, special=True))
     for at, (head, text) in enumerate(zip(heads, texts, strict=True)):
         if len(head) < len(text) and len(encoded[at].ids) < enough:
             encoded[at] = encode(tokenizer, text, special=True)
@@ -203,7 +244,7 @@ def _cut(text: str, most: int) -> int:
     return space if space > 0 else most
 
 
-def ending(tokenizer: "Tokenizer") -> int:
+def ending(tokenizer: Tokenizer) -> int:
     """Return how many special tokens a tokenizer puts at the end of a text, 1 for BERT's [SEP]."""
     special = encode(tokenizer, "a", special=True).special_tokens_mask
     return len(special) - max((i + 1 for i, mask in enumerate(special) if not mask), default=0)

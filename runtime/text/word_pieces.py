@@ -39,6 +39,13 @@ class Encoding:
         """0 for each token, because none was added."""
         return [0] * len(self.ids)
 
+    @property
+    def type_ids(self) -> list[int]:
+        """0 for each token, because there is one text."""
+        return [0] * len(self.ids)
+
+    sequence_ids = type_ids
+
 
 class AddedToken(NamedTuple):
     """A token that is found in a text as it is."""
@@ -52,7 +59,7 @@ class _Model(NamedTuple):
 
 
 class WordPieces:
-    """A tokenizer of word pieces, with those methods of tokenizers.Tokenizer that are called.
+    """A tokenizer of word pieces, as a `Tokenizer` has them.
 
     It adds no special tokens, because networks that read them need onnxruntime anyway.
 
@@ -98,18 +105,16 @@ class WordPieces:
         self._character = lru_cache(None)(self._normal)
         self._pieces = lru_cache(_KEPT_WORDS)(self._split)
 
-    def encode(self, text: str, pair: None = None, *, add_special_tokens: bool = False) -> Encoding:
+    def encode(
+        self, text: str, pair: str | None = None, *, add_special_tokens: bool = False
+    ) -> Encoding:
         """Return the tokens of a text.
 
         Raises:
             MissingPackageError: special tokens or a pair of texts are requested.
         """
         if add_special_tokens or pair is not None:
-            raise MissingPackageError(
-                "special tokens need the package 'tokenizers', which is not installed; run: "
-                f"{install('onnx')}",
-                name="tokenizers",
-            )
+            self.num_special_tokens_to_add(pair is not None)
         found, place = Encoding(), 0
         for at, part in enumerate(self._literal.split(text) if self._literal else [text]):
             if at % 2:
@@ -181,6 +186,10 @@ class WordPieces:
                 break
         return pieces if begin == len(word) else [(self._unknown, 0, len(word))]
 
+    def get_vocab(self) -> dict[str, int]:
+        """Return the ids of the tokens."""
+        return self._vocabulary | self._added
+
     def get_vocab_size(self) -> int:
         """Return the number of tokens."""
         return len(self._spellings)
@@ -188,6 +197,14 @@ class WordPieces:
     def get_added_tokens_decoder(self) -> dict[int, AddedToken]:
         """Return the added tokens by their ids."""
         return dict(self._decoder)
+
+    def num_special_tokens_to_add(self, is_pair: bool) -> int:  # noqa: ARG002
+        """Raise MissingPackageError, because only the package knows them."""
+        raise MissingPackageError(
+            "special tokens need the package 'tokenizers', which is not installed; run: "
+            f"{install('onnx')}",
+            name="tokenizers",
+        )
 
     def token_to_id(self, token: str) -> int | None:
         """Return the id of a token."""
@@ -197,11 +214,10 @@ class WordPieces:
         """Return the spelling of a token."""
         return self._spellings.get(number)
 
-    def to_str(self) -> str:
+    def to_str(self, pretty: bool = False) -> str:
         """Return the content of a tokenizer.json, without truncation and padding."""
-        return json.dumps(
-            {**self._described, "truncation": None, "padding": None}, ensure_ascii=False
-        )
+        described = {**self._described, "truncation": None, "padding": None}
+        return json.dumps(described, ensure_ascii=False, indent=2 if pretty else None)
 
 
 def _is_control(character: str) -> bool:

@@ -41,6 +41,7 @@ def test_each_setting_that_an_export_may_change_has_a_flag(capsys: Capture) -> N
             assert option.about in shown
 
 
+@pytest.mark.slow
 def test_a_setting_that_exports_had_no_flag_for_is_changed(
     tiny: TinyRankers, tmp_path: Path
 ) -> None:

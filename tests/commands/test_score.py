@@ -13,6 +13,7 @@ from ranklet.training.distilling import teacher
 from ranklet.training.distilling.score_file import read_scores
 
 
+@pytest.mark.slow
 def test_a_bundles_cross_encoder_scores_and_a_student_learns(
     tiny: TinyRankers, tmp_path: Path, capsys: Capture
 ) -> None:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from tests.conftest import Built
 
 
+@pytest.mark.slow
 def test_the_server_runs_until_it_is_interrupted(built: "Built") -> None:
     command = [sys.executable, "-m", "ranklet", "serve", str(built.zipped), "--port", "0"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:

@@ -293,6 +293,7 @@ def mapped(how: str, **variables: str) -> tuple[str, int]:
     return kept, int(pages)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="mallopt is glibc's")
 def test_freed_memory_is_used_again_without_new_pages() -> None:
     kept, pages = mapped("keep")
@@ -300,5 +301,6 @@ def test_freed_memory_is_used_again_without_new_pages() -> None:
     assert pages < mapped("leave")[1] / 4
 
 
+@pytest.mark.slow
 def test_what_the_environment_says_of_the_allocator_stays() -> None:
     assert mapped("keep", MALLOC_ARENA_MAX="2")[0] == "False"

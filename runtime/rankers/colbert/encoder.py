@@ -17,9 +17,8 @@ from ranklet.runtime.rankers.colbert.settings import OUTPUT, ColBERTSettings
 from ranklet.runtime.rankers.colbert.tokens import Row, TokenLayout
 
 if TYPE_CHECKING:
-    from tokenizers import Tokenizer
-
     from ranklet.runtime.bundles.files import BundleFiles
+    from ranklet.runtime.text.tokenizing import Tokenizer
 
 
 class TokenVectors(NamedTuple):

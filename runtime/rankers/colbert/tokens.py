@@ -16,7 +16,7 @@ from ranklet.runtime.rankers.colbert.settings import ColBERTSettings
 from ranklet.runtime.text.tokenizing import TextToken, encode, ending, text_tokens, token_ids
 
 if TYPE_CHECKING:
-    from tokenizers import Tokenizer
+    from ranklet.runtime.text.tokenizing import Tokenizer
 
 
 class Row(NamedTuple):

@@ -28,9 +28,8 @@ from ranklet.runtime.text.analysis import Analyzer
 from ranklet.runtime.text.pairing import PairFormat, Pairing, Row, pair_inputs
 
 if TYPE_CHECKING:
-    from tokenizers import Tokenizer
-
     from ranklet.runtime.bundles.files import BundleFiles
+    from ranklet.runtime.text.tokenizing import Tokenizer
 
 
 HEADS = (

@@ -34,9 +34,8 @@ from ranklet.runtime.storage.arrays import id_type
 from ranklet.runtime.text.tokenizing import special_ids
 
 if TYPE_CHECKING:
-    from tokenizers import Tokenizer
-
     from ranklet.runtime.bundles.files import BundleFiles
+    from ranklet.runtime.text.tokenizing import Tokenizer
 
 
 class StaticVectors:

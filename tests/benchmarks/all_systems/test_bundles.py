@@ -18,6 +18,7 @@ rankers = pytest.importorskip("benchmarks.all_systems.rankers")
 studies = pytest.importorskip("benchmarks.all_systems.studies")
 
 
+@pytest.mark.slow
 def test_a_collection_that_is_cut_anew_is_indexed_again(
     tiny: "TinyRankers", tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

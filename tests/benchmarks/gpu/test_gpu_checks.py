@@ -47,6 +47,7 @@ def test_every_part_runs_and_its_section_is_written(
     assert "skipped" not in text
 
 
+@pytest.mark.slow
 def test_without_a_gpu_one_line_says_why_and_nothing_is_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -88,6 +88,7 @@ def test_no_training_is_compared_with_one_that_is_not_planned() -> None:
         assert others <= {each.name for each in planned if {*plan.ranks} <= {*each.ranks}}
 
 
+@pytest.mark.slow
 def test_a_training_that_is_kept_is_not_repeated(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -92,6 +92,7 @@ def test_a_name_of_a_type_is_no_document() -> None:
     assert [each.id for each in python_docs._definitions(module, "m")] == ["m", "m.A"]
 
 
+@pytest.mark.slow
 def test_what_a_module_does_not_export_is_not_in_the_corpus(docs: list[PythonDoc]) -> None:
     ids = {doc.id for doc in docs}
     assert "json.decoder.JSONDecoder" in ids

@@ -77,6 +77,7 @@ def test_words_count_less_than_an_encoder_of_the_same_spread() -> None:
     assert weights == {"bm25": 0.25, "dense": 0.375, "more": 0.375}
 
 
+@pytest.mark.slow
 def test_the_weights_are_those_of_the_spreads_in_the_collection(
     tiny_bundle: Callable[[str], runtime.Bundle],
 ) -> None:

@@ -134,6 +134,7 @@ def test_what_is_too_long_for_a_document_is_refused_with_its_place(
     )
 
 
+@pytest.mark.slow
 def test_a_bomb_is_decompressed_in_pieces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(opening, "LONGEST", 1 << 20)
     for name in ("a.jsonl.gz", "b.jsonl.zst"):

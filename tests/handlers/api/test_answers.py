@@ -13,8 +13,8 @@ from tests.kinds import TinyRankers
 from tests.metadata_rows import WORDS
 
 from ranklet.handlers.api.answers import (
-    DIGITS,
     ANSWERS,
+    DIGITS,
     Answer,
     document,
     explain,

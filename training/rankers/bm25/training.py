@@ -37,10 +37,11 @@ def train(
         InputError: the tokenizer cannot be read.
     """
     began, field = monotonic(), options.field
+    tokenizer = read_tokenizer(options.tokenizer) if options.tokenizer else None
     analysed = analyse(
         collection.documents(),
         [field],
-        tokenizer=read_tokenizer(options.tokenizer) if options.tokenizer else None,
+        tokenizer=tokenizer,
         titles=options.titles,
         options=options.words,
     )
@@ -71,7 +72,7 @@ def train(
     return Checkpoint(
         "bm25",
         replace(untuned, k1=k1, b=b, title_boost=boost),
-        tokenizer=analysed.analyzer.tokenizer if field == "wordpieces" else None,
+        tokenizer=tokenizer if field == "wordpieces" else None,
         **analysed.words_of(field),
         training={
             "measure": options.measure,

@@ -32,10 +32,11 @@ def train(
         InputError: an option is not allowed, or no query has a relevant document.
     """
     began, field, bm25 = monotonic(), options.field, options.bm25
+    tokenizer = read_tokenizer(options.tokenizer) if options.tokenizer else None
     analysed = analyse(
         collection.documents(),
         [field, bm25.field],
-        tokenizer=read_tokenizer(options.tokenizer) if options.tokenizer else None,
+        tokenizer=tokenizer,
         titles=options.titles,
         # Model 1 learns words of queries that no document has.
         known_texts=[query.text for query in queries],
@@ -61,7 +62,7 @@ def train(
         Model1Settings(field, tuned.p_self, tuned.lambda_),
         arrays,
         spellings,
-        analysed.analyzer.tokenizer if field == "wordpieces" else None,
+        tokenizer if field == "wordpieces" else None,
         {
             **counts(len(analysed.documents), queries, dev),
             "seconds": round(monotonic() - began, 1),
