@@ -74,7 +74,8 @@ def export_bundle(
     for name, each in checkpoints.items():
         if not isinstance(each, Path):
             check_type(f"checkpoints[{name!r}]", each, Checkpoint)
-            check_finite(each.weights, f"the checkpoint of {name!r}")
+            for part in filter(None, (each, each.queries)):
+                check_finite(part.weights, f"the checkpoint of {name!r}")
             given[name] = each
     given = _with_own_tokenizers(_with_settings(given, options))
     tokenizer, words = _one_tokenizer(given), _one_analysis(given)

@@ -65,6 +65,8 @@ def described(checkpoint: Checkpoint) -> str:
         parts.append(f"{settings['pooling']} pooling")
     if "label" in training:
         parts.append(f"{settings['head']} head, {training['activation']} of {training['label']!r}")
+    if checkpoint.queries is not None:
+        parts.append("a network of its own for queries")
     if "queries" in settings:
         parts.append(f"queries by {settings['queries']}")
     if "similarity" in settings:

@@ -62,6 +62,8 @@ class Checkpoint:
         languages: codes of the languages by which words were read, most frequent first; empty if no
             words were, or if they were read as English before checkpoints said so.
         normaliser: what the forms of a word had in common; "" if `languages` is empty.
+        queries: what encodes queries, if it is another network; only imported encoders have one,
+            which cannot be saved.
     """
 
     kind: str
@@ -76,6 +78,7 @@ class Checkpoint:
     curve: Mapping[str, Sequence[float]] = field(default_factory=dict)
     languages: tuple[str, ...] = ()
     normaliser: str = ""
+    queries: "Checkpoint | None" = None
 
     @property
     def words(self) -> TextOptions | None:
@@ -99,6 +102,10 @@ class Checkpoint:
             InputError: the path is something that is not a checkpoint, or a number that was learned
                 is not finite.
         """
+        if self.queries is not None:
+            raise InputError(
+                "an encoder whose queries have a network of their own cannot be saved; export it"
+            )
         check_place(Path(path))
         path = Path(path).absolute()  # of now, whatever folder is the working one later
         check_finite({**self.arrays, **self.weights}, f"this {self.kind} checkpoint")

@@ -17,7 +17,7 @@ class VectorScore:
     """Scores every document for every query by the inner product of their vectors.
 
     Args:
-        encode: returns the vectors that the first of some sessions makes of texts.
+        encode: returns the vectors that sessions make of texts.
 
     Attributes:
         first: the vectors of the first texts, which are PyTorch's of all probes.
@@ -25,13 +25,13 @@ class VectorScore:
 
     first: Vectors
 
-    def __init__(self, encode: Callable[[Runs, Probes], Vectors]) -> None:
+    def __init__(self, encode: Callable[[Sequence[Runs], Probes], Vectors]) -> None:
         self._encode = encode
         self._texts: Probes | None = None
 
     def __call__(self, sessions: Sequence[Runs], texts: Probes) -> NDArray[np.float32]:
         """Return the scores, (queries, documents) float32."""
-        queries, documents = made = self._encode(sessions[0], texts)
+        queries, documents = made = self._encode(sessions, texts)
         if self._texts is None:
             self.first, self._texts = made, texts
         if texts == self._texts:

@@ -39,7 +39,8 @@ class Cut(NamedTuple):
 
 def can_cut(checkpoint: Checkpoint) -> bool:
     """Return whether a ranker splits texts by a tokenizer of its own and has no value by token."""
-    return exporter(checkpoint.kind).cuts and not checkpoint.settings.field
+    alone = not checkpoint.settings.field and checkpoint.queries is None
+    return exporter(checkpoint.kind).cuts and alone
 
 
 def texts_read(checkpoint: Checkpoint, texts: Iterable[str]) -> Iterator[str]:

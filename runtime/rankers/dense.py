@@ -6,7 +6,7 @@ and token_type_ids that tell documents from queries. A sentence encoder has othe
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -47,7 +47,9 @@ CODES = "codes.npy"  # of all documents, (words, documents) uint64, if `search` 
 TABLE = "table.npy"  # (vocabulary, dimension) float32, float16 or int8
 TABLE_SCALES = "table_scales.npy"  # of a table of int8, the factor of each row, (vocabulary,)
 
-ENCODERS = ("network", "table")
+NETWORKS = "networks"
+ENCODERS = ("network", "table", NETWORKS)
+QUERIES = "query/"  # the folder, below rankers/NAME/, of a network of queries alone
 POOLINGS = ("mean", "cls", "max", "last", "weighted_mean", "mean_sqrt")
 SIMILARITIES = ("dot", "cosine")
 EXHAUSTIVE = "exhaustive"  # exact search at any size; indexing replaces "exact" if there are many
@@ -60,7 +62,8 @@ class DenseSettings(Settings):
     """The settings of a dense encoder and its index; a token limit counts special tokens.
 
     For the similarity cosine the encoder returns vectors of length 1. The encoder ``table`` is one
-    stored vector per token, whose mean is a text's vector.
+    stored vector per token, whose mean is a text's vector. The encoder ``networks`` has one network
+    for documents and another one for queries.
 
     Attributes:
         stored: how the vectors of documents are stored, one of `FORMS`; queries have 32 bits.
@@ -92,11 +95,15 @@ class DenseEncoder:
 
     Args:
         settings: the limits and prompts.
-        encoder: the encoder of both.
+        encoder: the encoder of both, or of documents.
+        queries: the encoder of queries, if they have one of their own.
     """
 
-    def __init__(self, settings: DenseSettings, encoder: Encoder | TokenTable) -> None:
+    def __init__(
+        self, settings: DenseSettings, encoder: Encoder | TokenTable, queries: Encoder | None = None
+    ) -> None:
         self.settings, self.encoder = settings, encoder
+        self._of_queries = queries or encoder
 
     @classmethod
     def open(cls, bundle: "BundleFiles", name: str, *, many: bool = False) -> "DenseEncoder":
@@ -109,8 +116,10 @@ class DenseEncoder:
         """
         settings: DenseSettings = bundle.settings(name)
         folder, dimension = f"rankers/{name}/", settings.dimension
-        if settings.encoder == "network":
-            return cls(settings, open_encoder(bundle, folder, OUTPUT, dimension, many=many))
+        if settings.encoder != "table":
+            opened = partial(open_encoder, bundle, output=OUTPUT, dimension=dimension, many=many)
+            apart = settings.encoder == NETWORKS
+            return cls(settings, opened(folder), opened(folder + QUERIES) if apart else None)
         tokenizer = bundle.tokenizer(folder + TOKENIZER)
         table = bundle.array(folder + TABLE, np.float16, (None, dimension), np.float32, np.int8)
         digest, scales = bundle.manifest.files[folder + TABLE].sha256, None
@@ -126,7 +135,7 @@ class DenseEncoder:
         """Return vectors of queries, (texts, dimension) float32."""
         settings = self.settings
         prompted = [settings.query_prompt + text for text in texts]
-        return self.encoder.encode(prompted, settings.max_query_tokens, 0)
+        return self._of_queries.encode(prompted, settings.max_query_tokens, 0)
 
     def encode_documents(self, texts: list[str]) -> Encoded:
         """Return vectors of documents, (texts, dimension) float32."""

@@ -131,7 +131,7 @@ def test_models_of_other_libraries_are_verified_on_texts_of_the_user(
     assert main(["export", *map(str, arguments)]) == 0
     shown = capsys.readouterr().out
     assert "my-encoder-v1: dense encoder, mean pooling, cosine, 40 tokens, 16 dimensions" in shown
-    assert "judge: cross-encoder, imported head, identity of 'yes', 40 tokens" in shown
+    assert "judge: cross-encoder, imported head, softmax of 'yes', 40 tokens" in shown
     assert shown.count("equal to sentence-transformers") == 2
     assert "nDCG" not in shown
     assert "documents, without judgements" in shown

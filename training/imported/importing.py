@@ -153,5 +153,6 @@ def read_model(
     importing = form.importer()
     with one_line(f"{str(folder.path)!r} cannot be loaded"):
         checkpoint: Checkpoint = importing.import_model(folder, **options)
-    check_numbers(folder.path, checkpoint.weights)
+    for part in filter(None, (checkpoint, checkpoint.queries)):
+        check_numbers(folder.path, part.weights)
     return checkpoint

@@ -13,7 +13,7 @@ LAYERS = "ranklet_layers"  # key in config.json: the layers after the pooling, i
 # By name: the functions that a layer can end with.
 ACTIVATIONS: Mapping[str, type[nn.Module]] = {
     "identity": nn.Identity, "tanh": nn.Tanh, "relu": nn.ReLU, "gelu": nn.GELU, "silu": nn.SiLU,
-    "sigmoid": nn.Sigmoid,
+    "sigmoid": nn.Sigmoid, "softmax": nn.Softmax,
 }  # fmt: skip
 
 

@@ -30,12 +30,13 @@ from ranklet.export.proof.variants import encoder_graph, export_proven, why_refu
 from ranklet.export.proof.vectors import Vectors, VectorScore
 from ranklet.runtime.bundles.manifest import RankerEntry
 from ranklet.runtime.dense.stored import FORMS, LARGEST_HALF, WHOLE, StoredVectors
-from ranklet.runtime.onnx.encoder import TOKEN_STATES, Encoder
+from ranklet.runtime.onnx.encoder import TOKEN_STATES, TOKENIZER, Encoder
 from ranklet.runtime.onnx.session import Runs
 from ranklet.runtime.onnx.token_table import TokenTable
 from ranklet.runtime.rankers.dense import (
     EXHAUSTIVE,
     OUTPUT,
+    QUERIES,
     TABLE,
     TABLE_SCALES,
     DenseEncoder,
@@ -76,18 +77,35 @@ def export(job: ExportJob) -> RankerEntry:
     if network.is_additive:  # so that explanations have parts by word
         module, outputs = Method(network, network.with_states), {OUTPUT: False, TOKEN_STATES: True}
         graph = encoder_graph(job.checkpoint, module, network.inputs, outputs)
-    proof = export_proven(job, [graph], score, probes)
+    graphs = [graph]
+    if (queries := job.checkpoint.queries) is not None:
+        network = dense.load(queries, attention="eager")
+        own = encoder_graph(queries, network, network.inputs, {OUTPUT: False})
+        graphs.append(replace(own, folder=QUERIES))
+    proof = export_proven(job, graphs, score, probes)
     stored = form_reports(*score.first, probes.relevant)
     write_reports(job, [*proof.reports, *stored], probes)
     job.write_tokenizer()
+    if queries is not None:
+        tokenizer = replace(job, checkpoint=queries).tokenizer()
+        job.writer.data(f"{job.folder}{QUERIES}{TOKENIZER}", tokenizer.to_str().encode())
     return job.entry(settings)
 
 
-def _vectors(job: ExportJob, session: Runs, texts: Probes) -> Vectors:
-    """Return the vectors of queries and documents that a session makes."""
+def _vectors(job: ExportJob, sessions: Sequence[Runs], texts: Probes) -> Vectors:
+    """Return the vectors of queries and documents that sessions make, the second those of queries.
+
+    There is no second one where one network encodes both.
+    """
     settings: DenseSettings = job.settings
-    whole = Encoder(session, OUTPUT, job.tokenizer(), settings.dimension)
-    encoder = DenseEncoder(settings, whole)
+    tokenizers = [job.tokenizer()]
+    if job.checkpoint.queries is not None:
+        tokenizers.append(job.checkpoint.queries.need_tokenizer())
+    encoders = [
+        Encoder(session, OUTPUT, tokenizer, settings.dimension)
+        for session, tokenizer in zip(sessions, tokenizers, strict=True)
+    ]
+    encoder = DenseEncoder(settings, encoders[0], encoders[-1])
     queries = encoder.encode_queries(list(texts.queries)).vectors
     return queries, encoder.encode_documents(list(texts.documents)).vectors
 
@@ -96,7 +114,7 @@ def as_others(job: ExportJob) -> AsOthers:
     """Return the encoder with the states of its last layer as output.
 
     Raises:
-        ExportError: there are no probes, or the encoder is a table.
+        ExportError: there are no probes, or the encoder is a table or two networks.
     """
     from ranklet.export.onnx.method import Method
     from ranklet.training.rankers.dense import training as dense
@@ -105,6 +123,11 @@ def as_others(job: ExportJob) -> AsOthers:
         raise ExportError(
             f"{job.name!r} has static embeddings, which need no graph; others read its own folder"
         )
+    if job.checkpoint.queries is not None:
+        raise ExportError(
+            f"{job.name!r} has a network of its own for queries, which is no single graph; export "
+            "it as a bundle, without --layout hub"
+        )
     network = dense.load(job.checkpoint, attention="eager")  # the optimiser fuses no other
     states = Method(network, network.states)
     graph = encoder_graph(job.checkpoint, states, network.inputs, {STATES: True})
@@ -112,8 +135,8 @@ def as_others(job: ExportJob) -> AsOthers:
     def pool(states: "Tensor", inputs: "Mapping[str, Tensor]") -> "Tensor":
         return network.pooled(states, inputs["attention_mask"])
 
-    def encode(session: Runs, texts: Probes) -> Vectors:
-        return _vectors(job, Pooled(session, graph, OUTPUT, pool), texts)
+    def encode(sessions: Sequence[Runs], texts: Probes) -> Vectors:
+        return _vectors(job, [Pooled(sessions[0], graph, OUTPUT, pool)], texts)
 
     return AsOthers(graph, VectorScore(encode), job.probes(), "feature-extraction")
 

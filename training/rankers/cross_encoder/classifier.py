@@ -9,11 +9,12 @@ from ranklet.runtime.errors import InputError
 from ranklet.runtime.text.pairing import INPUTS
 from ranklet.training.imported.encoder import new_network
 
-# Keys in config.json: the number of the label that is the score, the function of its logit, and
+# Keys in config.json: the number of the label that is the score, the function of the logits, and
 # whether the network reads token_type_ids.
 LABEL, ACTIVATION, SEGMENTS = "ranklet_label", "ranklet_activation", "ranklet_segments"
 
-ACTIVATIONS = {"identity": nn.Identity(), "sigmoid": nn.Sigmoid()}
+# Functions of a row of logits, one per label.
+ACTIVATIONS = {"identity": nn.Identity(), "sigmoid": nn.Sigmoid(), "softmax": nn.Softmax(-1)}
 
 
 class PairClassifier(nn.Module):
@@ -24,7 +25,7 @@ class PairClassifier(nn.Module):
     Args:
         classifier: a model of transformers for the classification of sequences.
         label: number of the label.
-        activation: what is applied to the label's logit, one of `ACTIVATIONS`.
+        activation: what is applied to the logits, one of `ACTIVATIONS`.
         segments: whether the classifier reads token_type_ids.
     """
 
@@ -59,7 +60,7 @@ class PairClassifier(nn.Module):
 
     def scores(self, logits: Tensor) -> Tensor:
         """Return the scores of pairs by the logits of their labels, (pairs,) float32."""
-        found: Tensor = self._activation(logits[:, self._label])
+        found: Tensor = self._activation(logits)[:, self._label]
         return found
 
     @property

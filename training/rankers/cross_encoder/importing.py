@@ -45,6 +45,13 @@ if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
 SHOWN = 20  # labels in a message
+# The names of the second of two labels that means relevant, and of the first that means the
+# opposite. Without names it is the second one since monoBERT (Nogueira & Cho 2019, §2).
+RELEVANT = ("label_1", "relevant", "positive", "true", "yes", "1")
+OTHER = (
+    "label_0", "irrelevant", "not_relevant", "not relevant", "non_relevant", "non-relevant",
+    "negative", "false", "no", "0",
+)  # fmt: skip
 
 
 def import_model(
@@ -123,7 +130,10 @@ def largest_difference(folder: ModelFolder, checkpoint: Checkpoint, texts: Seque
     theirs.tokenizer.model_max_length = settings.max_tokens
     firsts = (shortened(text, settings) for text in texts)
     pairs = list(zip(firsts, texts[::-1], strict=True))
-    expected = np.asarray(theirs.predict(pairs, show_progress_bar=False, batch_size=1), np.float32)
+    options: dict[str, Any] = {"show_progress_bar": False, "batch_size": 1}
+    if checkpoint.network[ACTIVATION] == "softmax":
+        options |= {"activation_fn": torch.nn.Softmax(-1)}
+    expected = np.asarray(theirs.predict(pairs, **options), np.float32)
     expected = expected.reshape(len(pairs), -1)[:, checkpoint.network[LABEL]]
     del theirs  # two networks need not be in memory
     network = new_classifier(checkpoint.network, attention="eager")
@@ -173,6 +183,9 @@ def choose_label(folder: ModelFolder, labels: Mapping[int, str], label: str | No
     if label is None:
         if len(labels) == 1:
             return next(iter(labels))
+        first, *rest = (str(name).lower() for _, name in sorted(labels.items()))
+        if first in OTHER and len(rest) == 1 and rest[0] in RELEVANT:
+            return max(labels)
         raise ModelFolderError(
             f"{str(folder.path)!r} has {len(labels)} labels ({listed}); pass --label with the name "
             "or the number of the one that means relevant"
@@ -205,7 +218,10 @@ def _place(folder: ModelFolder) -> Path:
 
 
 def _activation(folder: ModelFolder, config: Mapping[str, Any], labels: int) -> str:
-    """Return the function of the logits as sentence-transformers chooses it."""
+    """Return the function of the logits as sentence-transformers chooses it.
+
+    Of two labels without one it is the softmax, because one logit alone says nothing.
+    """
     saved = config.get("sentence_transformers") or {}
     path = (
         # sentence-transformers reads its own file only where there are modules.
@@ -214,8 +230,8 @@ def _activation(folder: ModelFolder, config: Mapping[str, Any], labels: int) -> 
         or config.get("sbert_ce_default_activation_function")
     )
     if not path:
-        return "sigmoid" if labels == 1 else "identity"
-    return activation_of(path, folder.path, ("identity", "sigmoid"))
+        return {1: "sigmoid", 2: "softmax"}.get(labels, "identity")
+    return activation_of(path, folder.path, ("identity", "sigmoid", "softmax"))
 
 
 def _reads_segments(

@@ -1,7 +1,7 @@
 """Import sentence-transformers models and plain encoders as the kind `dense`."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -10,13 +10,14 @@ import torch
 
 from ranklet.runtime.errors import ModelFolderError
 from ranklet.runtime.onnx.encoder import feeds
-from ranklet.runtime.rankers.dense import POOLINGS, DenseSettings
+from ranklet.runtime.rankers.dense import NETWORKS, POOLINGS, DenseSettings
 from ranklet.runtime.text.tokenizing import token_ids
 from ranklet.training.checkpoint import RANKLET, Arrays, Checkpoint, read_checkpoint
 from ranklet.training.imported.encoder import load_network, state_size
 from ranklet.training.imported.folder import CONFIG, ModelFolder, Module, read_weights
 from ranklet.training.imported.layers import LAYERS, linear_layer, load_layer
 from ranklet.training.imported.original import load_original
+from ranklet.training.imported.routes import modules_by_role, same
 from ranklet.training.imported.sentence_settings import (
     POOLING_MODES,
     Prompts,
@@ -76,7 +77,9 @@ class SentenceEncoder:
     weights: Arrays = field(default_factory=dict)
 
 
-def describe(folder: ModelFolder, prompts: Prompts | None = None) -> SentenceEncoder:
+def describe(
+    folder: ModelFolder, prompts: Prompts | None = None, given: Sequence[Module] | None = None
+) -> SentenceEncoder:
     """Return what sentence-transformers does after and around the transformer of a folder.
 
     A plain encoder gets the mean and the cosine, which nothing in the folder says.
@@ -84,19 +87,21 @@ def describe(folder: ModelFolder, prompts: Prompts | None = None) -> SentenceEnc
     Args:
         folder: the model's folder.
         prompts: the prompts; None for the folder's.
+        given: the modules; None for those of documents.
 
     Raises:
         ModelFolderError: a module or a setting is not supported.
     """
     prompts = prompts or prompts_of(folder)
+    every = modules_by_role(folder)[1] if given is None else given
     if not folder.modules and folder.architecture.startswith(REPBERT):
         return SentenceEncoder(similarity="dot", document_segment=1, limits=REPBERT_LIMITS)
-    if not folder.modules:
+    if not every:
         return SentenceEncoder(query_prompt=prompts.query, document_prompt=prompts.document)
-    first, *rest = folder.modules
+    first, *rest = every
     rest = [module for module in rest if module.name not in IGNORED]
     if first.name != "Transformer" or not rest or rest[0].name != "Pooling":
-        names = ", ".join(module.name for module in folder.modules)
+        names = ", ".join(module.name for module in every)
         raise ModelFolderError(
             f"{str(folder.path)!r} has the modules {names}; supported are Transformer, Pooling, "
             f"{', '.join(MODULES)}, or StaticEmbedding alone"
@@ -178,8 +183,33 @@ def import_model(
         ModelFolderError: the folder cannot be used.
         InputError: the vectors are shorter than the dimension.
     """
-    described = describe(folder, chosen_prompts(folder, query_prompt, document_prompt))
-    place = folder.modules[0].folder if folder.modules else folder.path
+    prompts = chosen_prompts(folder, query_prompt, document_prompt)
+    of_queries, of_documents = modules_by_role(folder)
+    documents = _imported(folder, of_documents, prompts, dimension)
+    if same(of_queries, of_documents):
+        return documents
+    queries = _imported(folder, of_queries, prompts, dimension)
+    lengths, ways = (
+        {getattr(each.settings, name) for each in (queries, documents)}
+        for name in ("dimension", "similarity")
+    )
+    if len(lengths) > 1 or len(ways) > 1:
+        raise ModelFolderError(
+            f"{str(folder.path)!r} makes vectors of queries and of documents that cannot be "
+            f"compared: {sorted(lengths)} numbers, {' and '.join(sorted(ways))}"
+        )
+    settings = replace(
+        documents.settings, encoder=NETWORKS, max_query_tokens=queries.settings.max_query_tokens
+    )
+    return replace(documents, settings=settings, queries=queries)
+
+
+def _imported(
+    folder: ModelFolder, modules: Sequence[Module], prompts: Prompts, dimension: int | None
+) -> Checkpoint:
+    """Return the encoder that some modules of a folder are; see `import_model`."""
+    described = describe(folder, prompts, modules)
+    place = modules[0].folder if modules else folder.path
     encoder, config = load_network(place, "AutoModel", transformer_settings(place))
     tokenizer = model_tokenizer(place)
     longest = tokenizer.longest_text(encoder)
@@ -217,17 +247,18 @@ def largest_difference(folder: ModelFolder, checkpoint: Checkpoint, texts: Seque
     theirs = load_original("SentenceTransformer", folder.path)
     encoded = encode_with_library(theirs, folder, texts, prompts)
     del theirs  # two networks need not be in memory
-    network = DenseNetwork(
-        new_model(checkpoint.network, "eager", segments=False), settings, checkpoint.network[LAYERS]
-    )
-    load_weights(network.eval(), checkpoint.weights)
     differences = []
     limits = settings.max_query_tokens, settings.max_document_tokens
-    for prompt, limit, expected in zip(prompts, limits, encoded, strict=True):
+    parts = checkpoint.queries or checkpoint, checkpoint
+    for part, prompt, limit, expected in zip(parts, prompts, limits, encoded, strict=True):
+        network = DenseNetwork(
+            new_model(part.network, "eager", segments=False), part.settings, part.network[LAYERS]
+        )
+        load_weights(network.eval(), part.weights)
         expected = np.asarray(expected)[:, : settings.dimension]
         if settings.similarity == "cosine":
             expected = expected / np.linalg.norm(expected, axis=1, keepdims=True)
-        ids, _ = token_ids(checkpoint.need_tokenizer(), [prompt + text for text in texts], limit)
+        ids, _ = token_ids(part.need_tokenizer(), [prompt + text for text in texts], limit)
         with torch.inference_mode():
             ours = [
                 network(*(torch.from_numpy(values) for values in feeds([row], 0).values()))

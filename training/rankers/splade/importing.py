@@ -16,7 +16,6 @@ from ranklet.runtime.text.tokenizing import encode, token_ids
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.imported.encoder import load_network
 from ranklet.training.imported.folder import (
-    CONFIG,
     SENTENCE,
     WEIGHTS,
     ModelFolder,
@@ -25,6 +24,7 @@ from ranklet.training.imported.folder import (
     read_weights,
 )
 from ranklet.training.imported.original import load_original
+from ranklet.training.imported.routes import modules_by_role, same
 from ranklet.training.imported.sentence_settings import (
     encode_with_library,
     prompt_names,
@@ -41,8 +41,6 @@ if TYPE_CHECKING:
 
 TRANSFORMERS = ("Transformer", "MLMTransformer")
 QUERY_WEIGHTS = ("SparseStaticEmbedding", "IDF")  # newer and older name of one module
-ROUTERS = ("Router", "Asym")
-ROUTES = ("router_config.json", CONFIG)  # newer and older file
 # The weights of `IDF` for OpenSearch, which weighs the tokens that this file leaves out, too.
 OPENSEARCH = "query_token_weights.txt"
 MOST_TOKENS = 8192  # limit of the settings
@@ -93,18 +91,15 @@ def describe(folder: ModelFolder) -> SparseModel:
                 f"have all of them; fetch {IDF} of the same model, too"
             )
         return plain
-    if folder.modules[0].name in ROUTERS and len(folder.modules) == 1:
-        routes = _routes(folder, folder.modules[0])
-        queries, documents = routes.get("query", ()), routes.get("document", ())
-        if [module.name in QUERY_WEIGHTS for module in queries] == [True]:
-            return _network(folder, documents)._replace(queries=queries[0])
-        if queries and [module.folder for module in queries] == [each.folder for each in documents]:
-            return _network(folder, documents)
-        raise ModelFolderError(
-            f"{str(folder.path)!r} encodes queries by {_names(queries)}; supported are "
-            f"{QUERY_WEIGHTS[0]}, or the modules of documents"
-        )
-    return _network(folder, folder.modules)
+    queries, documents = modules_by_role(folder)
+    if same(queries, documents):
+        return _network(folder, documents)
+    if [module.name in QUERY_WEIGHTS for module in queries] == [True]:
+        return _network(folder, documents)._replace(queries=queries[0])
+    raise ModelFolderError(
+        f"{str(folder.path)!r} encodes queries by {_names(queries)}; supported are "
+        f"{QUERY_WEIGHTS[0]}, or the modules of documents"
+    )
 
 
 def _network(folder: ModelFolder, modules: Sequence[Module]) -> SparseModel:
@@ -122,22 +117,6 @@ def _network(folder: ModelFolder, modules: Sequence[Module]) -> SparseModel:
     }
     check_pooling(**pooling)
     return SparseModel(modules[0].folder, pooling)
-
-
-def _routes(folder: ModelFolder, router: Module) -> dict[str, tuple[Module, ...]]:
-    """Return the modules of each route of a router by its name."""
-    file = next((name for name in ROUTES if (router.folder / name).is_file()), ROUTES[0])
-    described = read_json(router.folder / file)
-    place = router.folder.relative_to(folder.path.resolve())
-    try:
-        return {
-            route: tuple(
-                folder.module(described["types"][name], str(place / name), file) for name in names
-            )
-            for route, names in described["structure"].items()
-        }
-    except (KeyError, TypeError, AttributeError):
-        raise ModelFolderError(f"{str(router.folder / file)!r} describes no routes") from None
 
 
 def _names(modules: Sequence[Module]) -> str:

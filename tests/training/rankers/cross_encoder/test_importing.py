@@ -177,6 +177,33 @@ def test_a_label_is_chosen_by_name_or_else_by_number(
     assert difference(three_labels, checkpoint) <= LARGEST
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("names", "said"),
+    [
+        (None, {}),
+        ({0: "Irrelevant", 1: "Relevant"}, {}),
+        ({0: "false", 1: "true"}, {OLDER: "torch.nn.modules.activation.Softmax"}),
+    ],
+)
+def test_of_two_labels_the_second_is_the_probability_of_relevance(
+    names: dict[int, str] | None, said: dict[str, str], tmp_path: Path
+) -> None:
+    more: dict[str, Any] = {} if names is None else {"id2label": names}
+    folder = classifier_folder(tmp_path / "two", num_labels=2, **more)
+    change_json(folder / "config.json", **said)
+    checkpoint = read_model(folder)
+    assert (checkpoint.network[LABEL], checkpoint.training["activation"]) == (1, "softmax")
+    assert difference(folder, checkpoint) <= LARGEST
+
+
+def test_two_labels_whose_names_do_not_say_which_need_a_choice(tmp_path: Path) -> None:
+    for names in ({0: "relevant", 1: "irrelevant"}, {0: "wrong", 1: "right"}):
+        folder = classifier_folder(tmp_path / names[0], num_labels=2, id2label=names)
+        with pytest.raises(ModelFolderError, match=r"2 labels .*; pass --label"):
+            read_model(folder)
+
+
 def test_several_labels_need_a_choice(three_labels: Path, saved: Path) -> None:
     listed = r"0 'contradiction', 1 'entailment', 2 '1'"
     with pytest.raises(ModelFolderError, match=rf"3 labels \({listed}\); pass --label"):

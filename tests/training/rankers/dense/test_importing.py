@@ -125,6 +125,65 @@ def test_every_tokenizer_gives_the_librarys_vectors(kind: str, tmp_path: Path) -
     assert original is not None
 
 
+def router_folder(place: Path, *, one: bool = False) -> Path:
+    """Save an encoder with a network for queries and one for documents, or one for both."""
+    library = sentence_transformers()
+    modules = library.sentence_transformer.modules
+    routes = []
+    for architecture, pooling in (("bert", "cls"), ("roberta", "mean")):
+        plain = transformer_folder(place / architecture, architecture)
+        parts = [modules.Transformer(str(plain)), modules.Pooling(32, pooling_mode=pooling)]
+        routes.append(parts)
+    router = modules.Router.for_query_document(routes[1 if one else 0], routes[1])
+    whole = library.SentenceTransformer(
+        modules=[router, modules.Normalize()], device="cpu", prompts={"query": "find: "}
+    )
+    whole.save(str(place / "model"))
+    return place / "model"
+
+
+@pytest.mark.slow
+def test_queries_and_documents_may_have_a_network_each(tmp_path: Path) -> None:
+    folder = router_folder(tmp_path)
+    checkpoint = read_model(folder)
+    original = compare(folder, checkpoint, TEXTS)
+    assert original is not None
+    assert original.difference < LARGEST
+    encoder = served(checkpoint, tmp_path)
+    model = sentence_transformers().SentenceTransformer(str(folder), device="cpu")
+    for made, encode in (
+        (encoder.encode_queries, model.encode_query),
+        (encoder.encode_documents, model.encode_document),
+    ):
+        expected = encode(list(TEXTS), batch_size=1)
+        np.testing.assert_allclose(made(list(TEXTS)).vectors, expected, atol=LARGEST)
+    with pytest.raises(InputError, match="cannot be saved; export it"):
+        checkpoint.save(tmp_path / "saved")
+
+
+@pytest.mark.slow
+def test_a_router_whose_routes_are_the_same_is_one_network(tmp_path: Path) -> None:
+    folder = router_folder(tmp_path, one=True)
+    checkpoint = read_model(folder)
+    assert checkpoint.queries is None
+    assert compare(folder, checkpoint, TEXTS) is not None
+
+
+@pytest.mark.parametrize(
+    "described",
+    [[], {}, {"types": {}, "structure": {"query": []}}, {"types": {}, "structure": 5},
+     {"parameters": {"route_mappings": {"x": "y"}}},
+     {"types": {"a": "evil.Code"}, "structure": {"query": ["a"], "document": ["a"]}},
+     {"types": {"../.": "sentence_transformers.x.Y"}, "structure": {"query": ["../."]}}],
+)  # fmt: skip
+def test_a_router_that_cannot_be_read_is_one_line(described: Any, tmp_path: Path) -> None:
+    router = {"type": "sentence_transformers.base.modules.router.Router", "path": ""}
+    (tmp_path / "modules.json").write_text(json.dumps([router]))
+    (tmp_path / "router_config.json").write_text(json.dumps(described))
+    with pytest.raises(ModelFolderError):
+        read_model(tmp_path)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("pooling", POOLINGS)
 def test_every_pooling_returns_the_librarys_vectors(pooling: str, tmp_path: Path) -> None:
