@@ -336,12 +336,14 @@ def test_published_marks_are_read_as_they_were_trained(
         logits = theirs(**{name: torch.tensor([ids]) for name, ids in inputs.items()}).logits
     score = text_scorer(checkpoint)
     plain = [("the dough", "a dough in a")]
-    assert score(plain)[0] == pytest.approx(float(logits[0, 1]), abs=1e-5)
+    assert score(plain)[0] == pytest.approx(float(logits.softmax(-1)[0, 1]), abs=1e-5)
     assert (
         score([("the [e0]dough rises", "a dough")])[0] != score([("the dough rises", "a dough")])[0]
     )
     unmarked = read_model(folder, label="1")
-    assert text_scorer(unmarked)(plain)[0] != pytest.approx(float(logits[0, 1]), abs=1e-5)
+    assert text_scorer(unmarked)(plain)[0] != pytest.approx(
+        float(logits.softmax(-1)[0, 1]), abs=1e-5
+    )
 
 
 def test_a_precise_marking_needs_its_tokens(tmp_path: Path) -> None:
