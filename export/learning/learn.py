@@ -19,7 +19,7 @@ from ranklet.export.learning.costs import cost_of
 from ranklet.export.learning.joining import reduced
 from ranklet.export.learning.judgements import Given, read_judgements
 from ranklet.export.learning.options import LEARN, LearnOptions
-from ranklet.export.learning.parts import FEW, Parts, cut
+from ranklet.export.learning.parts import FEW, Parts, cut, fitting
 from ranklet.export.learning.rankers import learn_rankers
 from ranklet.export.learning.result import Learned, Row, by_hand, provenance_of
 from ranklet.export.learning.selection import DEFAULT, WEIGHING, Selected, fastest_variant, select
@@ -38,8 +38,8 @@ from ranklet.version import __version__
 # What comes after the trainings: fresh processes that measure costs, and per passage the indexing
 # of all that counts words.
 START_SECONDS, INDEX_SECONDS = 20.0, 0.003
-PASSES = 3  # over all queries that choose, weigh or report, about
 TIMED = 10  # queries by which the time of one is known
+SAFETY = 1.5  # times that time, because other work may come
 
 
 @short_tracebacks
@@ -105,9 +105,14 @@ def _chosen(
     place: Path, overwrite: bool,
 ) -> Learned:  # fmt: skip
     """Choose a pipeline, report on it, and write it if its gain is sure."""
-    parts, options, work = task.parts, task.options, task.work
-    found = select(before, after, parts, options)
-    rows = _reported(before, after, task, found)
+    options, work = task.options, task.work
+    passes = int((task.budget.left(0) - START_SECONDS) / _seconds_of_query(after, task.parts))
+    parts = fitting(task.parts, passes)
+    if parts is not task.parts:
+        say(f"there is time for {_ranked(parts)} only")
+    more = max(0, min(WEIGHING, passes - 2 * sum(parts.sizes[2:])))
+    found = select(before, after, parts, options, more)
+    rows = _reported(before, after, parts, task, found)
     told = {**skipped, **found.skipped}
     bm25 = _said(work) if work.has(BM25) else ""
     result = Learned(
@@ -129,12 +134,14 @@ def _chosen(
     return replace(result, target=kept, commands=commands)
 
 
-def _reported(before: Bundle, after: Bundle, task: Task, found: Selected) -> list[Row]:
+def _reported(
+    before: Bundle, after: Bundle, parts: Parts, task: Task, found: Selected
+) -> list[Row]:
     """Rank the queries to report on, which nothing has read before, as long as there is time.
 
     The input and the pipeline that is kept are always ranked.
     """
-    measure, queries, choose = task.options.measure, task.parts.report, task.parts.choose
+    measure, queries, choose = task.options.measure, parts.report, parts.choose
     began = monotonic()
     (base,) = evaluate(before, queries, {DEFAULT: None}, measures=[measure], depth=100)
     first = Row(DEFAULT, base.values[measure], cost_of(before.files, choose, None))
@@ -145,8 +152,8 @@ def _reported(before: Bundle, after: Bundle, task: Task, found: Selected) -> lis
             break
         step = found.steps[place]
         (own,) = evaluate(after, queries, {NAME: step.pipeline}, measures=[measure], depth=100)
-        values = own.values[measure]
-        rows[place] = Row(_name(step), values, found.costs[place], kept=place == found.at)
+        cost = found.costs[place] or cost_of(after.files, choose, step.pipeline)
+        rows[place] = Row(_name(step), own.values[measure], cost, kept=place == found.at)
     return [first, *(rows[place] for place in sorted(rows))]
 
 
@@ -189,15 +196,20 @@ def _begin(files: BundleFiles, options: LearnOptions) -> Path | None:
 
 def _seconds_later(bundle: Bundle, parts: Parts) -> float:
     """Return about how long everything takes that follows the trainings."""
+    learn_, tune, choose, report = parts.sizes
+    passes = min(WEIGHING, learn_ + tune) + 2 * (choose + report)
+    texts = INDEX_SECONDS * bundle.manifest.documents
+    return START_SECONDS + texts + passes * _seconds_of_query(bundle, parts)
+
+
+def _seconds_of_query(bundle: Bundle, parts: Parts) -> float:
+    """Return about how long a query takes, with its measures."""
     queries = parts.choose[: TIMED + 1]
-    bundle.rank(queries[0].text, k=10)  # which opens what it needs
+    bundle.rank(queries[0].text)  # which opens what it needs
     began = monotonic()
     for query in queries[1:]:
-        bundle.rank(query.text, k=10)
-    each = (monotonic() - began) / len(queries[1:])
-    learn_, tune, choose, report = parts.sizes
-    ranked = min(WEIGHING, learn_ + tune) + choose + report
-    return START_SECONDS + INDEX_SECONDS * bundle.manifest.documents + PASSES * each * ranked
+        bundle.rank(query.text, k=100)
+    return SAFETY * (monotonic() - began) / len(queries[1:])
 
 
 def _digest(files: BundleFiles, parts: Parts, options: LearnOptions) -> str:
@@ -210,15 +222,19 @@ def _digest(files: BundleFiles, parts: Parts, options: LearnOptions) -> str:
 
 
 def _opening(parts: Parts, options: LearnOptions, budget: Budget) -> str:
-    learn_, tune, choose, report = parts.sizes
+    learn_, tune, *_ = parts.sizes
     cost = f"within {options.minutes:g} minutes and {budget.memory / 1e9:.1f} GB of memory"
-    use = f"{choose:,} queries to choose on, {report:,} to report on, {cost}"
+    use = f"{_ranked(parts)}, {cost}"
     if parts.few:
         return (
             f"{use}; they are too few to tune or train a ranker (fewer than {FEW}), so only the "
             "weights of the bundle's rankers are learned, by cross-validation"
         )
     return f"{learn_ + tune:,} queries to learn from, {use}"
+
+
+def _ranked(parts: Parts) -> str:
+    return f"{len(parts.choose):,} queries to choose on and {len(parts.report):,} to report on"
 
 
 def _nothing_to_weigh(parts: Parts, options: LearnOptions) -> str:

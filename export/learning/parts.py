@@ -10,6 +10,7 @@ from ranklet.runtime.errors import InputError
 
 FEW = 200  # queries below which nothing is trained
 LEAST = 20  # queries below which nothing can be chosen
+LEAST_RANKED = 100  # queries to choose and to report on, however little time there is
 CHOOSING, REPORTING = 400, 1_000  # queries, at most, which are ranked by every candidate
 # Percentiles at which a part ends, in the order of `Parts`.
 ENDS = {"all": (46, 58, 75, 100), "few": (0, 0, 65, 100), "train": (66, 80, 100, 100)}
@@ -23,14 +24,19 @@ class Parts(NamedTuple):
         tune: which choose between weights of one ranker.
         choose: which choose between pipelines.
         report: which are ranked once, at the end.
-        seen: how many reported queries share a relevant document with any other query.
+        answers: the relevant documents of all queries but those to report on.
     """
 
     learn: list[JudgedQuery]
     tune: list[JudgedQuery]
     choose: list[JudgedQuery]
     report: list[JudgedQuery]
-    seen: int
+    answers: frozenset[str]
+
+    @property
+    def seen(self) -> int:
+        """How many reported queries share a relevant document with any other query."""
+        return sum(not self.answers.isdisjoint(each.relevant) for each in self.report)
 
     @property
     def sizes(self) -> tuple[int, int, int, int]:
@@ -69,7 +75,10 @@ def cut(splits: Mapping[str, Sequence[JudgedQuery]]) -> Parts:
     learn, tune, chosen, reported = _cut(pool, ends)
     if choose:
         learn, chosen = [*learn, *chosen], choose
-    parts = Parts(learn, tune, some(chosen, CHOOSING), some(report or reported, REPORTING), seen=0)
+    answers = frozenset(name for query in (*learn, *tune, *chosen) for name in query.relevant)
+    parts = Parts(
+        learn, tune, some(chosen, CHOOSING), some(report or reported, REPORTING), answers
+    )  # fmt: skip
     sizes = dict(zip(("learn from", "tune on", "choose on", "report on"), parts.sizes, strict=True))
     needed = list(sizes)[2 if few else 1 :]
     if min(sizes[name] for name in needed) < LEAST:
@@ -79,8 +88,24 @@ def cut(splits: Mapping[str, Sequence[JudgedQuery]]) -> Parts:
             "(queries that share relevant documents stay together); judge more queries "
             "(`ranklet judge`)"
         )
-    earlier = {name for query in (*learn, *tune, *chosen) for name in query.relevant}
-    return parts._replace(seen=sum(not earlier.isdisjoint(each.relevant) for each in parts.report))
+    return parts
+
+
+def fitting(parts: Parts, passes: float) -> Parts:
+    """Return parts that there is time to choose and to report on.
+
+    Each of these queries is ranked twice, by the input and by what was learned. At least
+    `LEAST_RANKED` of each part are kept, because fewer cannot be sure of anything.
+
+    Args:
+        parts: the queries.
+        passes: how often a query can be ranked.
+    """
+    share = passes / (2 * (len(parts.choose) + len(parts.report)))
+    if share >= 1:
+        return parts
+    choose, report = (some(each, max(LEAST_RANKED, int(share * len(each)))) for each in parts[2:4])
+    return parts._replace(choose=choose, report=report)
 
 
 def _cut(pool: list[JudgedQuery], ends: Sequence[int]) -> list[list[JudgedQuery]]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 from ranklet.corpus.evaluation.significance import Interval, interval
 from ranklet.export.learning.candidates import Task, trainings_by_hand
 from ranklet.export.learning.costs import Cost
+from ranklet.runtime.bundle import Bundle
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,6 +65,11 @@ class Learned:
     def gain(self, row: Row) -> Interval:
         """Return what a pipeline gains over the input on the reported queries."""
         return interval(row.values, self.rows[0].values)
+
+    @cached_property
+    def bundle(self) -> Bundle | None:
+        """The bundle that was written, open, or None."""
+        return None if self.target is None else Bundle(self.target)
 
     @property
     def kept(self) -> Row | None:

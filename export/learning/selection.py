@@ -41,18 +41,20 @@ class Selected:
 
     Attributes:
         steps: each with one ranker more than the one before.
-        costs: of the steps.
+        costs: of the steps, where there are limits to measure them by.
         at: the place of the step that is kept; None keeps the input.
         skipped: the rankers that do not take part, with the reason.
     """
 
     steps: Sequence[Step]
-    costs: Sequence[Cost]
+    costs: Sequence[Cost | None]
     at: int | None
     skipped: dict[str, str]
 
 
-def select(before: Bundle, after: Bundle, parts: Parts, options: LearnOptions) -> Selected:
+def select(
+    before: Bundle, after: Bundle, parts: Parts, options: LearnOptions, more: int = WEIGHING
+) -> Selected:
     """Return the cheapest pipeline of a bundle that is about as good as its best.
 
     Args:
@@ -60,6 +62,7 @@ def select(before: Bundle, after: Bundle, parts: Parts, options: LearnOptions) -
         after: a bundle with all rankers.
         parts: the queries.
         options: the limits, and the measure.
+        more: queries, at most, on which rankers that learned nothing are weighed, too.
     """
     queries, measure, rankers = parts.choose, options.measure, after.manifest.rankers
     names, skipped = list(rankers), dict[str, str]()
@@ -74,9 +77,9 @@ def select(before: Bundle, after: Bundle, parts: Parts, options: LearnOptions) -
         next(name for name in names if KINDS[rankers[name].kind].retrieves),
     )
     others = [name for name in names if name != first]
-    pools, more = pools_of(after, queries, names), _more(after, parts, names)
-    steps = path(after, queries, pools, [first], others, networks, measure, more)
-    costs = [cost_of(after.files, queries, each.pipeline) for each in steps]
+    pools, further = pools_of(after, queries, names), _more(after, parts, names, more)
+    steps = path(after, queries, pools, [first], others, networks, measure, further)
+    costs = [_cost(after, queries, each.pipeline, options) for each in steps]
     for name in last:
         depth = _depth(after, queries, options, steps[-1], name, costs[-1])
         if depth < LEAST_PAIRS:
@@ -85,12 +88,12 @@ def select(before: Bundle, after: Bundle, parts: Parts, options: LearnOptions) -
         step, base = reranked(after, queries, steps[-1], name, measure, depth)
         if surely_better(step.values, base):
             steps.append(step)
-            costs.append(cost_of(after.files, queries, step.pipeline))
+            costs.append(_cost(after, queries, step.pipeline, options))
     for name in (*names, *last):
         if name not in steps[-1].members:
             why = "it gained no more than one standard error on the queries to choose on"
             skipped.setdefault(name, why)
-    fits = [place for place, cost in enumerate(costs) if cost.within(options)]
+    fits = [place for place, cost in enumerate(costs) if cost is None or cost.within(options)]
     for place in set(range(len(steps))) - set(fits):
         skipped[" + ".join(steps[place].members)] = f"it takes {costs[place]}"
     if not fits:
@@ -124,9 +127,17 @@ def _is_network(bundle: Bundle, name: str) -> bool:
     return ranker_of(bundle.files, name).provider not in ("", "numpy")  # a table's is numpy
 
 
-def _more(bundle: Bundle, parts: Parts, names: Sequence[str]) -> More:
+def _cost(
+    bundle: Bundle, queries: Sequence[JudgedQuery], pipeline: Pipeline, options: LearnOptions
+) -> Cost | None:
+    """Return what a pipeline costs, or None where nothing limits it."""
+    free = options.max_ms is None and options.max_mb is None
+    return None if free else cost_of(bundle.files, queries, pipeline)
+
+
+def _more(bundle: Bundle, parts: Parts, names: Sequence[str], most: int) -> More:
     """Return the queries that are neither chosen on nor reported on."""
-    queries = some([*parts.learn, *parts.tune], WEIGHING)
+    queries = some([*parts.learn, *parts.tune], most)
     unable = set(trained(bundle.manifest))
     own = [name for name in names if name not in unable]
     retrieves = [name for name in own if KINDS[bundle.manifest.rankers[name].kind].retrieves]
@@ -137,10 +148,10 @@ def _more(bundle: Bundle, parts: Parts, names: Sequence[str]) -> More:
 
 def _depth(
     bundle: Bundle, queries: Sequence[JudgedQuery], options: LearnOptions, step: Step, name: str,
-    cost: Cost,
+    cost: Cost | None,
 ) -> int:  # fmt: skip
     """Return how many documents a ranker of pairs has time to read after a step."""
-    if options.max_ms is None:
+    if options.max_ms is None or cost is None:
         return RERANKED
     few = Pipeline((*step.pipeline.stages, Keep(LEAST_PAIRS), Rescore(name)))
     pair = (cost_of(bundle.files, queries, few).p95 - cost.p95) / LEAST_PAIRS

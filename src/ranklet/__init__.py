@@ -16,10 +16,12 @@ if TYPE_CHECKING:
     from ranklet.corpus.updating.update import update
     from ranklet.export.build import build
     from ranklet.export.learning.learn import learn
+    from ranklet.export.learning.options import LearnOptions
     from ranklet.runtime import Bundle, Query, RankletError, load, rank, rank_batch, rerank
 
 _MODULES = {
     "Bundle": "ranklet.runtime",
+    "LearnOptions": "ranklet.export.learning.options",
     "Query": "ranklet.runtime",
     "RankletError": "ranklet.runtime",
     "build": "ranklet.export.build",
@@ -33,6 +35,7 @@ _MODULES = {
 }
 __all__ = [
     "Bundle",
+    "LearnOptions",
     "Query",
     "RankletError",
     "__version__",

@@ -3,7 +3,7 @@
 import pytest
 
 from ranklet.corpus.collections.splits import JudgedQuery
-from ranklet.export.learning.parts import FEW, cut
+from ranklet.export.learning.parts import FEW, LEAST_RANKED, cut, fitting
 from ranklet.runtime.errors import InputError
 
 
@@ -69,3 +69,13 @@ def test_a_query_of_two_splits_has_the_judgements_of_both() -> None:
         found = [*parts.choose, *parts.report] if name == "b" else parts.choose
         assert len({each.id for each in found}) == len(found) == 60
         assert all(len(each.relevant) == 2 for each in found)
+
+
+def test_fewer_queries_are_ranked_where_there_is_little_time() -> None:
+    parts = cut({"train": queries(4000)})
+    choose, report = parts.sizes[2:]
+    assert fitting(parts, 2 * (choose + report)) is parts
+    half = fitting(parts, choose + report)
+    assert half.sizes == (*parts.sizes[:2], choose // 2, report // 2)
+    assert fitting(parts, -1).sizes[2:] == (LEAST_RANKED, LEAST_RANKED)
+    assert fitting(cut({"marks": queries(FEW - 20)}), 0).choose
