@@ -1,7 +1,7 @@
 """Read in the texts of ranked documents whether these have a phrase, stop words included."""
 
 from collections.abc import Iterable, Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -98,54 +98,75 @@ class ExactPhrases:
 
 
 class _Said:
-    """The words of a text in order, with and without compounds."""
+    """The words of a text in order, with and without compounds, as they are written.
+
+    Each is a word between two bars. What is elided before it stands before the bars, and what else
+    belongs to it behind them, such as a possessive 's. Both are no part of what is searched by.
+    """
 
     def __init__(self, text: str, splitter: Splitter) -> None:
         self._text, self._splitter = text, splitter
-        self.words = _folded(splitter.words(text))
-        self._whole = _joined(self.words)
+        self._plain = _folded(splitter.words(text))
 
     @cached_property
     def _placed(self) -> list[Placed]:
         return list(self._splitter.placed(self._text))
 
     @cached_property
+    def words(self) -> list[str]:
+        """All words as they are written, which takes longer to find out than what they are."""
+        return self._written(self._placed)
+
+    @cached_property
     def parts(self) -> list[str]:
-        """The words without compounds, which takes longer to find out."""
-        return _folded(parts(self._placed))
+        """The words without compounds."""
+        return self._written(parts(self._placed))
 
     @cached_property
     def signed(self) -> list[str]:
         """The same words, where a word with a sign differs from the word without it."""
-        return _folded(parts(self._placed, signs=True))
+        return self._written(parts(self._placed, signs=True))
 
     @cached_property
     def named(self) -> list[str]:
         """The same words, where a name in camel case stands for its parts."""
-        return _folded(parts(self._placed, names=True))
+        return self._written(parts(self._placed, names=True))
 
     def has(self, phrase: "_Said") -> bool:
         """Return whether the words of a phrase are in this text next to each other.
 
         Compounds of the text may be in between, and a sign that the phrase has counts.
         """
-        if phrase._whole in self._whole:
-            return True
-        if not self._has_near(phrase.named):
+        if not self._has_near(phrase):
             return False
+        if _beginning(phrase.words) in _joined(self.words):
+            return True
         if phrase.signed != phrase.parts:
-            return _joined(phrase.signed) in _joined(self.signed)
-        said = _joined(phrase.named)
+            return _beginning(phrase.signed) in _joined(self.signed)
+        said = _beginning(phrase.named)
         return said in _joined(self.parts) or said in _joined(self.named)
 
-    def _has_near(self, phrase: Sequence[str]) -> bool:
-        """Return whether the first of some words have no more than compounds in between."""
-        words = self.words
-        at = {place for place, word in enumerate(words) if word == phrase[0]}
-        for word in phrase[1:ROW]:
+    def _has_near(self, phrase: "_Said") -> bool:
+        """Return whether the first words of a phrase have no more than compounds in between."""
+        words = self._plain
+        first, *others = _folded(word for *_, word in parts(phrase._placed, names=True))
+        at = {place for place, word in enumerate(words) if word == first}
+        for word in others[: ROW - 1]:
             ahead = {place + step for place in at for step in STEPS}
             at = {place for place in ahead if place < len(words) and words[place] == word}
         return bool(at)
+
+    def _written(self, placed: Iterable[Placed]) -> list[str]:
+        """Return words as they are written; see the class."""
+        affixed = cache(self._splitter.affixes)
+        found = []
+        for begin, end, word in placed:
+            before, behind = affixed(self._text[begin:end])
+            elided = before if before.endswith("'") else ""
+            found.append(
+                f"{elided}|{before.removeprefix(elided)}{unaccented(word.lower())}|{behind}"
+            )
+        return found
 
 
 def _folded(words: Iterable[str]) -> list[str]:
@@ -156,3 +177,8 @@ def _folded(words: Iterable[str]) -> list[str]:
 def _joined(words: Iterable[str]) -> str:
     """Return words as one string with a mark before and after each of them."""
     return "\0" + "".join(f"{word}\0" for word in words)
+
+
+def _beginning(phrase: Sequence[str]) -> str:
+    """Return a phrase as one string, before whose first word something may be elided."""
+    return _joined(phrase).removeprefix("\0") if phrase[0].startswith("|") else _joined(phrase)

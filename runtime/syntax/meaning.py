@@ -22,7 +22,7 @@ from ranklet.runtime.syntax.query_syntax import Query
 from ranklet.runtime.syntax.word_places import Postings, Reading
 from ranklet.runtime.text.analysis import STOPPED
 from ranklet.runtime.text.compounds import only_word, parts
-from ranklet.runtime.text.spellings import unaccented
+from ranklet.runtime.text.spellings import beginnings, unaccented
 
 if TYPE_CHECKING:
     from ranklet.runtime.bundles.files import BundleFiles
@@ -161,13 +161,22 @@ class _Asked(NamedTuple):
 
     @classmethod
     def of(cls, query: Query, collection: "_Collection") -> "_Asked":
-        excluded_phrases = [collection.phrase(each) for each in query.excluded_phrases]
+        runs = [
+            each
+            for each in (*query.excluded, *query.excluded_prefixes)
+            if collection.is_divided(each)
+        ]
+        excluded_phrases = [collection.phrase(each) for each in (*query.excluded_phrases, *runs)]
         return cls(
             [collection.phrase(each) for each in query.phrases],
             [collection.beginning_with(each) for each in query.prefixes],
-            _joined(collection.forms_of(each) for each in query.excluded),
+            _joined(collection.forms_of(each) for each in query.excluded if each not in runs),
             [each for each in excluded_phrases if each.known],
-            _joined(collection.beginning_with(each) for each in query.excluded_prefixes),
+            _joined(
+                collection.beginning_with(each)
+                for each in query.excluded_prefixes
+                if each not in runs
+            ),
         )
 
 
@@ -187,6 +196,11 @@ class _Collection:
         self._documents, self._vocabulary = documents, documents.vocabulary
         self._postings, self._deadline = postings, deadline
 
+    def is_divided(self, word: str) -> bool:
+        """Return whether a text without spaces is several words, so that it counts as a phrase."""
+        split = self._vocabulary.splitter
+        return split.is_unspaced(word) and only_word(split.placed(word)) is None
+
     def forms_of(self, word: str) -> Words:
         """Return all forms of an excluded word; an unknown word has none."""
         lemma_of = self._vocabulary.lemma_of
@@ -202,20 +216,23 @@ class _Collection:
 
     def beginning_with(self, prefix: str) -> Words:
         """Return the words that begin with a prefix, without stop words."""
-        whole = only_word(self._vocabulary.splitter.placed(prefix))
+        split = self._vocabulary.splitter
+        whole = only_word(split.placed(prefix))
+        if whole is None and split.is_unspaced(prefix):  # its other words are in the query's text
+            whole = split.words(prefix)[-1]
         if whole is None:
             raise InputError(f"{prefix[:40]}* is not the beginning of one word")
         # Capitals and accents tell some words from stop words; others have none.
-        every = {whole, unaccented(whole.lower())}
+        every = beginnings(whole) | {unaccented(whole.lower())}
         ranges = [np.arange(*self._vocabulary.forms.range_of(each)) for each in sorted(every)]
-        ids = distinct(np.concatenate(ranges)).astype(np.int32)
-        words: Words = ids[self._vocabulary.lemma_of[ids] >= 0]
+        ids = distinct(np.concatenate([*ranges, self._vocabulary.stopped_with(whole)]))
+        words: Words = ids[self._vocabulary.lemma_of[ids] >= 0].astype(np.int32)
         return words
 
     def phrase(self, text: str) -> _Phrase:
         """Return a phrase with the ids of its words."""
         lemma_of, split = self._vocabulary.lemma_of, self._vocabulary.phrase_splitter
-        words = parts(split.placed(text), names=True)
+        words = [word for *_, word in parts(split.placed(text), names=True)]
         ids = {word: self._vocabulary.find(word) for word in words}
         words = [each for each in words if ids[each] < 0 or lemma_of[ids[each]] != STOPPED]
         # Words that only capitals or accents tell from stop words may be these in a text.
@@ -226,7 +243,9 @@ class _Collection:
             raise InputError(
                 f'the phrase "{text:.60}" has only stop words, which no index has; add a word'
             )
-        return _Phrase(text, kept, len(split.words(text)) == 1)
+        placed = [*split.placed(text)]
+        single = len(placed) == 1 and not any(split.affixes(text[placed[0][0] : placed[0][1]]))
+        return _Phrase(text, kept, single)
 
     def found(self, query: _Asked, visible: Mask | None) -> _Found:
         """Look up what is asked for in the documents that may have it, in one pass."""

@@ -113,6 +113,11 @@ class Vocabulary:
         """The ids of the indexed stop words by their spellings without accents."""
         return {unaccented(self.forms[each]): each for each in self.stopped.tolist()}
 
+    def stopped_with(self, beginning: str) -> NDArray[np.int32]:
+        """Return the ids of the indexed stop words that begin so without their accents."""
+        found = [each for word, each in self._accented.items() if word.startswith(beginning)]
+        return np.array(found, np.int32)
+
     @cached_property
     def shown(self) -> NDArray[np.int32]:
         """The shortest word of each lemma, which people read in its place, (forms,) int32."""

@@ -5,12 +5,12 @@ from collections.abc import Iterable
 Placed = tuple[int, int, str]  # begin and end in a text, and the word
 
 
-def parts(placed: Iterable[Placed], *, signs: bool = False, names: bool = False) -> list[str]:
+def parts(placed: Iterable[Placed], *, signs: bool = False, names: bool = False) -> list[Placed]:
     """Return the words of a text without compounds, which follow their parts and span them.
 
     >>> code = [(0, 1, "c"), (0, 3, "c++"), (4, 5, "x"), (6, 7, "y"), (4, 7, "x.y")]
-    >>> parts(code), parts(code, signs=True)
-    (['c', 'x', 'y'], ['c++', 'x', 'y'])
+    >>> [[word for *_, word in parts(code, signs=signs)] for signs in (False, True)]
+    [['c', 'x', 'y'], ['c++', 'x', 'y']]
 
     Args:
         placed: the words with their places.
@@ -29,7 +29,7 @@ def parts(placed: Iterable[Placed], *, signs: bool = False, names: bool = False)
                 kept[-1] = each
         else:
             kept.append(each)
-    return [word for _, _, word in kept]
+    return kept
 
 
 def only_word(placed: Iterable[Placed]) -> str | None:

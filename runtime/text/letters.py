@@ -2,8 +2,6 @@
 
 from unicodedata import category, name
 
-_JOINERS = "\u200c\u200d"
-
 
 def is_of_letters(word: str) -> bool:
     """Return whether a word has a letter and nothing but letters and their marks.
@@ -15,7 +13,7 @@ def is_of_letters(word: str) -> bool:
     """
     if word.isascii():
         return word.isalpha()
-    every = (each.isalpha() or each in _JOINERS or category(each)[0] == "M" for each in word)
+    every = (each.isalpha() or category(each)[0] == "M" for each in word)
     return any(map(str.isalpha, word)) and all(every)
 
 

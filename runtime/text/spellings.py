@@ -188,6 +188,19 @@ def respelled(word: str) -> str:
     return word
 
 
+def beginnings(prefix: str) -> frozenset[str]:
+    """Return how words are spelled that begin with a prefix, whose last letter may be a half one.
+
+    >>> sorted(beginnings("हिन्")), beginnings("bread")
+    (['हिं', 'हिन्'], frozenset({'bread'}))
+    """
+    found = {prefix}
+    for block in (0x900, 0xA80, 0xC00, 0xC80):
+        nasals = "".join(chr(block + nasal) for nasal, *_ in _NASALS)
+        found.add(re.sub(f"[{nasals}]{chr(block + 0x4D)}$", chr(block + 0x02), prefix))
+    return frozenset(found)
+
+
 def _repeated(found: re.Match[str]) -> str:
     letter, sign = found.groups()
     if sign in "ゝヽ":

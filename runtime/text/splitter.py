@@ -33,7 +33,7 @@ _HYPHENS = "‐‑‒–−﹣－"
 # All default-ignorable code points except the zero-width space, which divides words, and the
 # zero-width joiner, which stays between emoji.
 _INVISIBLE = re.compile(
-    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200c\u200e\u200f\u202a-\u202e"
+    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200e\u200f\u202a-\u202e"
     "\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufff8\U0001bca0-\U0001bca3"
     "\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
 )
@@ -44,13 +44,17 @@ _PICTOGRAPH = (
 )
 _TONES = "[\U0001f3fb-\U0001f3ff]"
 _JOINER = re.compile(f"\u200d(?!{_PICTOGRAPH})")
+# The half space of Persian stands between the parts of a word; elsewhere it says nothing.
+HALF_SPACE = "\u200c"
+_ARABIC = "[\u0620-\u065f\u0670-\u06d3\u06d5]"
+_NO_HALF_SPACE = re.compile(f"(?<!{_ARABIC}){HALF_SPACE}|{HALF_SPACE}(?!{_ARABIC})")
 _ELEMENT = f"{_PICTOGRAPH}{_TONES}?"
 _FLAG = "[\U0001f1e6-\U0001f1ff]{2}"
 _EMOJI = f"[0-9#*]\u20e3|{_FLAG}|{_ELEMENT}(?:\u200d{_ELEMENT})*"
 _EMOJI_PARTS = re.compile(f"{_FLAG}|[0-9]|(?!{_TONES}){_PICTOGRAPH}|^{_TONES}")
 
 # A sign that makes a whole of its parts; a comma only within a number.
-_SIGN = r"_*(?:[.@&/\\#~-]|\+{1,2}|:[:/\\]{0,2}|(?<=[0-9]),(?=[0-9]))_*|_+"
+_SIGN = rf"{HALF_SPACE}|_*(?:[.@&/\\#~-]|\+{{1,2}}|:[:/\\]{{0,2}}|(?<=[0-9]),(?=[0-9]))_*|_+"
 _BEFORE = r"(?:(?<![^\s(\[{<\"'`=])[.@#]|(?<![^\s(\[{<\"'`=.~])/)"
 # What stands between two spaces most often: capitals and digits (1), or words that hyphens do not
 # join (2), among signs that say nothing there.
@@ -60,13 +64,13 @@ _SIMPLE = re.compile(
     re.VERBOSE,
 )
 # In a run everything else is a letter or a mark.
-_LETTER = r"[^._@&:/\\+#~,'`-]"
+_LETTER = rf"[^._@&:/\\+#~,'`{HALF_SPACE}-]"
 # A part without its sign (1) and with it.
 _PART = re.compile(rf"({_LETTER}+(?:['`]{_LETTER}+)*)(?:\+\+|[+#](?![+#]|{_LETTER}))?")
 # What makes a whole of a run: a sign, or a hyphen or slash next to a digit, or a slash next to a
 # single letter.
 _JOINING = re.compile(
-    r"^[./@#]|[._@&:\\+#~,]|[0-9][/-]|[/-][0-9]"
+    rf"^[./@#]|[._@&:\\+#~,{HALF_SPACE}]|[0-9][/-]|[/-][0-9]"
     rf"|(?<!{_LETTER}){_LETTER}/|/{_LETTER}(?!{_LETTER})"
 )
 _VERSION = re.compile("^v(?=[0-9])")  # v1.2 is 1.2
@@ -293,6 +297,7 @@ class Splitter:
             begin, end = part.span()
         if (begin, end) != (0, len(run)) and len(run) <= LONGEST and _JOINING.search(run):
             whole = _VERSION.sub("", self._spelled(run).removesuffix("'s"))
+            whole = whole.replace(HALF_SPACE, "")
             found.append((0, len(run), self.key(whole)))
         return found
 
@@ -309,6 +314,20 @@ class Splitter:
                 found.append((place, place + len(part), self._spelled(part)))
             place += len(part)
         return [*found, whole]
+
+    def affixes(self, written: str) -> tuple[str, str]:
+        """Return what is left out before and behind a word as it is written, in lower case.
+
+        >>> Splitter("[a-z]", "(?!)", lambda _: (), lambda word: (2, len(word))).affixes("L'or")
+        ("l'", '')
+        """
+        spelled = self._spelled(self._runs(written)[0])
+        begin, end = self._bare(spelled)
+        return spelled[:begin], spelled[end:]
+
+    def is_unspaced(self, text: str) -> bool:
+        """Return whether a text is a run of letters between which no spaces are written."""
+        return self._unspaced_run.fullmatch(self._runs(text)[0]) is not None
 
     def unspaced(self, text: str) -> Iterator[str]:
         """Yield the runs of letters of a text between which no spaces are written."""
@@ -363,12 +382,18 @@ class Splitter:
 
 def readable(text: str) -> str:
     """Return a text as it was written, without invisible characters and with ' as apostrophe."""
-    return _INVISIBLE.sub("", text).replace("\u200d", "").translate(_APOSTROPHE)
+    plain = _INVISIBLE.sub("", text).replace("\u200d", "").replace(HALF_SPACE, "")
+    return plain.translate(_APOSTROPHE)
 
 
 def _joined(text: str) -> str:
-    """Return a text in which zero-width joiners join emoji only; no character changes its place."""
+    """Return a text in which zero-width joiners join emoji only; no character changes its place.
+
+    A half space is left between Arabic letters only.
+    """
     text = joined_acronyms(text)
+    if HALF_SPACE in text:
+        text = _NO_HALF_SPACE.sub("\u2060", text)
     return _JOINER.sub("\u2060", text) if "\u200d" in text else text
 
 

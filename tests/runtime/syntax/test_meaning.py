@@ -315,3 +315,66 @@ def test_capitals_and_accents_do_not_matter_in_phrases_and_prefixes(tmp_path: Pa
     assert found(bundle, "THE*") == set()
     assert found(bundle, "GUIDA*") == {"0", "1"}
     assert found(bundle, "guidance -WHO") == {"1"}
+
+
+LANGUAGES = {
+    "fr": ["L'été est chaud", "Il a été chaud", "Un soir d'été chaud"],
+    "it": ["dell'arte italiana", "arte italiana", "l'arte italiana"],
+    "ca": ["l'home gran", "home gran", "d'home gran"],
+    "en": ["The python's skin is dry", "A python skin bag", "Pythons shed their skin"],
+    "tr": ["İstanbul'da yaşam", "İstanbul yaşam"],
+    "ar": ["المدرسة الكبيرة", "مدرسة كبيرة"],
+    "zh": ["北京大学图书馆", "大学北京", "图书 大学"],
+    "ja": ["パソコンを買う", "コンを買う", "鉛筆を買う"],
+    "hi": ["हिन्दी भाषा", "हिंदी में", "फ़िल्म देखो"],
+    "de": ["Über den Fluss", "Unter der Brücke"],
+}
+
+
+@pytest.fixture(scope="module")
+def bundles(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Bundle]:
+    folder = tmp_path_factory.mktemp("languages")
+    return {
+        code: load(
+            build(
+                [{"id": str(at), "text": text} for at, text in enumerate(texts, 1)],
+                folder / code, language=code, normaliser="none",
+            )
+        )
+        for code, texts in LANGUAGES.items()
+    }  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("language", "typed", "wanted"),
+    [
+        # What is elided before a phrase is no part of it, and anything else that is left out is.
+        ("fr", '"d\'été"', "3"),
+        ("fr", 'chaud -"l\'été"', "23"),
+        ("fr", '"été chaud"', "23"),
+        ("fr", "été", "123"),
+        ("it", '"dell\'arte"', "1"),
+        ("it", 'italiana -"l\'arte"', "12"),
+        ("it", '"arte italiana"', "123"),
+        ("ca", 'gran -"l\'home gran"', "23"),
+        ("en", '"python\'s skin"', "1"),
+        ("en", '"python skin"', "2"),
+        ("en", 'skin -"python\'s skin"', "23"),
+        ("tr", 'yaşam -"istanbul yaşam"', "1"),
+        ("ar", 'كبيرة -"مدرسة كبيرة"', "1"),
+        # A run without spaces is a phrase where it is several words.
+        ("zh", "图书馆*", "13"),
+        ("zh", "大学 -图书馆", "23"),
+        ("zh", "大学 -图书馆*", "23"),
+        ("zh", "大学 -图书", "2"),
+        ("ja", "パソコン*", "12"),
+        ("ja", "買う -パソコン", "23"),
+        ("hi", "हिन्*", "12"),
+        ("de", "uber*", "1"),
+    ],
+)
+def test_signs_mean_the_same_in_all_languages(
+    bundles: dict[str, Bundle], language: str, typed: str, wanted: str
+) -> None:
+    assert found(bundles[language], typed) == set(wanted)
