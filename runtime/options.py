@@ -133,9 +133,9 @@ def one_of(
     return _field(default, Option(about, str, allowed=tuple(allowed), flag=flag, untyped=untyped))
 
 
-def text(default: str, about: str, most: int | None = None) -> Any:
+def text(default: str | None, about: str, most: int | None = None) -> Any:
     """Return a field for any text, or any of at most some characters."""
-    return _field(default, Option(about, str, most=most))
+    return _field(default, Option(about, str, most=most, optional=default is None))
 
 
 def switch(default: bool, about: str, *, flag: str = "", recorded: bool = True) -> Any:

@@ -15,7 +15,7 @@ from ranklet.corpus.index import index_bundle
 from ranklet.corpus.languages.options import TextOptions
 from ranklet.corpus.sources.options import SourceOptions
 from ranklet.corpus.sources.source import Source
-from ranklet.export.build import TITLE_BOOST
+from ranklet.export.build_options import TITLE_BOOST
 from ranklet.export.bundles import export_bundle
 from ranklet.export.options import ExportOptions
 from ranklet.runtime.rankers.bm25 import BM25Settings

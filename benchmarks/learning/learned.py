@@ -125,7 +125,7 @@ def prepared(place: Place, study: Study) -> tuple[Path, Path, list[JudgedQuery]]
         folder = _folder(study.model)
         build(
             (each._asdict() for each in documents), path, models=[folder] if folder else [],
-            options=SourceOptions(skip_bad=True), language=study.language, titles=study.titles,
+            source=SourceOptions(skip_bad=True), language=study.language, titles=study.titles,
             overwrite=True,
         )  # fmt: skip
 

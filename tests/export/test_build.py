@@ -62,7 +62,7 @@ def test_nothing_is_written_if_texts_are_wrong_or_the_target_exists(tmp_path: Pa
     build(TEXTS, tmp_path / "b")
     with pytest.raises(BuildError, match="exists"):
         build(TEXTS, tmp_path / "b")
-    build([*TEXTS, ""], tmp_path / "b", options=SourceOptions(skip_bad=True), overwrite=True)
+    build([*TEXTS, ""], tmp_path / "b", source=SourceOptions(skip_bad=True), overwrite=True)
     assert len(runtime.load(tmp_path / "b")) == len(TEXTS)
 
 

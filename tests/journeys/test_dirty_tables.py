@@ -61,7 +61,7 @@ def test_an_update_reads_columns_as_the_build_did(
 ) -> None:
     ids = SourceOptions(id_column="name")
     bundle = build(
-        table(tmp_path / "a.csv", 1, "1", "€ 2"), tmp_path / "b", options=ids, types=TYPES
+        table(tmp_path / "a.csv", 1, "1", "€ 2"), tmp_path / "b", source=ids, types=TYPES
     )
     new = table(tmp_path / "b.csv", 3, "€ 3000", "?", date="soon")
     update(bundle, new, options=ids)
@@ -73,7 +73,7 @@ def test_an_update_reads_columns_as_the_build_did(
     whole = tmp_path / "whole.csv"
     lines = [(tmp_path / name).read_text("utf-8").splitlines() for name in ("a.csv", "b.csv")]
     whole.write_text("\n".join([*lines[0], *lines[1][1:], ""]), "utf-8")
-    once = build(whole, tmp_path / "once", options=ids, types=TYPES)
+    once = build(whole, tmp_path / "once", source=ids, types=TYPES)
     manifests = [json.loads((Path(each) / "manifest.json").read_bytes()) for each in (bundle, once)]
     assert manifests[0]["files"] == manifests[1]["files"]
     assert manifests[0]["declared"] == manifests[1]["declared"] == TYPES

@@ -42,7 +42,7 @@ SPLIT = SourceOptions(passage_words=5, overlap_words=0)
 
 @pytest.fixture(scope="module")
 def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return Path(build(ROWS, tmp_path_factory.mktemp("built") / "b.ranklet", options=SPLIT))
+    return Path(build(ROWS, tmp_path_factory.mktemp("built") / "b.ranklet", source=SPLIT))
 
 
 @pytest.fixture(scope="module")
@@ -112,9 +112,7 @@ def test_passages_of_one_document_do_not_keep_others_out(tmp_path: Path, keep: l
         {"id": "a", "text": many},
         *({"id": f"b{n}", "text": f"A river, {'x ' * 9}"} for n in range(9)),
     ]
-    path = Path(
-        build(rows, tmp_path / "b", options=SourceOptions(passage_words=4, overlap_words=0))
-    )
+    path = Path(build(rows, tmp_path / "b", source=SourceOptions(passage_words=4, overlap_words=0)))
     bundle, pipeline = Bundle(path), [{"stage": "retrieve", "ranker": "bm25", "k": 8}, *keep]
     for k in (1, 3, 50):
         ranking = bundle.rank("river", k=k, pipeline=pipeline)

@@ -39,6 +39,18 @@ def add_group(parser: argparse.ArgumentParser, options: Any, about: str | None =
     add_options(lambda _: group, options)
 
 
+def add_groups(parser: argparse.ArgumentParser, options: Any) -> None:
+    """Declare the options of a dataclass, and of those in its fields, in a part for each."""
+    groups: dict[str, argparse._ArgumentGroup] = {}
+
+    def group(title: str) -> argparse._ArgumentGroup:
+        if title not in groups:
+            groups[title] = parser.add_argument_group(title)
+        return groups[title]
+
+    add_options(group, options)
+
+
 def add_engine(parser: argparse.ArgumentParser) -> None:
     """Declare where a command computes; see `EngineOptions`."""
     add_group(parser, LOCAL, "docs/ray.md says how.")

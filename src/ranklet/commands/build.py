@@ -6,26 +6,16 @@ such files, or a saved dataset. Names may end in .gz or .zst. Without --model, w
 """
 
 import argparse
+from dataclasses import replace
 
-from ranklet.commands.arguments import (
-    add_engine,
-    add_group,
-    add_prompts,
-    engine_from,
-    names_of,
-    options_from,
-)
+from ranklet.commands.arguments import add_groups, names_of, options_from
 from ranklet.commands.output import say
 from ranklet.runtime.console import suggested
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    from ranklet.corpus.building.default_fusion import FusionOptions
-    from ranklet.corpus.languages.names import AUTO
-    from ranklet.corpus.languages.options import TextOptions
-    from ranklet.corpus.sources.options import SourceOptions
-    from ranklet.export.build import VOCABULARIES
+    from ranklet.export.build_options import BUILD
 
     parser.add_argument("source", metavar="SOURCE", help="file or folder with the documents, or -")
     parser.add_argument("-o", "--output", required=True, help="bundle to write, a folder or .zip")
@@ -43,15 +33,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="fetch a --model that this machine lacks, NAME or NAME@REVISION",
     )
     parser.add_argument(
-        "--label", help="label of a cross-encoder that means relevant, a name or a number"
-    )
-    add_prompts(parser)
-    parser.add_argument(
-        "--vocabulary", choices=VOCABULARIES, default=VOCABULARIES[0],
-        help="tokens that models keep: all of the model's, or those of the collection, so that a "
-        "multilingual model takes a third of its memory and other words of queries are split",
-    )  # fmt: skip
-    parser.add_argument(
         "--variants", metavar="NAMES",
         help="comma-separated variants of models, of fp32, fp16 (for GPUs), int8 and openvino (for "
         "CPUs; openvino is faster and needs packages) (default: int8)",
@@ -62,32 +43,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "lists the names of each kind",
     )  # fmt: skip
     parser.add_argument("--force", action="store_true", help="replace an existing bundle")
-    parser.add_argument(
-        "--no-titles", action="store_true", help="do not rank the titles of documents"
-    )
-    parser.add_argument(
-        "--title-boost", type=float, metavar="X",
-        help="how often BM25 counts each word of a title, from 1 to 100 (default 2)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--impacts", default="float32", metavar="TYPE",
-        help="how BM25's impacts are stored: float32 (default), float16 or uint8",
-    )  # fmt: skip
-    for each in (SourceOptions(), TextOptions(language=AUTO), FusionOptions()):
-        add_group(parser, each)
-    add_engine(parser)
+    add_groups(parser, BUILD)
 
 
 def run(options: argparse.Namespace) -> None:
     """Build the bundle."""
-    from ranklet.corpus.building.default_fusion import FusionOptions
-    from ranklet.corpus.languages.names import AUTO, LANGUAGES
-    from ranklet.corpus.languages.options import TextOptions
+    from ranklet.corpus.languages.names import LANGUAGES
     from ranklet.corpus.progress import say as announce
-    from ranklet.corpus.sources.options import SourceOptions
     from ranklet.corpus.sources.source import Source
     from ranklet.corpus.updating.update import VOCABULARY
     from ranklet.export.build import build
+    from ranklet.export.build_options import BUILD, SOURCE
     from ranklet.export.options import ExportOptions
     from ranklet.runtime.bundles.manifest import in_words
     from ranklet.runtime.errors import InputError
@@ -96,33 +62,18 @@ def run(options: argparse.Namespace) -> None:
     for name in ("variants", "stored", "download"):
         if getattr(options, name) and not options.model:
             raise InputError(f"--{name} has no effect without a --model; leave it out, or give one")
-    words = options_from(TextOptions(language=AUTO), vars(options))
-    bundle = build(
-        Source(options.source, options_from(SourceOptions(), vars(options)), announce),
-        options.output,
-        models=[model_folder(each, download=options.download) for each in options.model],
-        label=options.label,
-        query_prompt=options.query_prompt,
-        document_prompt=options.document_prompt,
-        vocabulary=options.vocabulary,
-        export=ExportOptions(
-            variants=tuple(names_of(options.variants or "int8")),
-            settings={"stored": options.stored} if options.stored else {},
-        )
-        if options.model
-        else None,
-        titles=not options.no_titles,
-        language=words.language,
-        normaliser=words.normaliser,
-        forms=words.forms,
-        title_boost=options.title_boost,
-        impacts=options.impacts,
-        overwrite=options.force,
-        engine=engine_from(options),
-        fusion=options_from(FusionOptions(), vars(options)),
-    )
+    models = [model_folder(each, download=options.download) for each in options.model]
+    chosen = replace(BUILD, models=models)
+    if options.model:
+        own = {"stored": options.stored} if options.stored else {}
+        variants = tuple(names_of(options.variants or "int8"))
+        chosen = replace(chosen, export=ExportOptions(variants=variants, settings=own))
+    chosen = options_from(chosen, vars(options))
+    source = Source(options.source, chosen.source, announce)
+    chosen = replace(chosen, source=SOURCE)  # the source has its options
+    bundle = build(source, options.output, chosen, overwrite=options.force)
     say(f"{bundle.size} → {options.output}")
-    shares = bundle.manifest.provenance.get("languages", {words.language: 1.0})
+    shares = bundle.manifest.provenance.get("languages", {chosen.words.language: 1.0})
     say(", ".join(f"{LANGUAGES[code]} {share:.0%}" for code, share in shares.items()))
     for name, report in bundle.manifest.provenance["checkpoints"].items():
         if VOCABULARY in report:

@@ -20,7 +20,7 @@ def test_passages_become_documents_again(tmp_path: Path) -> None:
         {"id": "long", "title": "Bread", "text": LONG},
         {"id": "short", "title": "", "text": "Dough rises."},
     ]
-    bundle = BundleFiles(build(texts, tmp_path / "b", options=SPLIT))
+    bundle = BundleFiles(build(texts, tmp_path / "b", source=SPLIT))
     documents = bundle.need_documents()
     assert len(documents) > documents.whole == 2
     assert list(whole_documents(bundle)) == [

@@ -84,7 +84,7 @@ def test_the_recipe_for_qdrant_returns_the_order_of_the_bundle(
 
 def test_passages_have_their_own_keys_and_metadata_keeps_its_values(tmp_path: Path) -> None:
     options = SourceOptions(passage_words=3, overlap_words=0)
-    bundle = build(rows(Random(3), 30), tmp_path / "passages.ranklet", options=options)
+    bundle = build(rows(Random(3), 30), tmp_path / "passages.ranklet", source=options)
     write_feed(bundle, tmp_path / "feed.jsonl")
     lines = read(tmp_path / "feed.jsonl")
     assert len(lines) == len({line["key"] for line in lines}) == bundle.passages

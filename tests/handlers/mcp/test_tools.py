@@ -108,7 +108,7 @@ def test_a_document_is_read_in_parts(bundle: Bundle, tmp_path: Path) -> None:
     assert (values["title"], text) == ("Baking bread", whole.text)
     options = SourceOptions(passage_words=3, overlap_words=0)
     rows = [{"id": "a", "text": "One two three. Four five six."}]
-    split = load(build(rows, tmp_path / "b", options=options))
+    split = load(build(rows, tmp_path / "b", source=options))
     read = call(split, "fetch", {"id": "a", "start": 5, "characters": 14}, LIMITS).values
     assert read["text"] == "wo three. Four"
     assert (read["full_characters"], read["next_start"]) == (29, 19)

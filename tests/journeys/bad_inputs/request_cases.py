@@ -230,21 +230,23 @@ CALLS = [
          lambda place: ranklet.build(b"x", place.out)),  # type: ignore[arg-type]
     call("the bundle is loaded already", InputError, "give its path to open it anew",
          lambda place: runtime.load(runtime.load(place.bundle), device="cpu")),
-    call("the models are one folder", InputError, "models must be a list",
-         lambda place: build(["a text"], place.out, models="models/minilm")),
+    call("the models are a number", InputError, "models must be a list",
+         lambda place: build(["a text"], place.out, models=7)),
+    call("an option has another name", InputError, "no option 'model'; did you mean models",
+         lambda place: build(["a text"], place.out, model="models/minilm")),
     call("the target is no path", InputError, "must be a path, not NoneType",
          lambda place: build(["a text"], None)),  # type: ignore[arg-type]
     call("the target is empty", InputError, "empty", lambda place: build(["a text"], "")),
     call("the options are a dict", InputError, "SourceOptions",
-         lambda place: build(["a text"], place.out, options={"format": "csv"})),  # type: ignore[arg-type]
+         lambda place: build(["a text"], place.out, source={"format": "csv"})),
     call("the engine is a text", InputError, "EngineOptions",
-         lambda place: build(["a text"], place.out, engine="ray")),  # type: ignore[arg-type]
+         lambda place: build(["a text"], place.out, engine="ray")),
     call("the fusion is a text", InputError, "FusionOptions",
-         lambda place: build(["a text"], place.out, fusion="ranks")),  # type: ignore[arg-type]
+         lambda place: build(["a text"], place.out, fusion="ranks")),
     call("an export without models", InputError, "no effect without models",
          lambda place: build(["a text"], place.out, export=ExportOptions())),
     call("a source gets options", InputError, "leave options out",
-         lambda place: build(Source(["a text"]), place.out, options=SourceOptions())),
+         lambda place: build(Source(["a text"]), place.out, source=SourceOptions())),
     call("options without documents", InputError, "no documents to add",
          lambda place: update(place.bundle, delete=["1"], options=SourceOptions())),
     call("columns are a list", InputError, "must be a string",

@@ -133,7 +133,7 @@ def test_of_a_document_the_best_passage_counts(
     documents: list[dict[str, Any]], place: str, tmp_path: Path
 ) -> None:
     options = SourceOptions(passage_words=3, overlap_words=0)
-    path = Path(build(documents, tmp_path / "passages.ranklet", options=options))
+    path = Path(build(documents, tmp_path / "passages.ranklet", source=options))
     publish(path, place)
     search, bundle = Bundle(path, collection=f"{place}#passages"), Bundle(path)
     for k, pipeline in (
@@ -188,7 +188,7 @@ def test_a_name_means_the_earlier_collection_until_the_new_one_is_complete(
     old = Path(build([{"id": "1", "text": "bread"}], tmp_path / "old.ranklet"))
     whole = SourceOptions(passage_words=0, overlap_words=0)
     too_long = [{"id": "1", "text": "bread " * 20_000}]
-    long = Path(build(too_long, tmp_path / "long.ranklet", options=whole))
+    long = Path(build(too_long, tmp_path / "long.ranklet", source=whole))
     new = Path(build([{"id": "2", "text": "bread"}], tmp_path / "new.ranklet"))
     publish(old, place, index="swap")
     with pytest.raises(BuildError, match="replace it"):
@@ -400,7 +400,7 @@ def elsewhere(
     ]  # fmt: skip
     split = SourceOptions(passage_words=4, overlap_words=0)
     publish(Path(build(there, folder / "there.ranklet", title_boost=1)), f"{place}#there")
-    local = Path(build(here, folder / "here.ranklet", titles=False, options=split))
+    local = Path(build(here, folder / "here.ranklet", titles=False, source=split))
     assert Bundle(local).passages == 9
     return Bundle(folder / "there.ranklet"), lambda: load(local, collection=f"{place}#there")
 

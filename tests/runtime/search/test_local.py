@@ -84,7 +84,7 @@ def test_passages_of_a_document_share_its_metadata(tmp_path: Path) -> None:
     text = "Bread rises slowly. Water boils fast. Cats sleep a lot. Dogs bark at cats."
     rows = [{"id": f"d{n}", "text": text, "n": n, "tags": [f"t{n % 2}"]} for n in range(6)]
     options = SourceOptions(passage_words=4, overlap_words=0)
-    bundle = Bundle(Path(build(rows, tmp_path / "split.ranklet", options=options)))
+    bundle = Bundle(Path(build(rows, tmp_path / "split.ranklet", source=options)))
     assert bundle.passages == 24
     part = bundle.only({"n": {">=": 3}})
     assert (len(part), part.passages) == (3, 12)
@@ -149,6 +149,6 @@ def test_a_cut_keeps_documents_and_not_passages_of_the_same_one(tmp_path: Path) 
         *({"id": f"d{n}", "text": "Cats bark at old dogs in the yard."} for n in range(2)),
     ]
     options = SourceOptions(passage_words=3, overlap_words=0)
-    bundle = Bundle(Path(build(rows, tmp_path / "split.ranklet", options=options)))
+    bundle = Bundle(Path(build(rows, tmp_path / "split.ranklet", source=options)))
     cut = Pipeline((Retrieve("bm25", 20), Keep(3), Rescore("bm25")))
     assert [hit.id for hit in bundle.rank("cats", k=3, pipeline=cut)] == ["long", "d0", "d1"]

@@ -161,7 +161,7 @@ def test_a_document_is_excluded_with_all_its_passages(tmp_path: Path) -> None:
     long = "Bread is old. " * 6 + "A gnorp eats it. " * 6
     options = SourceOptions(passage_words=20, overlap_words=0)
     rows = [{"id": "long", "text": long}, {"id": "short", "text": "Bread."}]
-    other = load(build(rows, tmp_path / "b.ranklet", options=options))
+    other = load(build(rows, tmp_path / "b.ranklet", source=options))
     assert other.passages > 2
     assert found(other, "bread -gnorp") == {"short"}
     assert found(other, '"a gnorp eats" bread') == {"long"}
