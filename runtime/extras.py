@@ -28,7 +28,7 @@ EXTRAS = {
     "ray": ("ray",),
     "zst": ("zstandard",),
     "train": ("safetensors", "torch", "transformers"),
-    "export": ("onnx", "onnxscript"),
+    "export": ("onnx", "onnxscript", "sentence_transformers"),
     "openvino": ("openvino", "nncf"),
 }
 # The extras in each of these extras.
