@@ -19,9 +19,9 @@ from ranklet.corpus.collections.collection import Collection
 from ranklet.corpus.errors import BuildError
 from ranklet.corpus.evaluation.proof_report import read_reports
 from ranklet.corpus.index import index_bundle
+from ranklet.corpus.rankers import dense as indexing
 from ranklet.export.bundles import export_bundle
 from ranklet.export.options import ExportOptions
-from ranklet.export.rankers.dense import exporting
 from ranklet.export.rankers.dense.exporting import form_reports, stored_as
 from ranklet.runtime import load
 from ranklet.runtime.bundles.files import BundleFiles
@@ -132,7 +132,7 @@ def test_vectors_are_stored_and_searched_in_the_form_of_the_settings(
 def test_exact_search_of_a_large_collection_must_be_chosen(
     chosen: bool, tiny: TinyRankers, dense: Checkpoint, tmp_path: Path, monkeypatch: Any
 ) -> None:
-    monkeypatch.setattr(exporting, "CODES_FROM", 2)
+    monkeypatch.setattr(indexing, "CODES_FROM", 2)
     options = replace(FP32, settings={"search": "exact"} if chosen else {})
     target = tiny.build(tmp_path, {"dense": dense}, options)
     again = Path(
