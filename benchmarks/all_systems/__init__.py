@@ -1,1 +1,1 @@
-"""Every system from its served bundle, on every collection: one table and one picture."""
+"""Every system from its served bundle, on every collection: one table."""

@@ -6,12 +6,10 @@ indexed, chosen and scored is kept, so that an interrupted run continues.
 """
 
 from collections.abc import Mapping
-from pathlib import Path
 
 from benchmarks.all_systems.bundles import Scope
-from benchmarks.all_systems.comparing import RANKED_BY, Cost, Studied, common, goals
+from benchmarks.all_systems.comparing import RANKED_BY, Studied, goals
 from benchmarks.all_systems.measuring import all_studies, answers_seen
-from benchmarks.all_systems.picture import Point, draw
 from benchmarks.all_systems.pipelines import BEST, CROSS, HYBRID
 from benchmarks.all_systems.rankers import RANKERS
 from benchmarks.all_systems.studies import QA_MIX, Reads, Study
@@ -25,29 +23,24 @@ from benchmarks.all_systems.tables import (
     summary,
 )
 from benchmarks.all_systems.timing import costs
-from benchmarks.harness.place import ROOT, Place
+from benchmarks.harness.place import Place
 from benchmarks.harness.report import table
 from ranklet.corpus.building.default_pipelines import RERANKED
 from ranklet.export.learning.choosing import DEPTH
-from ranklet.runtime.pipeline import Fuse
 
 PACKAGES = ("torch", "transformers", "onnxruntime", "tokenizers", "simplemma")
-PICTURE = ROOT / "docs" / "quality-latency.svg"
-DRAWN_BY = "nDCG@10"
 
 
 def run(place: Place) -> str:
-    """Train, export, index, choose and measure what is not kept; draw the picture."""
-    return section(Scope(place), PICTURE)
+    """Train, export, index, choose and measure what is not kept."""
+    return section(Scope(place))
 
 
-def section(scope: Scope, target: Path) -> str:
-    """Return the tables of a run, and write its picture. Times are those of the first study."""
+def section(scope: Scope) -> str:
+    """Return the tables of a run. Times are those of the first study."""
     found = all_studies(scope)
     timed = next(iter(scope.studies))
     measured = costs(scope, timed, found[timed].systems)
-    title = f"{timed}, {found[timed].passages:,} passages, {common(found[timed]).sum()} queries"
-    draw(points(found[timed], measured), title, DRAWN_BY, target)
     parts = [
         f"### {study}: {each.passages:,} passages, {each.queries} queries of "
         f"{scope.studies[study].split}, {each.held_out} held out\n\n{quality(each)}"
@@ -58,7 +51,7 @@ def section(scope: Scope, target: Path) -> str:
 
 MRR@10, and of {timed} the times and the size. Against BM25: † p < .05, ‡ p < .01; of chosen \
 pipelines against *{HYBRID}*: * p < .05, ** p < .01; − says that it is below (two-sided paired \
-t-tests, Holm's correction in each family). Picture: docs/{target.name}.
+t-tests, Holm's correction in each family).
 
 {chr(10).join(goals(found))}
 
@@ -146,18 +139,3 @@ def _cut(scope: Scope) -> str:
         "keep what is relevant to a query that is reported or held out, and others at random, so "
         "their figures are higher than those of whole collections. "
     )
-
-
-def points(found: Studied, measured: Mapping[str, Cost]) -> list[Point]:
-    """Return the systems of a study as points of the picture, on the queries that all have."""
-    both = common(found)
-    return [
-        Point(
-            each.name,
-            measured[each.name].p50,
-            float(found.values[each.name][DRAWN_BY][both].mean()),
-            each.reads,
-            any(isinstance(stage, Fuse) for stage in each.pipeline.stages),
-        )
-        for each in found.systems
-    ]

@@ -97,23 +97,6 @@ def qa_mix_lexical(place: Place) -> Path:
     return kept_bundle(place, "qa-mix-lexical", QA_MIX, lambda: _tuned(place))
 
 
-def qa_mix_cross(place: Place) -> Path:
-    """Return a bundle of qa-mix with BM25 and a vanilla cross-encoder that learned shortly."""
-
-    def checkpoints() -> Mapping[str, Checkpoint]:
-        return {**_tuned(place), "cross_encoder": read_checkpoint(short(place, "cross_encoder"))}
-
-    return kept_bundle(place, "qa-mix-cross", QA_MIX, checkpoints)
-
-
-def qa_mix_epic(place: Place) -> Path:
-    """Return a bundle of qa-mix with BM25 and EPIC."""
-    return kept_bundle(
-        place, "qa-mix-epic", QA_MIX, lambda: {**_tuned(place), "epic": trained.epic(place)},
-        options=ExportOptions(prune=KEPT),
-    )  # fmt: skip
-
-
 def qa_mix_colbert(place: Place) -> Path:
     """Return a bundle of qa-mix with BM25 and ColBERT, encoded and stored in int8.
 

@@ -1,4 +1,4 @@
-"""From the start of a process to the first answer, stage by stage: ours, peers, Lambda, MCP.
+"""From the start of a process to the first answer, stage by stage: ours and peers.
 
 What a serverless function pays when it wakes, with a warm page cache. google-wiki without a
 network, qa-mix with and without one. Peers have no hybrid ranker of their own, so they get the
@@ -15,7 +15,6 @@ import numpy as np
 from benchmarks.built import bundles
 from benchmarks.built.peers import asked, bm25s_folder, opened, tantivy_folder
 from benchmarks.built.trained import QA_MIX
-from benchmarks.footprint import assistant_starts, lambda_starts
 from benchmarks.harness.contest import peer_python
 from benchmarks.harness.place import Place
 from benchmarks.harness.processes import ONE_THREAD, fresh
@@ -23,7 +22,7 @@ from benchmarks.harness.report import goal, table
 from benchmarks.speed.encoding_speed import THEIRS
 from ranklet.corpus.collections.splits import read_split
 
-PACKAGES = ("bm25s", "tantivy", "onnxruntime", "tokenizers", "awslambdaric", "mcp", "pydantic")
+PACKAGES = ("bm25s", "tantivy", "onnxruntime", "tokenizers")
 ROUNDS = 11
 MOST_LEXICAL, MOST_HYBRID = 150.0, 900.0  # ms, the design's goals
 LOADED = ("onnxruntime", "tokenizers")
@@ -128,18 +127,8 @@ class Contender(NamedTuple):
 
 
 def run(place: Place) -> str:
-    """Start every process in turn, some rounds; then functions of Lambda and MCP servers."""
-    return f"""
-{processes(contenders(place))}
-
-### AWS Lambda
-
-{lambda_starts.section(place)}
-
-### Assistants
-
-{assistant_starts.section(place)}
-"""
+    """Start every process in turn, some rounds."""
+    return processes(contenders(place))
 
 
 def contenders(place: Place) -> dict[str, Contender]:

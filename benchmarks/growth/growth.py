@@ -13,7 +13,6 @@ import numpy as np
 
 from benchmarks.built.bundles import google_wiki_model1
 from benchmarks.growth import depths, sizes
-from benchmarks.growth.picture import draw
 from benchmarks.growth.synthetic import (
     EXPONENT,
     MEAN,
@@ -24,22 +23,21 @@ from benchmarks.growth.synthetic import (
     Model,
     learned,
 )
-from benchmarks.harness.place import CODE, ROOT, Place
+from benchmarks.harness.place import CODE, Place
 from benchmarks.harness.report import goal, table
 
-PACKAGES = ("bm25s", "tantivy", "matplotlib")
+PACKAGES = ("bm25s", "tantivy")
 COLLECTION = "google-wiki"
 COUNTS = (10_000, 30_000, 100_000, 300_000, 1_000_000, 3_000_000, 10_000_000)
 MOST = 0.25  # private memory of a build beyond that of the smallest collection, of the bundle
 P50, P99 = 8, 25  # ms of a query of the largest collection
 TIME, BYTES = 1.3, 1  # of a build and of a passage, of tantivy's, of a million passages
 REAL_TIME = 2  # of the build of COLLECTION, of tantivy's
-FIGURE = "docs/growth.png"
 _OWN = ("benchmarks/growth",)
 
 
 def run(place: Place) -> str:
-    """Measure what is not kept, draw the picture and return the tables."""
+    """Measure what is not kept, and return the tables."""
     model = _model(place)
     found = [
         _figures(place, f"growth.{count}.json", partial(sizes.measure, model, count, place.work))
@@ -50,7 +48,6 @@ def run(place: Place) -> str:
         place, "growth.depths.json", partial(depths.measure, model, rankers, place.work)
     )
     real = _figures(place, "growth.real.json", partial(sizes.measure_real, place, COLLECTION))
-    draw(found, by_depth, ROOT / FIGURE)
     return report(found, by_depth, real)
 
 
@@ -104,8 +101,6 @@ of 10 hits: {depths.PASSAGES:,} passages by candidates, and {depths.DEPTH:,} can
 {depths.DOCUMENTS:,} documents by their length.
 
 {_by_depth(by_depth)}
-
-![Growth]({"../" + FIGURE})
 """
 
 

@@ -1,4 +1,4 @@
-"""The benchmark in miniature: three collections, all figures, the tables and the picture."""
+"""The benchmark in miniature: three collections, all figures and the tables."""
 
 import json
 from pathlib import Path
@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 from benchmarks.growth import depths, sizes
 from benchmarks.growth.growth import report
-from benchmarks.growth.picture import draw, panels
 from benchmarks.growth.processes import size
 from benchmarks.growth.synthetic import learned
 from benchmarks.harness.place import Place
@@ -40,9 +39,7 @@ def trained(folder: Path) -> Path:
 
 
 @pytest.mark.slow
-def test_growth_is_measured_tabled_and_drawn(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_growth_is_measured_and_tabled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for module, name, value in (
         (sizes, "QUESTIONS", 3),
         (sizes, "ROUNDS", 1),
@@ -82,7 +79,3 @@ def test_growth_is_measured_tabled_and_drawn(
     assert "build of google-wiki, of tantivy's time" in page
     assert "| 200 |" in page
     assert "| 64 words of a document |" in page
-    assert len(panels(found, by_depth)) == 6
-    pytest.importorskip("matplotlib")
-    draw(found, by_depth, tmp_path / "growth.png")
-    assert (tmp_path / "growth.png").stat().st_size > 10_000
