@@ -23,13 +23,14 @@ class Budget:
         minutes: of wall time.
 
     Attributes:
-        memory: bytes that this process may hold.
+        memory: bytes that this process may hold, besides what it held before.
         reserved: seconds that are kept for choosing and reporting.
     """
 
     def __init__(self, minutes: float) -> None:
         self._began, self._seconds = monotonic(), 60 * minutes
         self.memory = max(LEAST_MEMORY, MEMORY_SHARE * granted_bytes())
+        self._held = resident_bytes()
         self.reserved = 0.0
 
     @property
@@ -55,5 +56,5 @@ class Budget:
     def _check(self) -> None:
         if self.left() <= 0:
             raise OutOfBudgetError("the time for it was over")
-        if resident_bytes() > self.memory:
+        if resident_bytes() - self._held > self.memory:
             raise OutOfBudgetError(f"it needs more than {self.memory / 1e9:.1f} GB of memory")

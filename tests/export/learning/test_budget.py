@@ -25,7 +25,7 @@ def test_work_ends_between_two_of_its_pieces_when_the_time_is_over(
 
 def test_work_ends_when_it_holds_too_much_memory() -> None:
     budget = Budget(1.0)
-    budget.memory = 1.0
+    budget.memory = -1e12
     with budget.kept(), pytest.raises(OutOfBudgetError, match="memory"):
         list(progress(range(5), "work"))
 
