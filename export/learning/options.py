@@ -29,9 +29,9 @@ class LearnOptions(Checked):
 
     minutes: float = number(60.0, "wall time that learning may take", 0.01)
     max_ms: float | None = number(
-        None, "most milliseconds per query here, at the 95th percentile (default: any)", 0.001
+        None, "most milliseconds per query here, at the 95th percentile; any by default", 0.001
     )
-    max_mb: float | None = number(None, "largest bundle, in 10⁶ bytes (default: any)", 0.001)
+    max_mb: float | None = number(None, "largest bundle, in 10⁶ bytes; any by default", 0.001)
     network: bool = switch(
         True, "let no network read queries, for the fastest start", flag="--no-network"
     )
