@@ -8,8 +8,9 @@ from ranklet.corpus.collections.collection import Document
 from ranklet.corpus.collections.splits import JudgedQuery
 
 FOUND = {
-    "parts": [300, 40, 50, 60], "before": 0.5, "after": 0.6, "gain": [0.1, 0.05, 0.15],
-    "members": "0.5 · bm25 + 0.5 · model1", "minutes": 3.2, "ms": [1.0, 2.0], "mb": [40.0, 50.4],
+    "parts": [300, 40, 50, 60], "before": 0.5, "after": 0.6, "claimed": [0.1, 0.05, 0.15],
+    "gain": [0.09, 0.03, 0.15], "members": "0.5 · bm25 + 0.5 · model1", "minutes": 3.21,
+    "memory": 1.2e9, "ms": [1.0, 2.0],
 }  # fmt: skip
 
 
@@ -25,8 +26,11 @@ def test_documents_of_reported_queries_come_first(monkeypatch: pytest.MonkeyPatc
 
 
 def test_a_row_says_what_changed() -> None:
-    study = Study("medquad", titles=False, judged=300, network=False)
+    study = Study("medquad", model="", titles=False)
     assert learned._row(study, FOUND) == [
-        "medquad, without titles, 300 judged, --no-network", "340 + 50", "0.500", "0.600",
-        "+0.100 (+0.050 to +0.150)", "0.5 · bm25 + 0.5 · model1", "3", "1.0 → 2.0", "40 → 50",
+        "medquad, without titles, no network", "340 + 50 + 60", "0.500", "0.600",
+        "+0.100 (+0.050 to +0.150)", "+0.090 (+0.030 to +0.150)", "0.5 · bm25 + 0.5 · model1",
+        "3.2", "1.2", "1.0 → 2.0",
     ]  # fmt: skip
+    kept = {**FOUND, "members": "nothing was written: it is not sure"}
+    assert learned._row(study, kept)[5] == ""
