@@ -14,7 +14,7 @@ HEAD_BYTES = 16 << 10  # the most that request line, headers and the blank line 
 # The parser gets no more bytes at once. It cannot stop after a request, so it takes all requests
 # that these bytes hold, and each needs a hundred times its bytes of memory until it is answered.
 PIECE_BYTES = 1 << 10
-HALF_OPEN_SECONDS = 1  # how long an answer is due to a caller who sends no more
+HALF_OPEN_SECONDS = 0.3  # how long an answer is due to a caller who sends no more
 REFUSAL = (
     b"HTTP/1.1 400 Bad Request\r\ncontent-type: application/json\r\ncontent-length: %d\r\n"
     b"connection: close\r\n\r\n"

@@ -144,13 +144,22 @@ def encode_batch(
         return tokenizer.encode_batch([*map(encodable, texts)], add_special_tokens=special)
 
 
+# What says nothing about a tokenizer; nor does an error of another module, such as of an alarm.
+_NO_FAULT = (
+    MissingPackageError, MemoryError, TimeoutError, KeyboardInterrupt, SystemExit, GeneratorExit,
+)  # fmt: skip
+_ITS_OWN = ("builtins", "pyo3_runtime", "json.decoder")
+
+
 @contextmanager
 def _guarded(failed: str) -> Iterator[None]:
     try:
         yield
-    except (MissingPackageError, KeyboardInterrupt, SystemExit, GeneratorExit):
+    except _NO_FAULT:
         raise
     except BaseException as error:
+        if type(error).__module__ not in _ITS_OWN:
+            raise
         raise BundleError(f"{failed}: {error}. It is damaged; use another one") from error
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from weakref import ref
 
 import pytest
-from tests.interrupted import interrupt
+from tests.interrupted import LEFT_OPEN, interrupt
 from tests.range_server import RangeServer
 
 import ranklet
@@ -56,6 +56,7 @@ def test_a_bundle_that_was_replaced_is_loaded_again(
     assert list(second.rank("dough", pipeline="bm25")) == hits
 
 
+@LEFT_OPEN
 def test_an_interrupted_load_leaves_no_trace(built: "Built", tmp_path: Path) -> None:
     path, replaced = tmp_path / "bundle", tmp_path / "replaced"
     expected = {each: [*Bundle(each).rank("dough")] for each in (built.indexed, built.fused)}

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 from tests.explanations import check_sums
-from tests.interrupted import interrupt
+from tests.interrupted import LEFT_OPEN, interrupt
 from tests.kinds import ROWS, TinyRankers
 
 from ranklet.corpus.building.writer import write_zip
@@ -149,6 +149,7 @@ def answers(subject: Subject, bundle: Bundle) -> list[Any]:
     ] + spans
 
 
+@LEFT_OPEN
 def test_an_interrupted_call_leaves_no_trace(subject: Subject) -> None:
     before, bundle = answers(subject, subject.bundle), subject.bundle
 
