@@ -5,6 +5,7 @@ puts next to the target has the same token in its name, so whoever gets the lock
 writer is dead and that the rest may be removed.
 """
 
+import gc
 import os
 import re
 import secrets
@@ -93,7 +94,9 @@ def _clean_up_after(target: Path, token: str) -> None:
         return
     with file:
         if not try_lock(file):
-            return
+            gc.collect()  # an interrupted writer may be left in a ring of references
+            if not try_lock(file):
+                return
         old = target.with_name(_hidden_name(target, _OLD, token))
         if os.path.lexists(old) and not os.path.lexists(target):
             try:

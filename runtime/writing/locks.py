@@ -5,6 +5,7 @@ among the threads of a process.
 """
 
 import errno
+import gc
 import logging
 import os
 import time
@@ -83,6 +84,8 @@ def try_lock(file: IO[bytes]) -> bool | None:
 
 
 def _acquired(path: Path, target: Path) -> _Hold:
+    if path in _holds:
+        gc.collect()  # an interrupted writer of this process may be left in a ring of references
     waiting = False
     while True:
         with _guard:
