@@ -5,14 +5,16 @@ The exit status is 3 if the condition of --fail-if holds.
 
 import argparse
 import json
+from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from ranklet.commands.arguments import names_of
+from ranklet.commands.arguments import add_options, names_of, options_from
 from ranklet.commands.output import say, show, show_json
 from ranklet.runtime.errors import InputError
+from ranklet.runtime.options import Checked, integer, place, read_from, switch, text
 
 if TYPE_CHECKING:
     from ranklet.corpus.collections.collection import Collection
@@ -26,51 +28,59 @@ FAILED = 3  # exit status
 CHANGED = 5  # queries that lost or gained most, which are printed
 
 
+@dataclass(frozen=True, kw_only=True)
+class EvalOptions(Checked):
+    """What is measured, on which queries, and next to what."""
+
+    GROUP = "options"
+
+    split: str = text("test", "split with the judged queries")
+    max_queries: int | None = integer(
+        None, "maximum number of queries, drawn at random (default: all)", 1
+    )
+    pipelines: Sequence[str] = read_from(
+        (), "comma-separated pipelines, of which the first is the baseline (default: all)", names_of
+    )
+    measures: Sequence[str] = read_from(
+        ("MRR@10", "nDCG@10", "R@100"),
+        "comma-separated names of measures: nDCG, MRR, AP, R, P, Success, each @k (default "
+        "MRR@10,nDCG@10,R@100)",
+        names_of,
+    )
+    depth: int = integer(1000, "documents to rank per query", 1)
+    consistency: int | None = integer(
+        None, "also print the share of each system's top N that is in the baseline's top 1,000, by "
+        "default not", 1
+    )  # fmt: skip
+    trained_on: str | None = text(
+        None, "split whose relevant documents a ranker may have memorised, to count them (default: "
+        "what the bundle records, else train if a ranker was trained)"
+    )  # fmt: skip
+    baseline: Path | None = place(
+        "a TREC run of any system, which --runs wrote before, to compare the pipelines with"
+    )
+    fail_if: str | None = text(
+        None, 'exit with status 3 if a pipeline differs from --baseline so: "nDCG@10 < -0.01"; by '
+        "default never"
+    )  # fmt: skip
+    runs: Path | None = place("folder for TREC runs, one file PIPELINE.run each")
+    json: bool = switch(False, "print means and p-values as JSON")
+
+    def __post_init__(self) -> None:
+        """Check every value."""
+        super().__post_init__()
+        if self.fail_if is not None and self.baseline is None:
+            raise InputError("--fail-if compares with a run; give --baseline RUN, too")
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument("bundle", help="an indexed bundle, or its address")
     parser.add_argument("collection", help="folder of judged queries in BEIR form")
-    parser.add_argument("--split", default="test", help="split with the judged queries")
-    parser.add_argument(
-        "--max-queries", type=int, help="maximum number of queries, drawn at random (default: all)"
-    )
-    parser.add_argument(
-        "--pipelines",
-        help="comma-separated pipelines, of which the first is the baseline (default: all)",
-    )
-    parser.add_argument(
-        "--measures",
-        default="MRR@10,nDCG@10,R@100",
-        help="comma-separated names of measures: nDCG, MRR, AP, R, P, Success, each @k",
-    )
-    parser.add_argument("--depth", type=int, default=1000, help="documents to rank per query")
-    parser.add_argument(
-        "--consistency",
-        metavar="N",
-        type=int,
-        help="also print the share of each system's top N that is in the baseline's top 1,000",
-    )
-    parser.add_argument(
-        "--trained-on",
-        metavar="SPLIT",
-        help="split whose relevant documents a ranker may have memorised, to count them (default: "
-        "what the bundle records, else train if a ranker was trained)",
-    )
-    parser.add_argument(
-        "--baseline",
-        metavar="RUN",
-        help="a TREC run of any system, which --runs wrote before, to compare the pipelines with",
-    )
-    parser.add_argument(
-        "--fail-if",
-        metavar="CONDITION",
-        help='exit with status 3 if a pipeline differs from --baseline so: "nDCG@10 < -0.01"',
-    )
-    parser.add_argument("--runs", help="folder for TREC runs, one file PIPELINE.run each")
-    parser.add_argument("--json", action="store_true", help="print means and p-values as JSON")
+    add_options(lambda _: parser, EvalOptions())
 
 
-def run(options: argparse.Namespace) -> int | None:
+def run(given: argparse.Namespace) -> int | None:
     """Evaluate and print the results; return the exit status."""
     from ranklet.corpus.collections.collection import Collection
     from ranklet.corpus.collections.splits import read_split
@@ -80,16 +90,17 @@ def run(options: argparse.Namespace) -> int | None:
     from ranklet.runtime import load
     from ranklet.runtime.storage.address import shown
 
+    options = options_from(EvalOptions(), vars(given))
     measures = _measures(options)
     condition = None if options.fail_if is None else parse_condition(options.fail_if, measures)
     if options.runs:  # before hours of ranking, not after them
         _make_folder(Path(options.runs))
-    bundle = load(options.bundle)
-    collection = Collection(options.collection, documents=False)  # the bundle has them
+    bundle = load(given.bundle)
+    collection = Collection(given.collection, documents=False)  # the bundle has them
     queries = read_split(collection, options.split, limit=options.max_queries)
     documents = bundle.files.need_documents()
     judgements = check_judgements(
-        collection, [options.split], documents.lacking, f"the bundle {shown(options.bundle)}"
+        collection, [options.split], documents.lacking, f"the bundle {shown(given.bundle)}"
     )
     seen = _seen(collection, queries, bundle, options)
     names = _pipelines(options, bundle)
@@ -105,7 +116,7 @@ def run(options: argparse.Namespace) -> int | None:
     evaluations, shares = _evaluated(options, bundle, queries, names, measures)
     failed: list[str] = []
     if before:
-        _warn_of_gains(evaluations, queries, unlisted, options.baseline)
+        _warn_of_gains(evaluations, queries, unlisted, str(options.baseline))
         if condition:
             failed = [each.pipeline for each in evaluations if condition.holds(each, before)]
         evaluations.insert(0, before)
@@ -114,25 +125,21 @@ def run(options: argparse.Namespace) -> int | None:
     return FAILED if failed else None
 
 
-def _measures(options: argparse.Namespace) -> list[str]:
+def _measures(options: EvalOptions) -> list[str]:
     """Return the names of the measures, and check what else is known before a bundle is read."""
     from ranklet.corpus.evaluation.ranked import parse_ranked
     from ranklet.corpus.progress import warn
 
-    if options.consistency is not None and options.consistency < 1:
-        raise InputError(f"--consistency is {options.consistency}; it must be a number from 1")
-    measures = names_of(options.measures)
+    measures = list(options.measures)
     for name in measures:
         if 0 < options.depth < (parse_ranked(name).cut or 0):
             warn(f"{name} reads more documents than --depth {options.depth} ranks")
-    if options.fail_if is not None and options.baseline is None:
-        raise InputError("--fail-if compares with a run; give --baseline RUN, too")
     return measures
 
 
-def _pipelines(options: argparse.Namespace, bundle: "Bundle") -> list[str]:
+def _pipelines(options: EvalOptions, bundle: "Bundle") -> list[str]:
     """Return the names of the pipelines to evaluate."""
-    names = names_of(options.pipelines) if options.pipelines else list(bundle.manifest.pipelines)
+    names = list(options.pipelines or bundle.manifest.pipelines)
     if not names:
         raise InputError("the bundle has no pipeline; export a ranker that can retrieve, too")
     if twice := sorted({name for name in names if names.count(name) > 1}):
@@ -141,7 +148,7 @@ def _pipelines(options: argparse.Namespace, bundle: "Bundle") -> list[str]:
 
 
 def _evaluated(
-    options: argparse.Namespace,
+    options: EvalOptions,
     bundle: "Bundle",
     queries: "list[JudgedQuery]",
     names: list[str],
@@ -174,7 +181,7 @@ class _Results(NamedTuple):
     failed: list[str]
 
 
-def _show_json(results: _Results, options: argparse.Namespace) -> None:
+def _show_json(results: _Results, options: EvalOptions) -> None:
     more: dict[str, object] = {"judgements": results.judgements.counts()}
     if results.seen:
         more["seen_in_training"] = asdict(results.seen)
@@ -187,7 +194,7 @@ def _show_json(results: _Results, options: argparse.Namespace) -> None:
     show_json(json.dumps({**_plain(results.evaluations), **more}))
 
 
-def _show(results: _Results, options: argparse.Namespace) -> None:
+def _show(results: _Results, options: EvalOptions) -> None:
     from ranklet.corpus.evaluation.systems import table
 
     first, *others = results.evaluations
@@ -265,10 +272,7 @@ def _make_folder(path: Path) -> None:
 
 
 def _seen(
-    collection: "Collection",
-    queries: "list[JudgedQuery]",
-    bundle: "Bundle",
-    options: argparse.Namespace,
+    collection: "Collection", queries: "list[JudgedQuery]", bundle: "Bundle", options: EvalOptions
 ) -> "Overlap | None":
     """Return what the queries share with the training; None if there was none, or nobody knows it.
 
