@@ -10,7 +10,7 @@ from ranklet.runtime.arguments import listed
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.lexical.sparse_store import MOST_TERMS
 from ranklet.runtime.onnx.encoder import VARIANTS
-from ranklet.runtime.options import check_number, check_type
+from ranklet.runtime.options import Checked, check_type, number, read_from, read_names
 
 
 @dataclass(frozen=True)
@@ -42,8 +42,21 @@ EXACT = Tolerance(max_ndcg_loss=0.001, min_overlap=0.95, max_error=0.01, max_bat
 HALF = Tolerance(max_error=1.0)
 
 
+def read_prune(typed: str) -> int | None:
+    """Return how many values are kept of a vector; None for auto.
+
+    Raises:
+        InputError: it is neither a whole number nor auto.
+    """
+    if typed == "auto":
+        return None
+    if not typed.isdecimal():
+        raise InputError(f"--prune {typed!r} is neither a whole number nor auto")
+    return int(typed)
+
+
 @dataclass(frozen=True)
-class ExportOptions:
+class ExportOptions(Checked):
     """How neural rankers are exported; lexical rankers have no options.
 
     Attributes:
@@ -56,14 +69,31 @@ class ExportOptions:
         settings: values by name that replace a checkpoint's; see `Exporter.settings`.
     """
 
-    variants: tuple[str, ...] = ("fp32", "int8")
+    GROUP = "variants"
+
+    variants: tuple[str, ...] = read_from(
+        ("fp32", "int8"),
+        "comma-separated variants to write, of fp32, fp16 (for GPUs), int8 and openvino (for CPUs; "
+        "openvino is faster and needs packages) (default: fp32,int8; of hub fp32,fp16,int8)",
+        read_names,
+    )
     probes: Probes | None = None
-    max_ndcg_loss: float = 0.01
-    max_mb: float | None = None
-    prune: int | None = 1000
+    max_ndcg_loss: float = number(
+        0.01, "maximum relative loss of nDCG@10 against PyTorch; a larger one counts only if it is "
+        "significant", 0, 1
+    )  # fmt: skip
+    max_mb: float | None = number(
+        None, "maximum size of a variant's file in MB (default: any)", 1e-6
+    )
+    prune: int | None = read_from(
+        1000, "sparse vectors: number of values to keep per document, or auto for as few as lose "
+        "next to nothing on the probes (default: 1000)", read_prune
+    )  # fmt: skip
     settings: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        """Check every value."""
+        super().__post_init__()
         listed(self.variants, "variants", "such as ('fp32', 'int8')")
         check_type("settings", self.settings, Mapping)
         unknown = [name for name in self.variants if name not in VARIANTS]
@@ -74,9 +104,6 @@ class ExportOptions:
             )
         if "openvino" in self.variants:
             need_packages()
-        check_number("max_ndcg_loss", self.max_ndcg_loss, 0, 1)
-        if self.max_mb is not None:
-            check_number("max_mb", self.max_mb, 1e-6, None)
         if self.prune is not None and (
             type(self.prune) is not int or not 1 <= self.prune <= MOST_TERMS
         ):

@@ -153,6 +153,15 @@ def read_from(default: object, about: str, read: Callable[[str], Any]) -> Any:
     return _field(default, Option(about, object, read=read))
 
 
+def read_names(typed: str) -> tuple[str, ...]:
+    """Return names that are separated by commas, and perhaps spaces.
+
+    >>> read_names("fp32, int8")
+    ('fp32', 'int8')
+    """
+    return tuple(each.strip() for each in typed.split(","))
+
+
 def options_of(options: Any, *outer: str) -> Iterator[Declared]:
     """Yield every option of a dataclass instance and of dataclass instances in its fields."""
     for each in fields(options):

@@ -124,9 +124,6 @@ def test_errors_are_one_line_and_status_1(built: "Built", tmp_path: Path, capsys
         "no split 'dev'": ("eval", bundle, collection, "--split", "dev"),
         "unknown measure 'x'": ("eval", bundle, collection, "--measures", "x"),
         "pipeline 'y'": ("eval", bundle, collection, "--pipelines", "y"),
-        "above 0": ("eval", bundle, collection, "--max-queries", "0"),
-        "the depth is -5": ("eval", bundle, collection, "--depth", "-5"),
-        "--consistency is 0": ("eval", bundle, collection, "--consistency", "0"),
         "need --tokenizer": ("train", "bm25", collection, "-o", out, "--field", "wordpieces"),
         "no tokenizer.json": (
             *("train", "bm25", collection, "-o", out, "--field", "wordpieces"),

@@ -61,15 +61,6 @@ def engine_from(given: argparse.Namespace) -> EngineOptions:
     return options_from(LOCAL, vars(given))
 
 
-def names_of(typed: str) -> list[str]:
-    """Return names that are separated by commas, and perhaps spaces.
-
-    >>> names_of("fp32, int8")
-    ['fp32', 'int8']
-    """
-    return [each.strip() for each in typed.split(",")]
-
-
 def add_prompts(group: "argparse._ActionsContainer") -> None:
     """Declare the texts before every query and every document of an encoder."""
     for role in ("query", "document"):

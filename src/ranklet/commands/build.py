@@ -8,9 +8,10 @@ such files, or a saved dataset. Names may end in .gz or .zst. Without --model, w
 import argparse
 from dataclasses import replace
 
-from ranklet.commands.arguments import add_groups, names_of, options_from
+from ranklet.commands.arguments import add_groups, options_from
 from ranklet.commands.output import say
 from ranklet.runtime.console import suggested
+from ranklet.runtime.options import read_names
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -66,7 +67,7 @@ def run(options: argparse.Namespace) -> None:
     chosen = replace(BUILD, models=models)
     if options.model:
         own = {"stored": options.stored} if options.stored else {}
-        variants = tuple(names_of(options.variants or "int8"))
+        variants = tuple(read_names(options.variants or "int8"))
         chosen = replace(chosen, export=ExportOptions(variants=variants, settings=own))
     chosen = options_from(chosen, vars(options))
     source = Source(options.source, chosen.source, announce)

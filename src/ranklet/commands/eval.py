@@ -11,10 +11,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from ranklet.commands.arguments import add_options, names_of, options_from
+from ranklet.commands.arguments import add_options, options_from
 from ranklet.commands.output import say, show, show_json
 from ranklet.runtime.errors import InputError
-from ranklet.runtime.options import Checked, integer, place, read_from, switch, text
+from ranklet.runtime.options import Checked, integer, place, read_from, read_names, switch, text
 
 if TYPE_CHECKING:
     from ranklet.corpus.collections.collection import Collection
@@ -39,13 +39,15 @@ class EvalOptions(Checked):
         None, "maximum number of queries, drawn at random (default: all)", 1
     )
     pipelines: Sequence[str] = read_from(
-        (), "comma-separated pipelines, of which the first is the baseline (default: all)", names_of
+        (),
+        "comma-separated pipelines, of which the first is the baseline (default: all)",
+        read_names,
     )
     measures: Sequence[str] = read_from(
         ("MRR@10", "nDCG@10", "R@100"),
         "comma-separated names of measures: nDCG, MRR, AP, R, P, Success, each @k (default "
         "MRR@10,nDCG@10,R@100)",
-        names_of,
+        read_names,
     )
     depth: int = integer(1000, "documents to rank per query", 1)
     consistency: int | None = integer(

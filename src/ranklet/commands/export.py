@@ -11,16 +11,23 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ranklet.commands.arguments import METAVARS, add_prompts, allowed_of, described, names_of
+from ranklet.commands.arguments import (
+    METAVARS,
+    add_options,
+    add_prompts,
+    allowed_of,
+    described,
+    options_from,
+)
 from ranklet.commands.output import say, show
 from ranklet.export.exporter import exported_settings
+from ranklet.export.options import ExportOptions
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.text.marking import STRATEGIES
 from ranklet.training.imported.importing import forms
 
 if TYPE_CHECKING:
     from ranklet.corpus.collections.probes import Probes
-    from ranklet.export.options import ExportOptions
     from ranklet.training.checkpoint import Checkpoint
 
 EXAMPLE = "example: export-onnx models/all-MiniLM-L6-v2 --layout hub -o minilm"
@@ -48,29 +55,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="hub writes one model as the folder that transformers.js, FastEmbed and others read",
     )
     parser.add_argument(
-        "--variants",
-        help="comma-separated variants to write, of fp32, fp16 (for GPUs), int8 and openvino (for "
-        "CPUs; openvino is faster and needs packages) (default: fp32,int8; of hub fp32,fp16,int8)",
-    )
-    parser.add_argument(
         "--probes",
         help="collection with judgements to prove the variants on (default: the probes stored with "
         "a checkpoint)",
     )
     parser.add_argument("--split", help="split of the --probes collection (default: dev)")
-    parser.add_argument(
-        "--max-ndcg-loss",
-        type=float,
-        default=0.01,
-        help="maximum relative loss of nDCG@10 against PyTorch; a larger one counts only if it is "
-        "significant",
-    )
-    parser.add_argument("--max-mb", type=float, help="maximum size of a variant's file in MB")
-    parser.add_argument(
-        "--prune",
-        help="sparse vectors: number of values to keep per document, or auto for as few as lose "
-        "next to nothing on the probes (default: 1000)",
-    )
+    add_options(lambda _: parser, ExportOptions())
     group = parser.add_argument_group("models of other libraries")
     group.add_argument(
         "--as",
@@ -168,7 +158,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _read(
-    folders: Mapping[str, Path], chosen: "ExportOptions", options: argparse.Namespace
+    folders: Mapping[str, Path], chosen: ExportOptions, options: argparse.Namespace
 ) -> "dict[str, Checkpoint]":
     """Return the checkpoints and models; raise InputError if options do not fit them."""
     from ranklet.export.exporter import exporter
@@ -177,11 +167,11 @@ def _read(
     hub = options.layout == "hub"
     choices = {name: getattr(options, name) for name in Choices.__annotations__}
     checkpoints = read_folders(folders, options.kind, choices)
-    if options.prune and not any(exporter(each.kind).prunes for each in checkpoints.values()):
+    if "prune" in options and not any(exporter(each.kind).prunes for each in checkpoints.values()):
         raise InputError("--prune needs a ranker of sparse vectors, and no checkpoint is one")
     if hub and len(checkpoints) != 1:
         raise InputError(f"--layout hub writes one model, not {len(checkpoints)}")
-    bundled = [name for name in BUNDLED if getattr(options, name) is not None]
+    bundled = [name for name in BUNDLED if getattr(options, name, None) is not None]
     if hub and (given := min((*chosen.settings, *bundled), default="")):
         raise InputError(
             f"--{given.replace('_', '-')} is for bundles; leave it or --layout hub out"
@@ -189,26 +179,22 @@ def _read(
     return checkpoints
 
 
-def _chosen(options: argparse.Namespace) -> "ExportOptions":
+def _chosen(options: argparse.Namespace) -> ExportOptions:
     """Return how the variants are made and proven."""
-    from ranklet.export.options import ExportOptions
-
-    usual = "fp32,fp16,int8" if options.layout == "hub" else "fp32,int8"
+    usual = ("fp32", "fp16", "int8") if options.layout == "hub" else ExportOptions().variants
     settings = {name: getattr(options, name) for name in exported_settings()}
-    return ExportOptions(
-        variants=tuple(names_of(options.variants or usual)),
+    chosen = ExportOptions(
+        variants=usual,
         probes=_probes(options.probes, options.split or "dev") if options.probes else None,
-        max_ndcg_loss=options.max_ndcg_loss,
-        max_mb=options.max_mb,
-        prune=_prune(options.prune) if options.prune else ExportOptions.prune,
         settings={name: value for name, value in settings.items() if value is not None},
     )
+    return options_from(chosen, vars(options))
 
 
 def _export_hub(
     checkpoints: "Mapping[str, Checkpoint]",
     folders: Mapping[str, Path],
-    chosen: "ExportOptions",
+    chosen: ExportOptions,
     options: argparse.Namespace,
 ) -> int:
     """Write one model as the folder that others read; return the exit status."""
@@ -334,14 +320,6 @@ def unjudged(texts: str | None, queries: str | None) -> "Probes":
         return Probes.neutral()
     own = read_query_texts(queries) if queries else ()
     return unjudged_probes(Source(texts, SourceOptions(skip_bad=True), say).documents(), own)
-
-
-def _prune(text: str) -> int | None:
-    if text == "auto":
-        return None
-    if not text.isdecimal():
-        raise InputError(f"--prune {text!r} is neither a whole number nor auto")
-    return int(text)
 
 
 def _probes(path: str, split: str) -> "Probes":

@@ -10,11 +10,11 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ranklet.commands.arguments import names_of
 from ranklet.commands.judge import read_queries
 from ranklet.commands.output import say, show_json
 from ranklet.commands.pages import FORCE, check_page, write_page
 from ranklet.runtime.errors import InputError
+from ranklet.runtime.options import read_names
 
 if TYPE_CHECKING:
     from ranklet.corpus.evaluation.agreement import Agreement
@@ -48,7 +48,7 @@ def run(options: argparse.Namespace) -> None:
     check_whole("-k", options.k, 1)
     if options.html:
         check_page(options.html, force=options.force)
-    names = names_of(options.pipelines) if options.pipelines else [None, None]
+    names = read_names(options.pipelines) if options.pipelines else [None, None]
     if len(names) != 2:
         raise InputError(
             f"--pipelines is {options.pipelines!r}; give one of each bundle, such as bm25,hybrid"
