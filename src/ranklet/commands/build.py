@@ -64,12 +64,11 @@ def run(options: argparse.Namespace) -> None:
         if getattr(options, name) and not options.model:
             raise InputError(f"--{name} has no effect without a --model; leave it out, or give one")
     models = [model_folder(each, download=options.download) for each in options.model]
-    chosen = replace(BUILD, models=models)
+    chosen = options_from(replace(BUILD, models=models), vars(options))
     if options.model:
         own = {"stored": options.stored} if options.stored else {}
         variants = tuple(read_names(options.variants or "int8"))
         chosen = replace(chosen, export=ExportOptions(variants=variants, settings=own))
-    chosen = options_from(chosen, vars(options))
     source = Source(options.source, chosen.source, announce)
     chosen = replace(chosen, source=SOURCE)  # the source has its options
     bundle = build(source, options.output, chosen, overwrite=options.force)
