@@ -165,6 +165,7 @@ class TorchSession:
 
     Args:
         module: takes the feeds' tensors by position, in their order.
+        in_order: whether inputs run one after another, so that `feeds` has their order.
     """
 
     provider = "PyTorch"
@@ -172,14 +173,16 @@ class TorchSession:
     by_length = False
     outputs: tuple[str, ...] = ()  # it returns the first output by any name
 
-    def __init__(self, module: "torch.nn.Module") -> None:
+    def __init__(self, module: "torch.nn.Module", *, in_order: bool = False) -> None:
         self._module = module.eval()
         self._feeds: list[Feeds] = []
-        self.workers = threads()
+        self._in_order, self.workers = in_order, 1 if in_order else threads()
 
     @property
     def feeds(self) -> list[Feeds]:
         """All inputs so far, in an order that no thread changes; int8 is calibrated on them."""
+        if self._in_order:
+            return self._feeds
         return sorted(self._feeds, key=lambda each: [part.tobytes() for part in each.values()])
 
     def run(self, output: str, feeds: dict[str, NDArray[Any]]) -> NDArray[np.float32]:  # noqa: ARG002

@@ -36,7 +36,8 @@ def export(job: ExportJob) -> RankerEntry:
     probes, tokenizer = job.probes(), job.tokenizer()
     settings: EPICSettings = job.settings
     network = epic.load(job.checkpoint, attention="eager")  # the optimiser fuses no other
-    of_queries, documents = Method(network, network.query), TorchSession(DocumentEncoder(network))
+    of_queries = Method(network, network.query)
+    documents = TorchSession(DocumentEncoder(network), in_order=True)
     sessions = TorchSession(of_queries), documents
     encoders = encoders_over(EPICEncoders, settings, tokenizer, {}, sessions)
     vectors = encoders.encode_whole(probes.documents).vectors
