@@ -36,12 +36,12 @@ from ranklet.runtime.rankers.encoding import encode, similarity
 from ranklet.runtime.rankers.opening import analysis_of
 from ranklet.runtime.search.local import LocalSearch
 from ranklet.runtime.search.port import Search
+from ranklet.runtime.search.reading import read_query
 from ranklet.runtime.search.run import TextRun, own_passages
 from ranklet.runtime.search.selection import Selection, check_metadata_use
 from ranklet.runtime.search.whole_document import WholeDocument
 from ranklet.runtime.short_tracebacks import short_tracebacks
 from ranklet.runtime.storage.address import Address, BundleLike, shown
-from ranklet.runtime.syntax.meaning import read_query
 from ranklet.runtime.syntax.query_syntax import Query, typed_query
 from ranklet.runtime.text.analysis import Analysis
 from ranklet.runtime.text.common_words import Places, common_words

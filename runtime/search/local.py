@@ -23,10 +23,10 @@ from ranklet.runtime.metadata.where import Condition, fields_of
 from ranklet.runtime.pipeline import Pipeline
 from ranklet.runtime.rankers.opening import ranker_of
 from ranklet.runtime.search.port import Call, Search
+from ranklet.runtime.search.reading import read_query
 from ranklet.runtime.search.run import Passage, Run
 from ranklet.runtime.search.selection import groups_of
 from ranklet.runtime.storage.block_array import fetch_rows
-from ranklet.runtime.syntax.meaning import read_query
 from ranklet.runtime.syntax.query_syntax import Query
 
 
