@@ -15,11 +15,13 @@ if TYPE_CHECKING:
     from ranklet.corpus.updating.merge import merge
     from ranklet.corpus.updating.update import update
     from ranklet.export.build import build
+    from ranklet.export.build_options import BuildOptions
     from ranklet.export.learning.learn import learn
     from ranklet.export.learning.options import LearnOptions
     from ranklet.runtime import Bundle, Query, RankletError, load, rank, rank_batch, rerank
 
 _MODULES = {
+    "BuildOptions": "ranklet.export.build_options",
     "Bundle": "ranklet.runtime",
     "LearnOptions": "ranklet.export.learning.options",
     "Query": "ranklet.runtime",
@@ -34,6 +36,7 @@ _MODULES = {
     "update": "ranklet.corpus.updating.update",
 }
 __all__ = [
+    "BuildOptions",
     "Bundle",
     "LearnOptions",
     "Query",
