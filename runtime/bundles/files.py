@@ -54,7 +54,7 @@ class BundleFiles:
         path: a folder or an uncompressed .zip; or the address of a .zip on object storage.
         check: ``fast`` compares every file's size with the manifest now, and every array's type and
             shape with the format on first use. ``full`` also compares every file's sha256 (1 to 2
-            GB per second).
+            GB per second), and the manifest's own.
         device: where models run, ``cpu``, ``cuda`` or ``auto``.
         strict: raise instead of warning if CUDA is requested but not available.
         cache: the folder for blocks of an address; None for the default.
@@ -89,6 +89,8 @@ class BundleFiles:
             self._files: dict[str, memoryview | AbsentFile] = {}
             self._compared: set[str] = set()
             try:
+                if check == "full":
+                    self.manifest.compare(text)
                 self._check_files(check)
             except BundleError:
                 if self._archive.read(MANIFEST)[:] == text:

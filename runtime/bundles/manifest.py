@@ -149,9 +149,18 @@ class Manifest:
         }
         return sealed(content)
 
+    def compare(self, text: str | bytes) -> None:
+        """Compare the digest that the manifest states with that of its text.
+
+        Raises:
+            BundleError: they differ.
+        """
+        if _digest_without(text, self.sha256) != self.sha256:
+            raise BundleError(f"{MANIFEST} was changed after export, because its sha256 differs")
+
     @classmethod
     def from_json(cls, text: str | bytes) -> "Manifest":
-        """Read a manifest and check all of it.
+        """Read a manifest and check all of it but its digest; see `compare`.
 
         Raises:
             BundleError: it is not JSON, has another version, or a field is missing or wrong.
@@ -168,11 +177,8 @@ class Manifest:
             read.integer("format_version"), "make it again with `ranklet build` or `ranklet index`"
         ):
             raise BundleError(f"the bundle {reason}")
-        sha256 = read.digest("sha256")
-        if _digest_without(text, sha256) != sha256:
-            raise BundleError(f"{MANIFEST} was changed after export, because its sha256 differs")
         manifest = cls(
-            sha256=sha256,
+            sha256=read.digest("sha256"),
             ranklet_version=read.string("ranklet_version"),
             created=read.string("created"),
             documents=read.integer("documents", most=(1 << 31) - 1),

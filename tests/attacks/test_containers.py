@@ -93,7 +93,7 @@ def test_a_flipped_bit_of_the_manifest_is_noticed(victim: Path) -> None:
         flipped[rng.randrange(len(whole))] ^= 1 << rng.randrange(8)
         path.write_bytes(flipped)
         with pytest.raises(BundleError):
-            BundleFiles(victim)
+            BundleFiles(victim, check="full")
 
 
 @pytest.mark.parametrize(
