@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, TypeVar
 from unittest.mock import patch
 
@@ -198,13 +199,20 @@ def tiny_options(kind: str, **changes: Any) -> Any:
     return options(**{**full, **ROWS[kind].training, **changes})
 
 
-def train(kind: str, data: TinyData, oracle: Path | None = None, **settings: Any) -> Checkpoint:
+def train(
+    kind: str,
+    data: TinyData,
+    oracle: Path | None = None,
+    options: Mapping[str, Any] = MappingProxyType({}),
+    **settings: Any,
+) -> Checkpoint:
     """Train a ranker of a kind as its row says, with other settings than the kind's.
 
     Args:
         kind: of the ranker.
         data: what it is trained on.
         oracle: the checkpoint that the option of this name takes, if the kind has it.
+        options: by name, where they differ from the row's.
         settings: by name.
     """
     training = import_module(f"ranklet.training.rankers.{kind}.training")
@@ -212,7 +220,8 @@ def train(kind: str, data: TinyData, oracle: Path | None = None, **settings: Any
     if "marking" in settings:  # the tiny networks read 64 tokens
         settings = {"mark_tokens": 24, **settings}
     backbone = {row.backbone: data.bert} if row.backbone else {}
-    chosen = tiny_options(kind, **backbone, **({"oracle": oracle} if oracle else {}))
+    given = {**backbone, **({"oracle": oracle} if oracle else {}), **options}
+    chosen = tiny_options(kind, **given)
     if hasattr(chosen, "settings"):  # what is learned depends on them
         chosen = replace(chosen, settings=replace(chosen.settings, **settings))
     if settings.get("architecture") == "tkl":
@@ -249,13 +258,18 @@ class TinyRankers:
     def checkpoint_folder(self, kind: str, **settings: Any) -> Path:
         """Return the folder of a trained ranker with these settings; a test may not change it."""
         chosen = hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()[:12]
-        path, of = self._folder / f"{kind}-{chosen}.checkpoint", ROWS[kind].oracle
+        path = self._folder / f"{kind}-{chosen}.checkpoint"
         if path not in self._checkpoints:
-            oracle = self.checkpoint_folder(of[0], **of[1]) if of else None
+            oracle = self.oracle(kind)
             with alone_at(path) as needed:
                 if needed:
                     train(kind, self.data, oracle, **settings).save(path)
         return path
+
+    def oracle(self, kind: str) -> Path | None:
+        """Return the checkpoint that the kind's option of this name takes, if it has one."""
+        of = ROWS[kind].oracle
+        return self.checkpoint_folder(of[0], **of[1]) if of else None
 
     def checkpoints(self, kind: str) -> dict[str, Checkpoint]:
         """Return what the kind's bundle is exported from, by the names of its rankers."""

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.commands.running import Capture, fails, falls_short, succeeds
+from tests.commands.running import Capture, fails, succeeds
 from tests.judging import judging
 
 from ranklet.corpus.collections.collection import Collection
@@ -35,8 +35,8 @@ def test_judgements_are_read_by_everything_else(
     assert judged == queries
     split = ("--split", "train")
     assert "bm25" in succeeds(capsys, "eval", built.indexed, folder, *split)
-    fused = ("--rankers", "bm25,model1", "-o", tmp_path / "fused")
-    assert "weights" in falls_short(capsys, "fuse", built.indexed, folder, *split, *fused)[0]
+    learn = ("learn", built.indexed, folder, "--no-training", "-o", tmp_path / "better")
+    assert f"{len(queries)} judged queries are too few" in fails(capsys, *learn)
     assert "MRR@10" in succeeds(capsys, "train", "bm25", folder, *split, "-o", tmp_path / "bm25")
 
 

@@ -47,7 +47,6 @@ COLLECTIONS = [
     _collection("an id is missing", "missing or null", corpus('{"text": "x"}\n')),
     _collection("an id is NaN", "of type float", corpus('{"_id": NaN, "text": "x"}\n')),
     _collection("an id is empty", "without tabs", corpus('{"_id": "", "text": "x"}\n')),
-    _collection("an id ends with a blank", "at its ends", corpus('{"_id": "a ", "text": "x"}\n')),
     _collection("a text is missing", "the text is missing", corpus('{"_id": "a"}\n')),
     _collection("a text is NaN", "of type float", corpus('{"_id": "a", "text": NaN}\n')),
     _collection(

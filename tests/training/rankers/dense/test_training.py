@@ -26,7 +26,6 @@ from ranklet.runtime.rankers.dense import DenseSettings
 from ranklet.training.checkpoint import Checkpoint, read_checkpoint
 from ranklet.training.encoders.encoder_texts import encoder_inputs
 from ranklet.training.encoders.text_pairs import Pool, TextPairs, tokenise
-from ranklet.training.errors import TrainingError
 from ranklet.training.pretrained.backbone import Backbone, load_backbone
 from ranklet.training.rankers.dense import training as dense_training
 from ranklet.training.rankers.dense.network import DenseNetwork, pool
@@ -163,28 +162,6 @@ def test_transformers_opens_the_checkpoint(learned: Checkpoint, tmp_path: Path) 
     assert learned.training["backbone"] == "tiny-bert"
 
 
-@pytest.mark.slow
-def test_an_interrupted_training_ends_the_same(
-    learned: Checkpoint, tiny_collection: Collection, tiny_bert: Path, tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:  # fmt: skip
-    changes = {"save_every": 3, "folder": tmp_path, "evaluations": 6}
-    calls = 0
-
-    def broken(scores: torch.Tensor, relevant: torch.Tensor) -> torch.Tensor:
-        nonlocal calls
-        calls += 1
-        return in_batch_loss(scores, relevant) * (float("nan") if calls == 17 else 1)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(dense_training, "in_batch_loss", broken)
-        with pytest.raises(TrainingError, match="step 17"):
-            train(tiny_collection, tiny_bert, **changes)
-    found = train(tiny_collection, tiny_bert, **changes, resume=True)
-    for name, weights in learned.weights.items():
-        np.testing.assert_array_equal(found.weights[name], weights)
-
-
 @pytest.mark.parametrize("negatives", ["bm25", "random"])
 def test_hard_negatives_stand_behind_the_relevant_documents(
     tiny_collection: Collection, tiny_bert: Path, tiny_tokenizer: "Tokenizer", negatives: str
@@ -217,22 +194,6 @@ def test_the_pool_measures_mrr(tiny_collection: Collection, tiny_tokenizer: "Tok
     relevant = pool.relevant.astype(np.float32)
     assert pool.reciprocal_ranks(np.eye(count, dtype=np.float32) @ relevant).tolist() == [1] * count
     assert pool.reciprocal_ranks(np.zeros((count, 48), np.float32)).tolist() == [0] * count
-
-
-def test_a_checkpoint_of_another_kind_or_shape_is_refused(learned: Checkpoint) -> None:
-    with pytest.raises(InputError, match="no dense"):
-        dense_training.load(replace(learned, kind="bm25"))
-    with pytest.raises(InputError, match="do not fit"):
-        dense_training.load(replace(learned, weights=dict(list(learned.weights.items())[1:])))
-    with pytest.raises(InputError, match=r"config\.json"):
-        dense_training.load(replace(learned, network={"model_type": "nonsense"}))
-
-
-def test_texts_longer_than_the_backbone_reads_are_refused(
-    tiny_collection: Collection, tiny_bert: Path
-) -> None:
-    with pytest.raises(InputError, match="too long for 'tiny-bert', which reads at most 64"):
-        train(tiny_collection, tiny_bert, max_document_tokens=65)
 
 
 def test_the_command_trains(tiny_collection: Collection, tiny_bert: Path, tmp_path: Path) -> None:

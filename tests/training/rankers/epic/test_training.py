@@ -21,7 +21,6 @@ from ranklet.runtime.rankers.bm25 import BM25Settings
 from ranklet.runtime.rankers.epic import EPICSettings
 from ranklet.training.checkpoint import Checkpoint, read_checkpoint
 from ranklet.training.encoders.text_pairs import tokenise
-from ranklet.training.errors import TrainingError
 from ranklet.training.learning.device import seeded
 from ranklet.training.learning.losses import in_batch_softmax, listwise_loss
 from ranklet.training.pretrained.backbone import Backbone, load_backbone
@@ -188,35 +187,6 @@ def test_the_checkpoint_is_read_back_and_transformers_opens_it(
     assert "tiny-bert" not in (folder / "config.json").read_text()
 
 
-@pytest.mark.slow
-def test_an_interrupted_training_ends_the_same(
-    tiny_collection: Collection, tiny_bert: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    changes = {"backbone": tiny_bert, "epochs": 3, "save_every": 3}
-    whole = train(tiny_collection, **changes)
-    calls = 0
-
-    def broken(scores: torch.Tensor, sharpness: float) -> torch.Tensor:
-        nonlocal calls
-        calls += 1
-        return listwise_loss(scores, sharpness) * (float("nan") if calls == 8 else 1)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(epic, "listwise_loss", broken)
-        with pytest.raises(TrainingError, match="step 8"):
-            train(tiny_collection, **changes, folder=tmp_path)
-    found = train(tiny_collection, **changes, folder=tmp_path, resume=True)
-    for name, weights in whole.weights.items():
-        np.testing.assert_array_equal(found.weights[name], weights)
-
-
-def test_a_checkpoint_of_another_kind_or_shape_is_refused(learned: Checkpoint) -> None:
-    with pytest.raises(InputError, match="no epic"):
-        epic.load(replace(learned, kind="bm25"))
-    with pytest.raises(InputError, match="do not fit"):
-        epic.load(replace(learned, weights=dict(list(learned.weights.items())[1:])))
-
-
 def test_a_second_phase_goes_on_with_all_that_was_learned(
     learned: Checkpoint, tiny_collection: Collection, tmp_path: Path
 ) -> None:
@@ -231,13 +201,6 @@ def test_a_second_phase_goes_on_with_all_that_was_learned(
     cut = {n: w[:1] if n == "head.expansion.weight" else w for n, w in learned.weights.items()}
     with pytest.raises(InputError, match="do not fit"):
         train(tiny_collection, start=replace(learned, weights=cut).save(tmp_path / "cut"))
-
-
-def test_texts_longer_than_the_backbone_reads_are_refused(
-    tiny_collection: Collection, tiny_bert: Path
-) -> None:
-    with pytest.raises(InputError, match="too long for 'tiny-bert', which reads at most 64"):
-        train(tiny_collection, backbone=tiny_bert, max_document_tokens=65)
 
 
 def test_electras_embeddings_are_brought_to_the_size_of_its_vectors(tiny_electra: Path) -> None:
