@@ -98,7 +98,7 @@ def index_bundle(
         write_indexed(
             bundle, analysed, writer, collection.splitting, provenance, fusion, collection.types
         )
-    return load(target)
+    return load(Path(target))
 
 
 def words_of(manifest: Manifest) -> TextOptions:

@@ -112,7 +112,7 @@ def build(
         write_indexed(
             bundle, analysed, writer, source.splitting, provenance, options.fusion, source.types
         )
-    return load(target)
+    return load(Path(target))
 
 
 def _left(options: ExportOptions, rankers: Mapping[str, Checkpoint | Path]) -> ExportOptions:

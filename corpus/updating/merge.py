@@ -89,7 +89,7 @@ def merge(
         splitting = sources[0].manifest.splitting
         types = _united(each.declared for each in manifests)
         write_indexed(sources[0], collection, writer, splitting, provenance, types=types)
-    return load(target)
+    return load(Path(target))
 
 
 def _united(parts: Iterable[Mapping[str, str]]) -> dict[str, str]:

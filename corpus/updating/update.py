@@ -116,7 +116,7 @@ def update(
         splitting = source.manifest.splitting
         found = analysed(changes, source)
         write_indexed(source, found, out, splitting, provenance, types=types)
-    return load(place)
+    return load(Path(place))
 
 
 def _warn_of_cut(source: BundleFiles) -> None:

@@ -456,3 +456,10 @@ def test_an_address_is_neither_read_nor_written(
     with pytest.raises(InputError, match="nothing can be written"):
         update("b", [{"id": "2", "text": "bread"}], target=address)
     assert [each.name for each in tmp_path.iterdir()] == ["b"]
+
+
+def test_an_open_bundle_is_updated_in_place_and_comes_back_new(three: Path) -> None:
+    before = ranklet.load(three)
+    after = ranklet.update(before, [{"id": "new", "text": "a fresh text"}])
+    assert (len(before), len(after)) == (3, 4)
+    assert ranklet.load(three) is after
