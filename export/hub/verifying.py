@@ -10,12 +10,13 @@ from typing import cast
 from ranklet.corpus.building.writer import BundleWriter, sha256
 from ranklet.corpus.evaluation.proof_report import Report, report_of
 from ranklet.corpus.faults import first_line
+from ranklet.corpus.progress import step
 from ranklet.export.errors import ExportError
 from ranklet.export.hub.writing import GRAPHS, as_others
 from ranklet.export.jobs import ExportJob
 from ranklet.export.onnx.graph import TorchSession
 from ranklet.export.options import ExportOptions
-from ranklet.export.proof.variants import prove, why_refused
+from ranklet.export.proof.variants import PROVING, REFERENCE, STEPS, prove, why_refused
 from ranklet.export.proof.vectors import VectorScore
 from ranklet.runtime.errors import BundleError
 from ranklet.runtime.onnx.encoder import VARIANTS
@@ -81,16 +82,17 @@ def verify_hub(folder: str | Path, checkpoint: Checkpoint) -> list[Report]:
     _check_tokenizer(
         Path(folder) / TOKENIZER, job, (*model.probes.queries, *model.probes.documents)
     )
-    reference = model.score([TorchSession(model.graph.module)], model.probes)
+    with step(REFERENCE, STEPS[REFERENCE]):
+        reference = model.score([TorchSession(model.graph.module)], model.probes)
     names: Mapping[str, str] = {file: variant for variant, file in VARIANTS.items()}
     texts = len(model.probes.queries) + len(model.probes.documents)
     reports = []
     for path in sorted(Path(folder).glob(f"{GRAPHS}*.onnx")):
         content, variant = path.read_bytes(), names.get(path.name, path.stem)
         session = Session(content, path.name, device="cpu")
-        report = prove(
-            variant, [(content,)], reference, partial(model.score, [session]), model.probes
-        )
+        with step(f"{PROVING} {variant}", STEPS[PROVING]):
+            score = partial(model.score, [session])
+            report = prove(variant, [(content,)], reference, score, model.probes)
         if isinstance(model.score, VectorScore):
             report = model.score.with_cosines(report)
         report = replace(report, ms=report.ms / (model.runs or texts))

@@ -178,7 +178,7 @@ def test_one_of_two_tokenizers_is_that_of_the_bundle(tiny: TinyRankers, tmp_path
     }
     assert fields == {"bm25": "lemmas", "a": "wordpieces", "b": ""}
     assert BundleFiles(path).has("rankers/b/tokenizer.json")
-    indexed = load(index_bundle(path, tiny.data.collection, tmp_path / "i"), device="cpu")
+    indexed = load(index_bundle(path, tiny.data.collection, tmp_path / "i").path, device="cpu")
     assert len(indexed.rank("the red apple", pipeline="b", k=3)) == 3
 
 

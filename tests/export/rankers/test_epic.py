@@ -238,7 +238,7 @@ def test_in_a_bundle_of_other_word_pieces_it_keeps_its_own(
     options = replace(LOOSE, variants=("int8",))
     both = {"epic": epic_checkpoints["epic"], "pieces": pieces}
     rankers = Path(export_bundle(both, tmp_path / "rankers", options))
-    bundle = load(index_bundle(rankers, tiny_collection, tmp_path / "b"), device="cpu")
+    bundle = load(index_bundle(rankers, tiny_collection, tmp_path / "b").path, device="cpu")
     assert bundle.manifest.rankers["epic"].settings["field"] == ""
     hits = bundle.rank("old stream", k=3, pipeline=ALONE, explain=True)
     assert hits[0].explanation is not None
