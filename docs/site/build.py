@@ -88,6 +88,39 @@ def check_navigation(places: dict[Path, str]) -> None:
         sys.exit(f"the navigation in {CONFIG} and the pages differ: {wrong}")
 
 
+def first_sentence(text: str) -> str:
+    """Return the first sentence of a page's first paragraph, without marks of Markdown."""
+    prose = re.sub(r"^```.*?^```$", "", text, flags=re.MULTILINE | re.DOTALL)
+    starts = ("#", "|", "!", "<", ":", "-", ">")
+    paragraphs = (each.strip() for each in prose.split("\n\n"))
+    first = next((each for each in paragraphs if each and not each.startswith(starts)), "")
+    plain = re.sub(r"[`*]", "", re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", " ".join(first.split())))
+    return re.split(r"(?<=[.!?:]) (?=[A-Z])", plain)[0]
+
+
+def llms(places: dict[Path, str]) -> str:
+    """Return llms.txt: the pages in the order of the navigation, with what each says first."""
+    project = tomllib.loads((ROOT / "docs" / "site" / CONFIG).read_text("utf-8"))["project"]
+    sources = {page: path for path, page in places.items()}
+    lines = [f"# {project['site_name']}", "", f"> {project['site_description']}", ""]
+
+    def add(entries: list[Any]) -> None:
+        for entry in entries:
+            for title, value in entry.items() if isinstance(entry, dict) else [("", entry)]:
+                if isinstance(value, list):
+                    lines.extend(["", f"## {title}", ""])
+                    add(value)
+                    continue
+                text = sources[value].read_text("utf-8")
+                name = title or text.partition("\n")[0].removeprefix("# ")
+                address = project["site_url"] + value.removesuffix("md") + "html"
+                about = first_sentence(text)
+                lines.append(f"- [{name}]({address})" + (f": {about}" if about else ""))
+
+    add(project["nav"])
+    return "\n".join(lines) + "\n"
+
+
 def build(folder: Path) -> int:
     """Write sources into a folder, build the site in its `html`, and return the status."""
     places = pages()
@@ -107,7 +140,10 @@ def build(folder: Path) -> int:
         shutil.copy(own / name, folder / name)
     (folder / CODE).symlink_to(ROOT / CODE)
     command = [sys.executable, "-m", "zensical", "build", "--clean", "--strict"]
-    return subprocess.run(command, cwd=folder, check=False).returncode  # noqa: S603, our own command
+    status = subprocess.run(command, cwd=folder, check=False).returncode  # noqa: S603, our own command
+    if status == 0:
+        (folder / "html" / "llms.txt").write_text(llms(places), "utf-8")
+    return status
 
 
 if __name__ == "__main__":

@@ -63,6 +63,19 @@ def test_each_page_is_in_the_navigation_once() -> None:
             made["check_navigation"](wrong)
 
 
+def test_llms_txt_has_each_page_with_what_it_says_first() -> None:
+    made: dict[str, Any] = runpy.run_path(str(BUILD))
+    places = made["pages"]()
+    text: str = made["llms"](places)
+    assert text.startswith("# ranklet\n\n> ")
+    assert text.count("\n- [") == len(places)
+    assert "\n## Begin\n\n- [Installing](https://" in text
+    assert "languages.html): `" not in text  # no marks of Markdown
+    assert "[HTTP server](https://" in text
+    one = made["first_sentence"]("# A\n\n```sh\nls\n```\n\nThis *is* [one](b.md). And more.")
+    assert one == "This is one."
+
+
 @pytest.mark.slow
 def test_images_are_shown(site: Path) -> None:
     shown = {load for path in site.rglob("*.html") for load in Page(path.read_text("utf-8")).loads}
