@@ -19,7 +19,7 @@ def test_a_network_behind_an_index_reranks_few_and_never_mixes_its_scores_with_i
         "conformer_kernel", {"architecture": "ndrm2", "scorer": "onnx"}
     )  # no network
     entries = {"deep": deep, "bm25": first, "other": other, "cheap": cheap}
-    # What `ranklet fuse` adds up: no list of impacts among the network's scores.
+    # What a sum of all adds up: no list of impacts among the network's scores.
     lists = Retrieve("bm25", RERANKED), Rescore("deep")
     assert stages(["deep", "bm25"], entries) == lists
     assert stages(["deep"], entries) == (Retrieve("deep", RERANKED), Rescore("deep"))
