@@ -54,13 +54,14 @@ def test_what_is_kept_is_found_and_what_is_damaged_is_removed(export: Path) -> N
 def test_the_export_that_was_used_longest_ago_leaves(
     export: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    export.write_bytes(bytes(range(256)) * 256)
     for at, key in enumerate("abc"):
         kept.keep(key, export)
         found = kept.find(key)
         assert found is not None
         os.utime(found, (at, at))
     assert kept.find("a") is not None  # so that b is the oldest
-    monkeypatch.setenv("RANKLET_CACHE_GB", f"{3 * 4096 / 1e9:.9f}")
+    monkeypatch.setenv("RANKLET_CACHE_GB", f"{3.5 * 65536 / 1e9:.9f}")
     kept.keep("d", export)
     assert [key for key in "abcd" if kept.find(key)] == ["a", "c", "d"]
 
