@@ -36,7 +36,8 @@ class Page(HTMLParser):
         if tag == "a" and (target := values.get("href")):
             self.links.append(target)
         elif target := values.get("src") or (values.get("href") if tag == "link" else None):
-            self.loads.append(target)
+            if values.get("rel") != "canonical":
+                self.loads.append(target)
 
 
 @pytest.fixture(scope="module")
