@@ -35,9 +35,10 @@ class Page(HTMLParser):
             self.anchors.add(name)
         if tag == "a" and (target := values.get("href")):
             self.links.append(target)
+        elif tag == "link" and values.get("rel") == "canonical":
+            return
         elif target := values.get("src") or (values.get("href") if tag == "link" else None):
-            if values.get("rel") != "canonical":
-                self.loads.append(target)
+            self.loads.append(target)
 
 
 @pytest.fixture(scope="module")
