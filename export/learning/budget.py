@@ -25,13 +25,14 @@ class Budget:
     Attributes:
         memory: bytes that this process may hold, besides what it held before.
         reserved: seconds that are kept for choosing and reporting.
+        measured: those of them that the costs of the kept pipeline take.
     """
 
     def __init__(self, minutes: float) -> None:
         self._began, self._seconds = monotonic(), 60 * minutes
         self.memory = max(LEAST_MEMORY, MEMORY_SHARE * granted_bytes())
         self._held = resident_bytes()
-        self.reserved = 0.0
+        self.reserved = self.measured = 0.0
 
     @property
     def minutes(self) -> float:

@@ -15,7 +15,7 @@ from ranklet.corpus.sources.bundle_documents import whole_documents
 from ranklet.export.learning.budget import Budget, OutOfBudgetError
 from ranklet.export.learning.candidates import BM25, Task
 from ranklet.export.learning.choosing import NAME, Step
-from ranklet.export.learning.costs import cost_of
+from ranklet.export.learning.costs import Cost, cost_of
 from ranklet.export.learning.joining import reduced
 from ranklet.export.learning.judgements import Given, read_judgements
 from ranklet.export.learning.options import LEARN, LearnOptions
@@ -35,9 +35,7 @@ from ranklet.training.imported.folder import model_name
 from ranklet.training.imported.hub import model_folder
 from ranklet.version import __version__
 
-# What comes after the trainings: fresh processes that measure costs, and per passage the indexing
-# of all that counts words.
-START_SECONDS, INDEX_SECONDS = 20.0, 0.003
+INDEX_SECONDS = 0.003  # per passage, of all that counts words, after the trainings
 TIMED = 10  # queries by which the time of one is known
 SAFETY = 1.5  # times that time, because other work may come
 
@@ -78,15 +76,17 @@ def learn(
     if not training and len(files.manifest.rankers) == 1:
         raise InputError(_nothing_to_weigh(parts, options))
     say(_opening(parts, options, budget))
-    before = load(source)
-    budget.reserve(_seconds_later(before, parts))
+    before, began = load(source), monotonic()
+    cost = cost_of(before.files, parts.choose, None)
+    budget.measured = 2 * (monotonic() - began)  # of the pipeline that is kept, and its writing
+    budget.reserve(budget.measured + _seconds_later(before, parts))
     with kept_work(place, _digest(files, parts, options)) as work:
         check_target(place, overwrite)  # another process may have written it meanwhile
         splits = {"train": parts.learn, "dev": parts.tune}
         collection = work.collection(lambda: whole_documents(files), splits)
         task = Task(files, collection, parts, options, _begin(files, options), work, budget)
         after, skipped = _rankers(task) if training else (source, {})
-        result = _chosen(before, load(after), task, skipped, given, place, overwrite)
+        result = _chosen(before, cost, load(after), task, skipped, given, place, overwrite)
     return replace(result, minutes=budget.minutes, memory=peak_bytes())
 
 
@@ -101,18 +101,19 @@ def _rankers(task: Task) -> tuple[Path, dict[str, str]]:
 
 
 def _chosen(
-    before: Bundle, after: Bundle, task: Task, skipped: Mapping[str, str], given: Given,
-    place: Path, overwrite: bool,
+    before: Bundle, cost: Cost, after: Bundle, task: Task, skipped: Mapping[str, str],
+    given: Given, place: Path, overwrite: bool,
 ) -> Learned:  # fmt: skip
     """Choose a pipeline, report on it, and write it if its gain is sure."""
     options, work = task.options, task.work
-    passes = int((task.budget.left(0) - START_SECONDS) / _seconds_of_query(after, task.parts))
+    left = task.budget.left(task.budget.measured)
+    passes = int(left / _seconds_of_query(after, task.parts))
     parts = fitting(task.parts, passes)
     if parts is not task.parts:
         say(f"there is time for {_ranked(parts)} only")
     more = max(0, min(WEIGHING, passes - 2 * sum(parts.sizes[2:])))
     found = select(before, after, parts, options, more)
-    rows = _reported(before, after, parts, task, found)
+    rows = _reported(before, cost, after, parts, task, found)
     told = {**skipped, **found.skipped}
     bm25 = _said(work) if work.has(BM25) else ""
     result = Learned(
@@ -135,7 +136,7 @@ def _chosen(
 
 
 def _reported(
-    before: Bundle, after: Bundle, parts: Parts, task: Task, found: Selected
+    before: Bundle, cost: Cost, after: Bundle, parts: Parts, task: Task, found: Selected
 ) -> list[Row]:
     """Rank the queries to report on, which nothing has read before, as long as there is time.
 
@@ -144,7 +145,7 @@ def _reported(
     measure, queries, choose = task.options.measure, parts.report, parts.choose
     began = monotonic()
     (base,) = evaluate(before, queries, {DEFAULT: None}, measures=[measure], depth=100)
-    first = Row(DEFAULT, base.values[measure], cost_of(before.files, choose, None))
+    first = Row(DEFAULT, base.values[measure], cost)
     last = len(found.steps) - 1 if found.at is None else found.at
     rows = dict[int, Row]()
     for place in sorted(range(last + 1), key=lambda place: place != last):  # the last one first
@@ -152,8 +153,8 @@ def _reported(
             break
         step = found.steps[place]
         (own,) = evaluate(after, queries, {NAME: step.pipeline}, measures=[measure], depth=100)
-        cost = found.costs[place] or cost_of(after.files, choose, step.pipeline)
-        rows[place] = Row(_name(step), own.values[measure], cost, kept=place == found.at)
+        own_cost = found.costs[place] or cost_of(after.files, choose, step.pipeline)
+        rows[place] = Row(_name(step), own.values[measure], own_cost, kept=place == found.at)
     return [first, *(rows[place] for place in sorted(rows))]
 
 
@@ -199,7 +200,7 @@ def _seconds_later(bundle: Bundle, parts: Parts) -> float:
     learn_, tune, choose, report = parts.sizes
     passes = min(WEIGHING, learn_ + tune) + 2 * (choose + report)
     texts = INDEX_SECONDS * bundle.manifest.documents
-    return START_SECONDS + texts + passes * _seconds_of_query(bundle, parts)
+    return texts + passes * _seconds_of_query(bundle, parts)
 
 
 def _seconds_of_query(bundle: Bundle, parts: Parts) -> float:
