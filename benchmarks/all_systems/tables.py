@@ -34,16 +34,17 @@ def summary(found: Mapping[str, Studied], costs: Mapping[str, Cost]) -> str:
 
 
 def quality(found: Studied) -> str:
-    """Return the systems of a collection by all measures, with marks and intervals."""
-    signs = {measure: marks(found, measure) for measure in MEASURES}
+    """Return the systems of a collection by the other measures, with marks and intervals."""
+    others = [measure for measure in MEASURES if measure != RANKED_BY]
+    signs = {measure: marks(found, measure) for measure in others}
     rows = []
     for system in found.systems:
         gain = ""
         if system.name != BASE:
             gain = str(interval(*paired(found, system.name, BASE, RANKED_BY)))
-        means = [_mean(found, system.name, measure, signs[measure]) for measure in MEASURES]
+        means = [_mean(found, system.name, measure, signs[measure]) for measure in others]
         rows.append([system.name, found.learned_from[system.name], *means, gain])
-    head = ["system", "learned from", *MEASURES, f"{RANKED_BY} − BM25's (95 %)"]
+    head = ["system", "learned from", *others, f"{RANKED_BY} − BM25's (95 %)"]
     return table(head, rows)
 
 
