@@ -32,6 +32,7 @@ def read(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [*KINDS, DENSE])
 def test_products_of_a_feed_are_the_scores_of_the_bundle(
     kind: str, tiny: "TinyRankers", tmp_path: Path

@@ -127,6 +127,7 @@ def test_the_classifier_of_an_imported_model_stays_in_32_bits(
         assert {onnx.TensorProto.FLOAT16, onnx.TensorProto.INT8} & {*types.values()}
 
 
+@pytest.mark.slow
 def test_the_default_pipeline_reranks_what_bm25_finds(cross_bundle: Bundle) -> None:
     stages = [str(each) for each in cross_bundle.manifest.pipelines["cross"].stages]
     assert stages == ["retrieve 1000 by bm25", "keep 100", "rescore by cross"]

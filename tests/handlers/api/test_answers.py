@@ -288,6 +288,7 @@ def test_an_answer_has_a_largest_size(bundle: Bundle, path: str, body: Any) -> N
     assert f"more than {size // 8:,} bytes; ask for fewer hits (k or top_n)" in message
 
 
+@pytest.mark.slow
 def test_words_of_long_texts_are_not_all_marked_to_find_that_they_are_too_many(
     bundle: Bundle,
 ) -> None:

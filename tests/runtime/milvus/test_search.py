@@ -50,6 +50,7 @@ KINDS = {
 TEXT = "a quiet stream and an old motor"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_order_is_the_bundles(kind: str, tiny: "TinyRankers", place: str) -> None:
     ranker, name = KINDS[kind], f"order_{kind}"
@@ -102,6 +103,7 @@ def filtered(books: Path, place: str) -> tuple[Bundle, Bundle]:
     return Bundle(books), Bundle(books, collection=f"{place}#books")
 
 
+@pytest.mark.slow
 def test_filters_allow_the_documents_that_the_bundle_allows(
     filtered: tuple[Bundle, Bundle],
 ) -> None:

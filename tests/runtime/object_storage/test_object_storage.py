@@ -136,6 +136,7 @@ def test_a_bundle_on_the_hub_is_read_like_any_other(
         assert answers(far, "knead the dough") == answers(Bundle(built.fused), "knead the dough")
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("by_blocks")
 @LEFT_OPEN
 @pytest.mark.usefixtures("by_blocks")
