@@ -41,7 +41,7 @@ else
 	$(PYTEST) --doctest-modules tests/commands/demo/test_demo.py tests src/ranklet
 endif
 
-quick: setup    ## the quick tests of every folder, in two minutes on two idle cores
+quick: setup    ## the quick tests of every folder
 	$(PYTEST) -m 'not slow' --hypothesis-profile=quick tests
 
 # Published holes were closed in some of these versions, so tests must pass with them, too.
