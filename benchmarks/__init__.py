@@ -5,10 +5,10 @@
 BENCHMARKS = {
     "bm25_parity": "parity",
     "default_fusion": "fusion",
-    "languages": "fusion",
     "hybrid_peers": "fusion",
     "learned": "learning",
     "fidelity": "quality",
+    "words": "quality",
     "own_encoders": "dense",
     "retrieval_speed": "speed",
     "filter_speed": "speed",
