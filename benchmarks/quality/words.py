@@ -39,9 +39,9 @@ def run(place: Place) -> str:
     return f"""
 {table(head, rows)}
 
-Differences of nDCG@10 with p-values of two-sided paired t-tests. bm25s runs with its defaults, and \
-with pairs of letters in Japanese. MB are those of the bundle, texts included, and seconds those of \
-a processor.
+Differences of nDCG@10 with p-values of two-sided paired t-tests. bm25s runs with its defaults, \
+and with pairs of letters in Japanese. MB are those of the bundle, texts included, and seconds \
+those of a processor.
 """
 
 

@@ -22,7 +22,8 @@ def read_forms(path: str | Path, language: str) -> dict[str, str]:
     fold = words.fold if language == "en" else scripts.fold
     lemmas: dict[str, str] = {}
     for form, lemma in _lines(path):
-        lemmas.setdefault(fold(form), fold(lemma))
+        if (folded := fold(form)) != fold(lemma):  # capitals and accents may tell several apart
+            lemmas.setdefault(folded, fold(lemma))
     return {form: _last(form, lemmas) for form in lemmas}
 
 
