@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
 
-from ranklet.corpus.collections.probes import Probes
+from ranklet.corpus.collections.probes import Probes, of_all_lengths
 from ranklet.corpus.progress import step
 from ranklet.export.vocabulary.cutting import set_aside
 from ranklet.runtime.bundles.manifest import check_name
@@ -41,7 +41,11 @@ def with_probes(
     """
     ready, probes = dict(checkpoints), probes or Probes.neutral()
     most = probes.completed()
-    texts = (*most.queries[: TEXTS // 2], *most.documents[: TEXTS // 2])
+    texts = [
+        given[at]
+        for given in (most.queries, most.documents)
+        for at in of_all_lengths(given, TEXTS // 2)
+    ]
     for name, checkpoint in checkpoints.items():
         if is_checkpoint(folders[name]):
             continue
