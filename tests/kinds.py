@@ -119,12 +119,12 @@ ROWS: dict[str, Row] = {
     ),
     "srm": Row(
         {
-            "learning_rate": 1e-3, "steps": 2, "device": "cpu", "sub_embeddings": 3, "heads": 2,
+            "learning_rate": 1e-3, "steps": 2, "device": "cpu", "sub_embeddings": 3,
             "distil_steps": 8, "distil_batch": 16, "distil_tokens": 8, **SHORT_TEXTS,
         },
         {
             "light": {},
-            "static": {"context": "neighbours", "form": "code", "similarity": "cosine"},
+            "static": {"context": "neighbours", "similarity": "cosine"},
             "single_codes": {"sub_embeddings": 1, "window": 0, "stored": "codes"},
             "mixed_codes": {"window": 0, "stored": "codes"},
             "static_codes": {
@@ -133,7 +133,6 @@ ROWS: dict[str, Row] = {
             "top1_codes": {
                 "window": 0, "stored": "codes", "context": "neighbours", "mixing": "top1",
             },
-            "oracle_documents": {"context": "neighbours", "documents": "oracle"},
             "idf": {"mixing": "average", "window": 0, "stored": "int8-pooled", "idf": True},
         },
         oracle=("colbert", {"similarity": "dot", "special_tokens": False}),

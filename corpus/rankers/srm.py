@@ -1,7 +1,6 @@
 """Index a collection as the vectors or the codes of its documents."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,10 +17,6 @@ from ranklet.runtime.rankers.colbert.tokens import TokenLayout
 from ranklet.runtime.rankers.srm.encoder import LightEncoder
 from ranklet.runtime.rankers.srm.settings import CODE_OFFSETS, CODE_TOKENS, CODE_WEIGHTS, CODES, IDF
 from ranklet.runtime.storage.arrays import id_type
-
-if TYPE_CHECKING:
-    pass
-
 
 INDEXED = (OFFSETS, VALUES, SCALES, CODE_OFFSETS, CODE_TOKENS, CODE_WEIGHTS, IDF, CUT)
 
@@ -42,7 +37,7 @@ def index(job: IndexJob) -> RankerEntry:
     if settings.stored != CODES:
         return index_vectors(job, encoder)
     width = settings.code_width
-    columns = [Column(CODE_TOKENS, np.dtype(id_type(len(encoder.static.table))), ())]
+    columns = [Column(CODE_TOKENS, np.dtype(id_type(len(encoder.table))), ())]
     columns += [Column(CODE_WEIGHTS, np.dtype(np.uint8), (width,))] if width else []
 
     def encoded(texts: Sequence[str]) -> Encoded:

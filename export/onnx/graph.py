@@ -43,6 +43,8 @@ class Transformer:
     @classmethod
     def of(cls, config: Mapping[str, Any]) -> "Transformer | None":
         """Return the sizes that a config.json of transformers gives; None without attention."""
+        if "model_type" not in config:  # there is no transformer
+            return None
         # Other architectures have other names for them, which the class of the config knows.
         known = known_config(config)
         if not hasattr(known, "num_attention_heads"):

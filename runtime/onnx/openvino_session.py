@@ -11,7 +11,7 @@ from ranklet.runtime.onnx.session import Model, threads
 
 PROVIDER = "OpenVINO"
 TOKENS = "attention_mask"  # the input that masks padding
-PADDED = ("input_ids", TOKENS, "token_type_ids")  # (batch, tokens) each
+PADDED = ("input_ids", TOKENS, "token_type_ids", "static")  # (batch, tokens, …) each
 STEP = 16  # texts are padded to a multiple of this many tokens
 
 
@@ -113,9 +113,13 @@ def _padded(feeds: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
         return feeds
     missing = -feeds[TOKENS].shape[1] % STEP
     return {
-        name: np.pad(values, ((0, 0), (0, missing))) if name in PADDED else values
+        name: _longer(values, missing) if name in PADDED else values
         for name, values in feeds.items()
     }
+
+
+def _longer(values: NDArray[Any], missing: int) -> NDArray[Any]:
+    return np.pad(values, [(0, missing if axis == 1 else 0) for axis in range(values.ndim)])
 
 
 def _first_reason(error: Exception) -> str:

@@ -3,7 +3,7 @@
 Its report says what each stored form of token vectors costs, against vectors in 32 bits.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -37,25 +37,16 @@ class MaxSimScores:
     Args:
         settings: the ranker's settings.
         tokenizer: the model's tokenizer.
-        queries: returns the vectors of queries that do not come from the session.
     """
 
-    def __init__(
-        self,
-        settings: ColBERTSettings,
-        tokenizer: "Tokenizer",
-        queries: Callable[[Sequence[str]], Vectors] | None = None,
-    ) -> None:
-        self._settings, self._tokenizer, self._queries = settings, tokenizer, queries
+    def __init__(self, settings: ColBERTSettings, tokenizer: "Tokenizer") -> None:
+        self._settings, self._tokenizer = settings, tokenizer
         self.first: tuple[Vectors, Vectors] | None = None  # vectors of the first call, PyTorch's
 
     def __call__(self, sessions: Sequence[Runs], texts: Probes) -> NDArray[np.float32]:
         """Return MaxSim of all pairs, (queries, documents) float32."""
         encoder = self.encoder(sessions[0])
-        if self._queries is None:
-            queries: Vectors = encoder.encode(texts.queries, "query").vectors
-        else:
-            queries = self._queries(texts.queries)
+        queries = encoder.encode(texts.queries, "query").vectors
         documents = encoder.encode(texts.documents, "document").vectors
         self.first = self.first or (queries, documents)
         return float_scores(queries, documents)

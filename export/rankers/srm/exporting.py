@@ -1,17 +1,16 @@
-"""Export a light ranker: its static part, and the graph of what needs a network, each proven.
+"""Export a light ranker: the table of static vectors, and the graph that reads its rows, proven.
 
-The static part is the table in 8 bits, and small matrices in 32. A collection is indexed as vectors
-or codes, with how rare each token is.
+The table has 8 bits. It is a file of its own and no part of the graph, because codes are decoded by
+it, too, and because a query then reads the rows of its own tokens alone.
 """
 
-from collections.abc import Sequence
 from dataclasses import replace
-from time import perf_counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ranklet.corpus.collections.probes import Probes
 from ranklet.corpus.evaluation.proof_report import Report, compare_scores
 from ranklet.export.errors import ExportError
 from ranklet.export.exporter import Exporter
@@ -28,15 +27,14 @@ from ranklet.export.rankers.colbert.exporting import (
 )
 from ranklet.runtime.bundles.manifest import RankerEntry
 from ranklet.runtime.dense.maxsim import quantise_query
-from ranklet.runtime.onnx.encoder import Encoder
-from ranklet.runtime.rankers.colbert.encoder import ColBERTEncoder
+from ranklet.runtime.onnx.encoder import VARIANTS, Encoder
+from ranklet.runtime.onnx.session import Runs
 from ranklet.runtime.rankers.colbert.settings import OUTPUT
 from ranklet.runtime.rankers.srm.codes import ELEMENT, SubEmbeddings
-from ranklet.runtime.rankers.srm.encoder import LightEncoder, StaticVectors
-from ranklet.runtime.rankers.srm.modules import matrix_shapes
+from ranklet.runtime.rankers.srm.encoder import LightEncoder
 from ranklet.runtime.rankers.srm.settings import (
     CODES,
-    MODULES,
+    STATIC,
     TABLE,
     TABLE_SCALES,
     WEIGHTS_OUTPUT,
@@ -45,148 +43,122 @@ from ranklet.runtime.rankers.srm.settings import (
 from ranklet.training.checkpoint import Checkpoint
 
 if TYPE_CHECKING:
-    import torch
     from tokenizers import Tokenizer
 
+    from ranklet.export.proof.variants import Graph
     from ranklet.training.rankers.srm.network import LightNetwork
 
-STATIC = "static int8"  # the variant of a static part
+TABLE_VARIANT = "table int8"  # what the report calls the table in 8 bits
+WEIGHTS = "light.table.weight"  # of the table in a checkpoint
+# Without an oracle the graph has a few matrices, which 16 or 8 bits would not make faster.
+SMALL = ("fp32",)
 
-LIGHT = "light."  # the prefix of the modules' weights in a checkpoint
 
-WEIGHTS = f"{LIGHT}table.weight"  # of the table
+class _Scores(MaxSimScores):
+    """Scores texts by vectors in 32 bits that are made of the table's rows."""
 
+    def __init__(self, settings: SRMSettings, tokenizer: "Tokenizer", table: SubEmbeddings) -> None:
+        super().__init__(settings, tokenizer)
+        self._light, self._table = settings, table
 
-class _Export:
-    """What the steps of an export share."""
-
-    def __init__(self, job: ExportJob) -> None:
-        from ranklet.training.rankers.srm.network import load
-
-        self.job = job
-        self.settings: SRMSettings = job.settings
-        self.probes, self.tokenizer = job.probes(), _tokenizer(job)
-        self.network: LightNetwork = load(job.checkpoint, attention="eager")
-        self.static: StaticVectors = static_part(job.checkpoint, self.tokenizer)
-        self.queries: Vectors = (
-            self.by_pytorch(self.network).encode(self.probes.queries, "query").vectors
-        )
-        self.documents: Vectors = (
-            self.by_pytorch(self.of_documents).encode(self.probes.documents, "document").vectors
-        )
-
-    @property
-    def of_documents(self) -> "torch.nn.Module":
-        """The network whose vectors documents have."""
-        if self.settings.documents == "light" or self.network.oracle is None:
-            return self.network
-        return self.network.oracle
-
-    def by_pytorch(self, module: "torch.nn.Module") -> ColBERTEncoder:
-        """Return an encoder whose network is a module."""
-        size = self.settings.dimension
-        whole = Encoder(TorchSession(module), OUTPUT, self.tokenizer, size)
-        return ColBERTEncoder(self.settings, whole)
-
-    def prove_static(self) -> Report:
-        """Compare the static part, which takes the place of a network, with PyTorch.
-
-        Raises:
-            ExportError: it is out of tolerance.
-        """
-        encoder = LightEncoder(self.settings, self.tokenizer, self.static)
-        begin, documents, texts = perf_counter(), self.documents, len(self.probes.queries)
-        queries = encoder.encode(self.probes.queries, "query").vectors
-        if self.settings.static_documents:
-            documents = encoder.encode(self.probes.documents, "document").vectors
-            texts += len(documents)
-        seconds = perf_counter() - begin
-        report = compare_scores(
-            STATIC,
-            static_bytes(self.static),
-            float_scores(self.queries, self.documents),
-            float_scores(queries, documents),
-            self.probes.relevant,
-        )
-        report = replace(report, ms=seconds * 1e3 / texts)
-        if reason := why_refused(report, self.job.options):
-            raise ExportError(
-                f"the static part of {self.job.name!r} is out of tolerance, so nothing is written "
-                f"({reason})"
-            )
-        return report
-
-    def prove_network(self) -> list[Report]:
-        """Write the variants of the network that are within their tolerance.
-
-        If only documents need it, it is the oracle, and queries are static.
-        """
-        from ranklet.export.onnx.method import Method
-
-        settings, network, outputs = self.settings, self.network, {OUTPUT: True}
-        module, queries = self.of_documents, None
-        if settings.static_queries:
-            static = LightEncoder(settings, self.tokenizer, self.static)
-
-            def queries(texts: Sequence[str]) -> Vectors:
-                return static.encode(texts, "query").vectors
-        else:
-            module = Method(network, lambda *inputs: network(*inputs)[0])
-            if settings.stored == CODES:
-                module, outputs[WEIGHTS_OUTPUT] = Method(network, network.__call__), True
-        graph = encoder_graph(self.job.checkpoint, module, network.inputs, outputs)
-        score = MaxSimScores(settings, self.tokenizer, queries)
-        return export_proven(self.job, [graph], score, self.probes).reports
-
-    def forms(self) -> list[Report]:
-        """Return how each stored form ranks the probes, next to vectors in 32 bits."""
-        groups = token_groups(self.settings, self.tokenizer, self.probes, self.documents)
-        reports = form_reports(self.queries, self.documents, groups, self.probes.relevant)
-        if self.settings.window or self.settings.documents != "light":
-            return reports
-        return [*reports, self._codes()]
-
-    def _codes(self) -> Report:
-        from ranklet.export.onnx.method import Method
-
-        settings, network = replace(self.settings, stored=CODES), self.network
-        weights = Method(network, lambda *inputs: network(*inputs)[1])
-        encoder = LightEncoder(
-            settings, self.tokenizer, self.static, lambda: self.by_pytorch(weights)
-        )
-        store = encoder.encode_documents(self.probes.documents).store
-        everything = np.arange(len(store))
-        scores: NDArray[np.float32] = np.stack(
-            [store.scores(quantise_query(query, ELEMENT), everything) for query in self.queries]
-        )
-        offsets, codes, _ = encoder.codes(self.probes.documents)
-        size = sum(each.nbytes for each in (offsets, *codes)) / max(1, len(store))
-        reference = float_scores(self.queries, self.documents)
-        return compare_scores(
-            f"stored {CODES}", round(size), reference, scores, self.probes.relevant
-        )
+    def encoder(self, session: Runs) -> LightEncoder:
+        """Return an encoder without a bundle."""
+        whole = Encoder(session, OUTPUT, self._tokenizer, self._light.dimension)
+        return LightEncoder(self._light, whole, self._table)
 
 
 def export(job: ExportJob) -> RankerEntry:
-    """Write the static part, the variants of the network and the tokenizer.
+    """Write the table, the variants of the graph and the tokenizer.
 
-    A part that a ranker's settings do not need is not written. Each part is proven against PyTorch.
-    The report also has a row per stored form.
+    The variants are proven against PyTorch on the same rows, and the table in 8 bits against that
+    in 32. Without an oracle the graph has one variant, fp32, whatever the options ask for. The
+    report also has a row per stored form.
 
     Raises:
-        ExportError: there are no probes, or no variant is within its tolerance.
+        ExportError: there are no probes, no variant is within its tolerance, or the table is not.
     """
-    made = _Export(job)
-    settings, reports = made.settings, []
-    if settings.static_queries:
-        reports.append(made.prove_static())
-    if not settings.static_documents:
-        reports += made.prove_network()
-    write_reports(job, [*reports, *made.forms()], made.probes)
-    if settings.has_table:
-        write_static(made.static, job)
+    from ranklet.training.rankers.srm.network import load
+
+    settings: SRMSettings = job.settings
+    probes, tokenizer = job.probes(), _tokenizer(job)
+    network = load(job.checkpoint, attention="eager")
+    table, session = table_of(job.checkpoint), TorchSession(network)
+    score = _Scores(settings, tokenizer, table)
+    asked, variants = job, tuple(VARIANTS)
+    if settings.static:
+        asked, variants = replace(job, options=replace(job.options, variants=SMALL)), SMALL
+    reports = export_proven(asked, [_graph(job, network)], score, probes, variants=variants).reports
+    whole = _Scores(settings, tokenizer, _whole_table(job.checkpoint))
+    reference = whole([session], probes)
+    if score.first is None or whole.first is None:  # for mypy
+        raise ExportError(f"{job.name!r} was not scored")
+    found = float_scores(*score.first)
+    size = int(table.values.nbytes + table.scales.nbytes)
+    own = compare_scores(TABLE_VARIANT, size, reference, found, probes.relevant)
+    if reason := why_refused(own, job.options):
+        raise ExportError(
+            f"the table of {job.name!r} in 8 bits is out of tolerance, so nothing is written "
+            f"({reason})"
+        )
+    reports = [*reports, own, *_forms(settings, tokenizer, probes, whole.first)]
+    if not settings.window:
+        encoder = _by_weights(replace(settings, stored=CODES), tokenizer, network, table)
+        reports.append(_codes(encoder, probes, whole.first[0], reference))
+    write_reports(job, reports, probes)
+    job.writer.array(job.folder + TABLE, table.values)
+    job.writer.array(job.folder + TABLE_SCALES, table.scales)
     job.write_tokenizer()
     return job.entry()
+
+
+def _graph(job: ExportJob, network: "LightNetwork") -> "Graph":
+    """Return the graph of the vectors, and of the weights if they depend on the context."""
+    import torch
+
+    from ranklet.export.onnx.method import Method
+
+    settings: SRMSettings = job.settings
+    outputs = [OUTPUT, WEIGHTS_OUTPUT] if settings.mixes else [OUTPUT]
+    module = Method(network, lambda *inputs: network(*inputs)[: len(outputs)])
+    graph = encoder_graph(job.checkpoint, module, network.inputs, dict.fromkeys(outputs, True))
+    texts, tokens = graph.inputs["attention_mask"].shape
+    shape = texts, tokens, settings.sub_embeddings, settings.dimension
+    return replace(graph, inputs={**graph.inputs, STATIC: torch.rand(shape)})
+
+
+def _forms(
+    settings: SRMSettings, tokenizer: "Tokenizer", probes: Probes, vectors: tuple[Vectors, Vectors]
+) -> list[Report]:
+    """Return how each stored form of vectors ranks the probes, next to vectors in 32 bits."""
+    groups = token_groups(settings, tokenizer, probes, vectors[1])
+    return form_reports(*vectors, groups, probes.relevant)
+
+
+def _by_weights(
+    settings: SRMSettings, tokenizer: "Tokenizer", network: "LightNetwork", table: SubEmbeddings
+) -> LightEncoder:
+    """Return an encoder of codes, whose weights PyTorch computes."""
+    from ranklet.export.onnx.method import Method
+
+    def weights(*inputs: Any) -> Any:
+        return network(*inputs)[1]
+
+    session = TorchSession(Method(network, weights))
+    whole = Encoder(session, WEIGHTS_OUTPUT, tokenizer, settings.dimension)
+    return LightEncoder(settings, whole, table)
+
+
+def _codes(
+    encoder: LightEncoder, probes: Probes, queries: Vectors, reference: NDArray[np.float32]
+) -> Report:
+    """Return how codes rank the probes, next to vectors in 32 bits."""
+    store = encoder.encode_documents(probes.documents).store
+    everything = np.arange(len(store))
+    scores = [store.scores(quantise_query(query, ELEMENT), everything) for query in queries]
+    size = sum(each.nbytes for each in (store.offsets, *store.columns)) / max(1, len(store))
+    return compare_scores(
+        f"stored {CODES}", round(size), reference, np.stack(scores), probes.relevant
+    )
 
 
 def _tokenizer(job: ExportJob) -> "Tokenizer":
@@ -204,32 +176,20 @@ def _tokenizer(job: ExportJob) -> "Tokenizer":
     return tokenizer
 
 
-def static_part(checkpoint: Checkpoint, tokenizer: "Tokenizer") -> StaticVectors:
-    """Return a checkpoint's static part as it is served; each sub-embedding has one factor."""
+def table_of(checkpoint: Checkpoint) -> SubEmbeddings:
+    """Return a checkpoint's table in 8 bits; each sub-embedding has one factor."""
+    whole = _whole_table(checkpoint).values
+    values, scales = quantise_rows(whole.reshape(-1, whole.shape[2]))
+    return SubEmbeddings(values.reshape(whole.shape), scales.reshape(whole.shape[:2]))
+
+
+def _whole_table(checkpoint: Checkpoint) -> SubEmbeddings:
+    """Return a checkpoint's table in 32 bits, whose factors are 1."""
     settings: SRMSettings = checkpoint.settings
-    whole = checkpoint.weights[WEIGHTS]
-    values, scales = quantise_rows(whole.reshape(-1, settings.dimension))
-    shape = len(whole), settings.sub_embeddings
-    table = SubEmbeddings(values.reshape(*shape, settings.dimension), scales.reshape(shape))
-    names = matrix_shapes(settings) if settings.static_queries else {}
-    matrices = {name: checkpoint.weights[LIGHT + name] for name in names}
-    return StaticVectors(settings, tokenizer, table, matrices)
-
-
-def static_bytes(static: StaticVectors) -> int:
-    """Return how many bytes the files of a static part take."""
-    table = static.table
-    matrices = sum(each.nbytes for each in static.matrices.values())
-    return int(table.values.nbytes + table.scales.nbytes + matrices)
-
-
-def write_static(static: StaticVectors, job: ExportJob) -> None:
-    """Write the table and the matrices into a ranker's folder."""
-    folder, writer = job.folder, job.writer
-    writer.array(folder + TABLE, static.table.values)
-    writer.array(folder + TABLE_SCALES, static.table.scales)
-    for name, matrix in static.matrices.items():
-        writer.array(f"{folder}{MODULES}{name}.npy", matrix)
+    weights = checkpoint.weights[WEIGHTS]
+    shape = len(weights), settings.sub_embeddings
+    values = np.asarray(weights, np.float32).reshape(*shape, settings.dimension)
+    return SubEmbeddings(values, np.ones(shape, np.float32))
 
 
 EXPORTER = Exporter(export, settings=("stored", "idf"))

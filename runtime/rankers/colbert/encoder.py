@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -143,6 +143,10 @@ class ColBERTEncoder(TokenEncoder):
         """Return the vectors of each row's tokens; queries and documents have the same network."""
         return self.outputs(rows, OUTPUT, self.settings.dimension)
 
+    def feeds(self, rows: Sequence[Row]) -> dict[str, NDArray[Any]]:
+        """Return the network's inputs for some rows."""
+        return row_feeds(rows)
+
     def outputs(self, rows: Sequence[Row], name: str, size: int) -> list[NDArray[np.float32]]:
         """Return an output of the network for each row's tokens that get a vector.
 
@@ -154,7 +158,7 @@ class ColBERTEncoder(TokenEncoder):
         session = self.encoder.session
         lengths = [len(row.ids) for row in rows]
         batches = list(length_batches(lengths, rows_in_budget, together=session.on_gpu))
-        inputs = (row_feeds([rows[index] for index in batch]) for batch in batches)
+        inputs = (self.feeds([rows[index] for index in batch]) for batch in batches)
         found: list[NDArray[np.float32]] = [np.empty(0, np.float32)] * len(rows)
         for batch, output in zip(batches, run_each(session, name, inputs), strict=True):
             longest = max(lengths[index] for index in batch)
@@ -171,7 +175,7 @@ class ColBERTEncoder(TokenEncoder):
         return found
 
 
-def row_feeds(rows: Sequence[Row]) -> dict[str, NDArray[np.int64]]:
+def row_feeds(rows: Sequence[Row]) -> dict[str, NDArray[Any]]:
     """Return input_ids, attention_mask and token_type_ids, (rows, tokens) int64, padded with 0."""
     made = feeds([row.ids for row in rows], 0)
     for mask, row in zip(made["attention_mask"], rows, strict=True):

@@ -5,7 +5,6 @@ A code becomes a vector by sums in a fixed order, and the vector is scored as on
 """
 
 from collections.abc import Sequence
-from math import e
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -20,7 +19,6 @@ from ranklet.runtime.dense.maxsim import (
     quantise,
 )
 from ranklet.runtime.errors import BundleError, damaged
-from ranklet.runtime.rankers.srm.modules import normalised
 from ranklet.runtime.rankers.srm.settings import TABLE, TABLE_SCALES, SRMSettings
 
 if TYPE_CHECKING:
@@ -30,6 +28,7 @@ if TYPE_CHECKING:
 LEVELS = 255  # the largest weight in 8 bits
 ELEMENT = "int16"  # what decoded vectors are rounded to
 DECODED = 4096  # vectors that are decoded at a time
+LEAST_LENGTH = 1e-12  # a shorter vector keeps its length, as in PyTorch's normalize
 _MARKED = 1024  # documents whose codes are looked up at a time
 
 _CHECKED = 1 << 14  # tokens whose factors are checked at a time
@@ -65,16 +64,16 @@ def coded_weights(
         return np.asarray(weights.argmax(1, keepdims=True).astype(np.uint8))
     largest = weights.max(1, keepdims=True, initial=np.finfo(np.float32).tiny)
     # A vector's length is lost by the cosine anyway, so each token can use all levels.
-    most = largest if settings.similarity == "cosine" else largest_weight(settings)
+    most = largest if settings.similarity == "cosine" else 1.0
     return np.asarray(np.rint(weights / most * LEVELS).clip(0, LEVELS).astype(np.uint8))
 
 
-def largest_weight(settings: SRMSettings) -> float:
-    """Return the largest weight that a sub-embedding can have (eq. 8.2).
-
-    In the form code it is a softmax over numbers from 0 to 1.
-    """
-    return e / (e + settings.sub_embeddings - 1) if settings.form == "code" else 1.0
+def normalised(vectors: NDArray[np.float32], settings: SRMSettings) -> NDArray[np.float32]:
+    """Return vectors of the length 1 if the similarity is the cosine."""
+    if settings.similarity != "cosine":
+        return vectors
+    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    return np.asarray(vectors / np.maximum(lengths, LEAST_LENGTH))
 
 
 class SubEmbeddings:
@@ -85,7 +84,7 @@ class SubEmbeddings:
         scales: > 0, (vocabulary, K) float32.
     """
 
-    def __init__(self, values: NDArray[np.int8], scales: NDArray[np.float32]) -> None:
+    def __init__(self, values: NDArray[Any], scales: NDArray[np.float32]) -> None:
         self.values, self.scales = values, scales
 
     @classmethod
@@ -104,13 +103,14 @@ class SubEmbeddings:
         return len(self.values)
 
     def rows(self, ids: NDArray[np.integer]) -> NDArray[np.float32]:
-        """Return the sub-embeddings of tokens, (tokens, K, dimension) float32.
+        """Return the sub-embeddings of tokens, (…, K, dimension) float32; ids are (…).
 
         Raises:
             BundleError: a token has no row.
         """
         self.check(ids)
-        return np.asarray(self.values[ids] * self.scales[ids][:, :, None])
+        with np.errstate(over="ignore", invalid="ignore"):
+            return np.asarray(self.values[ids] * self.scales[ids][..., None])
 
     def mixed(self, ids: NDArray[np.integer], weights: NDArray[np.float32]) -> NDArray[np.float32]:
         """Return Σ_k a_i^k s_i^k (eq. 8.3), (tokens, dimension) float32.
@@ -143,7 +143,7 @@ class SubEmbeddings:
 
     def check(self, ids: NDArray[np.integer]) -> None:
         """Raise BundleError if a token has no row."""
-        if len(ids) and ids.max() >= len(self.values):
+        if ids.size and ids.max() >= len(self.values):
             raise damaged(f"the table has {len(self.values):,} rows, but there is a {ids.max()}")
 
     def verify(self, name: str, vocabulary: int) -> None:
@@ -181,8 +181,7 @@ class Decoder:
             if settings.code_width == 1:
                 vectors = self.table.chosen(codes.tokens, codes.weights[:, 0])
             elif settings.code_width:
-                factor = np.float32(largest_weight(settings) / LEVELS)
-                vectors = self.table.mixed(codes.tokens, codes.weights * factor)
+                vectors = self.table.mixed(codes.tokens, codes.weights * np.float32(1 / LEVELS))
             else:
                 shape = len(codes.tokens), settings.sub_embeddings
                 equal = np.full(shape, 1 / settings.sub_embeddings, np.float32)

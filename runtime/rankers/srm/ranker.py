@@ -24,7 +24,6 @@ from ranklet.runtime.rankers.srm.settings import (
     CODE_WEIGHTS,
     CODES,
     IDF,
-    MODULES,
     SRMSettings,
 )
 from ranklet.runtime.storage.arrays import id_type
@@ -85,13 +84,14 @@ class LightRanker(ColBERT):
 
     def notes(self, text: str) -> Mapping[int, str]:
         """Return which sub-embedding weighs most in each token's vector, and its share."""
-        (row,), weights = self.encoder.sub_embedding_weights([text])
-        if weights is None:
+        rows, _ = self.encoder.layout.rows([text], "document")
+        weights = self.encoder.sub_embedding_weights(rows)
+        if not weights:
             return {}
         count = self.settings.sub_embeddings
         chosen = {
             place: (f"sub-embedding {own.argmax() + 1} of {count}", own.max() / own.sum())
-            for place, own in zip(row.kept, weights[0], strict=True)
+            for place, own in zip(rows[0].kept, weights[0], strict=True)
         }
         if self.settings.mixing == "top1":
             return {place: which for place, (which, _) in chosen.items()}
@@ -101,11 +101,7 @@ class LightRanker(ColBERT):
         """Check every number and run the encoder; raise BundleError at a fault."""
         encoder, settings = self.encoder, self.settings
         vocabulary = 1 + max(encoder.tokenizer.get_vocab().values(), default=-1)
-        if settings.has_table:
-            encoder.static.table.verify(self._name, vocabulary)
-            for name, matrix in encoder.static.matrices.items():
-                if not np.isfinite(matrix).all():
-                    raise BundleError(f"{self._name}: a number in {MODULES}{name} is not finite")
+        encoder.table.verify(self._name, vocabulary)
         if encoder.idf is not None:
             if len(encoder.idf) < vocabulary:
                 raise BundleError(

@@ -4,10 +4,9 @@ Source: Boualili 2022, "Deep learning for information retrieval", chapter 8.
 """
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from ranklet.runtime.errors import InputError
-from ranklet.runtime.options import Idle, integer, one_of, switch
+from ranklet.runtime.options import integer, one_of, switch
 from ranklet.runtime.rankers.colbert.settings import (
     MOST_TOKENS,
     SIMILARITIES,
@@ -15,23 +14,23 @@ from ranklet.runtime.rankers.colbert.settings import (
     ColBERTSettings,
 )
 
-# The files of the kind in rankers/NAME/, next to the tokenizer, the variants of the graph if there
-# is a network, and the vectors of a ColBERT unless codes are stored.
+# The files of the kind in rankers/NAME/, next to the tokenizer, the variants of the graph, and the
+# vectors of a ColBERT unless codes are stored.
 TABLE = "table.npy"  # (vocabulary, sub-embeddings, dimension) int8
 TABLE_SCALES = "table.scales.npy"  # > 0, (vocabulary, sub-embeddings) float32
-MODULES = "modules/"  # the small matrices as files by the names in `modules.py`, float32
 IDF = "idf.npy"  # > 0, of each token in the collection, (vocabulary,) float32
 CODE_OFFSETS = "codes.offsets.npy"  # (documents + 1,) int64
 CODE_TOKENS = "codes.tokens.npy"  # (tokens,) uint16 or uint32
 CODE_WEIGHTS = "codes.weights.npy"  # (tokens, `code_width`) uint8, if that is not 0
 
-# The graph's second output if codes are stored, (batch, tokens, sub-embeddings) float32.
+# The graph's input besides those of a ColBERT: the static vectors of the tokens, (batch, tokens,
+# sub-embeddings, dimension) float32.
+STATIC = "static"
+# Its second output if weights depend on the context, (batch, tokens, sub-embeddings) float32.
 WEIGHTS_OUTPUT = "sub_embedding_weights"
 
 MIXINGS = ("attention", "average", "top1")
 CONTEXTS = ("oracle", "neighbours")
-DOCUMENTS = ("light", "oracle")
-FORMS = ("thesis", "code")
 CODES = "codes"  # a stored form: token ids, and the weights of their sub-embeddings
 
 
@@ -45,27 +44,15 @@ class LightForm:
             most attention (SRM-Top1).
         window: neighbours on each side that a token's vector is refined by (LCM); 0 for none, and
             a window as long as the text for all of it.
-        heads: the number of heads of the attention over sub-embeddings, and of the attention over
-            neighbours.
         context: what the attention queries are: vectors of the oracle, which is a network, or a
-            linear map of the static vectors of `context_window` neighbours on each side.
-        documents: whether documents have light vectors like queries, or the oracle's.
-        form: the formulas of the thesis, or those of its published code. The code has a second
-            softmax over the weights, a layer normalisation before the attention over neighbours,
-            biases, and no output matrix after it.
+            linear map of the static vectors of neighbours.
         idf: whether each token of a query weighs as much as it is rare in the collection.
     """
-
-    IDLE: ClassVar[Idle] = {"context_window": ("context", "oracle")}
 
     sub_embeddings: int = integer(10, "static vectors per token, K", 1, 255)
     mixing: str = one_of("attention", MIXINGS, "mix of K vectors: attention, average or top1")
     window: int = integer(1, "neighbours on each side that refine a vector", 0, MOST_TOKENS)
-    heads: int = integer(1, "heads of attention", 1, 256)
     context: str = one_of("oracle", CONTEXTS, "what attends: the oracle, or static neighbours")
-    context_window: int = integer(2, "neighbours on each side in that context", 0, 16)
-    documents: str = one_of("light", DOCUMENTS, "light, or the oracle's", flag="--document-vectors")
-    form: str = one_of("thesis", FORMS, "formulas of the thesis, or of its published code")
     idf: bool = switch(False, "weigh the tokens of a query by their rarity")
 
 
@@ -80,22 +67,17 @@ class SRMSettings(LightForm, ColBERTSettings):
     def __post_init__(self) -> None:
         """Check every value."""
         super().__post_init__()
-        if self.dimension % (2 * self.heads):
+        if self.window and self.dimension % 2:
             raise InputError(
-                f"a vector of {self.dimension} numbers has no two halves of {self.heads} heads; "
-                f"choose heads that divide {self.dimension // 2}"
+                f"neighbours refine half of a vector, but {self.dimension} numbers have no two "
+                "halves; choose the window 0"
             )
         if self.expansion != "none":
             raise InputError("light vectors have no expansion of the query; choose none")
-        if self.stored == CODES and (self.window or self.documents != "light"):
+        if self.stored == CODES and self.window:
             raise InputError(
-                f"{CODES} store sub-embeddings, which are the whole vector only with the window 0 "
-                "and light documents; choose another stored form"
-            )
-        if self.documents == "oracle" and not self.static_queries:
-            raise InputError(
-                "if documents have the oracle's vectors, queries need no oracle; choose the "
-                "context neighbours"
+                f"{CODES} store sub-embeddings, which are the whole vector only with the window 0; "
+                "choose another stored form"
             )
 
     @property
@@ -114,19 +96,9 @@ class SRMSettings(LightForm, ColBERTSettings):
         return self.mixes or self.window > 0
 
     @property
-    def static_queries(self) -> bool:
-        """Whether queries need no network."""
+    def static(self) -> bool:
+        """Whether no oracle, which is a network, reads the texts."""
         return self.context == "neighbours" or not self.needs_context
-
-    @property
-    def static_documents(self) -> bool:
-        """Whether documents need no network."""
-        return self.documents == "light" and self.static_queries
-
-    @property
-    def has_table(self) -> bool:
-        """Whether serving reads the table, and not only a graph that has it inside."""
-        return self.static_queries or self.stored == CODES
 
     @property
     def code_width(self) -> int:

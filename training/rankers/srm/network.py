@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from ranklet.runtime.rankers.colbert.settings import INPUTS
-from ranklet.runtime.rankers.srm.settings import SRMSettings
+from ranklet.runtime.rankers.srm.settings import STATIC, SRMSettings
 from ranklet.runtime.text.tokenizing import special_ids
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.learning.weights import check_kind, trained
@@ -25,7 +25,7 @@ class LightNetwork(nn.Module):
 
     Args:
         settings: the ranker's settings.
-        oracle: makes the context, or the vectors of documents; None if nothing needs it.
+        oracle: makes the context; None if nothing needs it.
         tokens: size of the vocabulary.
         special: ids of special tokens, which neighbours do not read.
     """
@@ -39,7 +39,7 @@ class LightNetwork(nn.Module):
     ) -> None:
         super().__init__()
         self.oracle, self.light = oracle, LightModules(settings, tokens)
-        self.inputs = INPUTS[:2] if oracle is None else oracle.inputs
+        self.inputs = (STATIC, *(INPUTS[:2] if oracle is None else oracle.inputs))
         self.register_buffer("special", torch.tensor(special), persistent=False)
         if oracle is not None:
             oracle.requires_grad_(requires_grad=False)
@@ -56,20 +56,25 @@ class LightNetwork(nn.Module):
         return read
 
     def forward(
-        self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor | None = None
+        self,
+        static: Tensor,
+        input_ids: Tensor,
+        attention_mask: Tensor,
+        token_type_ids: Tensor | None = None,
     ) -> tuple[Tensor, Tensor | None]:
         """Return the vectors of all tokens and the weights of sub-embeddings; see `LightModules`.
 
         Args:
+            static: the tokens' rows of the table, (texts, tokens, K, dimension) float32.
             input_ids: (texts, tokens) int64.
             attention_mask: (texts, tokens) int64.
             token_type_ids: (texts, tokens) int64; not used by an oracle without token types.
         """
         context = None
-        if self.oracle is not None and self.light.settings.context == "oracle":
+        if self.oracle is not None:
             context = self.oracle(input_ids, attention_mask, token_type_ids)
         attended = self.attended(input_ids, attention_mask)
-        found: tuple[Tensor, Tensor | None] = self.light(input_ids, attended, context)
+        found: tuple[Tensor, Tensor | None] = self.light(static, attended, context)
         return found
 
 
@@ -77,7 +82,8 @@ def light_vectors(model: LightNetwork, texts: Padded) -> tuple[Tensor, Tensor | 
     """Return the light vectors and weights of texts whose oracle's vectors are at hand."""
     texts = texts.to(model.device)
     attended = model.attended(texts.ids, texts.present)
-    found: tuple[Tensor, Tensor | None] = model.light(texts.ids, attended, texts.context)
+    table = model.light.sub_embeddings(texts.ids)
+    found: tuple[Tensor, Tensor | None] = model.light(table, attended, texts.context)
     return found
 
 
@@ -95,7 +101,7 @@ def load(checkpoint: Checkpoint, *, attention: str = "sdpa") -> LightNetwork:
     settings: SRMSettings = checkpoint.settings
     tokenizer = checkpoint.need_tokenizer()
     oracle = None
-    if not settings.static_documents:
+    if not settings.static:
         build = partial(
             ColBERTNetwork, settings=settings, layers=checkpoint.network.get(LAYERS, ())
         )

@@ -9,10 +9,9 @@ from ranklet.runtime.options import Idle, integer, number, one_of, options_of, p
 from ranklet.runtime.rankers.srm.settings import LightForm
 from ranklet.training.learning.options import MARGIN, NEGATIVES, TextPairOptions
 
-INITIAL = ("centroids", "random")
 FINE_TUNING = (
-    "teacher", "train_table", "learning_rate", "epochs", "steps", "max_minutes", "accumulation",
-    "evaluate_every", "patience",
+    "teacher", "learning_rate", "epochs", "steps", "max_minutes", "accumulation", "evaluate_every",
+    "patience",
 )  # fmt: skip
 
 
@@ -28,10 +27,9 @@ class Options(LightForm, TextPairOptions):
     """
 
     GROUP = "srm"
-    IDLE: ClassVar[Idle] = {
-        **LightForm.IDLE,
-        **dict.fromkeys(("distil_batch", "distil_tokens", "distil_rate"), ("distil_steps", 0)),
-    }
+    IDLE: ClassVar[Idle] = dict.fromkeys(
+        ("distil_batch", "distil_tokens", "distil_rate"), ("distil_steps", 0)
+    )
 
     backbone: str | Path | None = place("not used, because the oracle is the encoder", flag=None)
     oracle: str | Path | None = place("checkpoint of the ColBERT that is imitated (needed)")
@@ -40,14 +38,12 @@ class Options(LightForm, TextPairOptions):
     )
     teacher_loss: str = one_of(MARGIN, (MARGIN,), "always margins", flag=None)
     negatives_each: int = integer(1, "always one", 1, 1, flag=None)
-    initial: str = one_of("centroids", INITIAL, "what the table begins with")
     distil_steps: int = integer(400, "steps of distillation; 0 for none", 0)
     distil_batch: int = integer(64, "texts per step of distillation", 1)
     distil_tokens: int = integer(50, "tokens of a text that are compared", 1)
     distil_texts: int = integer(20_000, "documents to distil on; 0 for all", 0)
     distil_rate: float = number(1e-2, "learning rate of distillation", 1e-9, 10)
     fine_tune: bool = switch(True, "only distil", flag="--no-fine-tuning")
-    train_table: bool = switch(False, "let fine-tuning change the table, too")
     learning_rate: float = 1e-3
     clip: float | None = 1
     negatives: str = one_of("bm25", NEGATIVES, "documents that are not relevant")

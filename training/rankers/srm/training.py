@@ -1,7 +1,7 @@
 """Train light contextualisation: distil an oracle, then fine-tune by score margins.
 
-Source: Boualili 2022, §8.3.2. The table of sub-embeddings is frozen in fine-tuning unless the
-options say otherwise. The oracle never changes.
+Source: Boualili 2022, §8.3.2. The table of sub-embeddings is frozen in fine-tuning. The oracle
+never changes.
 
 The distillation has the mean squared error on sampled tokens (eq. 8.8). Tokens are drawn uniformly
 from each text.
@@ -89,22 +89,18 @@ def learn(material: Material, options: Options) -> Checkpoint:
         model = LightNetwork(settings, None, len(material.alone), special_ids(tokenizer))
         table = model.light.table.weight
         with torch.no_grad():
-            if options.initial == "centroids":
-                begun = material.centroids(options.sub_embeddings, options.seed)
-                table.copy_(torch.from_numpy(begun).flatten(1))
-                model.light.begin()
-            else:
-                table.uniform_(-1, 1)  # as in the published code
+            begun = material.centroids(options.sub_embeddings, options.seed)
+            table.copy_(torch.from_numpy(begun).flatten(1))
+            model.light.begin()
         losses = distil(model, material.sources, options)
     if options.max_minutes is not None:
         left = options.max_minutes - (monotonic() - began) / 60
         options = replace(options, max_minutes=max(left, 0.001))
-    table.requires_grad_(options.train_table)
-    model.light.table.sparse = False
+    table.requires_grad = False
     tuned = _fine_tuned(model, settings, material, options)
     facts = {"oracle": str(options.oracle), "distillation_loss": _ends_of(losses)}
     weights, network = dict(tuned.weights), {"vocab_size": len(table)}
-    if not settings.static_documents:
+    if not settings.static:
         weights |= {f"oracle.{name}": each for name, each in _full(material.network).items()}
         network = dict(material.oracle.network)
     return replace(tuned, weights=weights, network=network, training={**tuned.training, **facts})
@@ -129,20 +125,11 @@ def vectors_of(
     return vectors
 
 
-def document_vectors(
-    model: LightNetwork, texts: TokenVectors, numbers: Sequence[int]
-) -> list[NDArray[np.float32]]:
-    """Return the vectors that documents have, light ones or the oracle's."""
-    if model.light.settings.documents == "light":
-        return vectors_of(model, texts, numbers)
-    return [texts.tokens([number])[1].astype(np.float32) for number in numbers]
-
-
 def pool_ranks(model: LightNetwork, material: Material) -> NDArray[np.float64]:
     """Return each query's 1 / rank in the pool by MaxSim, (queries,)."""
     pool = material.texts.pool
     places = material.documents_at(pool.numbers)
-    documents = document_vectors(model, material.documents, places)
+    documents = vectors_of(model, material.documents, places)
     queries = vectors_of(model, material.pool_queries, range(len(material.pool_queries)))
     return pool.max_sim_ranks(queries, documents)
 
@@ -155,9 +142,7 @@ def _fine_tuned(
     learns = any(each.requires_grad for each in model.parameters())
     if not options.fine_tune or not learns:
         if options.fine_tune:
-            warn(
-                "nothing is fine-tuned, because there is only the table, which --train-table trains"
-            )
+            warn("nothing is fine-tuned, because there is only the table, which stays as it is")
         measure = float(pool_ranks(model, material).mean())
         return texts.unchanged(KIND, settings, model, measure, options)
 
@@ -180,9 +165,7 @@ def score_margins(model: LightNetwork, material: Material, batch: Batch) -> tupl
     places = material.documents_at(batch.documents)
     documents = material.documents.padded(places).to(model.device)
     light, _ = light_vectors(model, queries)
-    of_documents = documents.context
-    if model.light.settings.documents == "light":
-        of_documents, _ = light_vectors(model, documents)
+    of_documents, _ = light_vectors(model, documents)
     margins = [
         paired(query, document, queries.kept, documents.kept)
         for query, document in ((queries.context, documents.context), (light, of_documents))
@@ -281,7 +264,8 @@ def _loss(
     light, sampled = model.light, torch.from_numpy(sample(texts.kept.numpy(), tokens, rng))
     if light.local is None and light.neighbours is None:  # a vector depends on its token alone
         context = texts.context[sampled][None]
-        vectors, _ = light(texts.ids[sampled][None], torch.ones(context.shape[:2]) > 0, context)
+        table = light.sub_embeddings(texts.ids[sampled][None])
+        vectors, _ = light(table, torch.ones(context.shape[:2]) > 0, context)
         return mse_loss(vectors, context)
     vectors, _ = light_vectors(model, texts)
     return mse_loss(vectors[sampled], texts.context[sampled])

@@ -13,18 +13,16 @@ from ranklet.runtime.rankers.srm.codes import (
     Decoder,
     SubEmbeddings,
     coded_weights,
-    largest_weight,
+    normalised,
 )
-from ranklet.runtime.rankers.srm.modules import normalised
 from ranklet.runtime.rankers.srm.settings import SRMSettings
 
 TOKENS, LENGTHS = 40, (7, 0, 3, 1, 12, 0, 5)
 PLAIN = SRMSettings(
-    dimension=8, sub_embeddings=4, heads=2, context="neighbours", window=0, stored="codes"
+    dimension=8, sub_embeddings=4, context="neighbours", window=0, stored="codes"
 )
 MIXINGS = {
     "attention": PLAIN,
-    "code": replace(PLAIN, form="code"),
     "cosine": replace(PLAIN, similarity="cosine"),
     "average": replace(PLAIN, mixing="average"),
     "top1": replace(PLAIN, mixing="top1"),
@@ -41,9 +39,9 @@ def table_of(settings: SRMSettings) -> SubEmbeddings:
 
 
 def weights_of(settings: SRMSettings, count: int) -> np.ndarray:
-    """Return weights as attention makes them, up to the largest that are possible."""
+    """Return weights from 0 to 1, as attention makes them."""
     rng = np.random.default_rng(1)
-    weights = rng.uniform(0, largest_weight(settings), (count, settings.sub_embeddings))
+    weights = rng.uniform(0, 1, (count, settings.sub_embeddings))
     if settings.mixing == "top1":
         weights = np.eye(settings.sub_embeddings)[weights.argmax(1)]
     return weights.astype(np.float32)
@@ -121,9 +119,10 @@ def test_weights_of_one_token_use_all_levels_if_the_cosine_loses_its_length() ->
     assert coded_weights(None, 2, MIXINGS["average"]).shape == (2, 0)
 
 
-def test_the_largest_weight_of_the_code_is_a_softmax_of_numbers_up_to_one() -> None:
-    ends = np.exp([1.0, 0, 0, 0])
-    assert largest_weight(MIXINGS["code"]) == pytest.approx(ends[0] / ends.sum())
+def test_a_vector_of_zeros_stays_one() -> None:
+    vectors = np.array([[0.0, 0.0], [3.0, 4.0]], np.float32)
+    expected = np.array([[0, 0], [0.6, 0.8]], np.float32)
+    np.testing.assert_allclose(normalised(vectors, MIXINGS["cosine"]), expected)
 
 
 def test_a_token_past_the_table_is_damage(settings: SRMSettings) -> None:

@@ -1,95 +1,74 @@
-"""Light vectors need a network only where the settings say so."""
+"""A light encoder reads its table, and a graph makes vectors of the rows."""
 
-from concurrent.futures import ThreadPoolExecutor
-from time import sleep
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 
 from ranklet.runtime.errors import BundleError
+from ranklet.runtime.onnx.encoder import Encoder
+from ranklet.runtime.rankers.colbert.settings import OUTPUT
 from ranklet.runtime.rankers.srm.codes import SubEmbeddings
-from ranklet.runtime.rankers.srm.encoder import LightEncoder, StaticVectors
-from ranklet.runtime.rankers.srm.modules import matrix_shapes
-from ranklet.runtime.rankers.srm.settings import SRMSettings
+from ranklet.runtime.rankers.srm.encoder import LightEncoder
+from ranklet.runtime.rankers.srm.settings import STATIC, SRMSettings
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
+SETTINGS = SRMSettings(dimension=16, sub_embeddings=2, context="neighbours")
 
-def static_of(settings: SRMSettings, tokenizer: "Tokenizer", rows: int = 400) -> StaticVectors:
+
+class Means:
+    """In place of a session: the mean of a token's rows."""
+
+    provider, on_gpu, workers, by_length, outputs = "CPUExecutionProvider", False, 1, False, ()
+
+    def run(self, output: str, feeds: dict[str, Any]) -> Any:
+        assert output == OUTPUT
+        assert feeds[STATIC].shape[:2] == feeds["input_ids"].shape
+        return feeds[STATIC].mean(2)
+
+
+def encoder_of(tokenizer: "Tokenizer", rows: int = 400, **parts: Any) -> LightEncoder:
     rng = np.random.default_rng(0)
-    values = rng.integers(-127, 128, (rows, settings.sub_embeddings, settings.dimension))
-    table = SubEmbeddings(values.astype(np.int8), np.full(values.shape[:2], 0.01, np.float32))
-    matrices = {
-        name: rng.normal(size=shape).astype(np.float32)
-        for name, shape in matrix_shapes(settings).items()
-    }
-    return StaticVectors(settings, tokenizer, table, matrices)
+    values = rng.integers(-127, 128, (rows, 2, 16)).astype(np.int8)
+    table = SubEmbeddings(values, np.full((rows, 2), 0.01, np.float32))
+    encoder = Encoder(Means(), OUTPUT, tokenizer, 16, "graph")
+    return LightEncoder(SETTINGS, encoder, table, **parts)
 
 
-ORACLE = SRMSettings(
-    dimension=16, sub_embeddings=2, heads=2, context="neighbours", documents="oracle"
-)
-STATIC = SRMSettings(dimension=16, sub_embeddings=2, heads=2, context="neighbours")
+def test_a_graph_gets_the_rows_of_the_tokens(tiny_tokenizer: "Tokenizer") -> None:
+    encoder = encoder_of(tiny_tokenizer)
+    ids = tiny_tokenizer.encode("red river", add_special_tokens=False).ids
+    (found,) = encoder.encode(["red river"], "document").vectors
+    expected = (encoder.table.values[ids] * np.float32(0.01)).mean(1)
+    np.testing.assert_allclose(found, expected, atol=1e-6)
+    assert encoder.provider == ""  # because no network runs
 
 
-def test_the_network_is_opened_once_and_only_for_documents(tiny_tokenizer: "Tokenizer") -> None:
-    opened = []
-
-    class Network:
-        def run(self, rows: list[Any], role: str) -> list[Any]:
-            assert role == "document"
-            return [np.ones((len(row.kept), 16), np.float32) for row in rows]
-
-    def open_network() -> Any:
-        sleep(0.05)
-        opened.append(Network())
-        return opened[-1]
-
-    encoder = LightEncoder(ORACLE, tiny_tokenizer, static_of(ORACLE, tiny_tokenizer), open_network)
-    encoder.encode_query("red river")
-    assert encoder.provider == ""
-    assert opened == []
-    with ThreadPoolExecutor(4) as pool:
-        list(pool.map(encoder.encode_documents, [["red"]] * 8))
-    assert len(opened) == 1
-
-
-def test_a_text_has_the_same_vectors_alone_and_among_others(tiny_tokenizer: "Tokenizer") -> None:
-    encoder = LightEncoder(STATIC, tiny_tokenizer, static_of(STATIC, tiny_tokenizer))
-    texts = ["red river", "", "the old old apple is here", "gnorp"]
-    together = encoder.encode(texts, "document").vectors
-    for text, vectors in zip(texts, together, strict=True):
-        (alone,) = encoder.encode([text], "document").vectors
-        np.testing.assert_array_equal(alone, vectors)
-    assert [each.shape[1] for each in together] == [16] * 4
+def test_the_digest_has_the_graph_the_table_and_the_settings(tiny_tokenizer: "Tokenizer") -> None:
+    digests = {encoder_of(tiny_tokenizer, digest=each).digest for each in ("table", "other")}
+    assert len(digests) == 2
+    assert all(each.startswith("graph ") and "sub_embeddings=2" in each for each in digests)
 
 
 def test_idf_multiplies_the_factors_of_a_query(tiny_tokenizer: "Tokenizer") -> None:
-    static = static_of(STATIC, tiny_tokenizer)
     idf = np.linspace(0.5, 2, tiny_tokenizer.get_vocab_size()).astype(np.float32)
-    plain, _ = LightEncoder(STATIC, tiny_tokenizer, static).encode_query("red river")
-    encoder = LightEncoder(STATIC, tiny_tokenizer, static, idf=idf)
+    plain, _ = encoder_of(tiny_tokenizer).encode_query("red river")
+    encoder = encoder_of(tiny_tokenizer, idf=idf)
     weighted, _ = encoder.encode_query("red river")
     ids = tiny_tokenizer.encode("red river", add_special_tokens=False).ids
     np.testing.assert_array_equal(weighted.values, plain.values)
     np.testing.assert_array_equal(weighted.scales, plain.scales * idf[ids])
     np.testing.assert_array_equal(encoder.token_weights("red river"), idf[ids])
-    short = LightEncoder(STATIC, tiny_tokenizer, static, idf=idf[:3])
     with pytest.raises(BundleError, match=r"idf\.npy has 3 tokens"):
-        short.encode_query("red river")
+        encoder_of(tiny_tokenizer, idf=idf[:3]).encode_query("red river")
 
 
-def test_what_is_missing_or_damaged_is_said(tiny_tokenizer: "Tokenizer") -> None:
-    with pytest.raises(BundleError, match="no table of static vectors"):
-        LightEncoder(STATIC, tiny_tokenizer).encode_query("red")
-    with pytest.raises(BundleError, match="no network"):
-        LightEncoder(ORACLE, tiny_tokenizer).encode_documents(["red"])
-    few = static_of(STATIC, tiny_tokenizer, rows=5)
+def test_damage_is_said(tiny_tokenizer: "Tokenizer") -> None:
     with pytest.raises(BundleError, match="the table has 5 rows"):
-        LightEncoder(STATIC, tiny_tokenizer, few).encode_query("red")
-    damaged = static_of(STATIC, tiny_tokenizer)
+        encoder_of(tiny_tokenizer, rows=5).encode_query("red")
+    damaged = encoder_of(tiny_tokenizer)
     damaged.table.scales[:] = 3e38
     with pytest.raises(BundleError, match="not finite"):
-        LightEncoder(STATIC, tiny_tokenizer, damaged).encode_query("red")
+        damaged.encode_query("red")
