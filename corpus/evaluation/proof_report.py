@@ -33,7 +33,7 @@ class Report:
         ndcg: nDCG@10 of the variant.
         torch_ndcg: nDCG@10 of PyTorch.
         loss_error: standard error of the relative loss over the queries.
-        variant: fp32, fp16, int8 or openvino; or table, static int8, impacts, a storage type of
+        variant: fp32, fp16, int8 or openvino; or table, table int8, impacts, a storage type of
             impacts, r=… for the number of values that are kept of a sparse vector, or stored … for
             a stored form of token vectors.
         pairs: scored pairs, queries × documents.

@@ -82,14 +82,14 @@ def export(job: ExportJob) -> RankerEntry:
     settings: SRMSettings = job.settings
     probes, tokenizer = job.probes(), _tokenizer(job)
     network = load(job.checkpoint, attention="eager")
-    table, session = table_of(job.checkpoint), TorchSession(network)
+    table = table_of(job.checkpoint)
     score = _Scores(settings, tokenizer, table)
     asked, variants = job, tuple(VARIANTS)
     if settings.static:
         asked, variants = replace(job, options=replace(job.options, variants=SMALL)), SMALL
     reports = export_proven(asked, [_graph(job, network)], score, probes, variants=variants).reports
     whole = _Scores(settings, tokenizer, _whole_table(job.checkpoint))
-    reference = whole([session], probes)
+    reference = whole([TorchSession(network)], probes)
     if score.first is None or whole.first is None:  # for mypy
         raise ExportError(f"{job.name!r} was not scored")
     found = float_scores(*score.first)

@@ -18,9 +18,7 @@ from ranklet.runtime.rankers.srm.codes import (
 from ranklet.runtime.rankers.srm.settings import SRMSettings
 
 TOKENS, LENGTHS = 40, (7, 0, 3, 1, 12, 0, 5)
-PLAIN = SRMSettings(
-    dimension=8, sub_embeddings=4, context="neighbours", window=0, stored="codes"
-)
+PLAIN = SRMSettings(dimension=8, sub_embeddings=4, context="neighbours", window=0, stored="codes")
 MIXINGS = {
     "attention": PLAIN,
     "cosine": replace(PLAIN, similarity="cosine"),

@@ -1,17 +1,14 @@
 """A light ranker in a bundle: equal scores everywhere, IDF, damaged files, and what is imported."""
 
-import json
 import re
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from tests.damage import Change, change_array, put, with_settings
+from tests.damage import Change, change_array, put, replace_file, with_settings
 from tests.kinds import ROWS, TinyRankers, opened, retrieved_by
 
 from ranklet.runtime.bundle import Bundle
@@ -59,12 +56,24 @@ def test_a_table_is_mapped_and_not_read(tiny: TinyRankers) -> None:
     assert not table.values.flags.writeable
 
 
-def test_a_graph_of_another_form_is_damage(tiny: TinyRankers, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("other", "message"),
+    [
+        ("idf", "has no output 'sub_embedding_weights'"),  # its vectors have no context
+        ("single_codes", "cannot run"),  # it has other rows
+        ("", "cannot be loaded"),
+    ],
+)
+def test_another_graph_is_damage(
+    tiny: TinyRankers, tmp_path: Path, other: str, message: str
+) -> None:
     victim = Path(shutil.copytree(tiny.indexed("srm"), tmp_path / "victim"))
-    folder = victim / "rankers"
-    put_file(victim, "rankers/static/model.onnx", (folder / "idf" / "model.onnx").read_bytes())
-    with pytest.raises(BundleError, match="has no output 'sub_embedding_weights'"):
-        Bundle(victim, device="cpu").explain  # noqa: B018
+    graph = (victim / f"rankers/{other}/model.onnx").read_bytes() if other else b"\x08\x08"
+    replace_file(victim, "rankers/static/model.onnx", graph)
+    with pytest.raises(BundleError, match=message):
+        Bundle(victim, device="cpu").rank(
+            "red stream", pipeline=retrieved_by("static"), explain=True
+        )
 
 
 def cut(held: NDArray[Any]) -> NDArray[Any]:
