@@ -61,7 +61,7 @@ def test_vectors_are_those_of_pytorch(tiny: TinyRankers, name: str) -> None:
     near = 2e-5 if encoder.settings.static else 0.2
     for role in ("query", "document"):
         rows, _ = encoder.layout.rows(TEXTS, role)
-        weights = encoder.sub_embedding_weights(rows) or [None] * len(rows)
+        weights: list[Any] = [*encoder.sub_embedding_weights(rows)] or [None] * len(rows)
         for row, ours, own in zip(rows, encoder.run(rows, role), weights, strict=True):
             with torch.no_grad():
                 found = network(*map(torch.from_numpy, encoder.feeds([row]).values()))
@@ -177,7 +177,7 @@ def test_what_is_out_of_tolerance_is_not_written(
     tiny: TinyRankers,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
-    changes: dict[str, float],
+    changes: dict[str, Any],
     message: str,
 ) -> None:
     def coarse(table: Any) -> Any:

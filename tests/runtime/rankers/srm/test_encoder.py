@@ -21,7 +21,8 @@ SETTINGS = SRMSettings(dimension=16, sub_embeddings=2, context="neighbours")
 class Means:
     """In place of a session: the mean of a token's rows."""
 
-    provider, on_gpu, workers, by_length, outputs = "CPUExecutionProvider", False, 1, False, ()
+    provider, on_gpu, workers, by_length = "CPUExecutionProvider", False, 1, False
+    outputs: tuple[str, ...] = (OUTPUT,)
 
     def run(self, output: str, feeds: dict[str, Any]) -> Any:
         assert output == OUTPUT
