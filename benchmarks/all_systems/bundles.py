@@ -41,10 +41,8 @@ WRITING = (
     "corpus/indexing",
     "corpus/collections/probes.py",
     *(f"export/{name}" for name in ("onnx", "proof", "sparse")),
-    *(
-        f"export/{name}.py"
-        for name in ("bundles", "document_encoding", "options", "resumable", "writer")
-    ),
+    *(f"export/{name}.py" for name in ("bundles", "options")),
+    *(f"corpus/building/{name}.py" for name in ("document_encoding", "resumable", "writer")),
     "export/learning/joining.py",
     "runtime/onnx",
     "runtime/lexical",
