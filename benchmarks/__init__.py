@@ -9,7 +9,6 @@ BENCHMARKS = {
     "learned": "learning",
     "fidelity": "quality",
     "words": "quality",
-    "own_encoders": "dense",
     "retrieval_speed": "speed",
     "filter_speed": "speed",
     "cold_start": "footprint",

@@ -59,16 +59,6 @@ def chosen(found: Mapping[str, Studied]) -> str:
     return table(["collection", "system", "chosen on held-out queries of train"], rows)
 
 
-def chosen_each(found: Mapping[str, Studied], name: str) -> list[list[str]]:
-    """Return what was chosen for a system in each of several runs, with the run's name."""
-    return [
-        [run, system.told]
-        for run, each in found.items()
-        for system in each.systems
-        if system.name == name
-    ]
-
-
 def last_against(found: Mapping[str, Studied], systems: Sequence[str]) -> list[list[str]]:
     """Return a row per collection: the means of systems, and the last one less each of the others.
 
