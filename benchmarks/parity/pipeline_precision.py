@@ -40,13 +40,11 @@ class Compared(NamedTuple):
     Attributes:
         study: the collection.
         system: name of the pipeline.
-        told: its members and their weights.
         eight, wide: by measure, a value of each query that was read, NaN for others.
     """
 
     study: str
     system: str
-    told: str
     eight: Values
     wide: Values
 
@@ -108,7 +106,6 @@ def compared(scope: Scope, study: str, read: int) -> list[Compared]:
         Compared(
             study,
             each.name,
-            each.told,
             values_of(scope, study, path, each, queries, {}),
             values_of(wide, study, other, each, queries, {}),
         )
@@ -133,12 +130,12 @@ def differences(found: Sequence[Compared]) -> str:
     rows = []
     for each in found:
         eight, wide = each.values(MEASURES[0])
-        row = [each.study, each.system, each.told, f"{len(eight):,}"]
+        row = [each.study, each.system, f"{len(eight):,}"]
         for measure in MEASURES:
             both = each.values(measure)
             row += [*(f"{values.mean():.4f}" for values in both), percent(ratio(*both))]
         rows.append([*row, f"{np.mean(eight != wide):.1%}"])
-    head = ["collection", "system", "chosen", "queries"]
+    head = ["collection", "system", "queries"]
     head += [
         f"{measure}{part}" for measure in MEASURES for part in (", int8", ", fp32", ", change")
     ]
@@ -150,7 +147,7 @@ def goal(found: Sequence[Compared]) -> str:
     first, lost = MEASURES[0], {}
     for each in found:
         eight, wide = each.values(first)
-        lost[f"{each.told}, {each.study}"] = 1 - float(eight.mean() / wide.mean())
+        lost[f"{each.system}, {each.study}"] = 1 - float(eight.mean() / wide.mean())
     if not lost:
         return "No pipeline has a network in 8 bits."
     worst = max(lost, key=lambda name: lost[name])
