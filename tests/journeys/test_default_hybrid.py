@@ -31,17 +31,17 @@ def hybrid(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
     if request.param == "MiniLM":
         if importlib.util.find_spec(WHEEL_PACKAGE) is None:
             pytest.skip("the wheel with MiniLM is not installed")
-        model = wheel_folder()
+        model, export = wheel_folder(), ExportOptions(variants=("fp32",))
     else:
-        model = sentence_folder(folder / "model")
+        model, export = sentence_folder(folder / "model"), ExportOptions()
     lines = (DATA / "household.jsonl").read_text("utf-8").splitlines()
     with (folder / "table.csv").open("w", newline="") as file:
         table = csv.writer(file)
         table.writerow(["id", "title", "text"])
         for line in filter(itemgetter("text"), map(json.loads, lines)):
             table.writerow([line["id"], line.get("title", ""), line["text"]])
-    path = build(folder / "table.csv", folder / "bundle", models=[model], export=ExportOptions())
-    return load(path, device="cpu")
+    built = build(folder / "table.csv", folder / "bundle", models=[model], export=export)
+    return load(built.path, device="cpu")
 
 
 def answers(bundle: Bundle) -> list[Ranking]:

@@ -48,13 +48,6 @@ def test_highlights_stand_where_the_words_are(server: "Server") -> None:
     assert total == pytest.approx(hit["score"], rel=0.02)
 
 
-def test_explain_explains(server: "Server", bundle: Bundle) -> None:
-    first = bundle.rank("dough")[0]
-    reply = server.post("/explain", {"query": "dough", "id": first.id})
-    assert reply.status == 200
-    assert reply.json()["explanation"]["value"] == pytest.approx(first.score, rel=1e-5)
-
-
 @pytest.mark.parametrize("path", ["/rerank", "/v1/rerank", "/v2/rerank"])
 def test_every_rerank_path_takes_texts_and_documents(server: "Server", path: str) -> None:
     for key in ("texts", "documents"):
@@ -119,11 +112,6 @@ def test_a_wrong_request_gets_its_reason_as_json(
     assert message in reply.json()["error"]
     assert reply.json()["error_type"]
     assert "Traceback" not in reply.body.decode()
-
-
-def test_half_a_character_is_refused(server: "Server") -> None:
-    for text in (b'"dough \\ud83d"', b'"dough", "where": {"\\ud83d": 1}'):
-        assert server.post("/rank", b'{"query": %b}' % text).status == 400
 
 
 @pytest.mark.parametrize("name", ["Authorization", "x-api-key"])

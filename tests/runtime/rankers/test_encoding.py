@@ -26,7 +26,9 @@ NEAR: Any = {"atol": 1e-4}
 
 def bundle_of(folder: Path, scratch: Path) -> Bundle:
     options = ExportOptions(variants=("fp32",), probes=probes())
-    return load(export_bundle({"model": read_model(folder)}, scratch / "b", options), device="cpu")
+    return load(
+        export_bundle({"model": read_model(folder)}, scratch / "b", options).path, device="cpu"
+    )
 
 
 @pytest.mark.slow

@@ -186,7 +186,7 @@ def test_eight_bits_find_documents_and_their_vectors_score_them(
 ) -> None:
     options = replace(LOOSE, variants=("fp32",), settings={"impacts": "uint8"})
     export_bundle(epic_checkpoints, tmp_path / "r", options)
-    bundle = load(index_bundle(tmp_path / "r", tiny_collection, tmp_path / "b"), device="cpu")
+    bundle = load(index_bundle(tmp_path / "r", tiny_collection, tmp_path / "b").path, device="cpu")
     for query in ("quiet stream", "the old river is old", "castle"):
         hits = bundle.rank(query, k=20, pipeline=ALONE, explain=True)
         scores = [hit.score for hit in hits]

@@ -196,7 +196,7 @@ def test_settings_are_read(tmp_path: Path) -> None:
 def test_an_imported_model_ranks_a_collection(tmp_path: Path, tiny_collection: Collection) -> None:
     checkpoint = read_model(pylate_folder(tmp_path / "model"))
     exported = Path(export_bundle({"late": checkpoint}, tmp_path / "exported", FP32))
-    bundle = load(index_bundle(exported, tiny_collection, tmp_path / "indexed"), device="cpu")
+    bundle = load(index_bundle(exported, tiny_collection, tmp_path / "indexed").path, device="cpu")
     hits = bundle.rank("the red apple", k=5, explain=True)
     assert len(hits) == 5
     assert hits[0].explanation is not None

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -194,19 +195,23 @@ def test_every_pooling_returns_the_librarys_vectors(pooling: str, tmp_path: Path
     assert check_equal(folder, checkpoint, tmp_path) == ("mean" in pooling)
 
 
-def dense(activation: str) -> Modules:
-    """Return a function that makes a Dense module with an activation of PyTorch."""
+def dense(*activations: str) -> Modules:
+    """Return a function that makes Dense modules with activations of PyTorch."""
     import torch
 
-    function = getattr(torch.nn, activation)()
-    return lambda modules: [modules.Dense(32, 12, activation_function=function)]
+    functions = [getattr(torch.nn, each)() for each in activations]
+    sizes = [32] * len(functions) + [12]
+    return lambda modules: [
+        modules.Dense(*size, activation_function=function)
+        for size, function in zip(pairwise(sizes), functions, strict=True)
+    ]
 
 
 MODULES: dict[str, tuple[Modules, int, str]] = {
-    **{
-        f"Dense with {name}": (dense(name), 12, "dot")
-        for name in ("Identity", "Tanh", "ReLU", "GELU", "SiLU", "Sigmoid")
-    },
+    "Dense with Identity": (dense("Identity"), 12, "dot"),
+    "Dense with Tanh and ReLU": (dense("Tanh", "ReLU"), 12, "dot"),
+    "Dense with SiLU and GELU": (dense("SiLU", "GELU"), 12, "dot"),
+    "Dense with Sigmoid": (dense("Sigmoid"), 12, "dot"),
     "LayerNorm": (lambda m: [m.LayerNorm(32)], 32, "dot"),
     "Normalize": (lambda m: [m.Normalize()], 32, "cosine"),
     "Dense without a bias, LayerNorm, Dropout, Normalize": (

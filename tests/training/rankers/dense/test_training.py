@@ -196,19 +196,6 @@ def test_the_pool_measures_mrr(tiny_collection: Collection, tiny_tokenizer: "Tok
     assert pool.reciprocal_ranks(np.zeros((count, 48), np.float32)).tolist() == [0] * count
 
 
-def test_the_command_trains(tiny_collection: Collection, tiny_bert: Path, tmp_path: Path) -> None:
-    output = tmp_path / "dense"
-    arguments = ["train", "dense", str(tiny_collection.path), "-o", str(output)]
-    arguments += ["--split", "train", "--tune", "dev", "--backbone", str(tiny_bert)]
-    arguments += ["--epochs", "1", "--batch", "8", "--max-document-tokens", "16", "--minutes", "5"]
-    assert main(arguments) == FELL_SHORT  # by its few steps
-    assert [path.name for path in tmp_path.iterdir()] == ["dense"]
-    assert read_checkpoint(output).settings.max_document_tokens == 16
-    assert main([*arguments, "--resume"]) == 1  # there is nothing to resume
-    with pytest.raises(SystemExit, match="2"):
-        main([*arguments, "--negatives", "none"])
-
-
 @pytest.mark.slow
 @pytest.mark.usefixtures("ctrl_c")
 @pytest.mark.parametrize("more", [[], ["--negatives", "mined", "--mine-every", "2"]])

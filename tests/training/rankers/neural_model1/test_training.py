@@ -8,8 +8,6 @@ import numpy as np
 import pytest
 import torch
 
-from ranklet.commands import main
-from ranklet.commands.train import FELL_SHORT
 from ranklet.corpus.collections.collection import Collection
 from ranklet.corpus.collections.splits import read_split
 from ranklet.corpus.indexing.analysed import AnalysedCollection, open_bm25
@@ -299,18 +297,3 @@ def test_the_cosine_variant_trains_too(tiny_collection: Collection, tiny_bert: P
 def test_values_that_are_not_allowed_are_refused(option: str, value: object) -> None:
     with pytest.raises(InputError, match=option):
         model(**{option: value})
-
-
-def test_the_command_trains_and_cleans_up(
-    tiny_collection: Collection, tiny_bert: Path, tmp_path: Path
-) -> None:
-    output = tmp_path / "neural"
-    arguments = ["train", "neural_model1", str(tiny_collection.path), "-o", str(output)]
-    arguments += ["--split", "train", "--tune", "dev", "--backbone", str(tiny_bert)]
-    arguments += ["--epochs", "2", "--batch", "8", "--vector", "8", "--embeddings", "backbone"]
-    arguments += ["--lr", "0.01", "--device", "cpu", "--seed", "1", "--negatives", "bm25"]
-    assert main(arguments) == FELL_SHORT  # by its few steps
-    assert [path.name for path in tmp_path.iterdir()] == ["neural"]
-    found = read_checkpoint(output)
-    assert found.training["options"]["seed"] == 1
-    assert neural_model1.load(found).network.vector == 8

@@ -302,7 +302,7 @@ def test_an_imported_model_searches_a_collection(
 ) -> None:
     checkpoint = read_model(sparse_folder(tmp_path / "model"))
     exported = Path(export_bundle({"sparse": checkpoint}, tmp_path / "exported", FP32))
-    bundle = load(index_bundle(exported, tiny_collection, tmp_path / "indexed"), device="cpu")
+    bundle = load(index_bundle(exported, tiny_collection, tmp_path / "indexed").path, device="cpu")
     hits = bundle.rank("the old river", k=5)
     own = [{"id": hit.id, "title": hit.title, "text": hit.text} for hit in hits]
     scores = bundle.score("the old river", own)
