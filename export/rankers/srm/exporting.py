@@ -119,7 +119,7 @@ def _graph(job: ExportJob, network: "LightNetwork") -> "Graph":
 
     settings: SRMSettings = job.settings
     outputs = [OUTPUT, WEIGHTS_OUTPUT] if settings.mixes else [OUTPUT]
-    module = Method(network, lambda *inputs: network(*inputs)[: len(outputs)])
+    module = Method(network, network.served)
     graph = encoder_graph(job.checkpoint, module, network.inputs, dict.fromkeys(outputs, True))
     texts, tokens = graph.inputs["attention_mask"].shape
     shape = texts, tokens, settings.sub_embeddings, settings.dimension

@@ -77,6 +77,10 @@ class LightNetwork(nn.Module):
         found: tuple[Tensor, Tensor | None] = self.light(static, attended, context)
         return found
 
+    def served(self, *inputs: Tensor) -> tuple[Tensor, ...]:
+        """Return what the graph returns: vectors, and weights if they depend on the context."""
+        return tuple(each for each in self(*inputs) if each is not None)
+
 
 def light_vectors(model: LightNetwork, texts: Padded) -> tuple[Tensor, Tensor | None]:
     """Return the light vectors and weights of texts whose oracle's vectors are at hand."""
