@@ -1,10 +1,9 @@
 import pytest
 
-from ranklet.runtime.text import irregular
-from ranklet.runtime.text.irregular import bases
+from ranklet.runtime.text.irregular import bases, lists
 from ranklet.runtime.text.stems import SNOWBALL
 
-LANGUAGES = sorted(irregular._WORDS)
+LANGUAGES = sorted(lists())
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
@@ -12,7 +11,7 @@ def test_no_form_leads_to_a_form_and_each_leads_to_one_word(language: str) -> No
     found = bases(language)
     assert language in SNOWBALL
     assert not set(found.values()) & set(found)
-    each = [form for group in irregular._WORDS[language].split(",") for form in group.split()[1:]]
+    each = [form for group in lists()[language].split(",") for form in group.split()[1:]]
     assert len(each) == len(set(each))
 
 
