@@ -60,6 +60,7 @@ def error(material: Material, checkpoint: Checkpoint) -> float:
     return float(mse_loss(vectors[texts.kept], texts.context[texts.kept]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "changes",
     [
