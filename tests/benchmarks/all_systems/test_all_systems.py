@@ -22,7 +22,7 @@ rankers = pytest.importorskip("benchmarks.all_systems.rankers")
 studies = pytest.importorskip("benchmarks.all_systems.studies")
 
 SETTINGS: dict[str, dict[str, Any]] = {
-    "light": {"context": "neighbours", "form": "code", "similarity": "cosine"},
+    "light": {"context": "neighbours", "similarity": "cosine"},
     "ndrm3": {"architecture": "ndrm3"},
     "cross": {"head": "model1", "marking": "pre_doc"},
 }
