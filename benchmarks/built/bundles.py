@@ -14,14 +14,12 @@ from ranklet.corpus.building.writer import write_zip
 from ranklet.corpus.collections.collection import Document
 from ranklet.corpus.index import index_bundle
 from ranklet.export.bundles import export_bundle
-from ranklet.export.options import ExportOptions
 from ranklet.runtime.bundles.manifest import Splitting
 from ranklet.runtime.rankers.bm25 import BM25Settings
 from ranklet.training.checkpoint import Checkpoint, read_checkpoint
 
 GOOGLE_WIKI = "google-wiki"
 ENCODED_TOKENS = 16  # of a document, where only the speed of a query counts
-KEPT = 2_000  # r that EPIC's documents are stored with: a benchmark prunes them further
 LIGHT = {"context": "neighbours", "window": 1, "distil_texts": 2_000, "distil_steps": 50,
          "fine_tune": False}  # fmt: skip
 
@@ -33,7 +31,6 @@ def kept_bundle(
     checkpoints: Callable[[], Mapping[str, Checkpoint]],
     *,
     titles: bool = True,
-    options: ExportOptions | None = None,
 ) -> Path:
     """Return an indexed bundle; it is exported and indexed where it is not kept.
 
@@ -43,12 +40,11 @@ def kept_bundle(
         collection: that is indexed.
         checkpoints: makes the rankers, by name.
         titles: whether titles are part of the text.
-        options: of the export.
     """
 
     def build(path: Path) -> None:
         rankers = path.with_name(f"{path.name}.rankers")
-        export_bundle(checkpoints(), rankers, options, overwrite=True)
+        export_bundle(checkpoints(), rankers, None, overwrite=True)
         index_bundle(rankers, place.collection(collection), path, titles=titles, overwrite=True)
 
     return place.keep(f"{name}.ranklet", build)
