@@ -3,7 +3,6 @@
 import logging
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from ranklet.corpus.building.default_fusion import FUSION, FusionOptions
 from ranklet.corpus.building.packages import check_packages
@@ -24,10 +23,6 @@ from ranklet.runtime.kinds import KINDS
 from ranklet.runtime.options import check_type
 from ranklet.runtime.ranking import load
 from ranklet.runtime.storage.address import BundleLike
-
-if TYPE_CHECKING:
-    pass
-
 
 _log = logging.getLogger(__name__)
 

@@ -60,7 +60,7 @@ class Checkpoint:
         weights: the weights of the network by the names of its parameters.
         probes: the texts on which export proves its variants. Training sets them aside.
         languages: codes of the languages by which words were read, most frequent first; empty if no
-            words were, or if they were read as English before checkpoints said so.
+            words were, or if they are read as English.
         normaliser: what the forms of a word had in common; "" if `languages` is empty.
         queries: what encodes queries, if it is another network; only imported encoders have one,
             which cannot be saved.

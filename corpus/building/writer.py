@@ -271,13 +271,12 @@ def check_target(target: Path, overwrite: bool) -> None:
     refuse_strangers(target, names, {MANIFEST, *listed}.__contains__, "bundle", BuildError)
 
 
-def check_listed(target: Path, listing: str, what: str, *, overwrite: bool) -> None:
+def check_listed(target: Path, listing: str, *, overwrite: bool) -> None:
     """Raise BuildError unless a folder can be written: it is free, or an earlier one of its kind.
 
     Args:
         target: the folder.
         listing: the file in it with JSON whose ``files`` are the others.
-        what: what the folder is.
         overwrite: whether to replace an earlier one.
     """
     if _is_free(target, overwrite):
@@ -286,10 +285,10 @@ def check_listed(target: Path, listing: str, what: str, *, overwrite: bool) -> N
         own = {listing, *json.loads((target / listing).read_bytes())["files"]}
     except (OSError, ValueError, TypeError, LookupError, RecursionError) as error:
         raise BuildError(
-            f"{str(target)!r} exists and is no {what}, because it has no {listing} with a list of "
-            "its files; choose another name, or remove it"
+            f"{str(target)!r} exists and is no export for others, because it has no {listing} with "
+            "a list of its files; choose another name, or remove it"
         ) from error
-    refuse_strangers(target, files_in(target), own.__contains__, what, BuildError)
+    refuse_strangers(target, files_in(target), own.__contains__, "export for others", BuildError)
 
 
 def _is_free(target: Path, overwrite: bool) -> bool:

@@ -104,14 +104,14 @@ def analyse_again(
     )  # fmt: skip
     languages, stopped = (words.language,), stop_list(words.language)
     left_out = sorted(stopped) if languages == ENGLISH else []
-    reader, unread = WordReader(left_out, splitter(languages, stopped)), WordTokens()
+    split = splitter(languages, stopped)
+    reader, unread = WordReader(left_out, split), WordTokens()
     for begin in range(0, max(1, len(new)), _TEXTS):  # also without any, for the stop words
         unread.add(reader.read(bare.ranked_texts(new[begin : begin + _TEXTS])))
     stored = [bundle.need_documents().forward("words") for bundle in origins.bundles]
     lemmas: dict[str, str] = {}
     for part, bundle in enumerate(origins.bundles):
         lemmas |= _lemmas(bundle, origins, part)
-    split = splitter(languages, stopped)
     new_words = map(split.key, unread.words() | set(known_words))
     vocab = vocabulary(
         {*lemmas, *new_words}, languages, WordClasses(languages, words.normaliser), stopped,

@@ -1,7 +1,6 @@
 """Copy a cross-encoder; the stored word pieces depend on the collection."""
 
 import logging
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,12 +10,7 @@ from ranklet.runtime.bundles.manifest import RankerEntry
 from ranklet.runtime.rankers.cross_encoder.ranker import CrossEncoderSettings
 from ranklet.runtime.text.pairing import Pairing, pair_layout
 
-if TYPE_CHECKING:
-    pass
-
-
 _log = logging.getLogger(__name__)
-
 
 SAMPLED = 1000  # documents at most, to find out whether windows hold all of their words
 

@@ -4,7 +4,7 @@ import tempfile
 from collections.abc import Iterator
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,16 +34,8 @@ from ranklet.runtime.rankers.dense import (
     open_vectors,
 )
 
-if TYPE_CHECKING:
-    pass
-
-
 CODES_FROM = 50_000  # documents from which on codes replace exact search, unless it was chosen
-
-
 RECALL_QUERIES, RECALL_AT = 200, 10
-
-
 INDEXED = (VECTORS, SCALES, CODES, HNSW, CUT)  # what `index` writes
 
 

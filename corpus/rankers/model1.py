@@ -102,6 +102,4 @@ def write_table(table: TranslationTable, folder: str, writer: BundleWriter) -> N
 
 
 INDEXED = (OFFSETS, SOURCES, PROBABILITIES, BACKGROUND, TOKENS)
-
-
 INDEXER = Indexer(index, known_words, INDEXED, learned)

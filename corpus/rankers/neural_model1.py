@@ -1,13 +1,8 @@
 """Index a collection as the table of all pairs; the network is copied."""
 
-from typing import TYPE_CHECKING
-
 from ranklet.corpus.building.indexer import Indexer, IndexJob
 from ranklet.corpus.rankers import model1
 from ranklet.runtime.bundles.manifest import RankerEntry
-
-if TYPE_CHECKING:
-    pass
 
 
 def index(job: IndexJob) -> RankerEntry:

@@ -19,8 +19,6 @@ from ranklet.runtime.rankers.srm.settings import CODE_OFFSETS, CODE_TOKENS, CODE
 from ranklet.runtime.storage.arrays import id_type
 
 INDEXED = (OFFSETS, VALUES, SCALES, CODE_OFFSETS, CODE_TOKENS, CODE_WEIGHTS, IDF, CUT)
-
-
 _UNIQUE = 10_000_000  # documents
 
 

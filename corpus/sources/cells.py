@@ -140,7 +140,7 @@ def as_id(value: object) -> str | None:
     if isinstance(value, Decimal):
         return str(int(value)) if value.is_finite() and value == value.to_integral_value() else None
     if isinstance(value, int | date):
-        return _in_words(value)
+        return in_words(value)
     return (value or None) if isinstance(value, str) else None
 
 
@@ -155,13 +155,18 @@ def as_text(value: object) -> str | None:
     if isinstance(value, bytes):
         return value.decode("utf-8", "surrogateescape")
     if isinstance(value, str | int | float | Decimal | date):
-        return _in_words(value)
+        return in_words(value)
     if isinstance(value, list) and all(each is None or isinstance(each, str) for each in value):
         return "\n".join(each for each in value if each is not None)
     return None
 
 
-def _in_words(value: str | int | float | Decimal | date) -> str:
+def in_words(value: str | int | float | Decimal | date) -> str:
+    """Return a value as people write it.
+
+    >>> in_words(Decimal("1E+2")), in_words(date(2024, 12, 31))
+    ('100', '2024-12-31')
+    """
     if isinstance(value, date):
         return value.isoformat()
     if isinstance(value, Decimal) and value.is_finite():

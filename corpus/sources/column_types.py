@@ -9,7 +9,7 @@ from datetime import UTC, date, datetime, time
 from decimal import Decimal
 from typing import Any
 
-from ranklet.corpus.sources.cells import Verbatim, plain, stands_for_nothing
+from ranklet.corpus.sources.cells import Verbatim, in_words, plain, stands_for_nothing
 from ranklet.runtime.bundles.manifest import (
     DATE,
     DATETIME,
@@ -171,7 +171,7 @@ def _string(value: Any) -> str:
         raise ValueError(value)
     if isinstance(value, bool):
         return Verbatim("true" if value else "false")
-    return Verbatim(value.isoformat() if isinstance(value, date) else value)
+    return Verbatim(in_words(value))
 
 
 def _number(value: Any) -> int | float:

@@ -174,7 +174,7 @@ class _Page:
         elif name == "pre":
             self._preformatted += 1
         elif name == "img":
-            self._show(f"{_attribute(tag[0], 'alt')} ")
+            self._show(f"{_alternative(tag[0])} ")
         if name == "template" and "shadowroot" not in tag[0].lower():
             self._templates += 1
         elif name == "svg":
@@ -226,10 +226,10 @@ class _Page:
         (self._readings if self._reading else self.body).append(text)
 
 
-def _attribute(tag: str, name: str) -> str:
-    """Return the value of an attribute, "" if a tag does not have it."""
+def _alternative(tag: str) -> str:
+    """Return the text that stands for a picture, "" if its tag has none."""
     values = {key.lower(): value for key, value in reversed(_ATTRIBUTE.findall(tag))}
-    value: str = values.get(name, "")
+    value: str = values.get("alt", "")
     return value[1:-1] if value[:1] in ("'", '"') else value
 
 

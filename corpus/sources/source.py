@@ -7,7 +7,7 @@ import logging
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sized
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +27,7 @@ from ranklet.corpus.sources.cells import (
     not_decoded,
     texts_in,
 )
-from ranklet.corpus.sources.column_types import DeclaredColumns
+from ranklet.corpus.sources.column_types import EXAMPLES, DeclaredColumns
 from ranklet.corpus.sources.columns import Columns, Survey, choose_columns, listed
 from ranklet.corpus.sources.frames import Table, is_table, rows_of
 from ranklet.corpus.sources.json_files import as_record, is_document, kind_of, rows_by_id
@@ -62,7 +62,6 @@ _HINTS: Mapping[Fault, str] = {
     "no id": _OTHER_ID,
     "duplicate": _OTHER_ID,
 }
-EXAMPLES = 3  # places that a message names for each fault
 
 
 class Source:
@@ -297,27 +296,18 @@ class Source:
                 )
 
 
-def source_of(
-    documents: Texts | Source, options: SourceOptions | None, types: Mapping[str, str] | None = None
-) -> Source:
-    """Return a source of texts, or one that was given; `types` are those of columns.
+def source_of(documents: Texts | Source, options: SourceOptions | None) -> Source:
+    """Return a source of texts, or one that was given.
 
     Raises:
-        InputError: options or types are given with a source, which has its own.
+        InputError: options are given with a source, which has its own.
         CollectionError: see `Source`.
     """
     if not isinstance(documents, Source):
-        return Source(documents, with_types(options, types))
-    if options is not None or types is not None:
+        return Source(documents, options)
+    if options is not None:
         raise InputError("a Source says itself how it is read; leave options out")
     return documents
-
-
-def with_types(
-    options: SourceOptions | None, types: Mapping[str, str] | None
-) -> SourceOptions | None:
-    """Return options with the types of columns, if any are given."""
-    return options if types is None else replace(options or SourceOptions(), types=types)
 
 
 class Problems:

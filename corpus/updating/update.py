@@ -22,7 +22,7 @@ from ranklet.corpus.indexing.analysed import AnalysedCollection
 from ranklet.corpus.indexing.origins import Origins
 from ranklet.corpus.languages.options import TextOptions
 from ranklet.corpus.sources.options import SourceOptions
-from ranklet.corpus.sources.source import Source, Texts, with_types
+from ranklet.corpus.sources.source import Source, Texts
 from ranklet.corpus.updating.changes import Changes, changed
 from ranklet.runtime.arguments import listed
 from ranklet.runtime.bundle import Bundle
@@ -104,7 +104,8 @@ def update(
         if add is not None:
             check_packages(source.manifest)
             _warn_of_cut(source)
-        options = with_types(options, types)
+        if types is not None:
+            options = dataclasses.replace(options or SourceOptions(), types=types)
         added, types = _documents(source, add, options, announce, may_be_empty=bool(wanted))
         changes = changed(source, added, wanted, missing_ok=missing_ok)
         if cluster is not None:

@@ -99,7 +99,7 @@ def check_target(path: Path, overwrite: bool) -> None:
     """Raise ExportError unless a folder of this kind may be written there."""
     if path.suffix == ".zip":
         raise ExportError(f"{str(path)!r} would be a folder, which others read; leave .zip out")
-    check_listed(path, PROOF, "export for others", overwrite=overwrite)
+    check_listed(path, PROOF, overwrite=overwrite)
 
 
 def as_others(job: ExportJob) -> AsOthers:

@@ -26,12 +26,10 @@ class Given(NamedTuple):
 
     Attributes:
         splits: the queries by the name of their split.
-        lost: how many queries have no relevant document that the bundle has.
         collection: the name of their folder; empty if they are clicks.
     """
 
     splits: Splits
-    lost: int
     collection: str = ""
 
 
@@ -172,4 +170,4 @@ def _known(splits: Mapping[str, list[JudgedQuery]], documents: Documents, source
             f"{len(gone):,} of {len(relevant):,} relevant documents are not in the bundle, so "
             f"{lost:,} queries are left out"
         )
-    return Given(found, lost)
+    return Given(found)

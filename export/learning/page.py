@@ -17,8 +17,7 @@ def page(learned: Learned) -> str:
     learn, tune, choose, report = learned.parts
     how = (
         f"{learn:,} queries were learned from, {tune:,} tuned trainings, {choose:,} chose the "
-        f"pipeline by five-fold cross-validation, and {report:,} were ranked once, at the end. It "
-        f"took {learned.minutes:.1f} minutes."
+        f"pipeline by five-fold cross-validation, and {report:,} were ranked once, at the end."
     )
     if learned.bm25:
         how = f"BM25 was tuned to {learned.bm25}. {how}"

@@ -7,7 +7,7 @@ MOST = 8  # rows of pipelines
 
 def table(learned: Learned) -> str:
     """Return a table of the pipelines on the way to the chosen one, and what it means."""
-    lines = [(f"{learned.measure}", "", "gain over the input (95 %)", "ms", "MB")]
+    lines = [(learned.measure, "", "gain over the input (95 %)", "ms", "MB")]
     shown = [learned.rows[0], *learned.rows[1:][-MOST:]]
     for place, row in enumerate(shown):
         name = f"{row.name}{f'  ← {marked}' if (marked := mark(learned, row)) else ''}"

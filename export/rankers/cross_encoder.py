@@ -1,6 +1,5 @@
 """Export cross-encoders: encoder, head and the combination of chunks in one proven graph."""
 
-import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -33,7 +32,6 @@ if TYPE_CHECKING:
     import torch
     from onnx import ModelProto
 
-_log = logging.getLogger(__name__)
 
 PROBES = 20, 30  # queries, documents: few, because every pair is a run of its own
 

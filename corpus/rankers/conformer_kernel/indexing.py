@@ -33,10 +33,7 @@ from ranklet.runtime.rankers.conformer_kernel.settings import ConformerKernelSet
 
 _log = logging.getLogger(__name__)
 
-
 INDEXED = (ROWS, IDF, FLOORS, REPORT, *INDEX_FILES)  # what `index` writes
-
-
 _INDEPENDENT = ("scorer", "max_query_terms", "impacts")  # not the impacts
 
 

@@ -3,7 +3,6 @@
 Source: Mitra et al. 2020, §3.
 """
 
-import logging
 from collections.abc import Sequence
 
 import numpy as np
@@ -19,8 +18,6 @@ from ranklet.runtime.call.candidates import TextCandidates
 from ranklet.runtime.call.query import QueryContext
 from ranklet.runtime.onnx.session import Runs
 from ranklet.runtime.rankers.conformer_kernel.settings import ConformerKernelSettings
-
-_log = logging.getLogger(__name__)
 
 PROBES = 200, 300  # queries, documents: a document runs once for the terms of all queries
 

@@ -17,20 +17,17 @@ _SHOWN = 1_000_000  # a larger limit only keeps memory whole
 METAVARS = {int: "N", float: "X", str: "NAME", object: "VALUE", Path: "PATH"}
 
 
-def add_options(
-    group: Callable[[str], "argparse._ActionsContainer"], options: Any, *, shown: bool = True
-) -> None:
+def add_options(group: Callable[[str], "argparse._ActionsContainer"], options: Any) -> None:
     """Declare an argument for each option of a dataclass that has one.
 
     Args:
         group: returns the part of a help text under some title.
         options: an instance, whose values are the defaults.
-        shown: whether the help text lists them.
     """
     for declared in options_of(options):
         if declared.option.flag is not None:
             title = getattr(declared.group, "GROUP", options.GROUP)
-            _add(group(title), declared, shown)
+            _add(group(title), declared)
 
 
 def add_group(parser: argparse.ArgumentParser, options: Any, about: str | None = None) -> None:
@@ -91,10 +88,10 @@ def options_from(options: T, given: Mapping[str, Any]) -> T:
     return chosen
 
 
-def _add(group: "argparse._ActionsContainer", declared: Declared, shown: bool) -> None:
+def _add(group: "argparse._ActionsContainer", declared: Declared) -> None:
     option, name = declared.option, ".".join(declared.path)
     flag = declared.flag
-    about = help_of(option, declared.default).replace("%", "%%") if shown else argparse.SUPPRESS
+    about = help_of(option, declared.default).replace("%", "%%")
     if option.kind is bool:
         action = "store_false" if declared.default else "store_true"
         group.add_argument(flag, dest=name, action=action, default=argparse.SUPPRESS, help=about)

@@ -87,7 +87,7 @@ def _compare(options: argparse.Namespace) -> int:
             "they were made of by --original FOLDER"
         )
     checkpoint = read_model(model_folder(options.original or options.bundle))
-    probes = checkpoint.probes or unjudged(options.texts, None)
+    probes = (not options.texts and checkpoint.probes) or unjudged(options.texts, None)
     reports = verify_hub(options.bundle, replace(checkpoint, probes=probes))
     show(report_table(reports))
     return REFUSED if any(report.refused for report in reports) else 0

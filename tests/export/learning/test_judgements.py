@@ -105,7 +105,6 @@ def test_queries_whose_documents_are_gone_are_left_out(
     write_collection(tmp_path / "c", [], {"train": (queries, qrels)})
     given = read_judgements(tmp_path / "c", documents)
     assert [each.relevant for each in given.splits["train"]] == [{"d1": 1}]
-    assert given.lost == 1
     assert "1 of 2 relevant documents are not in the bundle" in capsys.readouterr().err
 
 
