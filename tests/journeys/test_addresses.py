@@ -21,6 +21,7 @@ QUERY = "knead dough"
 # By command, what follows the bundle.
 READS: dict[str, tuple[str, ...]] = {
     "bench": ("-n", "2", "--cold", "1", "--pipeline", "bm25", "--json"),
+    "compare": ("BUNDLE", "COLLECTION/queries.test.jsonl", "--pipelines", "bm25,linear", "--json"),
     "eval": ("COLLECTION", "--pipelines", "bm25"),
     "explain": (QUERY, "bread", "--pipeline", "bm25"),
     "feed": ("--ranker", "bm25", "--query", QUERY),
@@ -50,8 +51,9 @@ def address(built: "Built", tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 def following(built: "Built", tmp_path: Path) -> Callable[[tuple[str, ...]], list[str]]:
     """What puts the paths of this test into arguments."""
     paths = {"COLLECTION": str(built.collection.path), "FOLDER": str(tmp_path)}
+    paths["BUNDLE"] = str(built.zipped)
     return lambda words: [
-        re.sub("COLLECTION|FOLDER", lambda found: paths[found[0]], word) for word in words
+        re.sub("|".join(paths), lambda found: paths[found[0]], word) for word in words
     ]
 
 

@@ -72,15 +72,6 @@ def test_a_stage_or_base_path_may_stand_before_a_path(path: str, found: str) -> 
     assert served_path(path) == found
 
 
-def test_rerank_answers_in_the_shapes_of_its_clients(function: Function) -> None:
-    body = {"model": "any", "query": "dough", "documents": ["windows", "dough"], "top_n": 1}
-    cohere = answered(function(with_body("http", body, "/v2/rerank"), Context()))
-    assert [each["index"] for each in cohere["results"]] == [1]
-    assert cohere["meta"]["api_version"] == {"version": "2"}
-    tei = {"query": "dough", "texts": ["windows", "dough"]}
-    assert answered(function(with_body("rest", tei, "/rerank"), Context()))[0]["index"] == 1
-
-
 @pytest.mark.parametrize("name", ["rest", "http", "alb"])
 def test_get_requests_answer_health_checks(function: Function, name: str) -> None:
     for path in ("/healthz", "/readyz"):
