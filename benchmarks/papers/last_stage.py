@@ -8,7 +8,7 @@ import torch
 from numpy.typing import NDArray
 
 from benchmarks.papers.plans import HYBRID
-from benchmarks.papers.searched import Asked, Lists, Trained, again, asked_of, encoded
+from benchmarks.papers.searched import Asked, Data, Lists, Trained, again, asked_of, encoded
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.distilling.options import ScoreOptions
 from ranklet.training.distilling.scoring import score
@@ -45,12 +45,12 @@ class Candidates(NamedTuple):
     hits: NDArray[np.bool_]
 
 
-def train(data: Any, options: dict[str, Any]) -> Trained:
+def train(data: Data, options: dict[str, Any]) -> Trained:
     """Train a cross-encoder by its loss, and weigh it on the queries that are held out."""
     collection, learn, held_out = data
     batches, scores_of = BATCHES[options.pop("loss")], options.pop("teaches", None)
     checkpoint = cross.train(
-        *data, Options(accumulation=1, learning_rate=1e-4, **batches, **options)
+        *data, options=Options(accumulation=1, learning_rate=1e-4, **batches, **options)
     )
     if scores_of:
         _teach(checkpoint, collection, learn, options, scores_of)
@@ -117,7 +117,8 @@ def _order(each: Candidates, scores: NDArray[np.floating]) -> Candidates:
 
 
 def _standard(scores: NDArray[np.floating]) -> NDArray[np.floating]:
-    return (scores - scores.mean(0)) / (scores.std(0) + 1e-6)
+    scaled: NDArray[np.floating] = (scores - scores.mean(0)) / (scores.std(0) + 1e-6)
+    return scaled
 
 
 def _mixed(scores: NDArray[np.floating], weight: float) -> NDArray[np.floating]:

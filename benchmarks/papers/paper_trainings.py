@@ -122,7 +122,10 @@ def _values(place: Place, name: str, trained: Trained) -> Values:
 def _of_lists(
     analysed: AnalysedCollection, queries: Sequence[JudgedQuery], lists: Lists
 ) -> dict[str, dict[str, float]]:
-    graded = [grades(analysed, *each) for each in zip(queries, lists, strict=True)]
+    graded = [
+        grades(analysed, query, numbers.astype(np.uint32))
+        for query, numbers in zip(queries, lists, strict=True)
+    ]
     ranks = [-np.arange(len(numbers), dtype=np.float32)[:, None] for numbers in lists]
     judged = Judged.from_lists(ranks, [hit for hit, _ in graded], [lost for _, lost in graded])
     scores, ids = judged.scores(np.ones(1)), [query.id for query in queries]

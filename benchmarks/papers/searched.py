@@ -10,7 +10,7 @@ import torch
 from numpy.typing import NDArray
 
 from ranklet.corpus.collections.collection import Collection
-from ranklet.corpus.collections.splits import JudgedQuery
+from ranklet.corpus.collections.splits import JudgedQueries, JudgedQuery
 from ranklet.corpus.indexing.analysed import AnalysedCollection, analyse
 from ranklet.corpus.indexing.ragged import by_length
 from ranklet.corpus.languages.options import WORDS
@@ -24,6 +24,9 @@ from ranklet.training.learning.device import choose_device
 
 DEPTH = 1000  # documents of each query
 Lists = Sequence[NDArray[np.integer]]  # of each query, numbers of documents, best first
+
+# A collection, queries to learn from, and those that are held out.
+Data = tuple[Collection, JudgedQueries, JudgedQueries]
 
 
 class Asked(NamedTuple):

@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from benchmarks.papers.searched import Asked, Lists, Trained, again
+from benchmarks.papers.searched import Asked, Data, Lists, Trained, again
 from ranklet.runtime.rankers.colbert.tokens import TokenLayout
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.distilling.score_file import read_scores
@@ -27,7 +27,7 @@ WAIT = 1800.0  # seconds for what another process trains
 Scorer = Callable[[str, Sequence[int]], Tensor]
 
 
-def train(data: Any, options: dict[str, Any]) -> Trained:
+def train(data: Data, options: dict[str, Any]) -> Trained:
     """Train a student of a kind; `teachers` are files of scores, whose mean it learns."""
     kind, teachers = options.pop("kind"), options.pop("teachers", ())
     collection, learn, held_out = data
@@ -99,7 +99,10 @@ def _scorer(kind: str, model: Any, checkpoint: Checkpoint, asked: Asked) -> Scor
         inputs = encoder_inputs(documents, own, 0, int(kind == "epic"), device)
         with torch.autocast(device.type, torch.bfloat16, enabled=device.type == "cuda"):
             if kind == "epic":
-                return model.document(*inputs, query[0][0]).float() @ model.query(*query)[0].float()
-            return model(*inputs).float() @ model.queries(*query)[0].float()
+                read, asked = model.document(*inputs, query[0][0]), model.query(*query)
+            else:
+                read, asked = model(*inputs), model.queries(*query)
+            scores: torch.Tensor = read.float() @ asked[0].float()
+            return scores
 
     return sparse

@@ -7,7 +7,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from benchmarks.papers.searched import DEPTH, Asked, Lists, Trained, again, encoded
+from benchmarks.papers.searched import DEPTH, Asked, Data, Lists, Trained, again, encoded
 from benchmarks.papers.students import wait_for
 from ranklet.corpus.rankers.conformer_kernel.terms import term_rows
 from ranklet.runtime.rankers.conformer_kernel.settings import ConformerKernelSettings
@@ -27,19 +27,19 @@ from ranklet.training.rankers.tk import training as tk
 from ranklet.training.rankers.tk.options import Options as TKOptions
 from ranklet.training.rankers.tk.options import TKNetwork
 
-SIZES = {"hidden": 128, "heads": 16}
+SIZES: dict[str, Any] = {"hidden": 128, "heads": 16}
 TERMS, PAIRS, BLOCK = 100, 50, 20  # documents of BM25 that are ranked anew, and per batch
 TOKENS, MARKS = 256, 256  # of query and document, and those that only marks may take
 
 
-def on_terms(data: Any, options: dict[str, Any]) -> Trained:
+def on_terms(data: Data, options: dict[str, Any]) -> Trained:
     """Train a Conformer-Kernel or a TK by its architecture and form."""
     architecture, form = options.pop("architecture"), options.pop("form", "ranklet")
     common = {"batch": 64, **options}
     if architecture in ARCHITECTURES:
         of_tk = TKSettings(field="lemmas", architecture=architecture, max_document_terms=400)
         checkpoint = tk.train(
-            *data, TKOptions(settings=of_tk, network=TKNetwork(**SIZES), **common)
+            *data, options=TKOptions(settings=of_tk, network=TKNetwork(**SIZES), **common)
         )
         model: Any = tk.load(checkpoint)
     else:
@@ -48,7 +48,7 @@ def on_terms(data: Any, options: dict[str, Any]) -> Trained:
         )
         network = Network(**SIZES, groups=16, form=form)
         checkpoint = conformer.train(
-            *data, ConformerOptions(settings=settings, network=network, **common)
+            *data, options=ConformerOptions(settings=settings, network=network, **common)
         )
         model = conformer.load(checkpoint)
     device = choose_device("auto")
@@ -73,10 +73,15 @@ def on_terms(data: Any, options: dict[str, Any]) -> Trained:
     return Trained(checkpoint, rank, {})
 
 
-def searching(data: Any, options: dict[str, Any]) -> Trained:
+def searching(data: Data, options: dict[str, Any]) -> Trained:
     """Train a dense encoder, which searches the whole collection."""
-    common = {"batch": 256, "learning_rate": 5e-5, "max_query_tokens": 20, "similarity": "dot"}
-    checkpoint = dense.train(*data, DenseOptions(**(common | options)))
+    common: dict[str, Any] = {
+        "batch": 256,
+        "learning_rate": 5e-5,
+        "max_query_tokens": 20,
+        "similarity": "dot",
+    }
+    checkpoint = dense.train(*data, options=DenseOptions(**(common | options)))
     model, settings = dense.load(checkpoint).to(choose_device("auto")).eval(), checkpoint.settings
 
     def rank(asked: Asked) -> Mapping[str, Lists]:
@@ -90,9 +95,11 @@ def searching(data: Any, options: dict[str, Any]) -> Trained:
     return Trained(checkpoint, rank, {})
 
 
-def pairwise(data: Any, options: dict[str, Any]) -> Trained:
+def pairwise(data: Data, options: dict[str, Any]) -> Trained:
     """Train a cross-encoder by its marks, head or chunks, from the start or where another ended."""
-    changes = {name: options.pop(name) for name in ("marking", "head", "chunks") if name in options}
+    changes: dict[str, Any] = {
+        name: options.pop(name) for name in ("marking", "head", "chunks") if name in options
+    }
     if changes.get("marking", "none") != "none":
         changes["mark_tokens"] = MARKS
     saves = options.pop("saves", None)
@@ -101,7 +108,7 @@ def pairwise(data: Any, options: dict[str, Any]) -> Trained:
     settings = CrossEncoderSettings(**changes, max_tokens=TOKENS)
     batches = {"batch": 6, "negatives_each": 7, "accumulation": 1}  # 48 pairs per step
     common = {"loss": "softmax", "learning_rate": 1e-4, **batches, **options}
-    checkpoint = cross.train(*data, CrossOptions(settings=settings, **common))
+    checkpoint = cross.train(*data, options=CrossOptions(settings=settings, **common))
     if saves is not None:
         checkpoint.save(saves)
     score = cross.text_scorer(checkpoint, "auto")

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.papers.searched import Asked, Lists, Trained, again
+from benchmarks.papers.searched import Asked, Data, Lists, Trained, again
 from ranklet.corpus.indexing.analysed import AnalysedCollection, analyse
 from ranklet.corpus.indexing.translation_tables import Translations, as_table, background
 from ranklet.corpus.languages.options import WORDS
@@ -22,16 +22,16 @@ from ranklet.training.rankers.neural_model1.options import Options as NeuralOpti
 from ranklet.training.rankers.neural_model1.sparsify import tables
 
 
-def train(data: Any, options: dict[str, Any]) -> Trained:
+def train(data: Data, options: dict[str, Any]) -> Trained:
     """Learn T(q|d) by EM over lemmas, or by a network over word pieces."""
     collection, _, held_out = data
     by_network, bm25, titles = options.pop("network"), options["bm25"], options["titles"]
     rounds = options.pop("iterations", EMOptions().iterations)
     if by_network:
-        checkpoint = neural.train(*data, NeuralOptions(**options))
+        checkpoint = neural.train(*data, options=NeuralOptions(**options))
     else:
         checkpoint = em.train(
-            *data, EMOptions(iterations=rounds, bm25=bm25, titles=titles, words=WORDS)
+            *data, options=EMOptions(iterations=rounds, bm25=bm25, titles=titles, words=WORDS)
         )
     field = checkpoint.settings.field
     analysed = analyse(
@@ -48,7 +48,7 @@ def train(data: Any, options: dict[str, Any]) -> Trained:
         ranked = []
         for query, numbers in zip(asked.queries, asked.found, strict=True):
             context = QueryContext(query.text, analysed.analyzer.begin())
-            first = StoredCandidates(analysed.documents, numbers[:CANDIDATES])
+            first = StoredCandidates(analysed.documents, numbers[:CANDIDATES].astype(np.uint32))
             ranked.append(again(numbers, features(context, first) @ weights))
         return {"": ranked}
 
