@@ -11,8 +11,6 @@ import torch
 from numpy.typing import NDArray
 from safetensors.torch import load_file, save_file
 
-from ranklet.commands import main
-from ranklet.commands.train import FELL_SHORT
 from ranklet.corpus.collections.collection import Collection
 from ranklet.corpus.collections.splits import read_split
 from ranklet.corpus.indexing.wordpieces import special_tokens
@@ -245,26 +243,3 @@ def test_expansion_begins_with_the_prediction_matrix_where_there_is_one(
     start, report = expansion_start(narrow)  # not of the vectors' size, as MobileBERT's
     np.testing.assert_array_equal(start, narrow.word_vectors())
     assert "without a prediction matrix" in report
-
-
-def test_the_command_trains(tiny_collection: Collection, tiny_bert: Path, tmp_path: Path) -> None:
-    output = tmp_path / "sparse"
-    arguments = ["train", "epic", str(tiny_collection.path), "-o", str(output)]
-    arguments += ["--split", "train", "--tune", "dev", "--backbone", str(tiny_bert)]
-    arguments += ["--epochs", "1", "--batch", "8", "--max-document-tokens", "16", "--minutes", "5"]
-    few_steps = FELL_SHORT
-    assert main([*arguments, "--head-rate", "5", "--pairwise"]) == few_steps
-    read = read_checkpoint(output)
-    assert read.settings.max_document_tokens == 16
-    assert read.training["options"]["head_rate"] == 5
-    assert read.training["options"]["pairwise"] is True
-    assert main([*arguments, "--force", "--pairwise", "--negatives", "in-batch"]) == 1
-    second = [*arguments, "-o", str(tmp_path / "second"), "--start"]
-    assert main([*second, str(output)]) == 1  # two things to begin with
-    at = second.index("--backbone")
-    del second[at : at + 2]
-    assert main([*second, str(output)]) == few_steps
-    assert "continue from" in read_checkpoint(tmp_path / "second").training["expansion"]
-    second[1] = "dense"
-    with pytest.raises(SystemExit, match="2"):
-        main([*second, str(output)])
