@@ -72,7 +72,8 @@ def build(
     Raises:
         CollectionError: documents cannot be read; the message counts the faults.
         InputError: a column does not exist, a model cannot be used, or an option is wrong.
-        ExportError: the target exists, or no variant of a model can be verified.
+        BuildError: the target exists.
+        ExportError: no variant of a model can be verified.
         MissingPackageError: a package is not installed.
         ClusterError: the cluster cannot be used.
     """

@@ -59,9 +59,9 @@ def export_bundle(
         The bundle, which is open. It includes the proofs of all variants, see `read_reports`.
 
     Raises:
-        ExportError: the target exists, there is no checkpoint, no variant of a checkpoint is
-            within its tolerance, a name is not allowed, a checkpoint is damaged, or the
-            checkpoints' word pieces differ.
+        BuildError: the target exists.
+        ExportError: there is no checkpoint, no variant of a checkpoint is within its tolerance, a
+            name is not allowed, a checkpoint is damaged, or the checkpoints' word pieces differ.
     """
     writable(target)
     if not checkpoints:

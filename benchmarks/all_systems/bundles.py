@@ -29,7 +29,7 @@ from benchmarks.harness.place import ROOT, Place
 from ranklet.corpus.collections.collection import Document
 from ranklet.corpus.index import index_bundle
 from ranklet.export.bundles import export_bundle
-from ranklet.export.learning.joining import joined
+from ranklet.export.learning.joining import write_joined
 from ranklet.export.options import ExportOptions
 from ranklet.runtime.bundles.files import TOKENIZER, BundleFiles
 from ranklet.runtime.onnx.encoder import VARIANTS
@@ -126,7 +126,7 @@ def bundle_of(scope: Scope, study: str) -> Path:
 
     def indexed(names: Sequence[str], path: Path) -> None:
         rankers = path.with_name(f"{path.name}.rankers")
-        joined([(alone[name], [name]) for name in names], rankers)
+        write_joined([(alone[name], [name]) for name in names], rankers)
         index_bundle(rankers, here, path, titles=titles, overwrite=True)
 
     lexical = [name for name, each in used.items() if not each.encodes]
@@ -137,7 +137,7 @@ def bundle_of(scope: Scope, study: str) -> Path:
         (BundleFiles(kept(names, prefix, partial(indexed, names))), names)
         for prefix, names in groups.items()
     ]
-    return kept(list(used), slug(scope.name, study, "ranklet"), partial(joined, parts))
+    return kept(list(used), slug(scope.name, study, "ranklet"), partial(write_joined, parts))
 
 
 def needed_files(bundle: BundleFiles, rankers: Mapping[str, Reads]) -> list[str]:

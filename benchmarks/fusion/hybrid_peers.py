@@ -13,7 +13,7 @@ from benchmarks.harness.place import Place
 from benchmarks.harness.report import table
 from ranklet.corpus.collections.splits import JudgedQuery
 from ranklet.corpus.evaluation.significance import compare
-from ranklet.corpus.evaluation.systems import evaluate, mark, measured
+from ranklet.corpus.evaluation.systems import evaluate, mark, measure_run
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.call.query import QueryContext
 from ranklet.runtime.rankers.dense import Dense
@@ -53,7 +53,7 @@ def _rows(place: Place, each: Compared) -> list[list[str]]:
             query.id: [(document, -float(rank)) for rank, document in enumerate(found)]
             for query, found in zip(queries, hits, strict=True)
         }
-        values[name] = measured(queries, run, MEASURES)
+        values[name] = measure_run(queries, run, MEASURES)
     return [
         [f"{each.name}, {len(queries):,}" if name == OURS else "", name, *_cells(values, name)]
         for name in values

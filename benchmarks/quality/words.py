@@ -17,7 +17,7 @@ from benchmarks.harness.report import table
 from ranklet.corpus.collections.collection import Collection
 from ranklet.corpus.collections.splits import JudgedQuery, read_split
 from ranklet.corpus.evaluation.significance import compare
-from ranklet.corpus.evaluation.systems import evaluate, mark, measured
+from ranklet.corpus.evaluation.systems import evaluate, mark, measure_run
 from ranklet.corpus.languages.names import language_code
 from ranklet.runtime import load
 from ranklet.runtime.text.scripts import fold
@@ -55,7 +55,7 @@ def _rows(place: Place, name: str) -> Iterator[list[str]]:
     (ours,) = evaluate(load(path), queries, {OURS: None}, measures=MEASURES, depth=DEPTH)
     written = name.removeprefix("debian-")
     language = "en" if written == name or written == "packages" else language_code(written)
-    peer = measured(queries, _peer(collection, language, queries), MEASURES)
+    peer = measure_run(queries, _peer(collection, language, queries), MEASURES)
     (found,) = compare({OURS: ours.values["nDCG@10"], PEER: peer["nDCG@10"]}, pairs=[(OURS, PEER)])
     p = f"p = {found.p_holm:.3f}" if found.p_holm >= 0.001 else "p < 0.001"
     against = f"{found.difference:+.3f}{mark(found.p_holm).strip()} ({p})"

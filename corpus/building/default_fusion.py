@@ -19,7 +19,7 @@ import numpy as np
 from ranklet.corpus.building.default_pipelines import (
     BY_RANKS,
     SUM,
-    fused,
+    fused_rankers,
     rerankers,
     stages,
     standard_pipelines,
@@ -125,9 +125,9 @@ def fusion_of(files: BundleFiles, options: FusionOptions) -> Fusion:
         InputError: the weights name a ranker that the bundle does not have or that is not fused.
     """
     manifest = files.manifest
-    names = fused(manifest.rankers)
+    names = fused_rankers(manifest.rankers)
     left_out = sorted(set(manifest.rankers) - set(names) - set(rerankers(manifest.rankers)))
-    if left_out and options.weights is None and not learned(manifest):
+    if left_out and options.weights is None and not learned_pipelines(manifest):
         _log.warning(
             "%s: weak alone, so without part in the default search until `ranklet learn` learns "
             "the weights",
@@ -144,13 +144,13 @@ def fusion_of(files: BundleFiles, options: FusionOptions) -> Fusion:
     else:
         weights, source = dict.fromkeys(names, 1.0), {}
     own, default = standard_pipelines(manifest.rankers, weights, FUSIONS[options.fusion])
-    more = learned(manifest)
+    more = learned_pipelines(manifest)
     if manifest.default_pipeline in more:
         default = manifest.default_pipeline
     return Fusion({**own, **more}, default, {"fusion": source} if source else {})
 
 
-def learned(manifest: Manifest) -> dict[str, Pipeline]:
+def learned_pipelines(manifest: Manifest) -> dict[str, Pipeline]:
     """Return the pipelines that `ranklet learn` has added to a bundle."""
     standard = {SUM, BY_RANKS, *manifest.rankers}
     return {name: each for name, each in manifest.pipelines.items() if name not in standard}

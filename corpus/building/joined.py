@@ -20,7 +20,7 @@ from ranklet.version import __version__
 _log = logging.getLogger(__name__)
 
 
-def joined(
+def analyse_joined(
     contents: Contents, origins: Origins, needs: Needs, *, titles: bool, words: TextOptions
 ) -> AnalysedCollection:
     """Analyse documents, reusing the analysis of existing bundles where possible.

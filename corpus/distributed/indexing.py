@@ -15,7 +15,7 @@ import numpy as np
 
 from ranklet.corpus.building.document_encoding import ENCODING
 from ranklet.corpus.building.indexer import indexer
-from ranklet.corpus.building.joined import joined
+from ranklet.corpus.building.joined import analyse_joined
 from ranklet.corpus.building.writer import BundleWriter
 from ranklet.corpus.building.writing import Needs, needs_of, write_indexed
 from ranklet.corpus.distributed.cluster import Cluster, Task
@@ -65,7 +65,7 @@ def analysed_on(
     )
     # The metadata of a shard may have other types than that of the collection.
     contents = Contents.joined(origins, stored, first, ())
-    analysed = joined(contents, origins, needs_of(rankers), titles=titles, words=words)
+    analysed = analyse_joined(contents, origins, needs_of(rankers), titles=titles, words=words)
     places = of_whole_documents(analysed.documents.first, len(analysed.documents))
     return replace(analysed, metadata=shards.metadata.fields(places))
 

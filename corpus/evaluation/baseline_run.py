@@ -9,7 +9,7 @@ import numpy as np
 
 from ranklet.corpus.collections.splits import JudgedQuery
 from ranklet.corpus.collections.trec import read_run
-from ranklet.corpus.evaluation.systems import Evaluation, measured
+from ranklet.corpus.evaluation.systems import Evaluation, measure_run
 from ranklet.runtime.errors import InputError
 
 _BELOW, _ABOVE = "<", ">"
@@ -68,7 +68,7 @@ def read_baseline(
             "same split, which `ranklet eval --runs` writes"
         )
     hits = {name: sorted(of.items(), key=lambda hit: -hit[1]) for name, of in run.items()}
-    return Evaluation(Path(path).name, measured(queries, hits, measures)), unlisted
+    return Evaluation(Path(path).name, measure_run(queries, hits, measures)), unlisted
 
 
 def differences(

@@ -88,7 +88,7 @@ def overlap(
     )
 
 
-def shared(learned: Iterable[JudgedQuery], held_out: Iterable[JudgedQuery]) -> int:
+def count_shared(learned: Iterable[JudgedQuery], held_out: Iterable[JudgedQuery]) -> int:
     """Return how many held-out queries have a relevant document that a learned query has, too."""
     seen = {name for query in learned for name in query.relevant}
     return sum(not seen.isdisjoint(query.relevant) for query in held_out)
@@ -111,7 +111,7 @@ def recorded_splits(provenance: Mapping[str, Any], collection: Collection) -> tu
     return tuple(each for each in dict.fromkeys(splits) if parse_split(each).name in present)
 
 
-def trained(manifest: Manifest) -> list[str]:
+def trained_rankers(manifest: Manifest) -> list[str]:
     """Return the rankers of a bundle that learned from judged queries, which they may remember.
 
     BM25 learns two or three numbers, which remember nothing, and an imported model learned from

@@ -61,10 +61,10 @@ class Report:
     loss_error: float = 0.0
     variant: str
     pairs: int
-    queries: int = 0
-    documents: int = 0
-    own_queries: int = 0
-    own_documents: int = 0
+    queries: int
+    documents: int
+    own_queries: int
+    own_documents: int
     batch_error: float = 0.0
     bytes: int
     ms: float = 0.0
@@ -197,8 +197,12 @@ def report_table(reports: Sequence[Report]) -> str:
         + (f"  REFUSED: {each.refused}" if each.refused else "")
         for each in reports
     ]
-    lines.append(_texts(reports[0]) + ("" if judged else ", without judgements"))
-    lines += [own] if (own := _own(reports[0])) else []
+    first = reports[0]
+    lines.append(
+        f"{first.pairs:,} pairs of {first.queries:,} queries and {first.documents:,} documents"
+        + ("" if judged else ", without judgements")
+    )
+    lines += [own] if (own := _own(first)) else []
     lines += [f"form of {each.variant}: {each.form}" for each in reports if each.form]
     lines += [
         f"fused operators of {each.variant}: "
@@ -207,12 +211,6 @@ def report_table(reports: Sequence[Report]) -> str:
         if each.fused
     ]
     return "\n".join(lines)
-
-
-def _texts(report: Report) -> str:
-    """Return on how many pairs a report rests; older versions did not store how many texts."""
-    of = f" of {report.queries:,} queries and {report.documents:,} documents"
-    return f"{report.pairs:,} pairs{of if report.queries else ''}"
 
 
 def _own(report: Report) -> str:

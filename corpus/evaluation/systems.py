@@ -94,7 +94,7 @@ def evaluate(
     return [Evaluation(name, values[name]) for name in pipelines]
 
 
-def measured(
+def measure_run(
     queries: Sequence[JudgedQuery], run: Mapping[str, Hits], measures: Sequence[str]
 ) -> dict[str, NDArray[np.float64]]:
     """Return the value of each query in a run of any system, (queries,) float64 by measure.
@@ -127,17 +127,11 @@ def comparisons(
     return dict(zip(others, tested, strict=True))
 
 
-def table(
-    evaluations: Sequence[Evaluation], baseline: str, *, labels: Mapping[str, str] | None = None
-) -> str:
+def table(evaluations: Sequence[Evaluation], baseline: str) -> str:
     """Return a plain-text table with one system per line, its means and marks of significance."""
     measures = list(evaluations[0].values)
     against = {measure: comparisons(evaluations, measure, baseline) for measure in measures}
-    names = {
-        evaluation.pipeline: (labels or {}).get(evaluation.pipeline, evaluation.pipeline)
-        for evaluation in evaluations
-    }
-    width = max(6, *(len(name) for name in names.values()))
+    width = max(6, *(len(evaluation.pipeline) for evaluation in evaluations))
     lines = [f"{'system':{width}}  " + "  ".join(f"{name:>9} " for name in measures)]
     for evaluation in evaluations:
         cells = []
@@ -146,10 +140,10 @@ def table(
             cells.append(
                 f"{evaluation.mean(measure):9.4f}{mark(compared.p_holm) if compared else ' '}"
             )
-        lines.append(f"{names[evaluation.pipeline]:{width}}  " + "  ".join(cells))
+        lines.append(f"{evaluation.pipeline:{width}}  " + "  ".join(cells))
     count = evaluations[0].queries
     lines.append(
-        f"{count} {'query' if count == 1 else 'queries'}; against {names[baseline]}: "
+        f"{count} {'query' if count == 1 else 'queries'}; against {baseline}: "
         "† p < .05, ‡ p < .01 (two-sided paired t-test, Holm)"
     )
     return "\n".join(lines)

@@ -58,7 +58,7 @@ class Changes:
     counts: Counts
 
 
-def changed(
+def find_changes(
     bundle: BundleFiles, added: Iterable[Document], deleted: Iterable[str], *, missing_ok: bool
 ) -> Changes:
     """Return the documents of a bundle after a change.

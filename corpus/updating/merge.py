@@ -19,7 +19,7 @@ from ranklet.corpus.indexing.origins import Origins
 from ranklet.corpus.indexing.reuse import Contents, first_passages
 from ranklet.corpus.sources.bundle_documents import metadata_of
 from ranklet.corpus.updating.changes import Changes, Counts
-from ranklet.corpus.updating.update import analysed
+from ranklet.corpus.updating.update import analyse_changes
 from ranklet.runtime.arguments import listed
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.bundles.documents import Documents
@@ -85,7 +85,7 @@ def merge(
             "merged": [str(path) for path in bundles],
             REMARKS: _united(each.remarks for each in manifests),
         }
-        collection = analysed(changes, sources[0])
+        collection = analyse_changes(changes, sources[0])
         splitting = sources[0].manifest.splitting
         types = _united(each.declared for each in manifests)
         write_indexed(sources[0], collection, writer, splitting, provenance, types=types)

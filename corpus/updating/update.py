@@ -9,7 +9,7 @@ from typing import TypeGuard
 
 import numpy as np
 
-from ranklet.corpus.building.joined import joined
+from ranklet.corpus.building.joined import analyse_joined
 from ranklet.corpus.building.packages import check_packages
 from ranklet.corpus.building.writer import BundleWriter, check_source
 from ranklet.corpus.building.writing import needs_of, write_indexed
@@ -23,7 +23,7 @@ from ranklet.corpus.indexing.origins import Origins
 from ranklet.corpus.languages.options import TextOptions
 from ranklet.corpus.sources.options import SourceOptions
 from ranklet.corpus.sources.source import Source, Texts
-from ranklet.corpus.updating.changes import Changes, changed
+from ranklet.corpus.updating.changes import Changes, find_changes
 from ranklet.runtime.arguments import listed
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.bundles.files import BundleFiles
@@ -107,7 +107,7 @@ def update(
         if types is not None:
             options = dataclasses.replace(options or SourceOptions(), types=types)
         added, types = _documents(source, add, options, announce, may_be_empty=bool(wanted))
-        changes = changed(source, added, wanted, missing_ok=missing_ok)
+        changes = find_changes(source, added, wanted, missing_ok=missing_ok)
         if cluster is not None:
             changes = _with_shards(cluster, changes, source, out.resume_folder)
         provenance = {
@@ -115,7 +115,7 @@ def update(
             REMARKS: source.manifest.remarks,
         }
         splitting = source.manifest.splitting
-        found = analysed(changes, source)
+        found = analyse_changes(changes, source)
         write_indexed(source, found, out, splitting, provenance, types=types)
     return load(Path(place))
 
@@ -130,12 +130,14 @@ def _warn_of_cut(source: BundleFiles) -> None:
             )  # fmt: skip
 
 
-def analysed(changes: Changes, source: BundleFiles) -> AnalysedCollection:
-    """Return the analysis of a changed collection, for the rankers of a bundle; see `joined`."""
+def analyse_changes(changes: Changes, source: BundleFiles) -> AnalysedCollection:
+    """Return the analysis of a changed collection for its rankers; see `analyse_joined`."""
     manifest = source.manifest
     words = TextOptions.of(manifest.languages, manifest.normaliser)
     needs = needs_of(source)
-    return joined(changes.contents, changes.origins, needs, titles=manifest.titles, words=words)
+    return analyse_joined(
+        changes.contents, changes.origins, needs, titles=manifest.titles, words=words
+    )
 
 
 def _documents(

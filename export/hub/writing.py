@@ -69,8 +69,8 @@ def export_hub(
         overwrite: whether an earlier folder of this kind is replaced.
 
     Raises:
-        ExportError: the target exists, other libraries cannot run the model, or no variant is
-            within its tolerance.
+        BuildError: the target exists.
+        ExportError: other libraries cannot run the model, or no variant is within its tolerance.
     """
     if unknown := [each for each in options.variants if each not in VARIANTS]:
         raise ExportError(
@@ -96,7 +96,7 @@ def export_hub(
 
 
 def check_target(path: Path, overwrite: bool) -> None:
-    """Raise ExportError unless a folder of this kind may be written there."""
+    """Raise BuildError unless a folder of this kind may be written there."""
     if path.suffix == ".zip":
         raise ExportError(f"{str(path)!r} would be a folder, which others read; leave .zip out")
     check_listed(path, PROOF, overwrite=overwrite)

@@ -203,7 +203,7 @@ def weigh(
     for pool in (*pools, *more.pools):
         own = np.logical_or.reduce(
             [
-                listed(pool.scores[name], DEPTH, KINDS[kinds[name]].index == "impacts")
+                in_list(pool.scores[name], DEPTH, KINDS[kinds[name]].index == "impacts")
                 for name in lists
             ]
         )
@@ -230,7 +230,7 @@ def _learned(
     return tuple(round(each, 6) for each in weights), values
 
 
-def listed(scores: NDArray[np.float32], depth: int, matching: bool = False) -> NDArray[np.bool_]:
+def in_list(scores: NDArray[np.float32], depth: int, matching: bool = False) -> NDArray[np.bool_]:
     """Return which documents a retriever has among its first, (documents,) bool.
 
     Args:
@@ -238,9 +238,9 @@ def listed(scores: NDArray[np.float32], depth: int, matching: bool = False) -> N
         depth: the length of its list.
         matching: whether only documents with a score above 0 are in it.
 
-    >>> listed(np.array([1, 3, 0, 2], np.float32), 2).tolist()
+    >>> in_list(np.array([1, 3, 0, 2], np.float32), 2).tolist()
     [False, True, False, True]
-    >>> listed(np.array([1, 3, 0, 2], np.float32), 9, matching=True).tolist()
+    >>> in_list(np.array([1, 3, 0, 2], np.float32), 9, matching=True).tolist()
     [True, True, False, True]
     """
     found = np.zeros(len(scores), np.bool_)

@@ -14,7 +14,7 @@ from ranklet.runtime.pipeline import Pipeline
 PIECES = "wordpieces"  # the field whose tokens are those of the tokenizer
 
 
-def joined(parts: Sequence[tuple[BundleFiles, Sequence[str]]], target: Path) -> Path:
+def write_joined(parts: Sequence[tuple[BundleFiles, Sequence[str]]], target: Path) -> Path:
     """Write one bundle of several over the same documents; all but rankers is the first one's.
 
     Args:
@@ -62,7 +62,7 @@ def joined(parts: Sequence[tuple[BundleFiles, Sequence[str]]], target: Path) -> 
         )
 
 
-def reduced(
+def write_reduced(
     source: BundleFiles,
     target: Path,
     pipelines: Mapping[str, Pipeline],

@@ -8,7 +8,7 @@ from pathlib import Path
 from time import monotonic
 
 from ranklet.corpus.building.writer import check_source, check_target
-from ranklet.corpus.evaluation.overlap import trained
+from ranklet.corpus.evaluation.overlap import trained_rankers
 from ranklet.corpus.evaluation.systems import evaluate
 from ranklet.corpus.progress import say
 from ranklet.corpus.sources.bundle_documents import whole_documents
@@ -16,7 +16,7 @@ from ranklet.export.learning.budget import Budget, OutOfBudgetError
 from ranklet.export.learning.candidates import BM25, Task
 from ranklet.export.learning.choosing import NAME, Step
 from ranklet.export.learning.costs import Cost, cost_of
-from ranklet.export.learning.joining import reduced
+from ranklet.export.learning.joining import write_reduced
 from ranklet.export.learning.judgements import Given, read_judgements
 from ranklet.export.learning.options import LEARN, LearnOptions
 from ranklet.export.learning.parts import FEW, Parts, cut, fitting
@@ -125,10 +125,10 @@ def _chosen(
     if gain.low <= 0:
         return replace(result, why=f"a gain of {gain} on the reported queries is not sure")
     step = found.steps[found.at]
-    splits = [*given.splits] if {*step.members} & {*trained(after.manifest)} else []
+    splits = [*given.splits] if {*step.members} & {*trained_rankers(after.manifest)} else []
     provenance = {"learned": provenance_of(result, given.collection, splits)}
     variant = fastest_variant(after, step.pipeline, parts, options, work)
-    kept = reduced(
+    kept = write_reduced(
         after.files, place, {NAME: step.pipeline}, NAME, provenance, variant, overwrite=overwrite
     )
     commands = by_hand(task, step.members, trained=work.has(BM25))

@@ -12,7 +12,7 @@ from ranklet.corpus.progress import say
 from ranklet.corpus.sources.bundle_documents import metadata_of
 from ranklet.export.bundles import export_bundle
 from ranklet.export.learning.candidates import BM25, CANDIDATES, Candidate, Task, tuned_bm25
-from ranklet.export.learning.joining import joined
+from ranklet.export.learning.joining import write_joined
 from ranklet.export.options import ExportOptions
 from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.errors import InputError, RankletError
@@ -64,7 +64,7 @@ def learn_rankers(task: Task) -> tuple[Path, dict[str, str]]:
     parts.append((task.files, names))
     # Its name has all members, because a run that goes on may have time for more of them.
     name = ".".join(["all", *(name for _, names in parts for name in names)])
-    return work.bundle(name, lambda to: joined(parts, to)), skipped | reasons
+    return work.bundle(name, lambda to: write_joined(parts, to)), skipped | reasons
 
 
 def _learn(candidate: Candidate, task: Task, learned: dict[str, Checkpoint]) -> str:

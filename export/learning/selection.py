@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from ranklet.corpus.building.default_pipelines import RERANKED, rerankers
 from ranklet.corpus.collections.splits import JudgedQuery
-from ranklet.corpus.evaluation.overlap import trained
+from ranklet.corpus.evaluation.overlap import trained_rankers
 from ranklet.corpus.evaluation.systems import evaluate
 from ranklet.export.learning.candidates import BM25, LEAST_PAIRS
 from ranklet.export.learning.choosing import (
@@ -19,7 +19,7 @@ from ranklet.export.learning.choosing import (
     surely_better,
 )
 from ranklet.export.learning.costs import Cost, cost_of
-from ranklet.export.learning.joining import needed_files, reduced
+from ranklet.export.learning.joining import needed_files, write_reduced
 from ranklet.export.learning.options import LearnOptions
 from ranklet.export.learning.parts import Parts, some
 from ranklet.export.learning.work import Work
@@ -115,7 +115,7 @@ def fastest_variant(
     costs = {}
     for variant in variants:
         place = work.folder / f"{variant}.ranklet"
-        reduced(bundle.files, place, {NAME: pipeline}, NAME, {}, variant, overwrite=True)
+        write_reduced(bundle.files, place, {NAME: pipeline}, NAME, {}, variant, overwrite=True)
         costs[variant] = cost_of(BundleFiles(place), parts.choose, NAME)
     fits = [name for name in variants if costs[name].within(options)] or variants
     fastest = min(costs[name].p50 for name in fits)
@@ -138,7 +138,7 @@ def _cost(
 def _more(bundle: Bundle, parts: Parts, names: Sequence[str], most: int) -> More:
     """Return the queries that are neither chosen on nor reported on."""
     queries = some([*parts.learn, *parts.tune], most)
-    unable = set(trained(bundle.manifest))
+    unable = set(trained_rankers(bundle.manifest))
     own = [name for name in names if name not in unable]
     retrieves = [name for name in own if KINDS[bundle.manifest.rankers[name].kind].retrieves]
     if len(own) < 2 or not retrieves:

@@ -25,7 +25,7 @@ from ranklet.training.learning.loop import Evaluate, learn
 from ranklet.training.learning.options import TextPairOptions, recorded
 from ranklet.training.learning.record import planned
 from ranklet.training.learning.weights import weights_of
-from ranklet.training.outcome import Lists, compared, counts
+from ranklet.training.outcome import Lists, comparison_of, counts
 from ranklet.training.pretrained.backbone import Backbone
 
 # Returns the vectors of some rows of texts, (rows, dimension) float32.
@@ -191,7 +191,7 @@ class EncoderTexts:
         report = {
             "measure": self._measured.measure,
             "best": measure,
-            "comparison": compared(self._measured, None, measure),
+            "comparison": comparison_of(self._measured, None, measure),
             "warning": "",
             "options": recorded(options),
         }

@@ -29,7 +29,7 @@ from ranklet.training.learning.weights import (
     restore_random_states,
     save_state,
 )
-from ranklet.training.outcome import Lists, compared, shortcoming
+from ranklet.training.outcome import Lists, comparison_of, shortcoming
 
 B = TypeVar("B")
 # The measure of each dev query, (queries,), or a single number where no interval is wanted.
@@ -78,7 +78,7 @@ def learn(
         **(made_of or {}),
         "measure": lists.measure,
         "best": after,
-        "comparison": compared(lists, before, after, gain=gain),
+        "comparison": comparison_of(lists, before, after, gain=gain),
         "warning": shortcoming(before, after, progress.steps, gain),
         **progress.report(),
         "options": recorded(options),

@@ -118,7 +118,7 @@ def help_of(option: Option, default: object) -> str:
         shown = short(default) if isinstance(default, float) else default
         if default is not None or "default" not in about:
             facts.append("no default" if default is None else f"default {shown}")
-    return described(about, [*facts, *limits])
+    return with_facts(about, [*facts, *limits])
 
 
 def allowed_of(option: Option) -> tuple[str, list[str]]:
@@ -135,7 +135,7 @@ def allowed_of(option: Option) -> tuple[str, list[str]]:
     return about, [f"{short(option.least)} to {short(option.most)}"]
 
 
-def described(about: str, facts: Sequence[str]) -> str:
+def with_facts(about: str, facts: Sequence[str]) -> str:
     """Return a help text with facts in parentheses."""
     return f"{about} ({'; '.join(facts)})" if facts else about
 

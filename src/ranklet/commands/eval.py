@@ -280,14 +280,19 @@ def _seen(
 
     Marks of `ranklet judge` are the split train, which says nothing of a training.
     """
-    from ranklet.corpus.evaluation.overlap import DEFAULT_SPLIT, overlap, recorded_splits, trained
+    from ranklet.corpus.evaluation.overlap import (
+        DEFAULT_SPLIT,
+        overlap,
+        recorded_splits,
+        trained_rankers,
+    )
 
     split = options.trained_on
     recorded = recorded_splits(bundle.manifest.provenance, collection)
     if split is None and recorded:
         return overlap(collection, queries, recorded, recorded=True)
     others = {*collection.splits()} - {options.split}
-    if split is None and not (trained(bundle.manifest) and DEFAULT_SPLIT in others):
+    if split is None and not (trained_rankers(bundle.manifest) and DEFAULT_SPLIT in others):
         return None
     return overlap(collection, queries, [split or DEFAULT_SPLIT])
 

@@ -16,8 +16,8 @@ from ranklet.commands.arguments import (
     add_options,
     add_prompts,
     allowed_of,
-    described,
     options_from,
+    with_facts,
 )
 from ranklet.commands.output import say, show
 from ranklet.export.exporter import exported_settings
@@ -106,7 +106,7 @@ def add_setting(group: "argparse._ActionsContainer", name: str) -> None:
     """Declare the flag of a setting, whose help says what it is for each kind that has it."""
     texts: dict[str, list[str]] = {}
     for kind, option in exported_settings()[name].items():
-        texts.setdefault(described(*allowed_of(option)), []).append(kind)
+        texts.setdefault(with_facts(*allowed_of(option)), []).append(kind)
         value = option.kind
     more: dict[str, Any] = {"type": value, "metavar": METAVARS.get(value)}
     if value is bool:

@@ -100,7 +100,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Train and save; return the exit status."""
     from ranklet.corpus.collections.collection import Collection
     from ranklet.corpus.collections.splits import read_split
-    from ranklet.corpus.evaluation.overlap import shared
+    from ranklet.corpus.evaluation.overlap import count_shared
     from ranklet.corpus.judgements.judgements import check_judgements
     from ranklet.corpus.progress import say, warn
     from ranklet.training.checkpoint import REPORT, check_place
@@ -125,7 +125,7 @@ def run(arguments: argparse.Namespace) -> int:
     try:
         queries = read_split(collection, arguments.split, limit=limit if tuned else None)
         dev = [] if tuned else read_split(collection, arguments.tune, limit=limit)
-        known = shared(queries, dev)
+        known = count_shared(queries, dev)
         if known:
             say(
                 f"{known:,} of {len(dev):,} tuning queries have a relevant document that a query "

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from ranklet.corpus.collections.collection import Collection, Document, Query, write_collection
 from ranklet.corpus.collections.splits import JudgedQuery, Part, groups, percentile, read_split
-from ranklet.corpus.evaluation.overlap import shared
+from ranklet.corpus.evaluation.overlap import count_shared
 from ranklet.runtime.errors import CollectionError, InputError
 
 
@@ -148,7 +148,7 @@ def test_parts_of_the_shared_collections_share_nothing(name: str) -> None:
         pytest.skip("the shared collections are missing")
     collection = Collection(default_data() / name)
     learned, held_out = (read_split(collection, spec) for spec in ("train[:90%]", "train[90%:]"))
-    assert shared(learned, held_out) == 0
+    assert count_shared(learned, held_out) == 0
     assert 0.05 < len(held_out) / (len(learned) + len(held_out)) < 0.2
 
 

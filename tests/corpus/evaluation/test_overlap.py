@@ -5,7 +5,7 @@ from benchmarks.harness.place import default_data
 
 from ranklet.corpus.collections.collection import Collection, Document, Query, write_collection
 from ranklet.corpus.collections.splits import read_split
-from ranklet.corpus.evaluation.overlap import overlap, recorded_splits, shared
+from ranklet.corpus.evaluation.overlap import count_shared, overlap, recorded_splits
 
 
 @pytest.fixture
@@ -54,8 +54,8 @@ def test_recorded_splits_are_those_of_this_collection_that_are_still_there(
 
 def test_held_out_queries_that_share_a_document_are_counted(collection: Collection) -> None:
     train, test = read_split(collection, "train"), read_split(collection, "test")
-    assert shared(train, test) == 3  # a query in both is one of them
-    assert shared(test, []) == shared([], test) == 0
+    assert count_shared(train, test) == 3  # a query in both is one of them
+    assert count_shared(test, []) == count_shared([], test) == 0
 
 
 @pytest.mark.data

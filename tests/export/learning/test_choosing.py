@@ -80,8 +80,8 @@ def test_a_ranker_of_pairs_reads_the_best_last(
 
 def test_a_list_has_no_documents_that_do_not_match() -> None:
     scores = np.array([3, 0, 1, 2], np.float32)
-    assert choosing.listed(scores, 3).tolist() == [True, False, True, True]
-    assert choosing.listed(scores, 4, matching=True).tolist() == [True, False, True, True]
+    assert choosing.in_list(scores, 3).tolist() == [True, False, True, True]
+    assert choosing.in_list(scores, 4, matching=True).tolist() == [True, False, True, True]
 
 
 def test_rankers_that_learned_nothing_are_weighed_on_more_queries(bundle: Bundle) -> None:

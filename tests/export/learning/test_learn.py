@@ -13,7 +13,7 @@ from ranklet.corpus.errors import BuildError
 from ranklet.corpus.evaluation.significance import Interval
 from ranklet.export.build import build
 from ranklet.export.learning import candidates, choosing, rankers, selection
-from ranklet.export.learning.joining import reduced
+from ranklet.export.learning.joining import write_reduced
 from ranklet.export.learning.learn import learn
 from ranklet.export.learning.options import LearnOptions
 from ranklet.export.learning.page import page
@@ -213,7 +213,7 @@ def test_weights_alone_are_learned_of_the_rankers_that_there_are(
 ) -> None:
     files, plain = BundleFiles(better), tmp_path / "plain"
     pipelines = {name: files.manifest.pipelines[name] for name in ("bm25", "learned")}
-    reduced(files, plain, pipelines, "bm25", {}, "int8", overwrite=False)
+    write_reduced(files, plain, pipelines, "bm25", {}, "int8", overwrite=False)
     command = ["learn", str(plain), str(judged), "-o", str(tmp_path / "b"), "--no-training"]
     assert main(command) == 0
     assert sorted(load(tmp_path / "b").manifest.rankers) == ["bm25", "model1"]

@@ -9,12 +9,12 @@ from tests.kinds import ROWS, TinyRankers
 from ranklet.runtime.rankers.bm25 import BM25Settings
 from ranklet.training.checkpoint import REPORT
 from ranklet.training.learning.options import recorded
-from ranklet.training.outcome import Lists, compared
+from ranklet.training.outcome import Lists, comparison_of
 from ranklet.training.rankers.dense.options import Options
 from ranklet.training.report.page import options_said, page, settings_said
 
 TRAINING: dict[str, Any] = {
-    "comparison": compared(Lists("MRR@10", 7, 0.5), 0.25, 0.75), "warning": "", "seconds": 61,
+    "comparison": comparison_of(Lists("MRR@10", 7, 0.5), 0.25, 0.75), "warning": "", "seconds": 61,
     "evaluation_seconds": 9, "steps": 300, "epochs": 2, "stopped_by": "steps", "best_step": 200,
     "evaluations": [{"step": 0, "value": 0.25}, {"step": 200, "value": 0.75}],
     "options": {"steps": 300, "epochs": 1, "learning_rate": 1e-3}, "documents": 1234,

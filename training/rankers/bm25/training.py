@@ -17,7 +17,7 @@ from ranklet.runtime.call.query import QueryContext
 from ranklet.runtime.rankers.bm25 import BM25Settings
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.learning.options import recorded
-from ranklet.training.outcome import Lists, compared, counts
+from ranklet.training.outcome import Lists, comparison_of, counts
 from ranklet.training.rankers.bm25.options import Options
 
 WORSE = "the untuned settings rank better than the whole grid; extend k1_grid and b_grid"
@@ -80,7 +80,7 @@ def train(
             "seconds": round(monotonic() - began, 1),
             "best": values[best],
             "options": recorded(options),
-            "comparison": compared(lists, None, values[best], baseline="untuned BM25"),
+            "comparison": comparison_of(lists, None, values[best], baseline="untuned BM25"),
             # The untuned settings may be the best, and then there is nothing to warn of.
             "warning": WORSE if values[best] < values[start] else "",
             "grid": [
