@@ -348,8 +348,9 @@ def _hit(hit: Hit, with_text: bool, explained: bool, room: Room) -> dict[str, An
     if hit.passage is not None:
         shown["passage"] = hit.passage
     if with_text:
-        shown |= {"title": hit.title, "text": hit.text, "snippet": hit.snippet}
-        room.take(len(hit.title) + len(hit.text) + len(hit.snippet))
+        texts = {"title": hit.title, "text": hit.text, "snippet": hit.snippet}
+        room.take(sum(map(len, texts.values())))
+        shown |= texts
         if hit.metadata:
             shown["metadata"] = plain(hit.metadata)
             room.take(_least_bytes(shown["metadata"]))

@@ -95,10 +95,7 @@ class JudgeService:
     ) -> None:
         self._bundle, self._documents, self._store = bundle, documents, store
         self._pipeline = pipeline
-        routes = [
-            Route(path, page_file(file, media, x_content_type_options="nosniff"))
-            for path, (file, media) in FILES.items()
-        ]
+        routes = [Route(path, page_file(file, media)) for path, (file, media) in FILES.items()]
         routes += [
             Route("/state", _answering(self._state)),
             Route("/rank", _answering(self._rank), methods=["POST"]),

@@ -20,6 +20,8 @@ from ranklet.runtime.variables import Variable
 ANY = "*"
 _LOCAL = "localhost"
 _AUTHORITY = re.compile(r"(\[[0-9a-f:.]+\]|[^\s\[\]:@/?#\\,]+)(?::([0-9]{0,5}))?")
+_PORTS = {"http": 80, "https": 443}
+_ORIGIN = re.compile(r"(https?)://([^/?#]+)")
 _NAME = re.compile(r"[a-z0-9_]([a-z0-9_.-]*[a-z0-9_])?|\[[0-9a-f:.]+\]")
 
 
@@ -28,6 +30,9 @@ class Authority(NamedTuple):
 
     name: str
     port: int
+
+
+Origin = tuple[str, Authority]  # of a site's pages: scheme, host and port
 
 
 class Hosts:
@@ -71,15 +76,14 @@ class Hosts:
         """Return whether the page of an origin is this server's, which was asked as `host`."""
         if page == f"http://{host}":
             return bool(host)
-        scheme, _, place = page.partition("://")
-        if scheme not in ("http", "https") or (site := authority(place)) is None:
+        if (origin := parsed(page)) is None:
             return False
+        scheme, site = origin
         if site.name in self._names:
             return True
         if scheme == "https" and not self._all:  # on this machine nobody adds TLS
             return False
-        port = 443 if scheme == "https" else 80
-        return authority(place, port) == authority(host, port)
+        return site == authority(host, _PORTS[scheme])
 
 
 def read_hosts(text: str) -> tuple[str, ...]:
@@ -107,6 +111,13 @@ def authority(text: str, port: int = 80) -> Authority | None:
     """
     match = _AUTHORITY.fullmatch(text.lower())
     return Authority(_same(match[1]), int(match[2] or port)) if match else None
+
+
+def parsed(origin: str) -> Origin | None:
+    """Return an origin in the one form that equal ones have; None if it is none."""
+    match = _ORIGIN.fullmatch(origin.lower())
+    place = authority(match[2], _PORTS[match[1]]) if match else None
+    return (match[1], place) if match and place else None
 
 
 def is_local(name: str) -> bool:

@@ -21,10 +21,10 @@ CLIENT_GONE = 499  # the log's status for a caller who hung up; never sent
 _ID = re.compile(r"[\w.-]{1,64}", re.ASCII)
 _TRACE = re.compile(r"00-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}|([0-9a-f]{32})(?:/.*)?")
 _UNQUOTABLE = re.compile(r"[^ -~]|[\"\\]")  # what a header's quoted string cannot hold
+_EVERYWHERE = ((b"x-content-type-options", b"nosniff"), (b"cache-control", b"no-store"))
 NAMED = ("/documents/{id}", "/v1/models/{id}")  # routes that end in any text
-_NOT_LOGGED = frozenset(
-    ("/healthz", "/readyz", "/health", "/metrics")
-)  # requested every few seconds
+# Requested every few seconds.
+_NOT_LOGGED = frozenset({"/healthz", "/readyz", "/health", "/metrics"})
 
 
 @dataclass
@@ -104,9 +104,7 @@ class Middleware:
     def _add_headers(self, headers: list[tuple[bytes, bytes]], record: Record) -> None:
         given = {name for name, _ in headers}
         headers.append((b"x-request-id", record.id.encode()))
-        headers.append((b"x-content-type-options", b"nosniff"))
-        if b"cache-control" not in given:
-            headers.append((b"cache-control", b"no-store"))
+        headers += [each for each in _EVERYWHERE if each[0] not in given]
         if record.stages:
             timings = (
                 f's{at};desc="{_quotable(stage)}";dur={ms:.3f}'

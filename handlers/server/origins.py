@@ -3,23 +3,18 @@
 A browser sends a key only if a page gives it, so no cookie and no other credential is ever allowed.
 """
 
-import re
 from collections.abc import Collection
 
 from starlette.datastructures import Headers
 from starlette.responses import Response
 
-from ranklet.handlers.server.hosts import ANY, Authority, authority
+from ranklet.handlers.server.hosts import ANY, parsed
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.variables import Variable
 
-_PORTS = {"http": 80, "https": 443}
-_ORIGIN = re.compile(r"(https?)://([^/?#]+)")
 _SENT = "authorization, content-type, x-api-key, x-request-id, traceparent, mcp-protocol-version"
 _SHOWN = b"x-request-id, server-timing, retry-after, www-authenticate"
 _REMEMBERED = "600"  # seconds for which a browser need not ask again whether it may ask
-
-Origin = tuple[str, Authority]  # scheme, host and port
 
 
 class Origins:
@@ -68,13 +63,6 @@ class Origins:
 
 def _exposed() -> tuple[bytes, bytes]:
     return b"access-control-expose-headers", _SHOWN
-
-
-def parsed(origin: str) -> Origin | None:
-    """Return an origin in the one form that equal ones have; None if it is none."""
-    match = _ORIGIN.fullmatch(origin.lower())
-    place = authority(match[2], _PORTS[match[1]]) if match else None
-    return (match[1], place) if match and place else None
 
 
 def read_origins(text: str) -> tuple[str, ...]:

@@ -411,25 +411,14 @@ async def _no_route(request: Request, error: HTTPException) -> Response:
     return _json(shown, error.status_code, headers)
 
 
-def page_file(path: Path, media: str, **more: str) -> Callable[[Request], Response]:
-    """Return a route to one of a page's files, which is read once, when the server starts.
-
-    Args:
-        path: the file.
-        media: the file's media type.
-        more: further headers; an underscore in a name stands for a hyphen.
-    """
+def page_file(path: Path, media: str) -> Callable[[Request], Response]:
+    """Return a route to one of a page's files, which is read once, when the server starts."""
     content = package_bytes(path)
-    further = {name.replace("_", "-"): value for name, value in more.items()}
-    headers = {**page_headers(media), **further}
-    return lambda _: Response(content, headers=headers)
-
-
-def page_headers(media: str) -> dict[str, str]:
-    """Return the headers of a page or of one of its files."""
-    return {
+    headers = {
         "content-type": media,
         "content-security-policy": POLICY,
         "referrer-policy": "no-referrer",
         "cache-control": "no-cache",
+        "x-content-type-options": "nosniff",
     }
+    return lambda _: Response(content, headers=headers)

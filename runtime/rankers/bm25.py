@@ -124,10 +124,8 @@ class BM25(Retriever):
         """Explain a score by query term."""
         terms, counts = self._terms(query)
         field, parts = self.settings.field, []
-        there = np.isin(
-            terms, candidate.tokens(self.settings.terms).tokens
-        )  # a few of a long query's
-        terms, counts = terms[there], counts[there]
+        there = np.isin(terms, candidate.tokens(self.settings.terms).tokens)
+        terms, counts = terms[there], counts[there]  # a few of a long query's
         impacts = self._impacts(terms, candidate)[:, 0]
         for term, count, impact in zip(terms.tolist(), counts, impacts, strict=True):
             if impact > 0:

@@ -134,7 +134,7 @@ class Vocabulary:
 
     def beginning(self, word: str) -> str:
         """Return the beginning of a word that the vocabulary does not have."""
-        return word[:0] if self._classes is None else self._classes.beginning(word)
+        return "" if self._classes is None else self._classes.beginning(word)
 
     def forms_of(self, word: str) -> NDArray[np.int32]:
         """Return the ids of all words that have the lemma of a word, (words,) int32."""

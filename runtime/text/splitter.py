@@ -212,9 +212,7 @@ class Splitter:
         simple = _SIMPLE.fullmatch(chunk) if chunk.isascii() else None
         if simple and simple[2]:
             return simple[2].lower().split("-")
-        if (
-            simple and not simple[2] and (word := simple[1].lower()) not in self.stopped
-        ):  # else it may be an acronym
+        if simple and (word := simple[1].lower()) not in self.stopped:  # else perhaps an acronym
             return (word,)
         return self._each(chunk)
 

@@ -55,7 +55,7 @@ class Tokenizer(Protocol):
     def num_special_tokens_to_add(self, is_pair: bool, /) -> int: ...  # noqa: D102
     def token_to_id(self, token: str, /) -> int | None: ...  # noqa: D102
     def id_to_token(self, number: int, /) -> str | None: ...  # noqa: D102
-    def to_str(self, pretty: bool = ...) -> str: ...  # noqa: D102
+    def to_str(self) -> str: ...  # noqa: D102
 
 
 _SPARE = 64  # tokens after the last one that is read, which a cut text might change
@@ -223,13 +223,14 @@ def token_ids(
     """
     enough = max_tokens + _SPARE
     heads = [text[: _cut(text, enough * _PER_TOKEN)] for text in texts]
-    encoded = list(encode_batch(tokenizer, heads, special=True))
+    # Each attribute of an encoding is a list that is made anew when it is read.
+    found = [each.ids for each in encode_batch(tokenizer, heads, special=True)]
     for at, (head, text) in enumerate(zip(heads, texts, strict=True)):
-        if len(head) < len(text) and len(encoded[at].ids) < enough:
-            encoded[at] = encode(tokenizer, text, special=True)
-    longer = [index for index, text in enumerate(encoded) if len(text.ids) > max_tokens]
+        if len(head) < len(text) and len(found[at]) < enough:
+            found[at] = encode(tokenizer, text, special=True).ids
+    longer = [index for index, ids in enumerate(found) if len(ids) > max_tokens]
     ends = ending(tokenizer) if longer else 1
-    return [truncate(text.ids, max_tokens, ends) for text in encoded], longer
+    return [truncate(ids, max_tokens, ends) for ids in found], longer
 
 
 def parts_of(text: str) -> Iterator[str]:

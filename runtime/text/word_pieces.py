@@ -54,10 +54,6 @@ class AddedToken(NamedTuple):
     special: bool
 
 
-class _Model(NamedTuple):
-    unk_token: str
-
-
 class WordPieces:
     """A tokenizer of word pieces, as a `Tokenizer` has them.
 
@@ -83,8 +79,7 @@ class WordPieces:
                 raise Unsupported(f"{part} {kind}")
         self._vocabulary: dict[str, int] = {str(k): int(v) for k, v in model["vocab"].items()}
         self._described = described
-        self.model = _Model(str(model["unk_token"]))
-        self._unknown = self._vocabulary[self.model.unk_token]
+        self._unknown = self._vocabulary[str(model["unk_token"])]
         self._prefix = str(model["continuing_subword_prefix"])
         self._longest = int(model["max_input_chars_per_word"])
         lower, accents = normal["lowercase"], normal["strip_accents"]
@@ -173,7 +168,7 @@ class WordPieces:
         return f" {character} " if spaced else character
 
     def _split(self, word: str) -> list[tuple[int, int, int]]:
-        """Return the longest pieces of a word from its begin, each with its place in the word."""
+        """Return the longest pieces of a word from its beginning, each with its place in it."""
         pieces, begin = [], 0
         while begin < len(word) <= self._longest:
             prefix = self._prefix if begin else ""
@@ -214,10 +209,10 @@ class WordPieces:
         """Return the spelling of a token."""
         return self._spellings.get(number)
 
-    def to_str(self, pretty: bool = False) -> str:
+    def to_str(self) -> str:
         """Return the content of a tokenizer.json, without truncation and padding."""
         described = {**self._described, "truncation": None, "padding": None}
-        return json.dumps(described, ensure_ascii=False, indent=2 if pretty else None)
+        return json.dumps(described, ensure_ascii=False)
 
 
 def _is_control(character: str) -> bool:
