@@ -25,7 +25,7 @@ from ranklet.runtime.bundles.manifest import FORMAT_VERSION, other_version
 from ranklet.runtime.errors import BundleError, InputError
 from ranklet.runtime.kinds import ranker_module
 from ranklet.runtime.storage.address import writable
-from ranklet.runtime.text.classes import FORMS, NONE, STEM
+from ranklet.runtime.text.classes import NORMALISERS
 from ranklet.runtime.writing.atomic_folder import atomic_folder
 from ranklet.runtime.writing.strangers import files_in, matching, refuse_strangers
 from ranklet.version import __version__
@@ -237,7 +237,7 @@ def _read_languages(described: Mapping[str, Any]) -> tuple[tuple[str, ...], str]
     languages, normaliser = described.get("languages", []), described.get("normaliser", "")
     if not isinstance(languages, list) or not all(each in LANGUAGES for each in languages):
         raise ValueError(f"languages is {languages!r}; it must be a list of codes")
-    if languages and normaliser not in (STEM, NONE, FORMS):
+    if languages and normaliser not in NORMALISERS:
         raise ValueError(f"normaliser is {normaliser!r}; it must be stem, none or forms")
     return tuple(languages), normaliser
 

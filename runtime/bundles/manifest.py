@@ -18,6 +18,7 @@ from ranklet.runtime.kinds import KINDS, ranker_module
 from ranklet.runtime.pipeline import Pipeline, PipelineLike, Retrieve, own_pipeline
 from ranklet.runtime.strict_json import unique
 from ranklet.runtime.text.analysis import ENGLISH, FIELDS
+from ranklet.runtime.text.classes import NORMALISERS, STEM
 
 FORMAT_VERSION = 7  # of bundles and checkpoints; it also says how texts are split into words
 MANIFEST = "manifest.json"
@@ -118,7 +119,7 @@ class Manifest:
     files: Mapping[str, FileEntry] = field(default_factory=dict)  # the writer's, too
     titles: bool = True  # whether titles are ranked and not only shown
     languages: tuple[str, ...] = ENGLISH  # codes of the texts' languages, most frequent first
-    normaliser: str = "stem"  # what the forms of a word have in common
+    normaliser: str = STEM  # what the forms of a word have in common
     # The type of each other field of the documents, sorted by name; see `runtime.metadata`.
     metadata: Mapping[str, str] = field(default_factory=dict)
     # The types that were declared for columns, by which those of added documents are read, too.
@@ -198,7 +199,7 @@ class Manifest:
             },
             titles=read.boolean("titles"),
             languages=tuple(read.codes("languages")),
-            normaliser=read.string("normaliser"),
+            normaliser=read.choice("normaliser", NORMALISERS),
             metadata=read.types("metadata", TYPES),
             declared=read.types("declared", DECLARED_TYPES),
             splitting=read.splitting("splitting") if read.integer("documents") else UNSPLIT,
@@ -334,7 +335,7 @@ class _Reader:
 
     def types(self, key: str, allowed: Sequence[str]) -> dict[str, str]:
         """Return an object whose values are some types, sorted by name; {} if missing."""
-        types: dict[str, Any] = self.mapping(key) if key in self._raw else {}
+        types = self.optional_mapping(key)
         if len(types) > MAX_FIELDS:
             raise BundleError(f"{self._where}: {key} has {len(types)} fields; at most {MAX_FIELDS}")
         for name, type_ in types.items():

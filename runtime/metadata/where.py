@@ -203,9 +203,7 @@ def _python(value: Any) -> object:
     return value.tolist()
 
 
-def read_operand(
-    value: object, name: str, type_: str, remarks: Mapping[str, str] = MappingProxyType({})
-) -> Operand:
+def read_operand(value: object, name: str, type_: str, remarks: Mapping[str, str]) -> Operand:
     """Return a value that a field is compared with; dates may be given as ISO 8601 strings.
 
     Args:

@@ -14,7 +14,8 @@ from ranklet.runtime.text.irregular import bases
 from ranklet.runtime.text.letters import is_of_letters, script_of
 from ranklet.runtime.text.stems import SNOWBALL, stemmer
 
-STEM, NONE, FORMS = "stem", "none", "forms"  # what forms have in common; see `WordClasses`
+# What forms have in common; see `WordClasses`.
+NORMALISERS = STEM, NONE, FORMS = "stem", "none", "forms"
 LETTERS: Final = 5  # of a beginning: the best of 4 to 7 on the train splits of five languages
 MARK: Final = "…"  # after a beginning; in texts it becomes three full stops, which are no word
 # Languages without inflections, or whose scripts have no spaces; their words need no beginnings.

@@ -47,7 +47,7 @@ WRONG: dict[str, list[Any]] = {
     "documents": [-1, 1 << 31, "3", 3.0, True, None],
     "titles": [None, 1, "true", []],
     "languages": [None, [], "de", ["German"], ["DE"], [1], {"de": 1}],
-    "normaliser": [None, 1, ["stem"]],
+    "normaliser": [None, 1, ["stem"], "lemma"],
     "splitting": [None, 1, [180, 30], {}, {"words": 180}, {"words": -1, "overlap": 0}],
     "fields": [None, "lemmas", ["stems"], [["lemmas"]], {"lemmas": 1}],
     "rankers": [
