@@ -367,7 +367,7 @@ def prove(
             scores,
             probes.relevant,
         ),
-        batch_error=float(np.max(differences)) / max(float(reference.std()), 1e-9),
+        batch_error=float(np.max(differences)) / spread_of(reference),
         ms=seconds * 1e3,
         fused=_fused(contents),
     )

@@ -1,4 +1,4 @@
-"""Export Model 1 as its table; index a collection as the table in the collection's token ids."""
+"""Export Model 1 as its table."""
 
 import numpy as np
 
@@ -9,6 +9,7 @@ from ranklet.export.exporter import Exporter
 from ranklet.export.jobs import ExportJob
 from ranklet.runtime.bundles.manifest import RankerEntry
 from ranklet.runtime.errors import BundleError
+from ranklet.runtime.lexical.model1 import TranslationTable
 from ranklet.runtime.rankers.model1 import TOKENS
 from ranklet.runtime.storage.strings import Strings
 from ranklet.training.checkpoint import Checkpoint
@@ -25,13 +26,13 @@ def export(job: ExportJob) -> RankerEntry:
     if pieces and checkpoint.tokenizer is None:
         raise ExportError(f"{name}: the checkpoint has no tokenizer for its word pieces")
     size = checkpoint.tokenizer.get_vocab_size() if checkpoint.tokenizer else len(checkpoint.tokens)
-    write_table(as_table(_translations(checkpoint, name, size), size), job.folder, job.writer)
+    write_table(_table(checkpoint, name, size), job.folder, job.writer)
     if not pieces:
         job.writer.strings(job.folder + TOKENS, Strings.pack(checkpoint.tokens))
     return job.entry()
 
 
-def _translations(checkpoint: Checkpoint, name: str, size: int) -> Translations:
+def _table(checkpoint: Checkpoint, name: str, size: int) -> TranslationTable:
     """Return a checkpoint's table after checking it; `size` is the number of tokens."""
     types = {"source": np.int32, "target": np.int32, "probability": np.float32}
     arrays = [checkpoint.arrays.get(key, np.empty(0)) for key in types]
@@ -46,12 +47,12 @@ def _translations(checkpoint: Checkpoint, name: str, size: int) -> Translations:
         raise ExportError(f"{name}: a translation names a token past the {size}; train it again")
     if (np.diff(target) < 0).any():
         raise ExportError(f"{name}: the query tokens of the table do not ascend; train it again")
-    translations = Translations(source, target, probability)
+    table = as_table(Translations(source, target, probability), size)
     try:
-        as_table(translations, size).verify(name)
+        table.verify(name)
     except BundleError as error:
         raise ExportError(f"{error}; train it again") from error
-    return translations
+    return table
 
 
 EXPORTER = Exporter(export)

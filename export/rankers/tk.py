@@ -1,4 +1,4 @@
-"""Export TK as a proven network; index a collection as the network's row of each word form."""
+"""Export TK as a proven network."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""Export and indexing of ColBERT."""
+"""Export of ColBERT."""
 
 from ranklet.export.rankers.colbert.exporting import EXPORTER
 

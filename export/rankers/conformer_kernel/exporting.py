@@ -1,4 +1,4 @@
-"""Export a Conformer-Kernel as a proven network; index a collection as impacts that it computes.
+"""Export a Conformer-Kernel as a proven network.
 
 Source: Mitra et al. 2020, §3.
 """

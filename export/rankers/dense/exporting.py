@@ -1,4 +1,4 @@
-"""Export a dense encoder with proofs; index vectors, and search them by codes if they are many.
+"""Export a dense encoder with proofs.
 
 Static embeddings become a table of vectors by token, in the fewest bits that are proven. The report
 says what each stored form of documents' vectors costs, against vectors in 32 bits.
