@@ -20,7 +20,7 @@ from ranklet.runtime.errors import CollectionError, InputError, UnknownDocumentE
 from ranklet.runtime.storage.strings import Strings
 from ranklet.runtime.text.ranked import ranked_text
 
-_SHOWN = 3  # unknown ids that a message names
+_SHOWN = 3  # ids that a message names
 
 
 @dataclass(frozen=True)
@@ -202,13 +202,17 @@ def _numbers(
         )
     missing = old.lacking(wanted)
     if missing and not missing_ok:
-        shown = ", ".join(repr(each[:80]) for each in sorted(missing)[:_SHOWN])
-        more = f" and {len(missing) - _SHOWN:,} more" if len(missing) > _SHOWN else ""
         raise UnknownDocumentError(
-            f"the bundle has no document {shown}{more}; check the ids to delete, or pass "
-            "--missing-ok (missing_ok=True) to delete the others"
+            f"the bundle has no document {first_ids(sorted(missing))}; check the ids to delete, or "
+            "pass --missing-ok (missing_ok=True) to delete the others"
         )
     return [old.number(each) for each in wanted if each not in missing], len(missing)
+
+
+def first_ids(ids: Sequence[str]) -> str:
+    """Return the first of some ids for a message, and how many more there are."""
+    more = f" and {len(ids) - _SHOWN:,} more" if len(ids) > _SHOWN else ""
+    return ", ".join(repr(each[:80]) for each in ids[:_SHOWN]) + more
 
 
 def _is_same(bundle: BundleFiles, number: int, new: Sequence[Document]) -> bool:

@@ -6,7 +6,7 @@ The rankers are compared as exported, whatever was indexed for them.
 from collections import ChainMap
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,7 @@ from ranklet.corpus.evaluation.proof_report import REPORT
 from ranklet.corpus.indexing.origins import Origins
 from ranklet.corpus.indexing.reuse import Contents, first_passages
 from ranklet.corpus.sources.bundle_documents import metadata_of
-from ranklet.corpus.updating.changes import Changes, Counts
+from ranklet.corpus.updating.changes import Changes, Counts, first_ids
 from ranklet.corpus.updating.update import analyse_changes
 from ranklet.runtime.arguments import listed
 from ranklet.runtime.bundle import Bundle
@@ -33,8 +33,7 @@ from ranklet.runtime.short_tracebacks import short_tracebacks
 from ranklet.runtime.storage.address import BundleLike, on_disk
 
 Prefer = Literal["none", "first", "last"]
-PREFER = ("none", "first", "last")
-_SHOWN = 3  # ids that a message names
+PREFER = get_args(Prefer)
 
 
 @short_tracebacks
@@ -111,10 +110,8 @@ def _joined(sources: Sequence[BundleFiles], prefer: Prefer) -> Changes:
             owners.setdefault(own_id, []).append((at, first_number))
     twice = [id_.decode("utf-8", "replace") for id_, found in owners.items() if len(found) > 1]
     if twice and prefer == "none":
-        shown = ", ".join(repr(each[:80]) for each in twice[:_SHOWN])
-        more = f" and {len(twice) - _SHOWN:,} more" if len(twice) > _SHOWN else ""
         raise InputError(
-            f"several bundles have the document{'s' * (len(twice) > 1)} {shown}{more}; pass "
+            f"several bundles have the document{'s' * (len(twice) > 1)} {first_ids(twice)}; pass "
             "--prefer first or last to take each from the first or the last of them"
         )
     chosen = [found[-1 if prefer == "last" else 0] for found in owners.values()]

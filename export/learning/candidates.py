@@ -178,7 +178,7 @@ class Candidate(NamedTuple):
         """Return with how many steps it is worth its time."""
         return max(LEAST_STEPS, int(LEAST_SHARE * self.most_steps(task)) if self.epochs else 0)
 
-    def chosen(self, task: Task, bm25: Checkpoint) -> Any:
+    def training_options(self, task: Task, bm25: Checkpoint) -> Any:
         """Return all options of its training. Those of an interrupted training stay the same."""
         options = options_of_kind(self.kind)
         steps = task.work.number(f"{self.name}.steps", lambda: self.steps(task))
@@ -192,7 +192,7 @@ class Candidate(NamedTuple):
 
     def train(self, task: Task, bm25: Checkpoint) -> Checkpoint:
         """Return it, given the BM25 that was tuned. It ends early if the time is over."""
-        options = self.chosen(task, bm25)
+        options = self.training_options(task, bm25)
         if isinstance(options, TrainingOptions):
             later = self._replace(more=0, query=0).seconds(task, 0)
             minutes = max(MIN_MINUTES, (task.budget.left() - later) / 60)
@@ -204,7 +204,7 @@ class Candidate(NamedTuple):
 
     def by_hand(self, task: Task, bm25: Checkpoint) -> str:
         """Return the command that trains it in about the same way."""
-        options = typed(self.chosen(task, bm25), bm25=BM25, oracle=ORACLE.name)
+        options = typed(self.training_options(task, bm25), bm25=BM25, oracle=ORACLE.name)
         return shlex.join(["ranklet", "train", self.kind, "JUDGED", "-o", self.name, *options])
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ranklet.corpus.collections.collection import QRELS, SPLIT_NAME, Collection
+from ranklet.corpus.collections.collection import QRELS, Collection
 from ranklet.corpus.collections.splits import JudgedQuery, read_split
 from ranklet.corpus.progress import warn
 from ranklet.corpus.sources.cells import Bad, is_decoded
@@ -149,8 +149,6 @@ def _known(splits: Mapping[str, list[JudgedQuery]], documents: Documents, source
     found: Splits = {}
     lost = 0
     for split, queries in splits.items():
-        if not SPLIT_NAME.fullmatch(split):
-            raise InputError(f"split {split!r}: use only letters, digits, _ and -")
         kept = [
             JudgedQuery(each.id, each.text, left)
             for each in queries

@@ -86,7 +86,7 @@ def learn(
         collection = work.collection(lambda: whole_documents(files), splits)
         task = Task(files, collection, parts, options, _begin(files, options), work, budget)
         after, skipped = _rankers(task) if training else (source, {})
-        result = _chosen(before, cost, load(after), task, skipped, given, place, overwrite)
+        result = _choose(before, cost, load(after), task, skipped, given, place, overwrite)
     return replace(result, minutes=budget.minutes, memory=peak_bytes())
 
 
@@ -100,7 +100,7 @@ def _rankers(task: Task) -> tuple[Path, dict[str, str]]:
         return Path(str(task.files.path)), {"a tuned BM25 and new rankers": reason}
 
 
-def _chosen(
+def _choose(
     before: Bundle, cost: Cost, after: Bundle, task: Task, skipped: Mapping[str, str],
     given: Given, place: Path, overwrite: bool,
 ) -> Learned:  # fmt: skip
@@ -113,7 +113,7 @@ def _chosen(
         say(f"there is time for {_ranked(parts)} only")
     more = max(0, min(WEIGHING, passes - 2 * sum(parts.sizes[2:])))
     found = select(before, after, parts, options, more)
-    rows = _reported(before, cost, after, parts, task, found)
+    rows = _report(before, cost, after, parts, task, found)
     told = {**skipped, **found.skipped}
     bm25 = _said(work) if work.has(BM25) else ""
     result = Learned(
@@ -135,7 +135,7 @@ def _chosen(
     return replace(result, target=kept, commands=commands)
 
 
-def _reported(
+def _report(
     before: Bundle, cost: Cost, after: Bundle, parts: Parts, task: Task, found: Selected
 ) -> list[Row]:
     """Rank the queries to report on, which nothing has read before, as long as there is time.

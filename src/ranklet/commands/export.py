@@ -137,7 +137,7 @@ def run(options: argparse.Namespace) -> int:
     from ranklet.runtime.storage.address import writable
 
     _check(options)
-    hub, chosen = options.layout == "hub", _chosen(options)
+    hub, chosen = options.layout == "hub", _export_options(options)
     folders = named_folders(options.checkpoints, download=options.download)
     # Refused before models are loaded and compared, which takes minutes.
     (writing if hub else writer).check_target(writable(options.output), options.force)
@@ -179,7 +179,7 @@ def _read(
     return checkpoints
 
 
-def _chosen(options: argparse.Namespace) -> ExportOptions:
+def _export_options(options: argparse.Namespace) -> ExportOptions:
     """Return how the variants are made and proven."""
     usual = ("fp32", "fp16", "int8") if options.layout == "hub" else ExportOptions().variants
     settings = {name: getattr(options, name) for name in exported_settings()}

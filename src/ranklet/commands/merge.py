@@ -7,8 +7,7 @@ encoded again. Pipelines are those of the first bundle.
 import argparse
 
 from ranklet.commands.output import say
-
-PREFER = ("none", "first", "last")
+from ranklet.corpus.updating.merge import PREFER, merge
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -27,7 +26,6 @@ def run(options: argparse.Namespace) -> None:
     from ranklet.corpus.building.document_encoding import ENCODING
     from ranklet.corpus.building.writing import INDEXING
     from ranklet.corpus.progress import one_bar
-    from ranklet.corpus.updating.merge import merge
 
     with one_bar((INDEXING, 0.5), (ENCODING, 1.0)):
         merged = merge(

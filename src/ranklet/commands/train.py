@@ -11,7 +11,6 @@ import platform
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 from ranklet.commands.arguments import add_options, options_from
@@ -37,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         description="`ranklet train KIND --help` shows the options of one.",
     )  # fmt: skip
     for kind in KINDS:
-        module = _module(kind, "options")
+        module = import_module(f"ranklet.training.rankers.{kind}.options")
         about = (module.__doc__ or kind).splitlines()[0]
         _add_kind(
             kinds.add_parser(
@@ -107,11 +106,12 @@ def run(arguments: argparse.Namespace) -> int:
     from ranklet.training.kept_state import digest_of, has_state, remove_state, state_folder
     from ranklet.training.learning.options import TrainingOptions
     from ranklet.training.outcome import SHARED, summary
+    from ranklet.training.train import options_of_kind, train
 
     # What is wrong is reported before hours of training, not after them.
     output = Path(arguments.output)
     check_place(output, replace=arguments.force)
-    options = options_from(_module(arguments.kind, "options").Options(), vars(arguments))
+    options = options_from(options_of_kind(arguments.kind)(), vars(arguments))
     state = state_folder(output)
     if isinstance(options, TrainingOptions):
         keep_freed_memory()
@@ -121,7 +121,6 @@ def run(arguments: argparse.Namespace) -> int:
     collection = Collection(arguments.collection)
     splits = {name: getattr(arguments, name) for name in ("split", "tune")[: 1 if tuned else 2]}
     check_judgements(collection, list(splits.values()), collection.lacking, str(collection.path))
-    train = _module(arguments.kind, "training").train
     try:
         queries = read_split(collection, arguments.split, limit=limit if tuned else None)
         dev = [] if tuned else read_split(collection, arguments.tune, limit=limit)
@@ -133,7 +132,7 @@ def run(arguments: argparse.Namespace) -> int:
             )
         if isinstance(options, TrainingOptions):
             options = replace(options, data=digest_of(collection, queries, dev))
-        checkpoint = train(collection, queries, dev, options)
+        checkpoint = train(arguments.kind, collection, queries, dev, options)
     except KeyboardInterrupt:
         if state.exists():
             complain(f"\n--resume goes on from {state}")
@@ -153,10 +152,6 @@ def run(arguments: argparse.Namespace) -> int:
         warn(warning)
         return FELL_SHORT
     return 0
-
-
-def _module(kind: str, name: str) -> ModuleType:
-    return import_module(f"ranklet.training.rankers.{kind}.{name}")
 
 
 def keep_freed_memory() -> bool:

@@ -48,7 +48,7 @@ def test_what_is_typed_by_hand_are_the_options(candidate: Candidate) -> None:
     add_options(lambda _: parser, options)
     given = vars(parser.parse_args(words[6:]))
     read = options_from(options, {k: v for k, v in given.items() if k not in UNSAID})
-    wanted = candidate.chosen(task(), TUNED)
+    wanted = candidate.training_options(task(), TUNED)
     same = {name: getattr(options, name) for name in UNSAID if hasattr(options, name)}
     assert str(replace(read, **same)) == str(replace(wanted, **same))
 
