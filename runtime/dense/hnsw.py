@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 from ranklet.runtime.call.mask import Mask, checked_mask
 from ranklet.runtime.call.topk import Scored, top_k
 from ranklet.runtime.dense.stored import GATHERED, ExactIndex, StoredVectors
-from ranklet.runtime.errors import BundleError, InputError
-from ranklet.runtime.extras import install
+from ranklet.runtime.errors import BundleError
+from ranklet.runtime.extras import hinted
 from ranklet.runtime.onnx.session import threads
 
 HEADER = 96  # bytes
@@ -33,13 +33,8 @@ _COUNT = 4  # bytes before a list of links, which hold its length (16 bits) and 
 
 
 def _hnswlib() -> Any:
-    try:
+    with hinted():
         import hnswlib
-    except ModuleNotFoundError as error:
-        raise InputError(
-            "HNSW needs the package hnswlib, which needs a compiler. Run "
-            f"`{install('hnsw')}`, or use exact search"
-        ) from error
     return hnswlib
 
 

@@ -116,11 +116,7 @@ class MilvusSearch(Search):
         """Return titles of some documents, or beginnings of texts."""
         return self._collection.samples(count, self._allowed(), self._now)
 
-    def read(
-        self,
-        query: str | Query,
-        deadline: Deadline | None = None,  # noqa: ARG002  # nothing is looked up
-    ) -> QueryContext:
+    def read(self, query: str | Query, deadline: Deadline | None = None) -> QueryContext:
         """Return a query that is ready to rank by.
 
         Raises:
@@ -134,7 +130,7 @@ class MilvusSearch(Search):
                 )
             query = query.text
         check_query(query)
-        return QueryContext(query, self.files.analyzer.begin())
+        return QueryContext(query, self.files.analyzer.begin((deadline or Deadline()).look))
 
     def features(self, query: str, pipeline: Pipeline, scaling: str) -> NoReturn:  # noqa: ARG002
         """Raise InputError, because fusions are learned on a bundle's own collection.

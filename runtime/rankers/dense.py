@@ -256,13 +256,8 @@ class Dense(Retriever, EncodesTexts):
 
             data = self._bundle.file(self._folder + HNSW)
             return HNSWIndex(data, self.vectors, ef=self.settings.ef)
-        return self.coded or ExactIndex(self.vectors)
-
-    @cached_property
-    def coded(self) -> BinaryIndex | None:
-        """The index by codes, None if there are none."""
         if self.settings.search != "binary":
-            return None
+            return ExactIndex(self.vectors)
         shape = (-(-self.settings.dimension // WORD), len(self.vectors))
         return BinaryIndex(self._bundle.array(self._folder + CODES, np.uint64, shape), self.vectors)
 
@@ -326,8 +321,8 @@ class Dense(Retriever, EncodesTexts):
             self.encoder.encoder.verify(self._name)
         self.vectors.verify(self._name)
         self.index.search(self.vectors.floats(slice(1))[0], 1)
-        if self.coded:
-            self.coded.verify(self._name)
+        if isinstance(self.index, BinaryIndex):
+            self.index.verify(self._name)
 
 
 RANKER = Dense

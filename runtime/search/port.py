@@ -240,7 +240,8 @@ class Search(ABC):
         Raises:
             OutOfTimeError: there is no time for all stages, so its score would be another.
         """
-        parts, call = self._parts(document_id), Call(self.read(query), pipeline, deadline)
+        parts = self._parts(document_id)
+        call = Call(self.read(query, deadline), pipeline, deadline)
         run, whole = self._run(call), call._replace(pipeline=pipeline.without_cuts())
         if not len(run.positions(parts)):
             run = run if whole.pipeline == pipeline else self._run(whole)

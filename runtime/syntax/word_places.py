@@ -14,9 +14,8 @@ from ranklet.runtime.storage.forward import Forward
 
 _TOKENS = 1 << 18  # that are read between two looks at the deadline
 STEPS = (1, 2, 3, 4, 5)  # to the next word; compounds or a name's parts may be in between
-ROW = (
-    16  # words of a phrase that are looked for; more decide little, and cost time if all are alike
-)
+# Words of a phrase that are looked for; more decide little, and cost time if all are alike.
+ROW = 16
 _FEW = 4  # Fewer than one document in so many are read one by one, more with those in between.
 
 

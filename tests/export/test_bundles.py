@@ -132,7 +132,7 @@ def test_an_export_changes_settings_of_the_kinds_that_have_them(
     for settings, error, message in (
         ({"scorer": "onnx"}, BuildError, "no checkpoint has the setting 'scorer'"),
         ({"dimension": 3}, BuildError, "no checkpoint has the setting 'dimension'"),
-        ({"search": "fast"}, InputError, "search is 'fast'; allowed are exact, binary, graph"),
+        ({"search": "fast"}, InputError, "search is 'fast'; allowed are exact, binary, hnsw"),
         ({"stored": "int16"}, InputError, "stored is 'int16'; allowed are float32, float16, int8"),
     ):
         with pytest.raises(error, match=message):
