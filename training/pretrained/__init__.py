@@ -1,1 +1,1 @@
-"""Load pretrained encoders and pretrain them further."""
+"""Load the pretrained encoders that rankers begin with."""

@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, Any
 from ranklet.corpus.faults import one_line
 from ranklet.corpus.indexing.wordpieces import padding_token, read_tokenizer
 from ranklet.runtime.errors import InputError
-from ranklet.runtime.storage.address import writable
-from ranklet.runtime.writing.atomic_folder import atomic_folder
 from ranklet.training.imported.encoder import (
     check_numbers,
     check_whole,
@@ -84,23 +82,6 @@ class Backbone:
         """Return the word pieces' embeddings, (vocabulary, dimension) float32."""
         vectors: NDArray[Any] = self.model.get_input_embeddings().weight.detach().numpy()  # type: ignore[operator]
         return vectors
-
-    def save(self, folder: Path) -> None:
-        """Write the encoder atomically, in Hugging Face's format for `load_backbone`.
-
-        Raises:
-            InputError: there is something already, which is never replaced.
-        """
-        with atomic_folder(folder, check_free) as partial:
-            with quiet(), one_line(f"{str(folder)!r} cannot be written"):
-                self.model.save_pretrained(str(partial))  # type: ignore[operator]
-            (partial / "tokenizer.json").write_text(self.tokenizer.to_str(pretty=True), "utf-8")
-
-
-def check_free(folder: Path) -> None:
-    """Raise InputError if there is something where a backbone will be written."""
-    if writable(folder).exists():
-        raise InputError(f"{str(folder)!r} exists; choose another folder or remove it")
 
 
 def load_backbone(

@@ -2,9 +2,9 @@
 
 import argparse
 import json
-from pathlib import Path
 from statistics import median
 
+from ranklet.commands.judge import read_queries
 from ranklet.commands.output import say, show_json
 
 COLD = """
@@ -33,7 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument("bundle", help="bundle, a folder, .zip or address")
     parser.add_argument(
-        "--queries", help="file with one query per line (default: titles of the bundle's documents)"
+        "--queries", help="file with the queries, or - (default: titles of the bundle's documents)"
     )
     parser.add_argument("--pipeline", help="pipeline to measure (default: the bundle's default)")
     parser.add_argument("-n", type=int, default=200, help="number of warm queries")
@@ -51,16 +51,8 @@ def run(options: argparse.Namespace) -> None:
         if count < least:
             raise InputError(f"{name} is {count}; it must be a whole number from {least}")
     bundle = load(options.bundle)
-    lines = bundle.sample_texts(options.n)
-    if options.queries:
-        try:
-            lines = Path(options.queries).read_text("utf-8", "replace").splitlines()
-        except OSError as error:
-            raise InputError(
-                f"--queries {options.queries!r} cannot be read ({error.strerror}); give a file "
-                "with one query per line"
-            ) from error
-    queries = [line.strip() for line in lines if line.strip()][: options.n]
+    given = read_queries(options.queries) if options.queries else bundle.sample_texts(options.n)
+    queries = [query for each in given if (query := each.strip())][: options.n]
     if not queries:
         raise InputError("there is no query to measure with; give --queries FILE")
     bundle.rank(queries[0], pipeline=options.pipeline)  # opens the rankers and reports mistakes
