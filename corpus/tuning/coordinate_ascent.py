@@ -27,12 +27,10 @@ class FusionWeights:
     Attributes:
         weights: one weight per feature; their absolute values sum to 1.
         value: the measure with these weights, on the same data.
-        history: the measure of each restart, at its start and after each pass.
     """
 
     weights: tuple[float, ...]
     value: float
-    history: tuple[tuple[float, ...], ...]
 
 
 def coordinate_ascent(
@@ -68,13 +66,11 @@ def coordinate_ascent(
     ]
 
     results = list(zip(plain_values, plain, strict=True))
-    history = []
     for start in starts[:restarts]:
-        weights, course = _climb(judged, goal, start, rng)
+        weights = _climb(judged, goal, start, rng)
         results.append((value_of(weights), weights))
-        history.append(course)
     value, weights = max(results, key=lambda pair: pair[0])  # prefers the plain weights if equal
-    return FusionWeights(tuple(weights.tolist()), value, tuple(history))
+    return FusionWeights(tuple(weights.tolist()), value)
 
 
 def line(weight: float) -> NDArray[np.float64]:
@@ -100,18 +96,17 @@ def normalise(weights: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def _climb(
     judged: Judged, measure: Measure, start: NDArray[np.float64], rng: np.random.Generator
-) -> tuple[NDArray[np.float64], tuple[float, ...]]:
-    """Pass over the weights until a pass gains too little; return the weights and the values."""
+) -> NDArray[np.float64]:
+    """Pass over the weights until a pass gains too little, and return them."""
     weights = normalise(start)
-    values = [mean(judged, judged.scores(weights), measure)]
+    best = mean(judged, judged.scores(weights), measure)
     for _ in range(PASSES):
-        best = values[-1]
+        before = best
         for feature in rng.permutation(len(weights)):
             weights, best = _search_line(judged, measure, weights, int(feature), best)
-        values.append(best)
-        if best - values[-2] < TOLERANCE or best == values[-2]:
+        if best - before < TOLERANCE:
             break
-    return weights, tuple(values)
+    return weights
 
 
 def _search_line(

@@ -55,14 +55,6 @@ def test_weights_are_normalised_and_not_negative() -> None:
     assert min(found.weights) >= 0
 
 
-def test_history_rises_and_has_an_entry_a_restart() -> None:
-    found = coordinate_ascent(judged_by([0.5, 0.5, 0.1], noise=0.5), restarts=4)
-    assert len(found.history) == 4
-    for course in found.history:
-        assert len(course) >= 2
-        assert (np.diff(course) >= 0).all()
-
-
 def test_one_feature_has_all_the_weight() -> None:
     assert coordinate_ascent(judged_by([1.0])).weights == (1.0,)
 

@@ -35,7 +35,7 @@ def test_weights_of_a_query_are_not_learned_on_it(monkeypatch: pytest.MonkeyPatc
 
     def learned(given: Judged, measure: str, *, restarts: int) -> FusionWeights:
         seen.append(len(given.mask))
-        return FusionWeights((0.5, 0.5), 0.0, ())
+        return FusionWeights((0.5, 0.5), 0.0)
 
     monkeypatch.setattr(cross_validation, "coordinate_ascent", learned)
     values = held_out(judged(10), "MRR@10")
