@@ -11,9 +11,10 @@
     ├── RemoteError             another system, such as Milvus or S3, that does not answer
     ├── MissingPackageError     a package that is not installed, with the command that installs it
     ├── CollectionError         a corpus, queries, qrels or run file that cannot be read
-    ├── training.TrainingError  a training that cannot continue
-    ├── export.ExportError      a bundle that cannot be written
-    └── export.ClusterError     a cluster that does not answer, or is lost
+    ├── corpus.BuildError       a bundle that cannot be written
+    │   └── export.ExportError     a model that cannot be exported
+    ├── corpus.ClusterError     a cluster that does not answer, or is lost
+    └── training.TrainingError  a training that cannot continue
 
 A message says what was given, what is allowed and what to do.
 """

@@ -180,7 +180,7 @@ def rerank(
     if version:
         meta["api_version"] = {"version": version}
     usage = {"prompt_tokens": 0, "total_tokens": 0}
-    model = fields["model"] or "ranklet"
+    model = fields["model"] or DEFAULT_MODEL
     reply = {"model": model, "results": results, "usage": usage, "meta": meta}
     return Answer(reply | _budget_fields(ranking), ranking.timings, ranking.left_out)
 
@@ -323,11 +323,11 @@ def _numbers(values: NDArray[np.float32]) -> list[Any]:
 def info(bundle: Bundle, limits: Limits) -> dict[str, Any]:
     """Return what a caller may use: documents, rankers, pipelines, example queries, limits."""
     manifest = bundle.manifest
-    count = len(bundle)
+    count, passages = len(bundle), bundle.passages
     examples = bundle.sample_texts(EXAMPLES) if count else []
     return {
         "documents": count,
-        **({"passages": bundle.passages} if bundle.passages else {}),
+        **({"passages": passages} if passages else {}),
         "metadata": dict(bundle.metadata),
         "rankers": {name: entry.kind for name, entry in manifest.rankers.items()},
         "pipelines": {name: str(stages) for name, stages in manifest.pipelines.items()},

@@ -34,7 +34,7 @@ UNREAD = (
     Variable.API_KEY, Variable.API_KEY_FILTERS, Variable.KEY_REQUESTS, Variable.KEY_PER_MINUTE,
     Variable.HOSTS, Variable.ORIGINS, Variable.MAX_BODIES_BYTES, Variable.CHECK,
 )  # fmt: skip
-ALIVE, READY = HEALTH = ("/healthz", "/readyz")
+_, READY = HEALTH = ("/healthz", "/readyz")
 
 
 class Context(Protocol):
