@@ -125,9 +125,9 @@ def fusion_of(files: BundleFiles, options: FusionOptions) -> Fusion:
         InputError: the weights name a ranker that the bundle does not have or that is not fused.
     """
     manifest = files.manifest
-    names = fused_rankers(manifest.rankers)
+    names, more = fused_rankers(manifest.rankers), learned_pipelines(manifest)
     left_out = sorted(set(manifest.rankers) - set(names) - set(rerankers(manifest.rankers)))
-    if left_out and options.weights is None and not learned_pipelines(manifest):
+    if left_out and options.weights is None and not more:
         _log.warning(
             "%s: weak alone, so without part in the default search until `ranklet learn` learns "
             "the weights",
@@ -144,7 +144,6 @@ def fusion_of(files: BundleFiles, options: FusionOptions) -> Fusion:
     else:
         weights, source = dict.fromkeys(names, 1.0), {}
     own, default = standard_pipelines(manifest.rankers, weights, FUSIONS[options.fusion])
-    more = learned_pipelines(manifest)
     if manifest.default_pipeline in more:
         default = manifest.default_pipeline
     return Fusion({**own, **more}, default, {"fusion": source} if source else {})
