@@ -183,7 +183,7 @@ class Bundle(os.PathLike[str]):
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows: documents, rankers, pipelines and fields."""
-        from html import escape
+        from ranklet.runtime.html import element  # its table of entities is for notebooks only
 
         rows = {
             "documents": self.size,
@@ -191,13 +191,9 @@ class Bundle(os.PathLike[str]):
             **{f"pipeline {name}": str(each) for name, each in self.manifest.pipelines.items()},
             "metadata": in_words(self.metadata),
         }
-        lines = "".join(
-            f'<tr><td style="text-align:left"><b>{escape(name)}</b></td>'
-            f'<td style="text-align:left">{escape(value)}</td></tr>'
-            for name, value in rows.items()
-            if value
-        )
-        return f"<table><caption>{escape(str(self.path))}</caption>{lines}</table>"
+        left = partial(element, "td", style="text-align:left")
+        lines = [element("tr", left(element("b", k)), left(v)) for k, v in rows.items() if v]
+        return element("table", element("caption", str(self.path)), *lines)
 
     def __str__(self) -> str:
         """Return the path, or the address as messages show it."""

@@ -114,9 +114,9 @@ class Explanation:
         return self.text(SHOWN, " (print it to see all)")
 
     def _repr_html_(self) -> str:
-        from html import escape
+        from ranklet.runtime.html import element  # its table of entities is for notebooks only
 
-        return f"<pre>{escape(repr(self))}</pre>"
+        return element("pre", repr(self))
 
 
 def branches(explanation: Explanation) -> Iterator[Explanation]:
