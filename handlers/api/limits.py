@@ -10,6 +10,9 @@ from ranklet.runtime.errors import InputError
 from ranklet.runtime.variables import PREFIX, Variable
 
 _BARE = {"HOST": "HOST", "PORT": "PORT"}  # variables without the prefix, which platforms set
+# After this share of a request's time limit no further stage begins. So a partial answer arrives
+# before the limit turns it into a 504, and no thread works for a caller who has given up.
+RANKING_SHARE = 0.9
 _NEAR = 0.72  # how similar a name must be to one of these to be meant for it
 
 
@@ -45,6 +48,11 @@ class Limits:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "explained", min(self.explained, self.k))
+
+    @property
+    def ranking_ms(self) -> float:
+        """The milliseconds in which the stages of a ranking may begin."""
+        return RANKING_SHARE * self.seconds * 1e3
 
     @classmethod
     def from_variables(cls, variables: Mapping[str, str]) -> "Limits":

@@ -121,7 +121,7 @@ def call(bundle: Bundle, name: str, arguments: Mapping[str, Any], limits: Limits
 def _search(bundle: Bundle, arguments: Mapping[str, Any], limits: Limits) -> Result:
     request = Request(Route.SEARCH, arguments, limits)
     wanted = request.rest("syntax", "typos", "characters") | {"query": typed(request)}
-    ranking = bundle.rank(**wanted, budget_ms=_budget(limits))
+    ranking = bundle.rank(**wanted, budget_ms=limits.ranking_ms)
     hits = [_shown(hit, request["characters"]) for hit in ranking]
     values: dict[str, Any] = {"notice": NOTICE, "hits": hits}
     if ranking.corrections:
@@ -133,10 +133,6 @@ def _search(bundle: Bundle, arguments: Mapping[str, Any], limits: Limits) -> Res
     return _result(values, limits)
 
 
-def _budget(limits: Limits) -> float:
-    return limits.seconds * 900  # milliseconds; nine tenths, as the HTTP server has it
-
-
 def _result(values: dict[str, Any], limits: Limits) -> Result:
     text = json.dumps(values, ensure_ascii=False, allow_nan=False)
     Room(min(limits.answer_bytes, ANSWER_BYTES), LESS).check(text.encode())
@@ -146,7 +142,7 @@ def _result(values: dict[str, Any], limits: Limits) -> Result:
 def _explain(bundle: Bundle, arguments: Mapping[str, Any], limits: Limits) -> Result:
     request = Request(Route.EXPLAIN, arguments, limits)
     query, pipeline = request["query"], request["pipeline"]
-    hit = bundle.explained(query, request["id"], pipeline=pipeline, budget_ms=_budget(limits))
+    hit = bundle.explained(query, request["id"], pipeline=pipeline, budget_ms=limits.ranking_ms)
     tree = hit.explanation.text(EXPLAINED_ROWS) if hit.explanation else ""
     values = {"notice": NOTICE, "id": hit.id, "title": _cut(hit.title), "explanation": tree}
     if hit.passage is not None:

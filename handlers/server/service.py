@@ -34,7 +34,7 @@ from ranklet.handlers.api.errors import (
     in_form_of,
     panics_as_errors,
 )
-from ranklet.handlers.api.limits import Room
+from ranklet.handlers.api.limits import RANKING_SHARE, Room
 from ranklet.handlers.api.openapi import describe
 from ranklet.handlers.api.reading import IN_BODY, parse
 from ranklet.handlers.mcp.protocol import FaultError, Protocol, check_revision, refusal
@@ -58,9 +58,6 @@ from ranklet.runtime.storage.package_files import package_bytes
 from ranklet.runtime.tracing import tracer
 from ranklet.version import __version__
 
-# After this share of a request's time limit no further stage begins. So a partial answer arrives
-# before the limit turns it into a 504, and no thread works for a caller who has given up.
-RANKING_SHARE = 0.9
 WATCH_SECONDS = 1.0  # between two checks whether the bundle was replaced
 PLAYGROUND = Path(__file__).parent.parent / "playground"
 # The page may load its own files only, so that no text of a document can run as a script.
@@ -307,7 +304,7 @@ class Service:
             nonlocal took, found
             wait_ms = (perf_counter() - queued) * 1e3
             record.stages.append(("wait", wait_ms))
-            budget_ms = max(0.0, RANKING_SHARE * limits.seconds * 1e3 - wait_ms)
+            budget_ms = max(0.0, limits.ranking_ms - wait_ms)
             began, worked = perf_counter(), thread_time()
             try:
                 with panics_as_errors():
