@@ -39,7 +39,9 @@ def write_feed(
         BundleError: the bundle cannot be read, or has no collection.
     """
     path = writable(target)
-    if path.exists() and not (overwrite and path.is_file()):
+    if path.is_dir():
+        raise ExportError(f"{str(target)!r} is a folder; give a file, such as feed.jsonl")
+    if path.exists() and not overwrite:
         raise ExportError(f"{str(target)!r} exists; choose another name, or {REPLACE}")
     source = Source(bundle, rankers)
     try:

@@ -117,7 +117,7 @@ def test_a_file_is_replaced_only_on_request(built: "Built", tmp_path: Path) -> N
     write_feed(built.indexed, target, overwrite=True)
     assert [each.name for each in tmp_path.iterdir()] == ["feed.jsonl"]
     (tmp_path / "folder").mkdir()
-    with pytest.raises(BuildError, match="exists"):
+    with pytest.raises(BuildError, match="is a folder; give a file"):
         write_feed(built.indexed, tmp_path / "folder", overwrite=True)
     with pytest.raises(BuildError, match="cannot be written"):
         write_feed(built.indexed, tmp_path / "missing" / "feed.jsonl")
