@@ -78,7 +78,7 @@ def test_all_systems_are_measured(
     def refused(*_: Any, **__: Any) -> None:
         raise AssertionError("made again")
 
-    for made in ("export_bundle", "index_bundle", "joined"):
+    for made in ("export_bundle", "index_bundle", "write_joined"):
         monkeypatch.setattr(bundles, made, refused)
     for module, made in (("measuring", "evaluate"), ("timing", "latencies"), ("choosing", "path")):
         monkeypatch.setattr(f"benchmarks.all_systems.{module}.{made}", refused)

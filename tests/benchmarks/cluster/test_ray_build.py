@@ -2,16 +2,14 @@
 
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
+from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from benchmarks.cluster import ray_build
 
 from ranklet.export.build import build
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 TEXTS = [{"id": "1", "text": "to knead dough"}, {"id": "2", "text": "to clean windows"}]
 
@@ -41,7 +39,7 @@ def test_a_cluster_that_makes_something_else_is_an_error() -> None:
         ray_build._times("index", lambda way, _: lambda: way)
 
 
-def test_manifests_of_equal_bundles_are_equal(tmp_path: "Path") -> None:
+def test_manifests_of_equal_bundles_are_equal(tmp_path: Path) -> None:
     made = [Path(build(TEXTS[: 2 - at // 2], tmp_path / str(at))) for at in range(3)]
     first, second, other = map(ray_build.manifest, made)
     assert first == second != other

@@ -159,8 +159,8 @@ def test_a_second_phase_begins_where_the_first_ended(
     monkeypatch.setattr(rankers, "TOKENS", 40)
     place, made, trained = harness.Place(tmp_path, tmp_path / "work"), [], rankers.cross.train
 
-    def watched(*given: Any) -> Any:
-        made.append(trained(*given))
+    def watched(*given: Any, **named: Any) -> Any:
+        made.append(trained(*given, **named))
         return made[-1]
 
     monkeypatch.setattr(rankers.cross, "train", watched)

@@ -27,11 +27,11 @@ from ranklet.corpus.collections.collection import Collection
 from ranklet.corpus.errors import BuildError
 from ranklet.corpus.index import index_bundle
 from ranklet.corpus.languages.options import TextOptions
+from ranklet.corpus.rankers import dense
 from ranklet.corpus.sources.options import SourceOptions
 from ranklet.corpus.sources.source import Source
 from ranklet.corpus.updating.changes import Counts
 from ranklet.corpus.updating.update import update
-from ranklet.export.rankers.dense import exporting as dense
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.errors import (

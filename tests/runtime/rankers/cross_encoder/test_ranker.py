@@ -208,10 +208,8 @@ def test_settings_are_checked(changes: dict[str, Any], message: str) -> None:
 
 @pytest.mark.slow
 def test_alone_in_a_bundle_it_ranks_the_callers_texts(tiny: TinyRankers, tmp_path: Path) -> None:
-    loaded = load(
-        export_bundle({"cross": tiny.checkpoint("cross_encoder")}, tmp_path / "x", FP32),
-        device="cpu",
-    )
+    export_bundle({"cross": tiny.checkpoint("cross_encoder")}, tmp_path / "x", FP32)
+    loaded = load(tmp_path / "x", device="cpu")
     texts = ["river " * 10, "red apple"]
     ranking = loaded.rank("the red fruit of the apple", documents=texts)
     scores = loaded.score("the red fruit of the apple", texts)
