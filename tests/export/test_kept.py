@@ -62,6 +62,7 @@ def test_the_export_that_was_used_longest_ago_leaves(
         os.utime(found, (at, at))
     assert kept.find("a") is not None  # so that b is the oldest
     # A file system may allot more than a file's bytes, so room is counted as it counts.
+    assert found is not None
     held = [path.stat().st_blocks * 512 for path in found.parent.iterdir()]
     monkeypatch.setenv("RANKLET_CACHE_GB", f"{(sum(held) + min(held) / 2) / 1e9:.9f}")
     kept.keep("d", export)
