@@ -54,6 +54,10 @@ class AddedToken(NamedTuple):
     special: bool
 
 
+class _Model(NamedTuple):
+    unk_token: str
+
+
 class WordPieces:
     """A tokenizer of word pieces, as a `Tokenizer` has them.
 
@@ -79,7 +83,8 @@ class WordPieces:
                 raise Unsupported(f"{part} {kind}")
         self._vocabulary: dict[str, int] = {str(k): int(v) for k, v in model["vocab"].items()}
         self._described = described
-        self._unknown = self._vocabulary[str(model["unk_token"])]
+        self.model = _Model(str(model["unk_token"]))  # as in the package; imports read it
+        self._unknown = self._vocabulary[self.model.unk_token]
         self._prefix = str(model["continuing_subword_prefix"])
         self._longest = int(model["max_input_chars_per_word"])
         lower, accents = normal["lowercase"], normal["strip_accents"]

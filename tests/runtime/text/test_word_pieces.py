@@ -43,6 +43,7 @@ def assert_equal(content: dict[str, Any], texts: list[str]) -> None:
     """Assert that texts have the tokens that the package tokenizers gives them."""
     ours, theirs = WordPieces(content), open_tokenizer(json.dumps(content).encode(), "it")
     assert ours.get_vocab_size() == theirs.get_vocab_size()
+    assert ours.model.unk_token == json.loads(theirs.to_str())["model"]["unk_token"]
     for found, wanted in zip(ours.encode_batch(texts), encode_batch(theirs, texts), strict=True):
         assert found.ids == wanted.ids
         assert found.offsets == wanted.offsets
