@@ -82,7 +82,7 @@ def build(
     options = options.changed(given)
     models, export = [model_folder(each) for each in options.models], options.export
     export = export or ExportOptions()
-    own = None if options.source == SOURCE else options.source
+    own = None if options.source is SOURCE else options.source  # given, even if equal
     source, whole = source_of(documents, own), options.vocabulary == VOCABULARIES[0]
     titles, words = options.titles, options.words
     with (
