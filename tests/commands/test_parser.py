@@ -18,7 +18,7 @@ from ranklet.commands import main
         (("serve", "x", "--host", ""), "--host is blank"),  # which would listen on every address
         (("train", "bm25", "x", "-o= "), "-o is blank"),
         (("explain", "x"), "required: query\n"),
-        (("biuld",), "'build'"),
+        (("biuld",), "there is no command 'biuld'; did you mean build?"),
     ],
 )
 def test_a_mistake_is_answered_with_what_may_be_meant(
