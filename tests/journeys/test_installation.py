@@ -1,4 +1,4 @@
-"""The README's first block, its installation included, in an environment that has nothing else."""
+"""The README's first blocks, the installation included, in an environment that has nothing else."""
 
 import os
 import shutil
@@ -22,11 +22,10 @@ def test_the_first_lines_of_the_readme_install_and_search(tmp_path: Path) -> Non
     git, bash = shutil.which("git"), shutil.which("bash")
     if git is None or bash is None:
         pytest.skip("needs git and bash")
-    first = next(
-        block for block in blocks((ROOT / "README.md").read_text("utf-8")) if block.language == "sh"
-    )
-    install, *search = first.code.splitlines()
-    # The block runs where the clone and the table are, so the clone is copied, without its builds.
+    first, second, third = blocks((ROOT / "README.md").read_text("utf-8"))[:3]
+    assert [first.language, second.language, third.language] == ["sh", "python", "sh"]
+    install = first.code
+    # The blocks run where the clone and the table are, so the clone is copied, without its builds.
     tracked = subprocess.run(
         [git, "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True
     ).stdout.split("\0")
@@ -49,9 +48,15 @@ def test_the_first_lines_of_the_readme_install_and_search(tmp_path: Path) -> Non
     work = tmp_path / "work"
     work.mkdir()
     (work / "texts.csv").write_text("text\nKnead the dough for ten minutes.\nBoil the eggs.\n")
-    code = "\n".join(search)
+    python = tmp_path / "venv" / "bin" / "python"
+    found = subprocess.run(
+        [python, "-c", second.code], cwd=work, env=environment, capture_output=True, text=True,
+        check=False,
+    )  # fmt: skip
+    assert found.returncode == 0, found.stderr[-2000:]
+    assert found.stdout == "7\n"  # the text about cats
     ranked = subprocess.run(
-        [bash, "-eu", "-c", code], cwd=work, env=environment, capture_output=True, text=True,
+        [bash, "-eu", "-c", third.code], cwd=work, env=environment, capture_output=True, text=True,
         check=False,
     )  # fmt: skip
     assert ranked.returncode == 0, ranked.stderr[-2000:]
