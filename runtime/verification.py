@@ -19,6 +19,7 @@ from ranklet.runtime.storage.strings import Strings
 from ranklet.runtime.text.tokenizing import encode
 
 UNHEARD_OF = "ᚠ ᚁ 𒀀"  # runes, ogham and cuneiform, which no vocabulary contains
+_AT_ONCE = 1 << 24  # tokens that are looked up together
 
 
 def verify(path: BundleLike) -> Iterator[str]:
@@ -107,6 +108,11 @@ def _forwards(bundle: BundleFiles) -> None:
         size = bundle.analyzer.size(field)
         if len(tokens) and not 0 <= int(tokens.min()) <= int(tokens.max()) < size:
             raise BundleError(f"documents: a token of {field} is past the {size} of the vocabulary")
+        if field == "words":
+            absent = bundle.analyzer.vocabulary.lemma_of < 0
+            parts = (tokens[at : at + _AT_ONCE] for at in range(0, len(tokens), _AT_ONCE))
+            if any(absent[part].any() for part in parts):
+                raise BundleError("documents: a token of words is one that no document can have")
 
 
 def _metadata(bundle: BundleFiles) -> None:

@@ -32,9 +32,15 @@ VERIFY_ONLY = {
     "rankers/bm25/documents.npy": ("one past the collection", "not in order", "all the same"),
     "rankers/bm25/impacts.npy": ("zeros", "one below zero", "all below zero"),
     "rankers/bm25/largest.npy": ("too small", "below zero", "NaN", "infinity"),
-    "rankers/model1/sources.npy": ("past the vocabulary", "below zero", "all the same"),
+    "rankers/model1/sources.npy": (
+        "past the vocabulary",
+        "below zero",
+        "all the same",
+        "not in order",
+    ),
     "rankers/model1/probabilities.npy": ("zeros", "two"),
     "rankers/model1/background.npy": ("two",),
+    "text/lemma_of.npy": ("no word",),
     "text/forms.npy": ("not in order", "all the same", "not UTF-8"),
     "documents/ids.npy": ("all the same",),
     "documents/by_id.npy": ("all the same", "not in order"),
@@ -229,6 +235,9 @@ ONE_FILE: dict[tuple[str, str], Damage] = {
     ("rankers/bm25/statistics.npy", "infinity"): put(np.inf),
     ("rankers/bm25/statistics.npy", "below zero"): put(-1),
     ("rankers/model1/sources.npy", "past the vocabulary"): put((1 << 31) - 1, slice(None)),
+    ("rankers/model1/sources.npy", "every other past the vocabulary"): put(
+        (1 << 31) - 1, slice(None, None, 2)
+    ),
     ("rankers/model1/sources.npy", "below zero"): put(-5, slice(None)),
     ("rankers/model1/sources.npy", "far below zero"): put(-(1 << 31), slice(None)),
     ("rankers/model1/sources.npy", "not in order"): values(lambda held: held[::-1]),
@@ -246,7 +255,8 @@ ONE_FILE: dict[tuple[str, str], Damage] = {
     ("text/lemma_of.npy", "one past the vocabulary"): values(
         lambda held: np.append(held[:-1], len(held))
     ),
-    ("text/lemma_of.npy", "below -1"): put(-2, -1),
+    ("text/lemma_of.npy", "below -2"): put(-3, -1),
+    ("text/lemma_of.npy", "no word"): put(-2, slice(None)),
     ("text/forms.npy", "not in order"): words(lambda found: found[::-1]),
     ("text/forms.npy", "all the same"): words(lambda found: [b"water"] * len(found)),
     ("text/forms.npy", "not UTF-8"): words(not_utf8),
