@@ -88,7 +88,7 @@ def _words(place: Place, folder: Path) -> list[Step]:
     def search() -> None:
         command = [str(python), "-m", "ranklet"]
         _call(folder, [*command, "build", str(texts), "-o", "words.ranklet"])
-        _call(folder, [*command, "rank", QUESTION, "--bundle", "words.ranklet"])
+        _call(folder, [*command, "rank", "words.ranklet", QUESTION])
 
     return [_timed("clone and install", install), _timed(f"a CSV of {FEW} texts, one hit", search)]
 
@@ -112,7 +112,7 @@ def _built_and_asked(
     folder: Path, build: Sequence[str], target: str, environment: dict[str, str]
 ) -> None:
     _ranklet(folder, build, environment)
-    _ranklet(folder, ["rank", QUESTION, "--bundle", target], environment)
+    _ranklet(folder, ["rank", target, QUESTION], environment)
 
 
 def _exports(folder: Path) -> list[Step]:
