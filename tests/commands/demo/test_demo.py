@@ -64,7 +64,8 @@ def two_layers(tmp_path: Path) -> Path:
     model: Any = whole.model
     model.encoder.layer = model.encoder.layer[:2]
     model.config.num_hidden_layers = 2
-    whole.save(tmp_path / "backbone")
+    model.save_pretrained(tmp_path / "backbone")
+    (tmp_path / "backbone" / "tokenizer.json").write_text(whole.tokenizer.to_str(), "utf-8")
     return tmp_path / "backbone"
 
 
