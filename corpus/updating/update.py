@@ -18,9 +18,9 @@ from ranklet.corpus.distributed.cluster import Cluster, connected
 from ranklet.corpus.distributed.indexing import indexed_shards
 from ranklet.corpus.distributed.options import LOCAL, EngineOptions
 from ranklet.corpus.distributed.shards import cut
+from ranklet.corpus.index import words_of
 from ranklet.corpus.indexing.analysed import AnalysedCollection
 from ranklet.corpus.indexing.origins import Origins
-from ranklet.corpus.languages.options import TextOptions
 from ranklet.corpus.sources.options import SourceOptions
 from ranklet.corpus.sources.source import Source, Texts
 from ranklet.corpus.updating.changes import Changes, find_changes
@@ -133,7 +133,7 @@ def _warn_of_cut(source: BundleFiles) -> None:
 def analyse_changes(changes: Changes, source: BundleFiles) -> AnalysedCollection:
     """Return the analysis of a changed collection for its rankers; see `analyse_joined`."""
     manifest = source.manifest
-    words = TextOptions.of(manifest.languages, manifest.normaliser)
+    words = words_of(manifest)
     needs = needs_of(source)
     return analyse_joined(
         changes.contents, changes.origins, needs, titles=manifest.titles, words=words

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ranklet.corpus.collections.collection import Collection
+from ranklet.corpus.index import words_of
 from ranklet.corpus.languages.options import TextOptions
 from ranklet.corpus.progress import duration
 from ranklet.export.learning.budget import Budget
@@ -78,8 +79,8 @@ class Task:
 
     @cached_property
     def words(self) -> TextOptions:
-        """How words are read, unless tuning finds a better way."""
-        return TextOptions.of(self.files.manifest.languages, self.files.manifest.normaliser)
+        """How words are read."""
+        return words_of(self.files.manifest)
 
     @cached_property
     def tokens(self) -> int:
