@@ -63,17 +63,19 @@ def test_texts_have_the_same_tokens(kind: str) -> None:
 
 def test_a_word_whose_token_is_gone_is_read_by_smaller_ones() -> None:
     whole = tokenizer("pieces").backend_tokenizer
-    word = next(name for name in whole.get_vocab() if name.startswith("▁") and len(name) > 3)
+    vocabulary = sorted(whole.get_vocab())
+    word = next(name for name in vocabulary if name.startswith("▁") and len(name) > 3)
     cut, former = cut_tokenizer(whole, used_tokens(whole, ["x"]))
     assert whole.encode(word[1:]).tokens[1:-1] == [word]
-    assert cut.encode(word[1:]).tokens[1:-1] == list(word)
+    smaller = cut.encode(word[1:]).tokens[1:-1]
+    assert "".join(smaller) == word and len(smaller) > 1
     with pytest.raises(BuildError, match="read in another way"):
         check_same(whole, cut, former, lambda: [word[1:]])
 
 
 def test_names_of_the_settings_stay_and_single_characters_may_go() -> None:
     whole = tokenizer("words").backend_tokenizer
-    named = next(name for name in whole.get_vocab() if len(name.strip("#")) > 2)
+    named = next(name for name in sorted(whole.get_vocab()) if len(name.strip("#")) > 2)
     cut, _ = cut_tokenizer(whole, set(), {named, "not there"}, singles=False)
     assert named in cut.get_vocab()
     assert not any(len(name.strip("#")) == 1 for name in cut.get_vocab())
