@@ -30,7 +30,6 @@ class Kind:
             settings.
         lexical: whether it is trained and exported without PyTorch.
         only_tuned: whether a training learns nothing but what is tuned on judged queries.
-        teaches: whether its scores can be learned from; its module of training has `text_scorer`.
         imported: whether models of other libraries are imported as it; it then has the modules
             `forms` and `importing` beside its training.
     """
@@ -42,7 +41,6 @@ class Kind:
     every_term: bool = False
     lexical: bool = False
     only_tuned: bool = False
-    teaches: bool = False
     imported: bool = False
 
     @property
@@ -62,9 +60,7 @@ KINDS = {
         Kind("splade", "impacts", own_tokenizer=True, needs_collection=False, imported=True),
         Kind("colbert", "exhaustive", needs_collection=False, imported=True),
         Kind("srm", "exhaustive", needs_collection=False),
-        Kind(
-            "cross_encoder", own_tokenizer=True, needs_collection=False, teaches=True, imported=True
-        ),
+        Kind("cross_encoder", own_tokenizer=True, needs_collection=False, imported=True),
         Kind("conformer_kernel", "impacts"),
         Kind("tk"),
     )

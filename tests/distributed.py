@@ -37,7 +37,7 @@ class InProcess(Cluster):
             work = work or task.open(task.path, task.settings)
             self.given.append(payload)
             found.append((number, work(payload)))
-        yield from found if task.ordered else reversed(found)
+        yield from reversed(found)
 
 
 @pytest.fixture

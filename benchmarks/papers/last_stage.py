@@ -9,10 +9,7 @@ from numpy.typing import NDArray
 
 from benchmarks.papers.plans import HYBRID
 from benchmarks.papers.searched import Asked, Data, Lists, Trained, again, asked_of, encoded
-from ranklet.training.checkpoint import Checkpoint
-from ranklet.training.distilling.options import ScoreOptions
-from ranklet.training.distilling.scoring import score
-from ranklet.training.distilling.teacher import checkpoint_teacher
+from ranklet.corpus.collections.trec import write_run
 from ranklet.training.imported.folder import ModelFolder
 from ranklet.training.learning.device import choose_device
 from ranklet.training.pretrained.backbone import wheel_folder
@@ -52,10 +49,11 @@ def train(data: Data, options: dict[str, Any]) -> Trained:
     checkpoint = cross.train(
         *data, options=Options(accumulation=1, learning_rate=1e-4, **batches, **options)
     )
-    if scores_of:
-        _teach(checkpoint, collection, learn, options, scores_of)
     read = cross.text_scorer(checkpoint, "auto")
-    asked = asked_of(collection, held_out[:300], options["bm25"], titles=options["titles"])
+    bm25, titles = options["bm25"], options["titles"]
+    if scores_of:
+        _teach(read, asked_of(collection, learn[:TAUGHT], bm25, titles=titles), scores_of)
+    asked = asked_of(collection, held_out[:300], bm25, titles=titles)
     found = _candidates(asked)
     first = _best(lambda weight: [_mixed(each.scores, weight) for each in found], found)
     lists = [_order(each, _mixed(each.scores, first)) for each in found]
@@ -79,11 +77,15 @@ def train(data: Data, options: dict[str, Any]) -> Trained:
     return Trained(checkpoint, rank, chosen)
 
 
-def _teach(checkpoint: Checkpoint, collection: Any, learn: Any, options: Any, path: str) -> None:
+def _teach(read: Any, asked: Asked, path: str) -> None:
     """Write the scores of some training queries' candidates, for students."""
-    teacher = checkpoint_teacher(checkpoint, "a cross-encoder", "auto")
-    chosen = ScoreOptions(bm25=options["bm25"], titles=options["titles"], depth=DEPTH)
-    score(teacher, collection, learn[:TAUGHT], chosen).save(path)
+    run = {}
+    for query, found in zip(asked.queries, asked.found, strict=True):
+        numbers = found[:DEPTH].tolist()
+        scores = read([(query.text, asked.text(number)) for number in numbers]).tolist()
+        names = [asked.analysed.documents.ids[number] for number in numbers]
+        run[query.id] = sorted(zip(names, scores, strict=True), key=lambda hit: -hit[1])
+    write_run(path, run, "teacher")
 
 
 def _candidates(asked: Asked) -> list[Candidates]:

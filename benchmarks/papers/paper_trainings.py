@@ -89,7 +89,7 @@ def measured(place: Place, plan: Training) -> dict[str, Any]:
     for option in {"saves", "goes_on"} & options.keys():
         name = f"papers.{options[option]}.{plan.seed}".replace(" ", "_")
         options[option] = place.work / name
-    scores = [str(place.work / f"papers.teacher.{seed}.npz") for seed in SEEDS]
+    scores = [str(place.work / f"papers.teacher.{seed}.run") for seed in SEEDS]
     if options.get("loss") == "softmax" and plan.kind == "last_stage":
         options["teaches"] = scores[SEEDS.index(plan.seed)]
     if "teachers" in options:

@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -12,9 +11,9 @@ import torch
 from torch import Tensor
 
 from benchmarks.papers.searched import Asked, Data, Lists, Trained, again
+from ranklet.corpus.collections.trec import read_run, write_run
 from ranklet.runtime.rankers.colbert.tokens import TokenLayout
 from ranklet.training.checkpoint import Checkpoint
-from ranklet.training.distilling.score_file import read_scores
 from ranklet.training.encoders.encoder_texts import encoder_inputs
 from ranklet.training.encoders.text_pairs import tokenise
 from ranklet.training.learning.device import choose_device
@@ -28,7 +27,7 @@ Scorer = Callable[[str, Sequence[int]], Tensor]
 
 
 def train(data: Data, options: dict[str, Any]) -> Trained:
-    """Train a student of a kind; `teachers` are files of scores, whose mean it learns."""
+    """Train a student of a kind; `teachers` are runs, whose mean it learns."""
     kind, teachers = options.pop("kind"), options.pop("teachers", ())
     collection, learn, held_out = data
     if teachers:
@@ -51,15 +50,17 @@ def train(data: Data, options: dict[str, Any]) -> Trained:
 
 
 def ensemble(paths: Sequence[str]) -> Path:
-    """Return a file of the mean of teachers' scores of the same pairs, once all are there."""
-    for path in paths:
-        wait_for(path)
-    files = [read_scores(path) for path in paths]
-    if len(files) == 1:
+    """Return a run of the mean of teachers' scores of the same pairs, once all are there."""
+    runs = [read_run(wait_for(path)) for path in paths]
+    if len(runs) == 1:
         return Path(paths[0])
-    mean = np.mean([each.scores for each in files], axis=0).astype(np.float32)
-    digest = "+".join(each.digest for each in files)
-    return replace(files[0], scores=mean, digest=digest).save(Path(f"{paths[0]}.mean.npz"))
+    mean = {}
+    for query, first in runs[0].items():
+        scores = [(name, float(np.mean([run[query][name] for run in runs]))) for name in first]
+        mean[query] = sorted(scores, key=lambda hit: -hit[1])
+    path = Path(f"{paths[0]}.mean.run")
+    write_run(path, mean, "teachers")
+    return path
 
 
 def wait_for(path: str | Path) -> Path:

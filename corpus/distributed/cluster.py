@@ -42,13 +42,11 @@ class Task(NamedTuple):
         settings: the settings that `open` gets, as JSON has them.
         path: the file or folder whose path `open` gets; a folder travels as a zip without
             compression.
-        ordered: whether results come in the order of the payloads, or as soon as they are there.
     """
 
     open: Open
     settings: Mapping[str, Any]
     path: Path
-    ordered: bool = True
 
 
 class Cluster:
@@ -58,7 +56,7 @@ class Cluster:
         self._process, self._connection = process, connection
 
     def each(self, task: Task, payloads: Iterable[bytes]) -> Iterator[tuple[int, bytes]]:
-        """Yield the number of each payload, from 0 on, and what becomes of it.
+        """Yield the number of each payload, from 0 on, and what becomes of it, once it is done.
 
         If a node or an actor is lost, others do its payloads again. Whoever does not take all
         results cannot use the cluster any more.
@@ -75,7 +73,6 @@ class Cluster:
                         "open": f"{task.open.__module__}:{task.open.__qualname__}",
                         "settings": dict(task.settings),
                         "path": str(task.path.absolute()),
-                        "ordered": task.ordered,
                     }
                 )
             count = 0

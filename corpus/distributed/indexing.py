@@ -84,7 +84,7 @@ def indexed_shards(
             folder / f"{hashlib.sha256(base + shard).hexdigest()[:32]}.zip" for shard in shards
         ]
         missing = [at for at, path in enumerate(paths) if _opened(path) is None]
-        task = Task(open_indexer, settings, encoders, ordered=False)
+        task = Task(open_indexer, settings, encoders)
         lacking = set(missing)
         wanted = (shard for at, shard in enumerate(shards) if at in lacking)
         for at, made in progress(cluster.each(task, wanted), ENCODING, len(missing)):

@@ -2,14 +2,13 @@ import argparse
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.commands.running import Capture, fails
 
 from ranklet.commands.arguments import add_engine, engine_from
 from ranklet.corpus.distributed.options import LOCAL, EngineOptions
 from ranklet.runtime.errors import InputError
 
 if TYPE_CHECKING:
-    from tests.conftest import Built
+    pass
 
 
 def given(*arguments: str) -> EngineOptions:
@@ -26,11 +25,3 @@ def test_every_option_is_an_argument() -> None:
     for wrong in (["--num-actors", "2"], ["--address", "auto"], ["--gpus-per-actor", "0"]):
         with pytest.raises(InputError, match=f"{wrong[0]} has no effect"):
             given(*wrong)
-
-
-def test_a_cluster_ranks_what_is_on_a_disk(built: "Built", capsys: Capture) -> None:
-    ray = ("--engine", "ray", "--address", "127.0.0.1:1")
-    there = ("--collection", "milvus://localhost:1/books")
-    for arguments in ((built.fused, "dough", *there), ("s3://bucket/docs.ranklet", "dough")):
-        message = fails(capsys, "rank", *arguments, *ray)
-        assert "ranks a bundle with its documents on a disk of this machine" in message

@@ -135,9 +135,6 @@ def test_errors_are_one_line_and_status_1(built: "Built", tmp_path: Path, capsys
             *("--bm25", built.checkpoints["model1"]),
         ),
         "exists and is no checkpoint": ("train", "bm25", collection, "-o", tmp_path),
-        "pipeline 'z'": ("bench", bundle, "--pipeline", "z"),
-        "--cold is -1": ("bench", bundle, "--cold", "-1"),
-        "-n is 0": ("bench", bundle, "-n", "0"),
     }
     wrong["unknown measure"] = wrong.pop("expected")
     for message, arguments in wrong.items():
@@ -193,7 +190,6 @@ def test_sigterm_ends_a_command_as_ctrl_c_does(built: "Built", ctrl_c_is: str) -
         ["feed", "bundle"],
         ["train", "bm25", "collection"],
         ["train", "dense", "collection", "--force"],
-        ["score", "teacher", "collection"],
         ["judge", "bundle", "queries.txt"],
         ["demo"],
         ["eval", "bundle", "collection", "--runs"],

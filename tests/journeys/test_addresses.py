@@ -1,7 +1,6 @@
 """Every command that reads a bundle takes an address for it, or says that it does not."""
 
 import re
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,7 +19,6 @@ SIGNATURE = "?X-Amz-Signature=5ec.ret"
 QUERY = "knead dough"
 # By command, what follows the bundle.
 READS: dict[str, tuple[str, ...]] = {
-    "bench": ("-n", "2", "--cold", "1", "--pipeline", "bm25", "--json"),
     "compare": ("BUNDLE", "COLLECTION/queries.test.jsonl", "--pipelines", "bm25,linear", "--json"),
     "eval": ("COLLECTION", "--pipelines", "bm25"),
     "explain": (QUERY, "bread", "--pipeline", "bm25"),
@@ -30,11 +28,7 @@ READS: dict[str, tuple[str, ...]] = {
     "rank": (QUERY, "--pipeline", "bm25", "--json"),
     "verify": (),
 }
-REFUSES: dict[str, tuple[str, ...]] = {
-    "export": ("-o", "FOLDER/e.zip"),
-    "rank": (QUERY, "--engine", "ray"),
-    "score": ("COLLECTION", "-o", "FOLDER/scores.npz", "--engine", "ray"),
-}
+REFUSES: dict[str, tuple[str, ...]] = {"export": ("-o", "FOLDER/e.zip")}
 SERVE = {"serve", "mcp", "judge"}  # until they are ended
 # They make a bundle, which is refused where their targets are tested, or read none.
 OTHERS = {"build", "demo", "index", "learn", "merge", "train", "update"}
@@ -90,13 +84,6 @@ def test_a_command_that_needs_a_file_says_so(
     assert "5ec.ret" not in error
     assert "disk" in error
     assert [each.name for each in tmp_path.iterdir()] in ([], ["cache"])
-
-
-def test_a_fresh_process_that_fails_is_one_line(
-    address: str, capsys: Capture, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(sys, "executable", "/bin/false")
-    assert "a fresh process cannot rank" in fails(capsys, "bench", address, "-n", "1")
 
 
 @pytest.mark.slow

@@ -70,7 +70,7 @@ class TeacherMargins:
 
 
 def margins_of(taught: TaughtQueries | None, options: TaughtOptions) -> TeacherMargins | None:
-    """Return the margins of a file of scores; None without one."""
+    """Return the margins of a teacher's run; None without one."""
     if taught is None:
         return None
     by_softmax = options.teacher_loss == KL

@@ -1,8 +1,9 @@
-"""The queries of a training that a file of scores has, with their scored documents."""
+"""The queries of a training that a run of a teacher has, with their scored documents."""
 
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,12 +11,11 @@ from numpy.typing import NDArray
 
 from ranklet.corpus.collections.collection import Collection
 from ranklet.corpus.collections.splits import JudgedQueries, JudgedQuery
+from ranklet.corpus.collections.trec import read_run
 from ranklet.corpus.indexing.analysed import AnalysedCollection
 from ranklet.corpus.progress import warn
 from ranklet.runtime.call.protocol import Retriever
 from ranklet.runtime.errors import InputError
-from ranklet.runtime.text.ranked import ranked_text
-from ranklet.training.distilling.score_file import ScoreFile, checksum, read_scores
 from ranklet.training.learning.options import TaughtOptions
 from ranklet.training.sampling.negatives import (
     DEPTH,
@@ -27,6 +27,7 @@ from ranklet.training.sampling.negatives import (
 )
 
 DIGITS = 16  # of a digest in a report
+Run = Mapping[str, Mapping[str, float]]  # a teacher's scores by query id and document id
 # Queries, and for each the documents that a positive and negatives are drawn from.
 Pools = tuple[list[JudgedQuery], list[Numbers], list[Numbers]]
 
@@ -37,7 +38,7 @@ class TaughtQuery(NamedTuple):
     Documents are numbers in the collection.
 
     Attributes:
-        query: a query that both the file and the training have.
+        query: a query that both the run and the training have.
         relevant: the documents that are judged relevant in the collection.
         positives: the relevant documents that have a score, or else the candidate with the best
             score.
@@ -56,7 +57,7 @@ class TaughtQuery(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class TaughtQueries:
-    """The queries that both a file of scores and a training have, and facts about the teacher."""
+    """The queries that both a run and a training have, and facts about the teacher."""
 
     queries: list[TaughtQuery]
     facts: Mapping[str, Any]
@@ -79,16 +80,17 @@ class TaughtQueries:
 
 
 def read_taught(
-    options: TaughtOptions, collection: Collection, queries: JudgedQueries, *, titles: bool
+    options: TaughtOptions, collection: Collection, queries: JudgedQueries
 ) -> TaughtQueries | None:
-    """Match the options' score file to some queries; None without a file.
+    """Match the options' run to some queries; None without one.
 
     Raises:
-        InputError: the file cannot be used, or it has no scores for these queries.
+        CollectionError: the run cannot be read.
+        InputError: it has no scores for these queries.
     """
     if options.teacher is None:
         return None
-    return match(read_scores(options.teacher), collection, queries, titles, str(options.teacher))
+    return match(read_run(options.teacher), collection, queries, options.teacher)
 
 
 def pools(
@@ -120,98 +122,66 @@ def pools(
 
 
 def match(
-    file: ScoreFile, collection: Collection, queries: JudgedQueries, titles: bool, path: str
+    run: Run, collection: Collection, queries: JudgedQueries, path: str | Path
 ) -> TaughtQueries:
-    """Match a score file to the training queries; warn about mismatches.
+    """Match a teacher's run to the training queries; warn about mismatches.
 
     Args:
-        file: the scores.
+        run: the teacher's scores by query id and document id.
         collection: the documents.
         queries: the training's queries.
-        titles: whether the training reads titles.
-        path: the file's path, for messages.
+        path: the run's path.
 
     Raises:
-        InputError: the teacher read titles and the training does not, or the other way round; or
-            no query can be learned from.
+        InputError: no query can be learned from.
     """
-    if file.titles != titles:
-        read = "read titles and this training does not" if file.titles else "read no titles"
-        raise InputError(f"the teacher of {path!r} {read}; train as it read (--no-titles or not)")
-    numbers, number_of = _numbers(file, collection, titles)
-    rows = {name: row for row, name in enumerate(file.queries)}
-    changed = {
-        query.id
-        for query in queries
-        if query.id in rows and checksum(query.text) != file.texts[rows[query.id]]
-    }
+    number_of = {each.id: number for number, each in enumerate(collection.documents())}
     usable = [
         scored
         for query in queries
-        if query.id in rows
-        and query.id not in changed
-        and (scored := _scored(file, rows[query.id], numbers, query, number_of))
+        if (scored := _scored(run.get(query.id, {}), query, number_of)) is not None
     ]
     if not usable:
         raise InputError(
-            f"the scores {path!r} have no query that this training can learn from; give scores of "
-            "this collection and split (`ranklet score`)"
+            f"the run {str(path)!r} has no query that this training can learn from; give one of "
+            "this collection and split, which `ranklet eval --runs` writes"
         )
-    lacking = [name for name, number in zip(file.documents, numbers, strict=True) if number < 0]
-    _warn(path, lacking, "documents", "the collection lacks or has with another text")
-    _warn(path, sorted(changed), "queries", "the collection has with another text")
-    others = rows.keys() - {query.id for query in queries}
-    _warn(path, sorted(others), "queries", "are not among those to learn from")
+    lacking = sorted({name for scores in run.values() for name in scores} - number_of.keys())
+    if lacking:
+        warn(
+            f"{str(path)!r} has {len(lacking):,} documents that the collection lacks; the first is "
+            f"{lacking[0]!r}"
+        )
     known = {each.query.id for each in usable}
     without = [query.id for query in queries if query.id not in known]
     if without:
         warn(
-            f"{len(without):,} of {len(queries):,} queries are left out, because {path!r} has no "
-            f"two documents of them to compare; the first is {without[0]!r}"
+            f"{len(without):,} of {len(queries):,} queries are left out, because {str(path)!r} has "
+            f"no two documents of them to compare; the first is {without[0]!r}"
         )
-    return TaughtQueries(usable, _facts(usable, file, path))
+    return TaughtQueries(usable, _facts(usable, run, path))
 
 
 def _scored(
-    file: ScoreFile, row: int, numbers: Numbers, query: JudgedQuery, number_of: Mapping[str, int]
+    scores: Mapping[str, float], query: JudgedQuery, number_of: Mapping[str, int]
 ) -> TaughtQuery | None:
-    """Return the file's columns for a query; None unless it has two documents to compare."""
-    part = slice(*file.offsets[row : row + 2].tolist())
-    own, scores = numbers[file.numbers[part]], file.scores[part]
-    own, scores = own[own >= 0], scores[own >= 0]
-    order = np.argsort(own)
-    own, scores = own[order], scores[order]
-    known = sorted(number_of[name] for name in query.relevant if name in number_of)
-    relevant = np.array(known, np.int64)
+    """Return what a run has of a query; None unless it has two documents to compare."""
+    known = sorted((number_of[name], score) for name, score in scores.items() if name in number_of)
+    own = np.array([number for number, _ in known], np.int64)
+    values = np.array([score for _, score in known], np.float32)
+    relevant = np.array(
+        sorted(number_of[name] for name in query.relevant if name in number_of), np.int64
+    )
     positives = np.intersect1d(own, relevant)
     if not len(positives) and len(own):
-        positives = own[[np.argmax(scores)]]
+        positives = own[[np.argmax(values)]]
     negatives = np.setdiff1d(own, np.concatenate([relevant, positives]))
     if not len(negatives):
         return None
-    return TaughtQuery(query, relevant, positives, negatives, own, scores)
+    return TaughtQuery(query, relevant, positives, negatives, own, values)
 
 
-def _numbers(
-    file: ScoreFile, collection: Collection, titles: bool
-) -> tuple[Numbers, dict[str, int]]:
-    """Return the number of each document of the file, and of each id of the collection.
-
-    The number is −1 if the collection lacks the document or has it with another text.
-    """
-    checks = file.texts[len(file.queries) :].tolist()
-    expected = dict(zip(file.documents, checks, strict=True))
-    number_of, same = dict[str, int](), dict[str, int]()
-    for number, document in enumerate(collection.documents()):
-        number_of[document.id] = number
-        if document.id in expected:
-            text = ranked_text(document.title, document.text, titles)
-            if checksum(text) == expected[document.id]:
-                same[document.id] = number
-    return np.array([same.get(name, -1) for name in file.documents], np.int64), number_of
-
-
-def _facts(found: Sequence[TaughtQuery], file: ScoreFile, path: str) -> dict[str, Any]:
+def _facts(found: Sequence[TaughtQuery], run: Run, path: str | Path) -> dict[str, Any]:
     """Return facts about the teacher for a report, with the mean size of its margins."""
     margins = [
         each.scores[np.isin(each.candidates, each.positives)].mean()
@@ -219,24 +189,9 @@ def _facts(found: Sequence[TaughtQuery], file: ScoreFile, path: str) -> dict[str
         for each in found
     ]
     return {
-        "scores": path,
-        "model": file.teacher,
+        "run": str(path),
         "queries": len(found),
         "pairs": sum(len(each.scores) for each in found),
         "mean_margin": round(float(np.mean(np.abs(np.concatenate(margins)))), 3),
-        "digest": _digest(file)[:DIGITS],
+        "digest": hashlib.sha256(repr(run).encode()).hexdigest()[:DIGITS],
     }
-
-
-def _digest(file: ScoreFile) -> str:
-    """Return a text that changes whenever what can be learned from the file does."""
-    digest = hashlib.sha256(file.digest.encode("utf-8", "replace"))
-    for values in (file.texts, file.offsets, file.numbers, file.scores):
-        digest.update(values.tobytes())
-    digest.update(repr((file.queries, file.documents)).encode("utf-8", "replace"))
-    return digest.hexdigest()
-
-
-def _warn(path: str, ids: Sequence[str], what: str, why: str) -> None:
-    if ids:
-        warn(f"{path!r} has {len(ids):,} {what} that {why}; the first is {ids[0]!r}")

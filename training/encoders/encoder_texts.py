@@ -64,7 +64,7 @@ class EncoderTexts:
     ) -> None:
         backbone.check_length(max(options.limits))
         self._options, self._backbone, self._dev = options, backbone, dev
-        taught_queries = read_taught(options, collection, queries, titles=options.titles)
+        taught_queries = read_taught(options, collection, queries)
         self.padding = padding_token(backbone.tokenizer)
         self._documents = list(collection.documents())
         self.pairs = TextPairs(

@@ -182,7 +182,7 @@ class TaughtOptions(WholeOptions):
 
     GROUP = "training"
 
-    teacher: str | Path | None = place("scores (`ranklet score`) to learn from")
+    teacher: str | Path | None = place("TREC run of a cross-encoder, whose scores are learned")
     teacher_loss: str = one_of(
         MARGIN, (MARGIN, KL), "margins, or kl of softmaxes over the documents"
     )
@@ -197,8 +197,8 @@ class TaughtOptions(WholeOptions):
         if self.teacher is not None and not Path(self.teacher).is_file():
             fault = "is a folder" if Path(self.teacher).exists() else "does not exist"
             raise InputError(
-                f"--teacher {str(self.teacher)!r} {fault}; score the candidates first (`ranklet "
-                "score`), and give its file"
+                f"--teacher {str(self.teacher)!r} {fault}; give a run that `ranklet eval --runs` "
+                "wrote"
             )
 
     def check_negatives(self, negatives: str) -> None:
@@ -208,7 +208,7 @@ class TaughtOptions(WholeOptions):
         """
         if self.teacher is not None and negatives != getattr(type(self), "negatives", negatives):
             raise InputError(
-                "the file of --teacher has the documents that queries are trained with; leave out "
+                "the run of --teacher has the documents that queries are trained with; leave out "
                 "--negatives"
             )
 

@@ -35,14 +35,12 @@ GROUPS = {
         "judge": "judge hits on a page, for learn, train and eval",
         "eval": "evaluate a bundle's pipelines on judged queries",
         "compare": "compare the hits of two bundles or pipelines, without judgements",
-        "bench": "measure a bundle's latency per stage, cold and warm",
     },
     "training commands": {
         "learn": "learn the best search of a bundle's documents from judged queries",
         "train": "train a ranker on a collection and write a checkpoint",
         "export": "pack checkpoints into a bundle of rankers",
         "index": "add a collection to a bundle's rankers and write a bundle that can rank it",
-        "score": "score candidates by a cross-encoder, once for all students",
         "demo": "build a search of Python's own documentation, and learn",
     },
 }

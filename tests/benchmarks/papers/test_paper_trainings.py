@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.kinds import SHORT_TEXTS
 
+from ranklet.corpus.collections.trec import read_run
 from ranklet.runtime.rankers.cross_encoder.ranker import CrossEncoderSettings
-from ranklet.training.distilling.score_file import read_scores
 from ranklet.training.pretrained.backbone import WHEEL_PACKAGE
 
 if TYPE_CHECKING:
@@ -189,6 +189,8 @@ def test_students_learn_what_last_stages_teach(
     plan = plans.Training("it", "student", taught, "tiny", ("tiny",), 2)
     assert trainings.measured(place, plan)["steps"] == 2
     first, second, mean = (
-        read_scores(place.work / f"papers.teacher.{name}.npz") for name in ("0", "1", "0.npz.mean")
+        read_run(place.work / f"papers.teacher.{name}.run") for name in ("0", "1", "0.run.mean")
     )
-    assert mean.scores.tolist() == pytest.approx(((first.scores + second.scores) / 2).tolist())
+    for query, scores in mean.items():
+        for name, score in scores.items():
+            assert score == pytest.approx((first[query][name] + second[query][name]) / 2)

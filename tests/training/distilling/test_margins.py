@@ -1,4 +1,4 @@
-"""Students of every kind learn a teacher's margins from a file."""
+"""Students of every kind learn a teacher's margins from a run."""
 
 from importlib import import_module
 from pathlib import Path
@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 from tests.kinds import ROWS, TinyRankers, tiny_options
-from tests.scored import scores_at
+from tests.scored import run_at
 
 from ranklet.corpus.collections.splits import read_split
 from ranklet.runtime.errors import InputError
@@ -78,14 +78,14 @@ def test_all_neural_kinds_are_students() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", STUDENTS)
-def test_a_student_learns_from_a_file(tiny: TinyRankers, kind: str, tmp_path: Path) -> None:
-    path = scores_at(tmp_path / "scores.npz", tiny.data.collection)
+def test_a_student_learns_from_a_run(tiny: TinyRankers, kind: str, tmp_path: Path) -> None:
+    path = run_at(tmp_path / "scores.run", tiny.data.collection)
     length = {"steps": 40, "epochs": 1} if "steps" in ROWS[kind].training else {"epochs": 10}
     trained = student(tiny, kind, path, teacher_scale=0.5, **length)
     losses = trained.curve["loss"]
     assert np.mean(losses[-8:]) < np.mean(losses[:8])
     said = trained.training["teacher"]
-    assert (said["scores"], said["model"], said["queries"]) == (str(path), "common words", 32)
+    assert (said["run"], said["queries"]) == (str(path), 32)
     assert said["pairs"] > 32
     assert trained.training["options"]["teacher_scale"] == 0.5
 
@@ -95,7 +95,7 @@ def test_a_student_learns_from_a_file(tiny: TinyRankers, kind: str, tmp_path: Pa
 def test_a_student_learns_a_softmax_over_several_documents(
     tiny: TinyRankers, kind: str, tmp_path: Path
 ) -> None:
-    path = scores_at(tmp_path / "scores.npz", tiny.data.collection)
+    path = run_at(tmp_path / "scores.run", tiny.data.collection)
     trained = student(tiny, kind, path, epochs=10, teacher_loss="kl", negatives_each=3)
     losses = trained.curve["loss"]
     assert np.mean(losses[-8:]) < np.mean(losses[:8])
@@ -107,17 +107,17 @@ def test_a_student_learns_a_softmax_over_several_documents(
 def test_a_training_is_resumed_with_the_same_scores_alone(
     tiny: TinyRankers, kind: str, tmp_path: Path
 ) -> None:
-    first = scores_at(tmp_path / "scores.npz", tiny.data.collection)
+    first = run_at(tmp_path / "scores.run", tiny.data.collection)
     run = {"folder": tmp_path / "run", "save_every": 1, "max_minutes": 1e9}
     student(tiny, kind, first, **run)
-    scores_at(first, tiny.data.collection, depth=3)
+    run_at(first, tiny.data.collection, depth=3)
     with pytest.raises(TrainingError, match="the interrupted training had teacher"):
         student(tiny, kind, first, resume=True, **run)
 
 
 @pytest.mark.parametrize("kind", STUDENTS)
 def test_options_that_contradict_a_teacher_are_refused(kind: str, tmp_path: Path) -> None:
-    path = tmp_path / "scores.npz"
+    path = tmp_path / "scores.run"
     path.touch()
     with pytest.raises(InputError, match="--teacher-scale needs a --teacher"):
         tiny_options(kind, teacher_scale=2.0)
@@ -140,7 +140,7 @@ def test_options_that_contradict_a_teacher_are_refused(kind: str, tmp_path: Path
     if hasattr(tiny_options(kind), "negatives"):
         with pytest.raises(InputError, match="leave out --negatives"):
             tiny_options(kind, teacher=path, negatives="random")
-    with pytest.raises(InputError, match=r"is a folder; score the candidates first"):
+    with pytest.raises(InputError, match=r"is a folder; give a run"):
         tiny_options(kind, teacher=tmp_path)
 
 
@@ -151,6 +151,6 @@ def test_several_negatives_come_from_somewhere(tmp_path: Path) -> None:
         tiny_options("epic", pairwise=True, negatives="bm25", negatives_each=2)
     with pytest.raises(InputError, match="negatives_each is 2"):
         tiny_options("srm", oracle=tmp_path, negatives_each=2)
-    path = tmp_path / "scores.npz"
+    path = tmp_path / "scores.run"
     path.touch()
     tiny_options("dense", teacher=path, teacher_loss="kl", negatives_each=8)

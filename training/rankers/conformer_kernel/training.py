@@ -89,7 +89,7 @@ def train_on_terms(
         model = build(replace(options.network, vocabulary=len(terms) + FIRST))
         network = asdict(model.network)
         learnable = reader.with_terms(queries)
-        taught_queries = read_taught(options, collection, learnable, titles=options.titles)
+        taught_queries = read_taught(options, collection, learnable)
         margins = margins_of(taught_queries, options)
         pairs = TermPairs(analysed, queries, retriever, reader, options, taught_queries)
         lists = CandidateLists(analysed, dev, retriever, seed=options.seed)

@@ -77,7 +77,7 @@ def train(
         tokenizer=tokenizer, titles=options.titles,
     )  # fmt: skip
     retriever = analysed.bm25(options.bm25)
-    taught_queries = read_taught(options, collection, queries, titles=options.titles)
+    taught_queries = read_taught(options, collection, queries)
     margins = margins_of(taught_queries, options)
     pairs = CrossPairs(analysed, queries, retriever, options, pairing, taught_queries)
     lists = CandidateLists(analysed, dev, retriever, seed=options.seed)

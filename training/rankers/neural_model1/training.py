@@ -76,7 +76,7 @@ def train(
     )  # fmt: skip
     prior = background(analysed.frequencies(FIELD))
     retriever = analysed.bm25(options.bm25)
-    taught_queries = read_taught(options, collection, queries, titles=options.titles)
+    taught_queries = read_taught(options, collection, queries)
     margins = margins_of(taught_queries, options)
     pairs = Pairs(analysed, queries, retriever, options, padding, taught_queries)
     network = Network(

@@ -34,7 +34,7 @@ class Options(LightForm, TextPairOptions):
     backbone: str | Path | None = place("not used, because the oracle is the encoder", flag=None)
     oracle: str | Path | None = place("checkpoint of the ColBERT that is imitated (needed)")
     teacher: str | Path | None = place(
-        "scores (`ranklet score`) to fine-tune by (default: the oracle's own)"
+        "TREC run of a cross-encoder to fine-tune by (default: the oracle's own scores)"
     )
     teacher_loss: str = one_of(MARGIN, (MARGIN,), "always margins", flag=None)
     negatives_each: int = integer(1, "always one", 1, 1, flag=None)

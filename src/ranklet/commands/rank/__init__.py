@@ -3,10 +3,8 @@
 import argparse
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any, BinaryIO
 
-from ranklet.commands.arguments import add_engine, engine_from
 from ranklet.commands.output import show, show_json
 from ranklet.handlers.api.fields import FLAG, Route, fields_of
 
@@ -33,34 +31,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             more = {"type": reads, "metavar": metavar, "default": field.default}
         parser.add_argument(flag, help=field.help, **more)
     parser.add_argument("--json", action="store_true", help="print one JSON object per query")
-    add_engine(parser)
 
 
 def run(options: argparse.Namespace) -> None:
     """Rank and print the hits."""
-    from ranklet.commands.rank.answers import answers, answers_on
-    from ranklet.runtime import InputError, load
-    from ranklet.runtime.storage.address import is_address
+    from ranklet.commands.rank.answers import as_text
+    from ranklet.runtime import load
 
-    engine, printed = engine_from(options), show_json if options.json else show
     given = {name: getattr(options, name) for name in fields_of(Route.COMMAND)}
     if options.where is not None:
         given["where"] = read_filter(options.where)
-    settings = {"rank": given, "json": options.json}
-    queries = lines_of(sys.stdin.buffer) if options.query == "-" else iter([options.query])
-    if engine.on_ray:
-        if options.collection or is_address(options.bundle):
-            raise InputError(
-                "--engine ray ranks a bundle with its documents on a disk of this machine; give "
-                "such a one, or leave --engine out"
-            )
-        for text in answers_on(engine, Path(options.bundle), queries, settings):
-            if not printed(text):
-                break
-        return
     bundle = load(options.bundle, collection=options.collection)
-    for text in map(answers(bundle, settings), queries):
-        if not printed(text):  # nobody reads the answers to queries that are still to come
+    for query in lines_of(sys.stdin.buffer) if options.query == "-" else [options.query]:
+        ranking = bundle.rank(query, **given)
+        if options.json:
+            read = show_json(ranking.to_json())
+        else:
+            read = show(as_text(ranking, options.offset, wanted=options.k != 0))
+        if not read:  # nobody reads the answers to queries that are still to come
             break
 
 

@@ -1,92 +1,15 @@
-"""What `ranklet rank` prints for a query, on this machine and on the nodes of a cluster."""
+"""What `ranklet rank` prints for a query."""
 
-import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from itertools import islice
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
-from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.console import printable
-from ranklet.runtime.errors import InputError, RankletError
 from ranklet.runtime.hits import in_line
 
 if TYPE_CHECKING:
-    from ranklet.corpus.distributed.options import EngineOptions
     from ranklet.runtime import Ranking
 
 ROWS = 10  # maximum number of rows that are printed of an explanation
-BLOCK = 64  # queries that a node ranks at a time
-
-
-def answers(bundle: Bundle, settings: Mapping[str, Any]) -> Callable[[str], str]:
-    """Return what ranks a query and returns the text to print.
-
-    Args:
-        bundle: the collection.
-        settings: ``rank`` has the arguments of `Bundle.rank`, and ``json`` says whether the text is
-            JSON.
-    """
-    options = settings["rank"]
-
-    def answer(query: str) -> str:
-        ranking = bundle.rank(query, **options)
-        if settings["json"]:
-            return ranking.to_json()
-        return as_text(ranking, options["offset"], wanted=options["k"] != 0)
-
-    return answer
-
-
-def open_answers(path: Path, settings: Mapping[str, Any]) -> Callable[[bytes], bytes]:
-    """Return what answers a block of queries on a node; see `answers`.
-
-    A block is a list in JSON, and so is what it becomes: the answers before the first query that
-    cannot be ranked, and that one's error, null if there is none.
-    """
-    from ranklet.corpus.distributed.node import described
-
-    answer = answers(Bundle(path, device=settings["device"], strict=True), settings)
-
-    def block(queries: bytes) -> bytes:
-        found: list[str] = []
-        try:
-            found.extend(map(answer, json.loads(queries)))  # those before an error, too
-        except RankletError as error:
-            return json.dumps([found, described(error)]).encode()
-        return json.dumps([found, None]).encode()
-
-    return block
-
-
-def answers_on(
-    engine: "EngineOptions", bundle: Path, queries: Iterable[str], settings: Mapping[str, Any]
-) -> Iterator[str]:
-    """Yield what is printed for each query, in order, ranked on a cluster.
-
-    Raises:
-        RankletError: a query cannot be ranked; the answers before it were yielded.
-        ClusterError: the cluster cannot be used.
-    """
-    from ranklet.corpus.distributed.cluster import Task, connected
-    from ranklet.corpus.distributed.node import error_of
-
-    Bundle(bundle)  # raises here what is wrong with it
-    with connected(engine) as cluster:
-        if cluster is None:
-            raise InputError("answers on a cluster need --engine ray")
-        task = Task(open_answers, {**settings, "device": engine.device}, bundle)
-        blocks = (json.dumps(block).encode() for block in _blocks(iter(queries)))
-        for _, made in cluster.each(task, blocks):
-            found, fault = json.loads(made)
-            yield from found
-            if fault is not None:
-                raise error_of(fault)
-
-
-def _blocks(queries: Iterator[str]) -> Iterator[list[str]]:
-    while block := list(islice(queries, BLOCK)):
-        yield block
 
 
 def as_text(ranking: "Ranking", offset: int = 0, *, wanted: bool = True) -> str:

@@ -8,7 +8,7 @@ import pytest
 import torch
 from safetensors.numpy import load_file
 from tests.kinds import TinyRankers, tiny_options
-from tests.scored import scores_at
+from tests.scored import run_at
 
 from ranklet.commands import main
 from ranklet.corpus.collections.collection import Collection
@@ -135,7 +135,7 @@ def test_wrong_options_are_refused(
     with pytest.raises(InputError, match="margin-mse learns from a --teacher"):
         Options(loss="margin-mse")
     with pytest.raises(InputError, match="leave out --loss pairwise"):
-        Options(teacher=scores_at(tmp_path / "s.npz", tiny_collection), loss="pairwise")
+        Options(teacher=run_at(tmp_path / "s.run", tiny_collection), loss="pairwise")
     with pytest.raises(InputError, match="give --negatives bm25 or random"):
         Options(loss="pairwise", negatives="in-batch")
     with pytest.raises(SystemExit):
