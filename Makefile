@@ -7,7 +7,7 @@ UV     := $(shell command -v uv)
 INSTALL = $(if $(UV),$(UV) pip install --quiet --python $(BIN)/python,$(BIN)/python -m pip install --quiet)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo demo-lexical test quick least clients fuzz check bad-inputs docs bench bench-gpu wheel release clean
+.PHONY: help setup demo demo-lexical test quick least clients fuzz check docs bench bench-gpu wheel release clean
 
 help:           ## list the targets
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 22
@@ -71,11 +71,8 @@ fuzz: setup     ## attacks, properties and the API with thousands of new inputs 
 check: setup    ## ruff, mypy --strict, import contracts
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy src tests
+	$(BIN)/mypy src tests benchmarks
 	$(BIN)/lint-imports
-
-bad-inputs: setup  ## the table of bad inputs and their responses (build/bad-inputs.md)
-	WRITE_BAD_INPUTS=1 $(BIN)/python -m pytest -q tests/journeys/test_bad_inputs.py
 
 docs: setup     ## the documentation as web pages, in build/docs/html/index.html; fails at broken links
 	$(BIN)/python docs/site/build.py

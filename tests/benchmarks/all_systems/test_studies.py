@@ -3,8 +3,7 @@
 import shutil
 from pathlib import Path
 
-import pytest
-from benchmarks.all_systems.studies import HARD, QA_MIX, STUDIES, Study, searched
+from benchmarks.all_systems.studies import Study, searched
 from benchmarks.harness.place import Place
 
 from ranklet.corpus.collections.collection import Collection
@@ -22,18 +21,3 @@ def test_a_reduced_collection_has_all_relevant_documents(
     assert len(ids) == 14 < len(list(tiny_collection.documents()))
     assert (len(found.queries), len(found.held_out), found.name) == (4, 5, "small")
     assert not {each.id for each in found.queries} & {each.id for each in found.held_out}
-
-
-def test_an_encoder_learns_from_its_own_queries_where_others_do_not() -> None:
-    rankers = pytest.importorskip("benchmarks.all_systems.rankers")
-    own = rankers.RANKERS["own"]
-    sources = {name: own.source_of(name, each) for name, each in STUDIES.items()}
-    assert sources == {
-        QA_MIX: "",  # every encoder learns from these
-        "medquad": HARD,
-        HARD: HARD,
-        "scifact": "scifact",
-        "google-wiki": "google-wiki",
-    }
-    trained = pytest.importorskip("benchmarks.built.trained")
-    assert {STUDIES[each].collection for each in sources.values() if each} <= set(trained.OWN_DENSE)

@@ -1,26 +1,14 @@
 """Trainings of the papers are compared on the queries that both systems ranked."""
 
-import json
-import shutil
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.kinds import SHORT_TEXTS
-
-from ranklet.corpus.collections.trec import read_run
-from ranklet.runtime.rankers.cross_encoder.ranker import CrossEncoderSettings
-from ranklet.training.pretrained.backbone import WHEEL_PACKAGE
 
 if TYPE_CHECKING:
-    from tests.kinds import TinyRankers
+    pass
 
 plans = pytest.importorskip("benchmarks.papers.plans")
-trainings = pytest.importorskip("benchmarks.papers.paper_trainings")
 comparing = pytest.importorskip("benchmarks.papers.comparing")
-rankers = pytest.importorskip("benchmarks.papers.trained_rankers")
-stage = pytest.importorskip("benchmarks.papers.last_stage")
-harness = pytest.importorskip("benchmarks.harness.place")
 
 
 def found(name: str, seed: int, ranked: dict[str, float], bm25: dict[str, float]) -> Any:
@@ -77,120 +65,3 @@ def test_seeds_are_compared_with_themselves() -> None:
     ranked = {"a": 1.0, "b": 0.5}
     page = comparing.section([found("NDRM1", 1, ranked, ranked), found("NDRM3", 0, ranked, ranked)])
     assert not rows(page, "NDRM1", "NDRM3")
-
-
-def test_no_training_is_compared_with_one_that_is_not_planned() -> None:
-    planned = plans.planned()
-    keys = [(plan.name, plan.seed) for plan in planned]
-    assert len({*keys}) == len(keys)
-    for plan in planned:
-        others = {*plan.against} - {plans.BM25, plans.HYBRID}
-        assert others <= {each.name for each in planned if {*plan.ranks} <= {*each.ranks}}
-
-
-@pytest.mark.slow
-def test_a_training_that_is_kept_is_not_repeated(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    place, plan = harness.Place(tmp_path, tmp_path / "work"), plans.planned()[0]
-    monkeypatch.setattr(trainings, "measured", lambda *_: {"steps": 3})
-    assert trainings.kept(place, plan) == {"steps": 3}
-    monkeypatch.setattr(trainings, "measured", lambda *_: json.loads("broken"))
-    assert trainings.kept(place, plan) == {"steps": 3}
-
-
-def short_pairs(options: dict[str, Any]) -> dict[str, Any]:
-    """Return options of a last stage that a tiny encoder can read."""
-    pytest.importorskip(WHEEL_PACKAGE)
-    return {**options, "settings": CrossEncoderSettings(max_tokens=64)}
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("kind", "options"),
-    [
-        ("terms", {"architecture": "ndrm1", "form": "authors"}),
-        ("terms", {"architecture": "tk"}),
-        ("terms", {"architecture": "tkl"}),
-        ("dense", {"loss": "margin", "segments": "distinct", **SHORT_TEXTS}),
-        ("cross_encoder", {"marking": "pre_doc"}),
-        ("cross_encoder", {"head": "model1", "chunks": 2}),
-        ("last_stage", {"loss": "margin"}),
-        ("translation", {"network": True}),
-        ("translation", {"network": False}),
-        *(("student", {"kind": kind, **SHORT_TEXTS}) for kind in ("colbert", "epic", "splade")),
-    ],
-)
-def test_rankers_are_trained_and_rank_what_bm25_finds(
-    kind: str,
-    options: dict[str, Any],
-    tiny: "TinyRankers",
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    shutil.copytree(tiny.data.collection.path, tmp_path / "tiny")
-    for name, value in {"LEARN": "train", "TUNE": "train"}.items():
-        monkeypatch.setattr(trainings, name, value)
-    monkeypatch.setattr(rankers, "SIZES", {"hidden": 16, "heads": 4})
-    monkeypatch.setattr(rankers, "TOKENS", 40)
-    monkeypatch.setattr(rankers, "MARKS", 24)
-    if kind == "last_stage":
-        options = short_pairs(options)
-    if kind not in ("terms", "translation"):
-        options["backbone"] = tiny.data.bert
-    plan = plans.Training("it", kind, options, "tiny", ("tiny",), 2)
-    made = trainings.measured(harness.Place(tmp_path, tmp_path / "work"), plan)
-    assert made["steps"] == (0 if options.get("network") is False else 2)
-    values = made["values"]["tiny"]
-    assert values[""]["MRR@10"].keys() == values["BM25"]["MRR@10"].keys()
-    assert values["BM25"]["R@1000"].values() != {0.0}
-    if kind not in ("dense", "last_stage"):  # the same documents in another order
-        assert values[""]["R@1000"] == values["BM25"]["R@1000"]
-        assert values[""]["MRR@10"] != values["BM25"]["MRR@10"]
-
-
-@pytest.mark.slow
-def test_a_second_phase_begins_where_the_first_ended(
-    tiny: "TinyRankers", tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    shutil.copytree(tiny.data.collection.path, tmp_path / "tiny")
-    for name, value in {"LEARN": "train", "TUNE": "train"}.items():
-        monkeypatch.setattr(trainings, name, value)
-    monkeypatch.setattr(rankers, "TOKENS", 40)
-    place, made, trained = harness.Place(tmp_path, tmp_path / "work"), [], rankers.cross.train
-
-    def watched(*given: Any, **named: Any) -> Any:
-        made.append(trained(*given, **named))
-        return made[-1]
-
-    monkeypatch.setattr(rankers.cross, "train", watched)
-    for options in ({"saves": "a b", "backbone": tiny.data.bert}, {"goes_on": "a b"}):
-        plan = plans.Training("it", "cross_encoder", options, "tiny", ("tiny",), 1)
-        trainings.measured(place, plan)
-    assert made[1].training["backbone"] == "papers.a_b.0"
-
-
-@pytest.mark.slow
-def test_students_learn_what_last_stages_teach(
-    tiny: "TinyRankers", tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    shutil.copytree(tiny.data.collection.path, tmp_path / "tiny")
-    for name, value in {"LEARN": "train", "TUNE": "train", "SEEDS": (0, 1)}.items():
-        monkeypatch.setattr(trainings, name, value)
-    place, own = harness.Place(tmp_path, tmp_path / "work"), {"backbone": tiny.data.bert}
-    place.work.mkdir()
-    for seed in (0, 1):
-        options = short_pairs({"loss": "softmax", **own})
-        plan = plans.Training("it", "last_stage", options, "tiny", ("tiny",), 2, seed=seed)
-        made = trainings.measured(place, plan)
-        assert {"", plans.HYBRID, stage.ALONE, "BM25"} == made["values"]["tiny"].keys()
-        assert 0 <= made["chosen"]["weight of BM25"] <= 1
-    taught = {"kind": "colbert", "teachers": "softmax", "negatives_each": 2, **SHORT_TEXTS, **own}
-    plan = plans.Training("it", "student", taught, "tiny", ("tiny",), 2)
-    assert trainings.measured(place, plan)["steps"] == 2
-    first, second, mean = (
-        read_run(place.work / f"papers.teacher.{name}.run") for name in ("0", "1", "0.run.mean")
-    )
-    for query, scores in mean.items():
-        for name, score in scores.items():
-            assert score == pytest.approx((first[query][name] + second[query][name]) / 2)

@@ -1,10 +1,8 @@
 """Updates, joins and filters that cannot be used. What was there before stays as it is."""
 
-from collections.abc import Callable
 from operator import attrgetter
 from pathlib import Path
 
-import pytest
 from tests.journeys.bad_inputs.files import Maker, file
 from tests.journeys.bad_inputs.running import Case, Place, Response, cli
 
@@ -17,8 +15,6 @@ ROWS = [
 ]
 OTHERS = [{"id": "3", "text": "Wash the windows.", "year": 2020, "tags": []}]
 HALF = '{"id": "3", "text": "x"}\n{"id": "4", "te'
-
-Run = Callable[[Place, pytest.MonkeyPatch], Response]
 
 
 def mine(place: Place) -> Path:
@@ -49,10 +45,10 @@ def boosted(place: Place) -> Path:
 def _kept(case: Case) -> Case:
     """Return a case that makes a bundle first, and checks afterwards that it is unchanged."""
 
-    def run(place: Place, patch: pytest.MonkeyPatch) -> Response:
+    def run(place: Place) -> Response:
         build(ROWS, mine(place))
         before = _contents(mine(place))
-        response = case.run(place, patch)
+        response = case.run(place)
         assert _contents(mine(place)) == before, f"{case.name}: the bundle was changed"
         return response
 
