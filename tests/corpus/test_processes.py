@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from ranklet.corpus import processes
-from ranklet.corpus.processes import Block, Work, blocks_of, each
+from ranklet.corpus.processes import Block, Work, each
 from ranklet.export.build import build
 from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.errors import CollectionError
@@ -66,11 +66,6 @@ def test_results_come_in_order_and_a_process_keeps_what_it_knows() -> None:
     assert str(os.getpid()).encode() not in done
 
 
-def test_few_bytes_are_left_to_this_process() -> None:
-    found = list(each(open_counter, {}, [[b"a"], [b"b"]], processes.MANY - 1))
-    assert found == [[str(os.getpid()).encode(), b"a1"], [str(os.getpid()).encode(), b"b2"]]
-
-
 @pytest.mark.usefixtures("several")
 @pytest.mark.parametrize("end", ["fatal", "faulty"])
 def test_a_process_that_ends_is_an_error(end: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -95,15 +90,6 @@ def open_fatal(settings: Mapping[str, Any]) -> Work:
 
 
 @pytest.mark.usefixtures("several")
-def test_modules_of_the_current_folder_are_not_imported(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    tmp_path.joinpath("queue.py").write_text("raise SystemExit(4)")
-    monkeypatch.chdir(tmp_path)
-    assert len(list(each(open_counter, {}, [[b"a"]], 1))) == 1
-
-
-@pytest.mark.usefixtures("several")
 def test_a_process_that_cannot_be_started_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "executable", "/none/python")
     with pytest.raises(CollectionError, match=r"no process can be started .*RANKLET_THREADS=1"):
@@ -119,12 +105,6 @@ def test_who_stops_early_leaves_no_process() -> None:
     found.close()  # type: ignore[attr-defined]
     with pytest.raises(ProcessLookupError):
         os.kill(process, 0)
-
-
-def test_blocks_have_all_strings(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(processes, "BLOCK", 2)
-    assert list(blocks_of([b"a", b"", b"b", b"abc", b"d"])) == [[b"a", b"", b"b"], [b"abc"], [b"d"]]
-    assert list(blocks_of([])) == [[]]
 
 
 @pytest.mark.parametrize("language", TEXTS)

@@ -1,13 +1,11 @@
 import io
 import sys
 from functools import partial
-from threading import Event
-from typing import Any
 
 import pytest
 
 from ranklet.corpus import progress as module
-from ranklet.corpus.progress import Measured, Steps, expect, one_bar, progress, say, step
+from ranklet.corpus.progress import Steps, expect, one_bar, progress, say
 
 
 class Clock:
@@ -57,50 +55,10 @@ def test_without_a_terminal_a_line_is_written_every_five_seconds(
     ]
 
 
-def test_what_is_measured_shows_its_share_and_is_counted(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    clock, shares = Clock(), [0.1, 0.5, 0.9]
-    steps = Steps([("reading", 1)], clock)
-    items = Measured(iter("abc"), lambda: shares[0])
-    for _ in steps.follow(items, "reading", None):
-        clock.now += 6
-        shares = shares[1:]
-    assert capsys.readouterr().err.splitlines() == [
-        "reading (1): 50% after 0:06, about 0:06 left",
-        "reading (2): 90% after 0:12, about 0:01 left",
-        "reading: 100% after 0:18, about 0:00 left",
-    ]
-
-
 def test_short_work_writes_nothing(capsys: pytest.CaptureFixture[str]) -> None:
     clock = Clock()
     run(Steps([("reading", 1)], clock), clock, "reading", 4, 1)
     assert capsys.readouterr().err == ""
-
-
-def test_no_time_is_estimated_while_almost_nothing_is_done(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    clock = Clock()
-    steps = Steps([("reading", 4), ("encoding", 96)], clock)
-    run(steps, clock, "reading", 2, 50)
-    assert capsys.readouterr().err.splitlines() == [
-        "reading: 2% after 0:50",
-        "reading: 4% after 1:40",
-    ]
-
-
-def test_the_items_of_a_step_without_a_length_are_counted(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    clock = Clock()
-    steps = Steps([("reading", 1), ("encoding", 1)], clock)
-    for _ in steps.follow(iter("abc"), "reading", None):
-        clock.now += 11
-    lines = capsys.readouterr().err.splitlines()
-    assert lines[:2] == ["reading (1): 0% after 0:11", "reading (2): 0% after 0:22"]
-    assert lines[2] == "reading: 50% after 0:33, about 0:33 left"
 
 
 def test_a_step_inside_another_shows_its_own_label(capsys: pytest.CaptureFixture[str]) -> None:
@@ -117,37 +75,6 @@ def test_a_step_inside_another_shows_its_own_label(capsys: pytest.CaptureFixture
     ]
 
 
-def test_a_step_that_was_not_planned_is_no_work(capsys: pytest.CaptureFixture[str]) -> None:
-    clock = Clock()
-    steps = Steps([("encoding", 1)], clock)
-    run(steps, clock, "surprise", 2, 10)
-    assert capsys.readouterr().err.splitlines() == [
-        "surprise (1 of 2): 0% after 0:10",
-        "surprise: 0% after 0:20",
-    ]
-
-
-def test_work_that_turns_out_larger_does_not_move_the_bar_back(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    clock = Clock()
-    steps = Steps([("reading", 50), ("encoding", 50)], clock)
-    run(steps, clock, "reading", 1, 10)
-    steps.expect("encoding", 450)
-    run(steps, clock, "encoding", 9, 10)
-    shares = [line.split()[1] for line in capsys.readouterr().err.splitlines()]
-    assert shares == [*["50%"] * 5, "60%", "70%", "80%", "90%", "100%"]
-
-
-def test_an_error_in_a_step_ends_it() -> None:
-    steps = Steps([("reading", 1), ("encoding", 1)], Clock())
-    items: Any = steps.follow([1, 2], "reading", None)
-    assert next(items) == 1
-    with pytest.raises(KeyError):
-        items.throw(KeyError())
-    assert list(steps.follow([1], "encoding", None)) == [1]
-
-
 def test_a_terminal_shows_one_bar(monkeypatch: pytest.MonkeyPatch) -> None:
     terminal, clock = Terminal(), Clock()
     monkeypatch.setattr(sys, "stderr", terminal)
@@ -159,48 +86,6 @@ def test_a_terminal_shows_one_bar(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "reading: 25% after 0:30, about 1:30 left |" in shown
     assert "encoding: 75% after 1:30, about 0:30 left |" in shown
     assert "\n" not in shown
-
-
-def test_a_bar_is_drawn_ten_times_per_second(monkeypatch: pytest.MonkeyPatch) -> None:
-    terminal, clock = Terminal(), Clock()
-    monkeypatch.setattr(sys, "stderr", terminal)
-    steps = Steps([("reading", 50), ("encoding", 50)], clock)
-    for _ in steps.follow(iter(range(1000)), "reading", None):
-        clock.now += 0.001
-    assert terminal.getvalue().count("reading") in range(9, 13)
-
-
-def test_a_caller_who_counts_shows_where_it_is(capsys: pytest.CaptureFixture[str]) -> None:
-    clock = Clock()
-    steps = Steps([("training", 1)], clock, done=0.5)  # half of it was done earlier
-    for number in (6, 7):
-        clock.now += 10
-        steps.reach("training", number / 10, f"step {number} of 10")
-    run(steps, clock, "evaluating", 3, 4)
-    assert capsys.readouterr().err.splitlines() == [
-        "training, step 6 of 10: 60% after 0:10, about 0:40 left",
-        "training, step 7 of 10: 70% after 0:20, about 0:30 left",
-        "evaluating (2 of 3): 70% after 0:28, about 0:42 left",
-    ]
-
-
-def test_a_step_of_its_own_writes_lines_where_there_is_no_terminal(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    clock = Clock()
-    monkeypatch.setattr(module, "Steps", partial(Steps, clock=clock))
-    for items in ([1, 2, 3, 4], iter([1, 2, 3, 4])):  # of known and of unknown number
-        for _ in progress(items, "reading"):
-            clock.now += 3
-    assert capsys.readouterr().err.splitlines() == [
-        "reading: 50% after 0:06, about 0:06 left",
-        "reading: 100% after 0:12, about 0:00 left",
-        "reading (2) after 0:06",
-        "reading after 0:12",
-    ]
-    for _ in progress([1, 2], "reading"):
-        clock.now += 2
-    assert capsys.readouterr().err == ""
 
 
 def test_progress_uses_the_bar_around_it(
@@ -251,13 +136,3 @@ def test_progress_needs_no_output(closed: bool, monkeypatch: pytest.MonkeyPatch)
             say("said")
             module.warn("warned")
     assert list(progress(range(2), "reading")) == [0, 1]
-
-
-def test_a_step_of_one_piece_is_shown_by_time(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(module, "SILENT", 0.0)
-    shown = Event()
-    monkeypatch.setattr(Steps, "_draw", lambda *_: shown.set())
-    with one_bar(("proving", 1.0)), step("proving", 1.0):
-        assert shown.wait(60)

@@ -89,13 +89,6 @@ def test_the_dockerfile_has_the_settings_that_serving_needs(kind: str) -> None:
             assert source == "${BUNDLE}" or (ROOT / source).exists(), source
 
 
-def test_the_gpu_image_never_has_two_onnxruntimes() -> None:
-    names = [name for name, _ in pinned("gpu/requirements.txt")]
-    assert "onnxruntime-gpu" in names
-    assert "onnxruntime" not in names
-    assert "--no-deps /build" in (INFRA / "gpu" / "Dockerfile").read_text("utf-8")
-
-
 def pinned(file: str) -> list[tuple[str, str]]:
     """Return the packages of a file and their versions; a line of another kind fails."""
     lines = (INFRA / file).read_text("utf-8").replace(" \\\n", "").splitlines()
@@ -209,24 +202,3 @@ def test_terraform_is_well_formed_and_declares_what_it_uses(
     assert set(module) - {"source"} <= set(terraform["cloudrun"]["variable"])
     with pytest.raises(ValueError, match=r"given\.tf"):
         hcl('resource "a" "b" {')
-
-
-@pytest.mark.clients
-@pytest.mark.slow
-@pytest.mark.parametrize("name", SERVICES)
-def test_the_two_ways_to_deploy_agree(name: str, terraform: dict[str, dict[str, Any]]) -> None:
-    defaults = {
-        key: each[0].get("default") for key, each in terraform["cloudrun"]["variable"].items()
-    }
-    chosen = terraform["gpu"]["module"]["service"][0] if name.startswith("gpu") else {}
-    wanted = {**defaults, **chosen}
-    template = service(name)["spec"]["template"]
-    limits = template["spec"]["containers"][0]["resources"]["limits"]
-    scale = template["metadata"]["annotations"]["autoscaling.knative.dev/maxScale"]
-    accelerator = template["spec"].get("nodeSelector", {}).get("run.googleapis.com/accelerator", "")
-    assert service(name)["metadata"]["name"] == wanted["name"]
-    assert (limits["cpu"], limits["memory"]) == (wanted["cpu"], wanted["memory"])
-    assert template["spec"]["containerConcurrency"] == wanted["concurrency"]
-    assert int(scale) == wanted["max_instances"]
-    assert accelerator == wanted["accelerator"]
-    assert ("nvidia.com/gpu" in limits) == bool(accelerator)

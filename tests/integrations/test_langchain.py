@@ -1,6 +1,5 @@
 """LangChain's retriever and compressor give what the bundle does, in LangChain's forms."""
 
-import asyncio
 import json
 from typing import TYPE_CHECKING, Any
 
@@ -54,23 +53,6 @@ def test_options_hold_for_all_queries_or_for_one(ours: Any, built: "Built", bund
     assert len(retriever.invoke(QUERY)) == 1
     hurried = retriever.invoke(QUERY, pipeline="linear", budget_ms=0)
     assert hurried[0].metadata["left_out"]
-
-
-def test_asynchronous_methods_and_batches_agree(
-    ours: Any, bundle: Bundle, documents: list[Any]
-) -> None:
-    retriever = ours.RankletRetriever(bundle=bundle, k=3)
-    compressor = ours.RankletCompressor(bundle=bundle)
-
-    async def both() -> tuple[list[Any], Any]:
-        return await retriever.ainvoke(QUERY), await compressor.acompress_documents(
-            documents, QUERY
-        )
-
-    retrieved, compressed = asyncio.run(both())
-    assert retrieved == retriever.invoke(QUERY)
-    assert retriever.batch([QUERY, "mend a tyre"]) == [retrieved, retriever.invoke("mend a tyre")]
-    assert compressed == compressor.compress_documents(documents, QUERY)
 
 
 def test_errors_are_those_of_ranklet(ours: Any, bundle: Bundle, built: "Built") -> None:

@@ -1,6 +1,5 @@
 """LlamaIndex's retriever and postprocessor give what the bundle does, in LlamaIndex's forms."""
 
-import asyncio
 import json
 from typing import TYPE_CHECKING, Any
 
@@ -62,22 +61,6 @@ def test_a_language_model_reads_the_title_but_no_explanation(ours: Any, bundle: 
 def test_a_budget_that_ended_early_is_reported(ours: Any, bundle: Bundle) -> None:
     found = ours.RankletRetriever(bundle, pipeline="linear", budget_ms=0).retrieve(QUERY)
     assert found[0].node.metadata["left_out"]
-
-
-def test_asynchronous_methods_agree(ours: Any, bundle: Bundle, nodes: list[Any]) -> None:
-    retriever = ours.RankletRetriever(bundle, k=3)
-    processor = ours.RankletPostprocessor(bundle=bundle)
-
-    async def both() -> tuple[list[Any], list[Any]]:
-        return (
-            await retriever.aretrieve(QUERY),
-            await processor.apostprocess_nodes(nodes, query_str=QUERY),
-        )
-
-    retrieved, processed = asyncio.run(both())
-    assert as_pairs(retrieved) == as_pairs(retriever.retrieve(QUERY))
-    expected = processor.postprocess_nodes(nodes, query_str=QUERY)
-    assert as_pairs(processed) == as_pairs(expected)
 
 
 def test_errors_are_those_of_ranklet(

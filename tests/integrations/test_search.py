@@ -3,8 +3,6 @@
 import asyncio
 import inspect
 import json
-import shutil
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -20,16 +18,7 @@ from ranklet.integrations.search import (
     rank_async,
     stored,
 )
-from ranklet.runtime import (
-    Bundle,
-    BundleError,
-    InputError,
-    Pipeline,
-    Ranking,
-    Retrieve,
-    UnknownRankerError,
-    load,
-)
+from ranklet.runtime import Bundle, InputError, Pipeline, Ranking, Retrieve, load
 
 if TYPE_CHECKING:
     from tests.conftest import Built, Described
@@ -55,20 +44,6 @@ def test_a_wrong_option_is_refused_before_any_query(
 ) -> None:
     with pytest.raises(InputError, match=complaint):
         check(bundle, {"k": 3, **options}, retrieves=True)
-
-
-def test_wrong_pipelines_and_bundles_are_refused_before_any_query(
-    bundle: Bundle, built: "Built", tmp_path: Path
-) -> None:
-    with pytest.raises(UnknownRankerError, match="unknown pipeline 'none'; the bundle has"):
-        check(bundle, {"k": 3, "pipeline": "none"}, retrieves=True)
-    with pytest.raises(UnknownRankerError, match="unknown ranker 'none'; the bundle has"):
-        check(bundle, {"k": 3, "pipeline": [Retrieve("none")]}, retrieves=True)
-    with pytest.raises(BundleError):
-        check(tmp_path / "none.ranklet", {"k": 3}, retrieves=True)
-    with pytest.raises(InputError, match="no collection to retrieve from"):
-        check(built.exported, {"k": 3}, retrieves=True)
-    check(built.exported, {"k": None}, retrieves=False)
 
 
 def test_filters_belong_to_retrievers(described: "Described") -> None:
@@ -104,16 +79,6 @@ def test_without_k_all_texts_are_ranked(bundle: Bundle) -> None:
     assert len(rank(bundle, QUERY, {"k": None}, texts)) == 12
     assert len(rank(bundle, QUERY, {"k": 2}, texts)) == 2
     assert len(rank(bundle, QUERY, {"k": None}, [])) == 0
-
-
-def test_a_replaced_bundle_is_opened_again(built: "Built", tmp_path: Path) -> None:
-    path = tmp_path / "search.ranklet"
-    shutil.copytree(built.indexed, path)
-    with pytest.raises(UnknownRankerError, match="unknown pipeline 'linear'"):
-        rank(path, QUERY, {"pipeline": "linear"})
-    shutil.rmtree(path)
-    shutil.copytree(built.fused, path)
-    assert len(rank(path, QUERY, {"k": 3, "pipeline": "linear"})) == 3
 
 
 def test_a_title_is_ranked_and_a_missing_text_refused() -> None:

@@ -3,11 +3,10 @@
 import asyncio
 import copy
 import inspect
-import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import ContextVar
-from threading import Event, Thread, get_ident
+from threading import Event, get_ident
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,7 +27,6 @@ from ranklet.runtime import (
     UnknownRankerError,
 )
 from ranklet.runtime.bundle import in_thread
-from ranklet.runtime.storage.arrays import map_array
 
 if TYPE_CHECKING:
     from tests.conftest import Built
@@ -177,15 +175,6 @@ def test_a_document_has_the_same_score_alone_and_among_others(bundle: Bundle, na
         np.testing.assert_array_equal(own, own_alone)
 
 
-@pytest.mark.parametrize("name", ABSOLUTE)
-def test_a_stored_text_scores_as_the_document_that_it_is(bundle: Bundle, name: str) -> None:
-    hits = bundle.rank("water the dough", k=100, pipeline="bm25_pieces")
-    documents = [{"title": hit.title, "text": hit.text} for hit in hits]
-    stored = bundle.score("water the dough", ids=[h.id for h in hits], pipeline=recipe(name))
-    own = bundle.score("water the dough", documents, pipeline=recipe(name))
-    np.testing.assert_allclose(own, stored, rtol=1e-5, atol=1e-6)
-
-
 @pytest.mark.parametrize("name", PIPELINES)
 @pytest.mark.parametrize("documents", [None, OWN, ["nothing alike", ""]])
 def test_parts_of_explanations_add_up(
@@ -215,11 +204,6 @@ def test_an_explanation_names_words_that_matched(bundle: Bundle) -> None:
     assert {part.label for part in found.explanation.parts} <= {"long", "knead", "dough"}
     text = str(bundle.rank("zork", ["a zork"], pipeline="bm25", explain=True)[0].explanation)
     assert "zork" in text
-
-
-def test_timings_name_the_stages(bundle: Bundle) -> None:
-    timings = bundle.rank("dough", pipeline="bm25").timings
-    assert [each.stage for each in timings] == ["retrieve 1000 by bm25", "read hits"]
 
 
 @pytest.mark.parametrize(
@@ -286,19 +270,6 @@ def test_own_documents_may_be_texts_or_objects(bundle: Bundle) -> None:
     assert scores[1] == scores[2] > scores[3] > 0  # a title is part of the text
 
 
-def test_all_own_documents_come_back_even_where_the_recipe_cuts(bundle: Bundle) -> None:
-    texts = [f"dough {'water ' * at}" for at in range(8)]
-    found = bundle.rank("water", texts, k=100, pipeline=recipe("even, cut"))
-    assert sorted(hit.index for hit in found) == list(range(8))
-    assert all(hit.text == texts[hit.index] for hit in found)
-
-
-@pytest.mark.parametrize("name", PIPELINES)
-def test_unknown_words_match_between_query_and_own_documents(bundle: Bundle, name: str) -> None:
-    texts = ["a flumph", "a gnorp", "a zork and a gnorp in a flumph"]
-    assert bundle.rank("gnorp", texts, pipeline=recipe(name))[0].index == 1
-
-
 def arrow(texts: list[str]) -> Any:
     return pytest.importorskip("pyarrow").array(texts)
 
@@ -347,12 +318,6 @@ def test_a_query_that_is_no_string_is_refused(bundle: Bundle, query: Any) -> Non
         bundle.rank_batch(["dough", query])
 
 
-@pytest.mark.parametrize("queries", ["dough", b"dough", None, 7, {"dough": 1}])
-def test_queries_that_are_no_list_are_refused(bundle: Bundle, queries: Any) -> None:
-    with pytest.raises(InputError, match="queries must be a list, not"):
-        bundle.rank_batch(queries)
-
-
 @pytest.mark.parametrize("query", ["gnorp zork", "the of and", "!?…", "\0", "😀", "\ud800"])
 @pytest.mark.parametrize("name", ["bm25", "bm25_words", "rescore", "even", "even, cut"])
 def test_a_query_without_a_known_word_finds_nothing(bundle: Bundle, query: str, name: str) -> None:
@@ -377,13 +342,6 @@ def test_k_that_is_no_whole_number_is_refused(bundle: Bundle, k: Any) -> None:
             ask("dough", k=k)
     with pytest.raises(InputError, match="k must be a whole number"):
         bundle.rank_batch(["dough"], k=k)
-
-
-@pytest.mark.parametrize("k", [43, 10**6, 10**30])
-def test_more_hits_than_there_are_gives_all(bundle: Bundle, k: int) -> None:
-    found = bundle.rank("water", k=k, pipeline="bm25")
-    assert 0 < len(found) < 42
-    assert len(bundle.rank("water", OWN, k=k)) == len(OWN)
 
 
 @pytest.mark.parametrize("name", PIPELINES)
@@ -422,12 +380,6 @@ def test_a_document_that_is_no_text_is_refused(bundle: Bundle, wrong: Any) -> No
             ask("dough", ["right", wrong])
 
 
-@pytest.mark.parametrize("ids", ["bread", b"bread", 7, {"bread": 1}])
-def test_ids_that_are_no_list_are_refused(bundle: Bundle, ids: Any) -> None:
-    with pytest.raises(InputError, match="ids must be a list, not"):
-        bundle.score("dough", ids=ids)
-
-
 @pytest.mark.parametrize(
     "identity", ["nobody", "", "zzz", "caf?", "bread\ud800", 7, None, b"bread"]
 )
@@ -438,20 +390,10 @@ def test_an_unknown_id_is_refused(bundle: Bundle, identity: Any) -> None:
         bundle.explain("dough", identity)
 
 
-def test_every_id_is_known(bundle: Bundle, built: "Built") -> None:
-    ids = [each.id for each in built.collection.documents()]
-    assert len(bundle.score("dough", ids=ids)) == len(ids)
-
-
 def test_documents_or_ids_but_not_both_and_not_neither(bundle: Bundle) -> None:
     for given in ({}, {"documents": ["a"], "ids": ["bread"]}):
         with pytest.raises(InputError, match="either documents"):
             bundle.score("dough", **given)  # type: ignore[arg-type]
-
-
-def test_an_unknown_scaling_is_refused(bundle: Bundle) -> None:
-    with pytest.raises(InputError, match="allowed are fixed, variance, minmax"):
-        bundle.features("dough", scaling="min-max")
 
 
 @pytest.mark.parametrize("pipeline", ["", "nothing", "../evil", "model1"])
@@ -459,33 +401,6 @@ def test_an_unknown_pipeline_is_refused(bundle: Bundle, pipeline: str) -> None:
     for ask in (bundle.rank, bundle.rank_ids, bundle.features):
         with pytest.raises(UnknownRankerError, match="the bundle has bm25, bm25_words"):
             ask("dough", pipeline=pipeline)
-
-
-@pytest.mark.parametrize(
-    "pipeline",
-    [
-        *([], {}, 7, b"bm25", [{}], ["bm25"], [{"stage": "os"}], [{"stage": "rescore"}]),
-        [{"stage": "rescore", "ranker": "model1"}],
-        [{"stage": "retrieve", "ranker": "bm25", "k": -1}],
-        Pipeline(()),
-        Pipeline(None),  # type: ignore[arg-type]
-        Pipeline(("bm25",)),  # type: ignore[arg-type]
-        Pipeline((Rescore("bm25"),)),
-        Pipeline((Retrieve("bm25", 0),)),
-        Pipeline((Retrieve("bm25", 2.5),)),  # type: ignore[arg-type]
-        Pipeline((Retrieve(7),)),  # type: ignore[arg-type]
-        Pipeline((Retrieve("bm25"), Retrieve("bm25_words"))),
-        Pipeline((Retrieve("bm25"), Keep(True))),
-        Pipeline((Retrieve("bm25"), Fuse("linear", ("bm25",)))),
-        Pipeline((Retrieve("bm25"), Fuse("rrf", "bm25", (1.0,)))),  # type: ignore[arg-type]
-        Pipeline((Retrieve("bm25"), Fuse("mean", ("bm25",), (1.0,)))),
-        Pipeline((Retrieve("bm25"), Fuse("linear", ("bm25",), (float("nan"),)))),
-        Pipeline((Retrieve("model1"),)),  # it cannot retrieve
-    ],
-)
-def test_a_wrong_pipeline_is_refused(bundle: Bundle, pipeline: Any) -> None:
-    with pytest.raises(InputError):
-        bundle.rank("dough", pipeline=pipeline)
 
 
 def test_a_pipeline_of_unknown_rankers_is_refused(bundle: Bundle) -> None:
@@ -547,30 +462,6 @@ def test_threads_get_the_same_answers(built: "Built") -> None:
         assert list(pool.map(ask, tasks * 2)) == wanted * 2
 
 
-def test_opening_by_many_threads_at_once_does_not_deadlock(
-    built: "Built", monkeypatch: pytest.MonkeyPatch
-) -> None:
-    # Before Python 3.12 functools.cached_property has a lock of its own: `explain` took the
-    # documents' first and `rank` the analyzer's, and each waited for the other.
-    def slow(*given: Any) -> Any:
-        time.sleep(0.001)  # long enough for the others to come in between
-        return map_array(*given)
-
-    monkeypatch.setattr("ranklet.runtime.bundles.files.map_array", slow)
-    fresh, done = Bundle(built.fused), []
-
-    def ask(at: int) -> None:
-        fresh.rank("dough") if at % 2 else fresh.explain("dough", "bread")
-        done.append(at)
-
-    threads = [Thread(target=ask, args=(at,), daemon=True) for at in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(timeout=60)
-    assert sorted(done) == list(range(8))
-
-
 def test_a_ranking_says_which_words_are_stop_words_if_words_are_read(bundle: Bundle) -> None:
     ranking = bundle.rank("To be, or to BE?", pipeline="bm25")
     assert len(ranking) == 0
@@ -626,17 +517,6 @@ def test_the_event_loop_is_free_and_the_context_is_kept() -> None:
     value, number, thread = asyncio.run(main())
     assert (value, number) == ("kept", 7)
     assert thread != get_ident()
-
-
-def test_many_at_once_do_not_mix_up_their_answers(bundle: Bundle) -> None:
-    queries = [QUERY, "sour milk", "wash the windows", "fix a flat tyre"] * 5
-
-    async def main() -> list[object]:
-        return [
-            each.hits for each in await asyncio.gather(*(bundle.rank_async(q) for q in queries))
-        ]
-
-    assert asyncio.run(main()) == [bundle.rank(query).hits for query in queries]
 
 
 def test_a_cancelled_task_leaves_nothing_broken(bundle: Bundle) -> None:

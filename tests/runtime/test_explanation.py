@@ -12,11 +12,6 @@ def test_a_total_is_the_sum_of_its_parts_largest_first() -> None:
     assert [part.label for part in TREE.parts] == ["large", "small"]
 
 
-def test_the_total_of_no_parts_is_a_float() -> None:
-    nothing = Explanation.total("nothing", [])
-    assert repr(nothing.value) == "0.0"
-
-
 def test_scaling_reaches_every_amount_and_no_label_but_the_first() -> None:
     scaled = TREE.scaled(0.5, "half")
     assert (scaled.label, scaled.value) == ("half", 1.0)
@@ -51,22 +46,6 @@ def test_the_strongest_rows_stand_below_what_they_belong_to() -> None:
     assert labels == ["sum", "strong", "word 1", "word 2", "word 3", "6 more rows"]
     assert lines[0].startswith("   2.4800  sum")
     assert lines[2].startswith("   1.0000      word 1")
-
-
-def test_all_rows_are_shown_if_there_are_no_more_than_allowed() -> None:
-    tree = Explanation.total("sum", words(9))
-    assert tree.text(10) == tree.text() == str(tree)
-    assert len(str(tree).splitlines()) == 10
-
-
-def test_amounts_that_would_print_as_zero_share_a_row() -> None:
-    small = [Explanation(f"small {at}", 0.00002) for at in range(3)]
-    tree = Explanation.total("sum", [Explanation("large", 0.5), *small])
-    assert [line.split(maxsplit=1) for line in str(tree).splitlines()] == [
-        ["0.5001", "sum"], ["0.5000", "large"], ["0.0001", "3 parts below 0.00005"],
-    ]  # fmt: skip
-    alone = Explanation.total("sum", [Explanation("nothing", 0.0)])
-    assert str(alone).splitlines()[1].endswith("1 part below 0.00005")
 
 
 def test_reasons_have_a_column_of_their_own() -> None:

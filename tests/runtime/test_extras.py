@@ -4,17 +4,15 @@ import re
 import subprocess
 import sys
 import tomllib
-from argparse import Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from ranklet.commands import main, train
+from ranklet.commands import main
 from ranklet.export.build import build
 from ranklet.runtime.errors import MissingPackageError
-from ranklet.runtime.extras import EXTRAS, INCLUDED, hinted, install, sufficient
-from ranklet.training.imported.importing import needed_extra
+from ranklet.runtime.extras import EXTRAS, INCLUDED, install, sufficient
 
 if TYPE_CHECKING:
     from tests.conftest import Built
@@ -59,14 +57,6 @@ def test_every_extra_in_a_message_or_in_the_documentation_exists() -> None:
                 assert {each for name in named for each in name.split(",")} <= extras, path
 
 
-def test_an_unknown_package_and_a_fault_of_ranklet_have_no_extra() -> None:
-    with pytest.raises(MissingPackageError, match=r"run: pip install strange$"), hinted():
-        raise ModuleNotFoundError(name="strange")
-    with pytest.raises(ModuleNotFoundError) as caught, hinted():
-        raise ModuleNotFoundError(name="ranklet.gone")
-    assert not isinstance(caught.value, MissingPackageError)
-
-
 def test_what_a_command_needs_in_all_is_installed_at_once() -> None:
     assert sufficient("torch", "train") == "train"
     assert sufficient("torch", "onnx") == "train"
@@ -95,22 +85,6 @@ def test_commands_name_the_smallest_extra(
             assert main(arguments) == 1, arguments
         error = capsys.readouterr().err
         assert error.endswith(f"{missing!r} is not installed; run: {install(extra)}\n"), arguments
-
-
-def test_what_is_exported_decides_what_is_needed(built: "Built", tmp_path: Path) -> None:
-    network = tmp_path / "network"
-    network.mkdir()
-    (network / "ranklet.json").write_text('{"kind": "dense"}')
-    lexical = built.checkpoints["model1"]
-    assert needed_extra([]) == ""
-    assert needed_extra([lexical]) == ""
-    assert needed_extra([lexical, network]) == "export"
-    assert needed_extra([tmp_path / "nothing"]) == "export"
-    static = tmp_path / "static"  # as model2vec writes one
-    static.mkdir()
-    (static / "config.json").write_text('{"architectures": ["StaticModel"]}')
-    assert needed_extra([static, lexical]) == ""
-    assert [train.needs(Namespace(kind=kind)) for kind in ("bm25", "dense")] == ["", "train"]
 
 
 def test_python_callers_get_the_hint_too(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

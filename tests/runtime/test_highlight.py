@@ -4,7 +4,6 @@ import pytest
 
 from ranklet.runtime import InputError
 from ranklet.runtime.bundle import Bundle
-from ranklet.runtime.errors import TooManySpansError
 from ranklet.runtime.explanation import Explanation, ReadSpans
 from ranklet.runtime.highlight import spans
 
@@ -39,14 +38,6 @@ def test_a_token_shares_its_amount_among_its_places(bundle: Bundle) -> None:
     explanation = Explanation("sum", 1.0, (Explanation("x", 1.0, source=("words", "dough")),))
     found = spans(explanation, "dough or dough", bundle.analysis)
     assert [(span.begin, span.end, span.value) for span in found] == [(0, 5, 0.5), (9, 14, 0.5)]
-
-
-def test_more_places_than_there_is_room_for_are_refused(bundle: Bundle) -> None:
-    own = ["dough and dough, not bread"]
-    (hit,) = bundle.rank("dough", own, pipeline="bm25", explain=True)
-    assert len(bundle.highlight(hit, 2)) == 2
-    with pytest.raises(TooManySpansError, match="more than 1 places"):
-        bundle.highlight(hit, 1)
 
 
 def test_only_an_explained_hit_has_spans(bundle: Bundle) -> None:

@@ -26,11 +26,6 @@ def test_a_ranking_is_a_sequence_of_hits() -> None:
     assert [hit.id for hit in reversed(RANKING)] == ["2", "1", "0"]
 
 
-def test_a_position_past_the_last_is_an_index_error() -> None:
-    with pytest.raises(IndexError):
-        RANKING[3]
-
-
 def test_results_are_keys_whatever_they_hold() -> None:
     explained = Explanation("bm25", 1.0, (Explanation("dough", 1.0),))
     hit = Hit("1", 1.0, "", "text", 0, explained, metadata={"tags": ["a"]})
@@ -40,10 +35,6 @@ def test_results_are_keys_whatever_they_hold() -> None:
     ranking = Ranking((hit,), "dogh", (Timing("keep 3", 0.5),), **about)
     assert {ranking: 1}[replace(ranking)] == 1
     assert ranking != replace(ranking, corrections={})
-
-
-def test_an_empty_ranking_is_false() -> None:
-    assert not Ranking((), "a query", ())
 
 
 def test_the_repr_names_the_query_and_the_best_hits() -> None:

@@ -64,11 +64,6 @@ def test_values_that_are_not_allowed_are_refused_with_what_is(
         Base(**given)
 
 
-def test_a_text_that_is_too_long_is_refused() -> None:
-    with pytest.raises(InputError, match="short must be a text of at most 3 characters"):
-        Base(short="four")
-
-
 def test_allowed_values_are_accepted() -> None:
     assert Base(
         count=9,

@@ -4,16 +4,11 @@ import os
 import pickle
 import shutil
 from collections.abc import Callable
-from concurrent.futures import ProcessPoolExecutor
-from multiprocessing import get_context
 from pathlib import Path
-from threading import Event, Thread
 from typing import TYPE_CHECKING, Any
 from weakref import ref
 
 import pytest
-from tests.interrupted import LEFT_OPEN, interrupt
-from tests.range_server import RangeServer
 
 import ranklet
 from ranklet import runtime
@@ -21,8 +16,6 @@ from ranklet.runtime import Bundle, BundleError, InputError, ranking
 
 if TYPE_CHECKING:
     from tests.conftest import Built
-
-PATIENCE = 60  # seconds after which a test has failed, however slow the machine
 
 
 def test_loading_twice_gives_the_same_object(
@@ -54,91 +47,6 @@ def test_a_bundle_that_was_replaced_is_loaded_again(
     # Who holds the old one goes on with it.
     assert list(first.rank("dough", pipeline="bm25")) == hits
     assert list(second.rank("dough", pipeline="bm25")) == hits
-
-
-@LEFT_OPEN
-def test_an_interrupted_load_leaves_no_trace(built: "Built", tmp_path: Path) -> None:
-    path, replaced = tmp_path / "bundle", tmp_path / "replaced"
-    expected = {each: [*Bundle(each).rank("dough")] for each in (built.indexed, built.fused)}
-    sources = [built.indexed, built.fused]
-    shutil.copytree(sources[0], path)
-
-    def replace() -> None:
-        sources.reverse()
-        shutil.copytree(sources[0], replaced)
-        shutil.rmtree(path)
-        replaced.rename(path)
-
-    def reload() -> None:
-        replace()
-        runtime.load(path).rank("dough")
-
-    def check() -> None:
-        assert [*runtime.load(path).rank("dough")] == expected[sources[0]]
-        assert not ranking._opening
-
-    assert interrupt(reload, check)
-
-
-class Silent:
-    """Requests to a server that it accepts and does not answer until they are `released`."""
-
-    def __init__(self, server: RangeServer) -> None:
-        self.asked, self.released = Event(), Event()
-        server.before = self._wait
-
-    def _wait(self, _: int) -> None:
-        self.asked.set()
-        assert self.released.wait(PATIENCE)
-
-
-def loading(*arguments: Any, **options: Any) -> tuple[Thread, list[Any]]:
-    """Load in a thread, which adds the bundle to the list."""
-    found: list[Any] = []
-    thread = Thread(target=lambda: found.append(runtime.load(*arguments, **options)), daemon=True)
-    thread.start()
-    return thread, found
-
-
-def test_no_bundle_waits_for_the_silent_address_of_another(built: "Built", tmp_path: Path) -> None:
-    first = runtime.load(built.fused)
-    with RangeServer({"/b.zip": built.zipped.read_bytes()}) as server:
-        silent = Silent(server)
-        waiting, opened = loading(server.address(), cache=tmp_path)
-        assert silent.asked.wait(PATIENCE)
-        for path in (built.fused, built.indexed):  # one that was loaded before, and a new one
-            other, found = loading(path)
-            other.join(PATIENCE)
-            assert len(found) == 1
-        assert runtime.load(built.fused) is first
-        same, shared = loading(server.address(), cache=tmp_path)
-        silent.released.set()
-        for thread in (waiting, same):
-            thread.join(PATIENCE)
-        assert opened == shared != []  # two threads open an address once
-
-
-def test_a_loaded_address_is_used_while_another_thread_looks_at_it(
-    built: "Built", tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with RangeServer({"/b.zip": built.zipped.read_bytes()}) as server:
-        first = runtime.load(server.address(), cache=tmp_path)
-        silent = Silent(server)
-        monkeypatch.setattr(ranking, "LOOK_AGAIN", -1.0)
-        looking, seen = loading(server.address(), cache=tmp_path)
-        assert silent.asked.wait(PATIENCE)
-        monkeypatch.setattr(ranking, "LOOK_AGAIN", 30.0)
-        other, found = loading(server.address(), cache=tmp_path)
-        other.join(PATIENCE)
-        assert found == [first]
-        silent.released.set()
-        looking.join(PATIENCE)
-        assert seen == [first]
-
-
-def test_the_full_check_loads_again(built: "Built") -> None:
-    first = runtime.load(built.fused)
-    assert runtime.load(built.fused, check="full") is not first
 
 
 def test_the_environment_names_the_bundle(built: "Built", monkeypatch: pytest.MonkeyPatch) -> None:
@@ -230,14 +138,6 @@ def test_a_pickled_ranking_needs_no_bundle(built: "Built", tmp_path: Path) -> No
     assert pickle.loads(content) == ranking  # noqa: S301 (our own)
 
 
-@pytest.mark.slow
-def test_spawned_processes_rank_with_a_bundle_that_they_get(built: "Built") -> None:
-    bundle = runtime.load(built.fused)
-    with ProcessPoolExecutor(1, get_context("spawn")) as pool:
-        theirs = list(pool.map(bundle.rank_ids, ["dough", "mouse"]))
-    assert theirs == [bundle.rank_ids("dough"), bundle.rank_ids("mouse")]
-
-
 def test_reranking_takes_a_bundle_or_its_path_and_returns_all_texts(built: "Built") -> None:
     texts = ["a mouse", "knead the dough", "water"]
     ranking = runtime.rerank("how to knead dough", texts, model=built.fused)
@@ -260,13 +160,6 @@ def test_the_package_has_the_functions_that_most_people_need(built: "Built") -> 
     assert {"build", "load", "rank", "rerank"} <= set(dir(ranklet))
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         ranklet.nothing  # noqa: B018
-
-
-def test_a_table_marks_the_words_of_the_query(built: "Built") -> None:
-    plain = runtime.rank("kneading dough", bundle=built.fused, pipeline="bm25")
-    assert "<mark>dough</mark>" in plain._repr_html_().lower()
-    explained = runtime.rank("dough", bundle=built.fused, pipeline="bm25", explain=True)
-    assert "<mark>" in explained._repr_html_()
 
 
 def test_a_process_that_loads_many_bundles_keeps_the_last_that_were_asked_for(

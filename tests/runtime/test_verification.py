@@ -1,10 +1,8 @@
 """What only `verify` looks at."""
 
-import sys
 from pathlib import Path
 
 import pytest
-from tests.conftest import Built
 from tests.damage import graph, replace_file
 
 from ranklet.export.build import build
@@ -28,10 +26,3 @@ def test_a_model_that_does_not_run_here_must_not_name_files_either(
     assert Bundle(path).rank("dough")
     with pytest.raises(BundleError, match=message):
         list(verify(path))
-
-
-def test_word_pieces_are_verified_without_the_package(
-    built: Built, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(sys.modules, "tokenizers", None)
-    assert "ranker bm25_pieces" in list(verify(built.indexed))

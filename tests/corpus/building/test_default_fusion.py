@@ -122,13 +122,6 @@ def test_ranks_can_be_the_default(rankers: Path, tmp_path: Path) -> None:
     assert fuse(bundle, "rrf").weights == (1.0, 1.0)
 
 
-def test_a_score_does_not_depend_on_other_hits(rankers: Path, tmp_path: Path) -> None:
-    bundle = indexed(rankers, tmp_path / "b")
-    ranking = bundle.rank("bread dough", k=5)
-    alone = [bundle.score("bread dough", ids=[hit.id])[0] for hit in ranking]
-    assert [hit.score for hit in ranking] == pytest.approx(alone, abs=1e-6)
-
-
 def test_an_update_keeps_the_weights(rankers: Path, tmp_path: Path) -> None:
     before = fuse(indexed(rankers, tmp_path / "b"))
     new = [{"id": "new", "title": "", "text": "yeast yeast yeast " * 40}]
@@ -150,17 +143,3 @@ def test_what_was_learned_stays_the_default_of_other_documents(
 def test_weights_that_cannot_be_read_are_refused(weights: str) -> None:
     with pytest.raises(InputError, match="type names of rankers and their weights"):
         read_weights(weights)
-
-
-@pytest.mark.parametrize("weight", [0.0, -1.0, float("nan"), float("inf")])
-def test_weights_that_cannot_be_used_are_refused(weight: float) -> None:
-    with pytest.raises(InputError, match="it must be above 0"):
-        FusionOptions(weights={"bm25": weight})
-
-
-def test_weights_of_other_rankers_are_refused(rankers: Path, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="'dense' is unknown; weights can be those of lemmas"):
-        indexed(rankers, tmp_path / "b", FusionOptions(weights={"dense": 1.0}))
-    assert not (tmp_path / "b").exists()
-    with pytest.raises(InputError, match="leave them out"):
-        FusionOptions(fusion="ranks", weights={"words": 1.0})

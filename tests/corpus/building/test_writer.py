@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from tests.interrupted import LEFT_OPEN, interrupt
 
 from ranklet.corpus.building import writer as writer_module
 from ranklet.corpus.building.writer import ALIGNMENT, BundleWriter, write_zip
@@ -64,34 +63,6 @@ def test_what_was_written_reads_back(target: Path) -> None:
     assert names(target.parent) == [target.name]
 
 
-@LEFT_OPEN
-def test_an_interrupted_writer_leaves_the_old_or_the_new_bundle(target: Path) -> None:
-    write(target, "0")
-    notes = [0]
-
-    def again() -> None:
-        notes.append(notes[-1] + 1)
-        write(target, str(notes[-1]), overwrite=True)
-
-    def check() -> None:
-        there = BundleFiles(target, check="full").manifest.provenance["note"]
-        assert int(there) in notes[-2:]
-        again()
-        assert names(target.parent) == [target.name]
-
-    assert interrupt(again, check)
-
-
-def test_compressed_strings_read_back(tmp_path: Path) -> None:
-    strings = [f"The {n}th river is wide. Boats cross it, é." for n in range(300)]
-    with BundleWriter(tmp_path / "b") as writer:
-        writer.compressed("s", Strings.pack(strings), Strings.pack(map(str, range(300))))
-        finish(writer)
-    files = BundleFiles(tmp_path / "b")
-    assert list(files.texts("s", 300)) == strings
-    assert files.manifest.files["s.npy"].bytes < sum(map(len, strings))
-
-
 @pytest.mark.parametrize("written", [3, 16, 1 << 24])
 def test_arrays_are_written_as_numpy_writes_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, written: int
@@ -117,10 +88,6 @@ def test_arrays_are_written_as_numpy_writes_them(
         ).read_bytes()
 
 
-def test_folders_on_the_way_are_made(target: Path) -> None:
-    assert write(target.parent / "a" / "b" / target.name).exists()
-
-
 def test_a_name_alone_is_put_into_the_working_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -141,12 +108,6 @@ def test_leaving_early_leaves_nothing(target: Path, error: type[BaseException]) 
 
     with pytest.raises(error):
         fail()
-    assert names(target.parent) == []
-
-
-def test_leaving_without_finishing_leaves_nothing(target: Path) -> None:
-    with BundleWriter(target) as writer:
-        writer.array("rankers/bm25/x.npy", np.arange(5))
     assert names(target.parent) == []
 
 
@@ -175,14 +136,6 @@ def test_an_existing_bundle_is_kept_unless_overwriting_is_allowed(target: Path) 
     assert BundleFiles(target).manifest.provenance["note"] == "first"
     write(target, "third", overwrite=True)
     assert BundleFiles(target, check="full").manifest.provenance["note"] == "third"
-    assert names(target.parent) == [target.name]
-
-
-def test_a_failure_keeps_the_old_bundle(target: Path) -> None:
-    write(target, "first")
-    with pytest.raises(RuntimeError), BundleWriter(target, overwrite=True):
-        raise RuntimeError
-    assert BundleFiles(target, check="full").manifest.provenance["note"] == "first"
     assert names(target.parent) == [target.name]
 
 
@@ -277,48 +230,6 @@ def test_a_bundle_with_other_files_is_left_alone(target: Path) -> None:
     assert names(target.parent) == [target.name]
 
 
-@pytest.mark.parametrize(
-    "manifest",
-    [
-        '{"name": "My web app", "icons": []}',
-        '{"format_version": 3, "files": {}}',
-        '{"manifest_version": 3, "files": ["a.js"], "rankers": {}, "pipelines": {}}',
-        "[]",
-        "not JSON",
-        "[" * 100_000,
-    ],
-)
-def test_a_manifest_of_something_else_makes_no_bundle(target: Path, manifest: str) -> None:
-    if target.suffix != ".zip":
-        target.mkdir()
-    put(target, "manifest.json", manifest)
-    with pytest.raises(BuildError, match="is not a bundle"):
-        write(target, overwrite=True)
-    assert names(target.parent) == [target.name]
-
-
-def test_a_damaged_bundle_can_be_replaced(tmp_path: Path) -> None:
-    target = write(tmp_path / "bundle", "first")
-    (target / "rankers" / "bm25" / "x.npy").unlink()
-    (target / "notes" / "more.json").write_text("damaged")
-    (target / ".DS_Store").touch()  # of a file manager
-    write(target, "second", overwrite=True)
-    assert BundleFiles(target, check="full").manifest.provenance["note"] == "second"
-
-
-def test_what_another_program_has_written_meanwhile_is_kept(target: Path) -> None:
-    write(target, "first")
-    with BundleWriter(target, overwrite=True) as writer:
-        other = write(target.with_name(f"other{target.suffix}"), "other")
-        if target.is_dir():
-            shutil.rmtree(target)
-        other.replace(target)
-        with pytest.raises(BuildError, match="changed by another program"):
-            finish(writer)
-    assert BundleFiles(target).manifest.provenance["note"] == "other"
-    assert names(target.parent) == [target.name]
-
-
 def test_a_bundle_is_on_the_disk_before_it_takes_its_place(
     target: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -341,19 +252,6 @@ def test_a_bundle_is_on_the_disk_before_it_takes_its_place(
     files = {"/manifest.json", "/notes/more.json", "/rankers/bm25/x.npy", "/rankers/bm25", ""}
     assert synced >= ({".zip"} if target.suffix == ".zip" else files)
     assert done[at + 1 :] == [str(target.parent)]
-
-
-def test_a_resume_folder_of_others_is_not_used(target: Path) -> None:
-    with BundleWriter(target) as writer:
-        folder = writer.resume_folder
-        folder.mkdir()
-        folder.chmod(0o777)
-        with pytest.raises(BundleError, match="others can write to it"):
-            writer.resume_folder  # noqa: B018
-        folder.chmod(0o700)
-        (folder / "thesis.txt").write_text("years of work")
-        finish(writer)
-    assert names(target.parent) == sorted([folder.name, target.name])
 
 
 def test_an_empty_folder_may_be_overwritten(tmp_path: Path) -> None:
@@ -423,29 +321,6 @@ def test_the_same_files_make_the_same_zip(built: "Built", tmp_path: Path) -> Non
         os.utime(path, (0, 0))  # a zip's own dates know nothing finer than two seconds
     write_zip(later, tmp_path / "b.zip")
     assert (tmp_path / "a.zip").read_bytes() == (tmp_path / "b.zip").read_bytes()
-
-
-@pytest.mark.parametrize("length", range(1, 70, 7))
-def test_names_of_any_length_are_aligned(tmp_path: Path, length: int) -> None:
-    (tmp_path / "folder").mkdir()
-    for at in range(3):
-        (tmp_path / "folder" / f"{at}{'x' * length}").write_bytes(b"y" * (at * length))
-    write_zip(tmp_path / "folder", tmp_path / "a.zip")
-    with zipfile.ZipFile(tmp_path / "a.zip") as archive:
-        for member in archive.infolist():
-            head = 30 + len(member.filename) + len(member.extra)
-            assert (member.header_offset + head) % ALIGNMENT == 0
-        assert archive.testzip() is None
-
-
-def test_a_folder_and_its_zip_give_the_same_answers(built: "Built") -> None:
-    folder, packed = Bundle(built.fused), Bundle(built.zipped)
-    for query in ("how long to knead dough", "mouse", "café water a'b", "gnorp"):
-        for pipeline in folder.manifest.pipelines:
-            for documents in (None, ["a gnorp", "Mice", ""]):
-                options: dict[str, Any] = {"pipeline": pipeline, "explain": True, "k": 50}
-                wanted = list(folder.rank(query, documents, **options))
-                assert list(packed.rank(query, documents, **options)) == wanted
 
 
 @pytest.mark.parametrize(("size", "kind"), [(1 << 16, np.uint16), ((1 << 16) + 1, np.uint32)])

@@ -128,34 +128,6 @@ def test_bad_documents_name_file_and_line(tmp_path: Path, line: str, message: st
         list(Collection(tmp_path).documents())
 
 
-@pytest.mark.parametrize(
-    ("line", "message"),
-    [
-        ('{"_id": "a", "text": "t"}', r":2: query id 'a' occurs twice"),
-        ('{"_id": "b", "text": " \\n"}', r":2: the text of query 'b' is empty"),
-        ('{"_id": "b"}', r":2: the text is missing or null"),
-        ('{"_id": "b\\tc", "text": "t"}', r":2: query id 'b\\tc', expected a text without tabs"),
-    ],
-)
-def test_bad_queries_name_file_and_line(folder: Path, line: str, message: str) -> None:
-    (folder / "queries.dev.jsonl").write_text(f"{GOOD}{line}\n")
-    with pytest.raises(CollectionError, match=r"queries\.dev\.jsonl" + message):
-        Collection(folder).queries("dev")
-
-
-def test_bytes_that_are_not_text_name_file_and_line(tmp_path: Path) -> None:
-    (tmp_path / "corpus.jsonl").write_bytes(GOOD.encode() + b'{"_id": "b", "text": "\xff"}\n')
-    with pytest.raises(CollectionError, match=r"corpus\.jsonl:2: byte 23 of the line is not UTF-8"):
-        list(Collection(tmp_path).documents())
-
-
-def test_gzip_that_is_cut_short_is_reported(tmp_path: Path) -> None:
-    path = jsonl(tmp_path / "corpus.jsonl.gz", *({"_id": i, "text": "t"} for i in range(999)))
-    path.write_bytes(path.read_bytes()[:-9])
-    with pytest.raises(CollectionError, match=r"corpus\.jsonl\.gz:\d+: damaged or truncated gzip"):
-        list(Collection(tmp_path).documents())
-
-
 # ------------------------------------------------------------------------------------- writing
 
 texts = st.text(st.characters(codec="utf-8"))
@@ -227,18 +199,6 @@ def test_nothing_is_written_to_an_address(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_what_is_no_collection_is_never_replaced(tmp_path: Path) -> None:
-    (tmp_path / "home").mkdir()
-    write_collection(tmp_path / "home", DOCUMENTS, {}, overwrite=True)  # an empty folder may go
-    (tmp_path / "home" / "corpus.jsonl").rename(tmp_path / "home" / "letters.txt")
-    for overwrite in (False, True):
-        with pytest.raises(CollectionError, match=r"is not a collection|already exists"):
-            write_collection(tmp_path / "home", DOCUMENTS, {}, overwrite=overwrite)
-        with pytest.raises(CollectionError, match=r"is a file; give the name of a folder"):
-            write_collection(tmp_path / "home" / "letters.txt", DOCUMENTS, {}, overwrite=overwrite)
-    assert files(tmp_path) == ["home/letters.txt"]
-
-
 @pytest.mark.parametrize(
     ("documents", "queries", "split", "message"),
     [
@@ -257,12 +217,6 @@ def test_what_could_not_be_read_back_is_not_written(
         write_collection(folder, documents, {split: (queries, {})}, overwrite=True)
     assert list(Collection(folder).documents()) == DOCUMENTS
     assert [path.name for path in folder.parent.iterdir()] == ["cats"]
-
-
-def test_a_failure_of_the_caller_leaves_nothing_behind(tmp_path: Path) -> None:
-    with pytest.raises(ZeroDivisionError):
-        write_collection(tmp_path / "c", (DOCUMENTS[1 // 0] for _ in range(1)), {})
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_place_that_cannot_be_written_is_reported(folder: Path) -> None:

@@ -72,16 +72,6 @@ def test_a_document_is_as_relevant_as_for_its_best_subtopic(
     assert write_dataset(tmp_path / "c", {"test": named}).qrels("test") == {"q": {"a": 2}}
 
 
-def test_datasets_of_different_documents_are_not_mixed(
-    named: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    other: Any = ir_datasets.create_dataset(docs_tsv=str(tmp_path / "docs"))
-    monkeypatch.setattr(other, "docs_namespace", lambda: "other", raising=False)
-    monkeypatch.setattr(irds, "_loaded", {"x": ir_datasets.load(named), "y": other}.__getitem__)
-    with pytest.raises(InputError, match="'x' and 'y' have different documents"):
-        write_dataset(tmp_path / "c", {"train": "x", "test": "y"})
-
-
 def test_what_is_no_judged_dataset_is_refused(named: str, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="has no 'nothing'"):
         write_dataset(tmp_path / "c", {"test": "nothing"})

@@ -1,7 +1,5 @@
-import pytest
-
 from ranklet.corpus.collections import probes as module
-from ranklet.corpus.collections.probes import Probes, of_all_lengths
+from ranklet.corpus.collections.probes import Probes
 
 
 def test_the_nearest_probes_hold_what_is_to_be_found() -> None:
@@ -33,9 +31,3 @@ def test_a_text_that_is_also_neutral_is_not_there_twice() -> None:
     assert neutral.own == (0, 0)
     own = Probes(neutral.queries[:3], neutral.documents[5:7], ((),) * 3)
     assert len({*own.completed().documents}) == module.LEAST_DOCUMENTS
-
-
-@pytest.mark.parametrize(("count", "lengths"), [(1, [1]), (3, [1, 5, 9]), (20, list(range(1, 10)))])
-def test_texts_of_all_lengths_include_the_longest(count: int, lengths: list[int]) -> None:
-    texts = ["x" * length for length in (4, 9, 1, 3, 2, 8, 7, 5, 6)]
-    assert [len(texts[at]) for at in of_all_lengths(texts, count)] == lengths

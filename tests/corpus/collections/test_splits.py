@@ -3,13 +3,11 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from benchmarks.harness.place import default_data
 from hypothesis import given
 from hypothesis import strategies as st
 
 from ranklet.corpus.collections.collection import Collection, Document, Query, write_collection
 from ranklet.corpus.collections.splits import JudgedQuery, Part, groups, percentile, read_split
-from ranklet.corpus.evaluation.overlap import count_shared
 from ranklet.runtime.errors import CollectionError, InputError
 
 
@@ -133,46 +131,12 @@ def test_a_part_far_from_its_share_is_reported(
     assert capsys.readouterr().err == ""
 
 
-def test_a_part_that_one_group_leaves_empty_is_refused(tmp_path: Path) -> None:
-    collection = shared_by(tmp_path, 9, 0)
-    border = percentile("q0")
-    with pytest.raises(InputError, match="stay together, and the largest such group has 9; name"):
-        read_split(collection, f"train[:{border}%]")
-
-
-@pytest.mark.data
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["qa-mix", "google-wiki", "medquad", "scifact"])
-def test_parts_of_the_shared_collections_share_nothing(name: str) -> None:
-    if not (default_data() / name).is_dir():
-        pytest.skip("the shared collections are missing")
-    collection = Collection(default_data() / name)
-    learned, held_out = (read_split(collection, spec) for spec in ("train[:90%]", "train[90%:]"))
-    assert count_shared(learned, held_out) == 0
-    assert 0.05 < len(held_out) / (len(learned) + len(held_out)) < 0.2
-
-
 def test_a_limit_draws_some_and_keeps_their_order(many: Collection) -> None:
     whole, some = ids(many, "train"), ids(many, "train", limit=20)
     assert len(some) == 20
     assert [name for name in whole if name in some] == some
     assert ids(many, "train", limit=20) == some
     assert ids(many, "train", limit=10**6) == whole
-
-
-@pytest.mark.parametrize("limit", [0, -1])
-def test_a_limit_below_one_is_refused(many: Collection, limit: int) -> None:
-    with pytest.raises(InputError, match="use a limit above 0"):
-        read_split(many, "train", limit=limit)
-
-
-@pytest.mark.parametrize(
-    "spec",
-    ["", "train[", "train[90]", "train[90%]", "train[:1000%]", "a/b", "train[-5%:]", "train "],
-)
-def test_what_is_no_split_is_refused(many: Collection, spec: str) -> None:
-    with pytest.raises(InputError, match=r"a percentage of it such as train\[:90%\]"):
-        read_split(many, spec)
 
 
 def test_an_unknown_split_and_an_empty_part_are_refused(many: Collection, tmp_path: Path) -> None:

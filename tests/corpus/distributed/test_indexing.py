@@ -2,30 +2,24 @@
 
 import random
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.distributed import RAY, InProcess, in_process
-from tests.kinds import TinyRankers
 from tests.models import transformer_folder
 from tests.updates import SPLIT, WHOLE, changes, first_records, held, seeded
 
 from ranklet.corpus import index
-from ranklet.corpus.collections.collection import Collection
 from ranklet.corpus.distributed import shards
 from ranklet.corpus.distributed.options import LOCAL
-from ranklet.corpus.errors import BuildError
 from ranklet.corpus.index import index_bundle
 from ranklet.corpus.sources.options import SourceOptions
 from ranklet.corpus.sources.source import Source
 from ranklet.corpus.updating.update import update
 from ranklet.export.build import build
-from ranklet.export.bundles import export_bundle
 from ranklet.export.options import ExportOptions
 from ranklet.runtime.bundles.files import BundleFiles
-from ranklet.runtime.errors import CollectionError
 
 if TYPE_CHECKING:
     from tests.conftest import Built
@@ -80,41 +74,6 @@ def test_words_of_other_languages_are_as_on_one_machine(
     )
 
 
-@pytest.mark.usefixtures("in_process")
-def test_an_index_of_lexical_rankers_equals_that_of_one_machine(
-    built: "Built", tmp_path: Path
-) -> None:
-    collection = Collection(built.collection.path)
-    there = Path(index_bundle(built.exported, collection, tmp_path / "there", engine=RAY))
-    assert held(there) == held(built.indexed)
-    again = Path(
-        index_bundle(built.fused, collection, tmp_path / "again.zip", engine=RAY, titles=False)
-    )
-    untitled = Path(index_bundle(built.fused, collection, tmp_path / "untitled", titles=False))
-    assert held(again) == held(untitled)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("kind", ["dense", "epic", "colbert", "srm", "tk", "conformer_kernel"])
-@pytest.mark.usefixtures("in_process")
-def test_an_index_and_an_update_of_neural_rankers_equal_those_of_one_machine(
-    kind: str, tiny: TinyRankers, tmp_path: Path
-) -> None:
-    rng = seeded(3)
-    records = first_records(rng, 10)
-    here, there = tmp_path / "here", tmp_path / "there"
-    index_bundle(tiny.exported(kind), Source(records, SPLIT), here)
-    index_bundle(tiny.exported(kind), Source(records, SPLIT), there, engine=RAY)
-    assert held(there) == held(here)
-    for change in changes(records, rng, 2):
-        add = Source(change.add, SPLIT) if change.add else None
-        update(here, add, delete=change.delete)
-        add = Source(change.add, SPLIT) if change.add else None
-        update(there, add, delete=change.delete, engine=RAY)
-        assert held(there) == held(here)
-        assert provenance(there) == provenance(here)
-
-
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.usefixtures("in_process")
 def test_updates_equal_those_of_one_machine(seed: int, built: "Built", tmp_path: Path) -> None:
@@ -166,31 +125,3 @@ def test_finished_shards_are_not_indexed_again(
     here = Path(index_bundle(built.exported, Source(records, SPLIT), tmp_path / "here"))
     assert held(target) == held(here)
     assert not (tmp_path / ".there.resume").exists()
-
-
-@pytest.mark.usefixtures("in_process")
-def test_what_one_machine_refuses_is_refused(built: "Built", tmp_path: Path) -> None:
-    def none() -> Iterator[str]:
-        yield from ()
-
-    with pytest.raises(CollectionError, match="has no document"):
-        build(none(), tmp_path / "there", engine=RAY)
-    twice = [{"id": "a", "text": "one"}, {"id": "a", "text": "two"}]
-    with pytest.raises(CollectionError, match="id occurs twice"):
-        index_bundle(built.exported, Source(twice), tmp_path / "there", engine=RAY)
-    with pytest.raises(BuildError, match="exists"):
-        build(["one"], built.indexed, engine=RAY)
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_an_export_without_models_can_be_indexed(in_process: InProcess, tmp_path: Path) -> None:
-    from ranklet.runtime.rankers.bm25 import BM25Settings
-    from ranklet.training.checkpoint import Checkpoint
-
-    rankers = Path(
-        export_bundle({"bm25": Checkpoint("bm25", BM25Settings())}, tmp_path / "rankers")
-    )
-    here = Path(index_bundle(rankers, Source(["one", "two mice"]), tmp_path / "here"))
-    there = Path(index_bundle(rankers, Source(["one", "two mice"]), tmp_path / "there", engine=RAY))
-    assert held(there) == held(here)
-    assert len(in_process.given) == 1

@@ -60,10 +60,3 @@ def test_a_file_that_a_node_lacks_comes_by_its_content(
     Path(order.path).write_bytes(b"another file at this place")
     monkeypatch.setattr(Worker, "_parts", lambda _: iter([b"?", b"!"]))
     assert results(Worker(order, []), b"a")[0]["result"] == b"a?!"
-
-
-def test_other_versions_of_packages_are_refused(order: Order) -> None:
-    worker = Worker(order._replace(packages={**order.packages, "numpy": "0.1"}), [])
-    (found,) = results(worker, b"a")
-    assert found["fault"].startswith("ClusterError: the node ")
-    assert "instead of 0.1; install the same versions on all nodes" in found["fault"]

@@ -37,12 +37,6 @@ def test_passages_of_a_document_stay_together(monkeypatch: pytest.MonkeyPatch) -
     ]  # fmt: skip
 
 
-def test_a_large_collection_has_longer_shards(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shards, "MOST_DOCUMENTS", 1)
-    monkeypatch.setattr(shards, "DOUBLED_AFTER", 2)
-    assert sizes(documents(20)) == [1, 1, 2, 2, 4, 4, 6]
-
-
 def test_every_character_survives() -> None:
     shard = Shard([Document("é\0", '"\n', "\U0001f600 \ud800")], Splitting(6, 2))
     assert Shard.from_json(shard.to_json()) == shard

@@ -1,10 +1,7 @@
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from ranklet.corpus.evaluation import measures
 from ranklet.corpus.evaluation.measures import Judged, Measure, mean, parse_measure, per_query
 from ranklet.runtime.errors import InputError
 
@@ -52,34 +49,10 @@ def test_parity_with_ir_measures(measure: str, seed: int) -> None:
     assert mean(judged, scores, parse_measure(measure)) == pytest.approx(ours.mean())
 
 
-def test_padding_changes_nothing() -> None:
-    judged = random_judged(2)
-    scores = judged.scores(np.array([1.0, 0.0]))
-    loud = np.where(judged.mask, scores, np.float32(np.inf))
-    np.testing.assert_array_equal(judged.rank_of_relevant(loud), judged.rank_of_relevant(scores))
-
-
 def test_of_equal_scores_the_lower_column_comes_first() -> None:
     judged = Judged.from_lists([np.zeros((4, 1))], [np.array([0, 1, 0, 2])])
     assert judged.rank_of_relevant(np.zeros((1, 4))).tolist() == [2, 4]
     assert judged.rank_of_relevant(np.array([[0.0, 1.0, 1.0, 2.0]])).tolist() == [2, 1]
-
-
-@given(st.lists(st.integers(0, 3), min_size=1, max_size=12))
-def test_ranks_are_those_of_a_stable_sort(scores: list[int]) -> None:
-    size = len(scores)
-    judged = Judged.from_lists([np.zeros((size, 1))], [np.ones(size)])
-    order = sorted(range(size), key=lambda column: -scores[column])
-    expected = [order.index(column) + 1 for column in range(size)]
-    assert judged.rank_of_relevant(np.array([scores], float)).tolist() == expected
-
-
-def test_counting_in_blocks_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    judged = random_judged(4)
-    scores = judged.scores(np.array([1.0, 1.0]))
-    whole = judged.rank_of_relevant(scores)
-    monkeypatch.setattr(measures, "BLOCK_COMPARISONS", 100)
-    np.testing.assert_array_equal(judged.rank_of_relevant(scores), whole)
 
 
 def test_a_query_without_relevant_documents_has_zero() -> None:

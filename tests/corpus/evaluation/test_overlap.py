@@ -1,7 +1,6 @@
 from pathlib import Path
 
 import pytest
-from benchmarks.harness.place import default_data
 
 from ranklet.corpus.collections.collection import Collection, Document, Query, write_collection
 from ranklet.corpus.collections.splits import read_split
@@ -56,13 +55,3 @@ def test_held_out_queries_that_share_a_document_are_counted(collection: Collecti
     train, test = read_split(collection, "train"), read_split(collection, "test")
     assert count_shared(train, test) == 3  # a query in both is one of them
     assert count_shared(test, []) == count_shared([], test) == 0
-
-
-@pytest.mark.data
-@pytest.mark.slow
-def test_scifact_shares_most_of_its_queries() -> None:
-    if not (default_data() / "scifact").is_dir():
-        pytest.skip("the shared collections are missing")
-    scifact = Collection(default_data() / "scifact")
-    found = overlap(scifact, read_split(scifact, "test"), ["train"])
-    assert (found.queries, found.of_queries) == (182, 300)

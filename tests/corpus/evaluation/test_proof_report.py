@@ -48,17 +48,6 @@ def test_the_table_says_on_how_many_texts_it_rests_and_how_many_are_the_users() 
     assert "yours" not in report_table([report(REFERENCE)])
 
 
-def test_the_table_counts_fused_operators_of_each_variant() -> None:
-    both = [
-        report(REFERENCE, variant="fp16", fused={"Attention": 6}),
-        report(REFERENCE, fused={"QAttention": 6}, refused="too slow"),
-    ]
-    table = report_table(both)
-    assert "fused operators of fp16: 6 Attention\nfused operators of int8: 6 QAttention" in table
-    assert "REFUSED: too slow" in table
-    assert "fused" not in report_table([report(REFERENCE)])
-
-
 @pytest.mark.parametrize("values", [1, 2, 5, 1000])
 def test_kendall_is_that_of_scipy_with_and_without_ties(values: int) -> None:
     from scipy.stats import kendalltau

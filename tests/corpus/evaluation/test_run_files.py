@@ -5,12 +5,11 @@ import pytest
 
 from ranklet.corpus.collections.collection import Collection
 from ranklet.corpus.collections.splits import read_split
-from ranklet.corpus.collections.trec import read_qrels, read_run, write_qrels, write_run
+from ranklet.corpus.collections.trec import read_qrels, read_run, write_qrels
 from ranklet.corpus.evaluation.run_files import check_run_files, run_files
 from ranklet.corpus.evaluation.systems import evaluate
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.errors import CollectionError, InputError
-from ranklet.runtime.hits import untied
 
 PIPELINES = {name: name for name in ("bm25", "linear", "bm25_pieces")}
 MEASURES = ("MRR@10", "nDCG@10", "R@100", "AP")
@@ -34,16 +33,6 @@ def test_means_are_those_of_ir_measures_on_the_written_runs(
             assert each.mean(name) == pytest.approx(total[measure], abs=1e-9)
 
 
-def test_a_file_has_the_bytes_of_a_whole_run_that_is_written_at_once(tmp_path: Path) -> None:
-    run = {"q1": [("a", 0.5), ("b", 0.5)], "q2": [], "q3": [("c", 1 / 3)]}
-    with run_files(tmp_path) as watcher:
-        for query, hits in run.items():
-            watcher(query, {"x": hits})
-    whole = {query: untied(hits) for query, hits in run.items()}
-    write_run(tmp_path / "whole", whole, "ranklet-x")
-    assert (tmp_path / "x.run").read_bytes() == (tmp_path / "whole").read_bytes()
-
-
 @pytest.mark.parametrize(
     ("document", "error"), [("b", KeyboardInterrupt), ("b c", CollectionError)]
 )
@@ -61,12 +50,6 @@ def test_after_an_error_nothing_is_left_and_older_runs_stay(
         write_and_fail()
     assert [path.name for path in tmp_path.iterdir()] == ["x.run"]
     assert (tmp_path / "x.run").read_text() == "older"
-
-
-def test_a_folder_that_is_gone_is_named(tmp_path: Path) -> None:
-    gone = "gone/x.run: cannot be written"
-    with pytest.raises(CollectionError, match=gone), run_files(tmp_path / "gone") as watcher:
-        watcher("q1", {"x": [("a", 2.0)]})
 
 
 def test_only_runs_of_ranklet_are_replaced(tmp_path: Path) -> None:

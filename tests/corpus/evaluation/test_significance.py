@@ -68,14 +68,6 @@ def test_compare_takes_every_pair_in_order() -> None:
     assert [x.p_holm for x in compared] == list(holm([x.p for x in compared]))
 
 
-def test_compare_takes_the_pairs_that_are_given() -> None:
-    a, b, c = RNG_VALUES
-    compared = compare({"a": a, "b": b, "c": c}, pairs=[("c", "a")])
-    assert [(x.first, x.second) for x in compared] == [("c", "a")]
-    assert compared[0].p_holm == compared[0].p
-    assert compare({"a": a}) == ()
-
-
 def test_holm_by_hand() -> None:
     assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx((0.03, 0.06, 0.06, 0.02))
     assert holm([0.9, 0.8]) == (1.0, 1.0)

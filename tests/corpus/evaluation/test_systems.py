@@ -11,7 +11,6 @@ from ranklet.corpus.evaluation.systems import (
     comparisons,
     evaluate,
     mark,
-    share,
     table,
 )
 from ranklet.runtime.bundle import Bundle
@@ -37,22 +36,6 @@ def found(bundle: Bundle, queries: list[JudgedQuery]) -> list[Evaluation]:
     return evaluate(bundle, queries, pipelines, measures=MEASURES)
 
 
-def test_watchers_see_every_query_ranked_by_all_pipelines(
-    queries: list[JudgedQuery], bundle: Bundle
-) -> None:
-    seen: list[tuple[str, dict[str, Any]]] = []
-    evaluate(
-        bundle,
-        queries,
-        {"a": "bm25", "b": "linear"},
-        watchers=[lambda name, rankings: seen.append((name, dict(rankings)))],
-    )
-    assert [name for name, _ in seen] == [query.id for query in queries]
-    assert all(list(rankings) == ["a", "b"] for _, rankings in seen)
-    assert seen[0][1]["a"] == bundle.rank_ids(queries[0].text, pipeline="bm25")
-    assert seen[-2][1] == {"a": [], "b": []}
-
-
 def test_values_are_in_the_order_of_the_queries(
     found: list[Evaluation], queries: list[JudgedQuery], bundle: Bundle
 ) -> None:
@@ -75,13 +58,6 @@ def test_equal_scores_are_measured_as_they_were_ranked(
     query = JudgedQuery("q", "water", {ids[0]: 1})
     measured = evaluate(bundle, [query], {"tied": recipe}, measures=["MRR@10"])[0]
     assert measured.mean("MRR@10") == 1
-
-
-def test_depth_cuts_the_run(bundle: Bundle, queries: list[JudgedQuery]) -> None:
-    lengths: list[int] = []
-    watch = [lambda _, rankings: lengths.append(len(rankings["bm25"]))]
-    evaluate(bundle, queries, {"bm25": None}, depth=1, watchers=watch)
-    assert (min(lengths), max(lengths)) == (0, 1)
 
 
 @pytest.mark.parametrize("measure", ["", "accuracy", "nDCG@", "__import__('os')", "alpha_nDCG@10"])
@@ -121,10 +97,6 @@ def test_significance_is_marked() -> None:
     assert comparisons(made[:1], "m", "base") == {}
 
 
-def test_nothing_is_compared_where_there_is_one_system(found: list[Evaluation]) -> None:
-    assert len(table(found[:1], "bm25").splitlines()) == 3
-
-
 def test_one_query_can_be_evaluated(bundle: Bundle, queries: list[JudgedQuery]) -> None:
     one = evaluate(bundle, queries[:1], {"bm25": "bm25", "linear": "linear"})
     assert "1 query;" in table(one, "bm25")
@@ -151,15 +123,3 @@ def test_consistency_is_the_mean_share_of_what_both_find() -> None:
     assert means(3, *queries) == {"other": pytest.approx((2 / 3 + 0) / 2)}
     assert means(3, ([], [])) == {"other": 0}
     assert Consistency(3).means() == {}
-
-
-def test_the_baseline_alone_has_no_share() -> None:
-    counted = Consistency(3)
-    counted.add("q", {"base": ranked("a")})
-    assert counted.means() == {}
-
-
-def test_a_run_is_consistent_with_itself_as_deep_as_the_reference_goes() -> None:
-    run = ranked(*(f"d{at}" for at in range(2000)))
-    assert share(run, run, 1000) == 1
-    assert share(run, run, 2000) == 0.5

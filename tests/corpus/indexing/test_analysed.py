@@ -91,22 +91,6 @@ def test_impacts_are_idf_times_saturation(analysed: AnalysedCollection, field: s
         assert index.largest[term] == impacts.max()
 
 
-def test_documents_keep_their_order_and_their_texts(
-    collection: Collection, analysed: AnalysedCollection
-) -> None:
-    documents, stored = list(collection.documents()), analysed.documents
-    assert list(stored.ids) == [each.id for each in documents]
-    assert list(stored.titles) == [each.title for each in documents]
-    assert list(stored.texts) == [each.text for each in documents]
-    assert [stored.number(each.id) for each in documents] == list(range(42))
-
-
-def test_fields_that_are_not_named_are_not_analysed() -> None:
-    analysed = analyse([Document("a", "", "mice")], ["words", "lemmas"])
-    assert analysed.fields == ("lemmas", "words")
-    assert set(analysed.forwards) == {"words"}
-
-
 def test_titles_may_be_left_out() -> None:
     documents = [Document("a", "zork", "gnorp")]
     assert len(analyse(documents, ["words"]).tokens("words")) == 2
@@ -122,13 +106,6 @@ def test_known_words_are_in_the_vocabulary() -> None:
     analysed = analyse([Document("a", "", "mice")], ["words"], known_words=["gnorp", "the"])
     assert analysed.analyzer.vocabulary.forms.find("gnorp") >= 0
     assert analysed.frequencies("words").sum() == 1
-
-
-def test_documents_without_words_are_indexed_too() -> None:
-    analysed = analyse([Document("a", "", ""), Document("b", "", "the of")], ["words", "lemmas"])
-    assert len(analysed.documents) == 2
-    assert analysed.postings("lemmas").bm25(0.9, 0.4).size == 2
-    assert analysed.postings("words").average_length == 0
 
 
 def test_what_cannot_be_analysed_is_refused() -> None:

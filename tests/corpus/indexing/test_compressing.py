@@ -1,8 +1,6 @@
-import numpy as np
 import pytest
 
 from ranklet.corpus.indexing.compressing import compressed, dictionary_of
-from ranklet.corpus.indexing.origins import Origins, joined_strings
 from ranklet.runtime.storage.strings import MOST_DICTIONARY, Strings
 
 
@@ -37,22 +35,3 @@ def test_a_small_change_leaves_the_dictionary_of_a_large_collection() -> None:
         fewer = [*names[: at + 1], *names[at + 2 :]]
         kept += dictionary_of(Strings.pack(fewer), Strings.pack(changed)) == before
     assert kept >= 8
-
-
-def test_what_stays_is_not_compressed_again() -> None:
-    """Streams that are joined are those of strings that were compressed together."""
-    stored = texts(20)
-    dictionary = dictionary_of(Strings.pack(ids(20)), Strings.pack(stored))
-    old, new = compressed(Strings.pack(stored[:15]), dictionary), Strings.pack(stored[15:])
-    part, number = np.repeat([0, 1], [15, 5]), np.append(np.arange(15), np.arange(5))
-    origins = Origins((), part, number)
-    joined, whole = (
-        joined_strings(origins, [old, new]),
-        compressed(Strings.pack(stored), dictionary),
-    )
-    assert joined.data.tobytes() == whole.data.tobytes()
-    assert joined.offsets.tolist() == whole.offsets.tolist()
-    # Of two dictionaries, none is kept.
-    other = compressed(new, b"river")
-    assert list(joined_strings(origins, [old, other])) == stored
-    assert type(joined_strings(origins, [old, other])) is Strings

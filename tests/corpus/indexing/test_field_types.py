@@ -8,16 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ranklet.corpus.indexing.field_types import (
-    BITS,
-    Unusable,
-    as_flag,
-    as_number,
-    as_string,
-    nearest,
-    type_of,
-    typed,
-)
+from ranklet.corpus.indexing.field_types import BITS, Unusable, nearest, type_of, typed
 from ranklet.corpus.sources.cells import Cell
 
 
@@ -124,10 +115,3 @@ def test_a_field_of_strings_may_be_nearly_of_another_type(values: list[Any], typ
 )
 def test_signs_for_missing_values_fit_every_type(values: list[str], type_: str) -> None:
     assert type_of(seen(*map(Cell, values))) == type_
-
-
-def test_cells_become_what_they_stand_for() -> None:
-    assert [as_number(each) for each in ("1", "-2", "2.5", "1e3", 4)] == [1, -2, 2.5, 1000.0, 4]
-    assert type(as_number("-2")) is int
-    assert (as_flag("TRUE"), as_flag("false"), as_flag(True)) == (True, False, True)
-    assert [as_string(each) for each in ("a", 1, True, ["ü"])] == ["a", "1", "true", '["ü"]']

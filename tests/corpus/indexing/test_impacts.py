@@ -9,13 +9,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from ranklet.corpus.building.writer import BundleWriter
-from ranklet.corpus.indexing import impacts as module
-from ranklet.corpus.indexing.impacts import (
-    in_fewer_bits,
-    index_of_rows,
-    storage_loss,
-    store_impacts,
-)
+from ranklet.corpus.indexing.impacts import index_of_rows, storage_loss, store_impacts
 from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.bundles.manifest import Manifest
 from ranklet.runtime.errors import BundleError, InputError
@@ -96,16 +90,6 @@ def test_retrieval_is_the_dot_product_with_the_stored_vectors(form: str, seed: i
     np.testing.assert_allclose(weights @ found, exact, rtol=1e-5, atol=1e-6)
 
 
-def test_rows_and_triples_are_the_same_index() -> None:
-    triples = random_triples(np.random.default_rng(1), 50, 9)
-    documents, terms, impacts = columns(sorted(triples))
-    offsets = np.searchsorted(documents, np.arange(51)).astype(np.int64)
-    rows = index_of_rows(offsets, terms, impacts, 9)
-    mixed = index_of_triples(*columns(triples), 9, 50)
-    np.testing.assert_array_equal(dense(rows), dense(mixed))
-    np.testing.assert_array_equal(rows.largest, dense(rows).max(0))
-
-
 def test_no_document_and_no_impact_is_an_index_that_finds_nothing() -> None:
     nothing = np.empty(0, np.int64)
     index = index_of_triples(nothing, nothing, nothing.astype(np.float32), 3, 2, "uint8")
@@ -121,13 +105,6 @@ def test_fewer_bits_lose_more_and_the_loss_is_returned() -> None:
     assert storage_loss(np.array([2.55, 0.996, 0.004]), "uint8") == pytest.approx(
         0.008 / 3.55, rel=1e-3
     )
-
-
-def test_impacts_too_small_for_a_form_are_no_postings() -> None:
-    rows = np.array([0, 2], np.int64), np.array([0, 1]), np.array([1.0, 1e-9])
-    assert [index_of_rows(*rows, 2, form).offsets.tolist() for form in FORMS] == [
-        [0, 1, 2], [0, 1, 1], [0, 1, 1]
-    ]  # fmt: skip
 
 
 @pytest.mark.parametrize("impact", [-1.0, np.nan, np.inf])
@@ -147,13 +124,6 @@ def test_impacts_that_cannot_be_stored_are_refused() -> None:
     twice = np.array([0, 0]), np.array([1, 1]), np.ones(2)
     with pytest.raises(InputError, match="a term twice"):
         index_of_triples(*twice, 2, 1)
-
-
-@pytest.mark.parametrize("weight", [-1.0, np.nan])
-def test_a_query_has_no_negative_weights(weight: float) -> None:
-    index = index_of_triples(np.array([0]), np.array([0]), np.ones(1), 1, 1)
-    with pytest.raises(InputError, match="weight"):
-        index.retrieve(np.array([0], np.int32), np.array([weight], np.float32), 1)
 
 
 def written(index: ImpactIndex, folder: Path, **others: NDArray[np.generic]) -> BundleFiles:
@@ -195,43 +165,3 @@ def test_wrong_bounds_are_found_by_verify_in_every_form() -> None:
         damaged = ImpactIndex(made.offsets, made.documents, made.impacts, low, 2, made.scale)
         with pytest.raises(BundleError, match="not its largest impact"):
             damaged.verify("the ranker")
-
-
-@pytest.mark.parametrize("at_once", [1, 7, 1 << 20])
-@pytest.mark.parametrize("form", FORMS)
-def test_fewer_bits_lose_no_posting(
-    form: str, at_once: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(module, "_AT_ONCE", at_once)
-    rng = np.random.default_rng(0)
-    documents, terms = np.divmod(np.flatnonzero(rng.random(200) < 0.3), 10)
-    impacts = rng.random(len(terms)) * 10 ** rng.uniform(-9, 1, len(terms))
-    exact = index_of_triples(documents, terms, impacts, 11, 20)
-    stored = in_fewer_bits(exact, form)
-    stored.verify("stored")
-    assert stored.impacts.dtype == np.dtype(form)
-    assert np.array_equal(stored.offsets, exact.offsets)
-    assert np.array_equal(stored.documents, exact.documents)
-    restored = stored.impacts.astype(np.float32) * np.float32(stored.scale)
-    before = exact.impacts.astype(np.float32)
-    assert np.array_equal(restored, stored.rounded(before))
-    most = {
-        "float32": np.zeros(len(before)),
-        "float16": 2.0**-11 * before + 2.0**-24,
-        "uint8": np.maximum(stored.scale / 2, stored.scale - before),
-    }[form]
-    assert (np.abs(restored - before) <= most * 1.001).all()
-    assert stored.largest[10] == 0  # a term without postings
-
-
-def test_fewer_bits_of_no_postings() -> None:
-    empty = np.array([], np.int64)
-    exact = index_of_triples(empty, empty, np.array([], np.float64), 2, 1)
-    assert len(in_fewer_bits(exact, "uint8").impacts) == 0
-
-
-def test_an_unknown_type_is_refused() -> None:
-    empty = np.array([], np.int64)
-    exact = index_of_triples(empty, empty, np.array([], np.float64), 2, 1)
-    with pytest.raises(InputError, match="dtype is 'int4'; allowed are float32, float16, uint8"):
-        in_fewer_bits(exact, "int4")

@@ -59,20 +59,6 @@ def test_every_passage_has_the_values_of_its_document() -> None:
     assert fields["tags"].arrays["codes.npy"].tolist() == [1, 0, 1, 0, 0, 0]
 
 
-def test_lists_may_all_be_empty() -> None:
-    field = collected({"tags": []}, {})["tags"]
-    assert field.arrays["offsets.npy"].tolist() == [0, 0, 0]
-    assert field.arrays["codes.npy"].tolist() == []
-    assert field.distinct is not None
-    assert list(field.distinct) == []
-
-
-def test_many_distinct_strings_have_wider_codes() -> None:
-    field = collected(*({"a": f"{number:05}"} for number in range(300)))["a"]
-    assert field.arrays["codes.npy"].dtype == np.uint16
-    assert field.arrays["codes.npy"].tolist() == list(range(300))
-
-
 def test_one_line_says_what_was_changed_or_left_out(caplog: pytest.LogCaptureFixture) -> None:
     rows: list[dict[str, Any]] = [
         {"a": 1, "b": {"c": 1}, "": "x"},

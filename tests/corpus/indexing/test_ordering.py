@@ -26,18 +26,6 @@ def test_strings_are_ordered_by_their_bytes(
         assert order_of(Strings.pack(strings)).tolist() == expected(strings)
 
 
-def test_strings_that_begin_alike_and_equal_ones_are_ordered() -> None:
-    strings = [f"https://example.org/{at % 7}{'/page' * (at % 3)}" for at in range(50)]
-    found = order_of(Strings.pack(strings))
-    assert found.tolist() == expected(strings)
-    assert found.dtype.name == "uint32"
-
-
-@pytest.mark.parametrize("strings", [[], [""], ["", ""], ["b", "a"]])
-def test_few_strings_are_ordered(strings: list[str]) -> None:
-    assert order_of(Strings.pack(strings)).tolist() == expected(strings)
-
-
 @given(st.lists(st.integers(0, 2**32 - 1) | st.integers(0, 9), max_size=40))
 def test_numbers_are_ordered_stably(numbers: list[int]) -> None:
     expected = sorted(range(len(numbers)), key=numbers.__getitem__)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from ranklet.corpus.indexing import packer as module
-from ranklet.corpus.indexing.packer import NumberPacker, Packer, packed, release, spans
+from ranklet.corpus.indexing.packer import Packer, packed, spans
 
 TEXTS = ["b", "", "ä", "half\ud800", "b"]
 
@@ -34,18 +34,6 @@ def test_a_full_disk_is_one_error(monkeypatch: pytest.MonkeyPatch) -> None:
     packer.__del__()  # an error here would be printed with its stack
 
 
-def test_released_strings_can_be_read_again() -> None:
-    packer = Packer()
-    packer.add("a text " * 10_000)
-    packed = packer.strings()
-    before = packed[0]
-    release(packed.data)
-    assert packed[0] == before
-    in_memory = np.arange(3)
-    release(in_memory[1:])
-    assert in_memory.tolist() == [0, 1, 2]
-
-
 @pytest.mark.parametrize("written", [1, 24, 1 << 20])
 def test_packed_numbers_are_read_back(monkeypatch: pytest.MonkeyPatch, written: int) -> None:
     monkeypatch.setattr(module, "_WRITTEN", written)
@@ -55,10 +43,6 @@ def test_packed_numbers_are_read_back(monkeypatch: pytest.MonkeyPatch, written: 
     assert joined.tolist() == [[0, 1], [2, 3], [4, 5], [7, 8]]
     again = packed([joined[1:], joined[:1]], np.float32, (2,))  # of a mapped array
     assert again.tolist() == [[2, 3], [4, 5], [7, 8], [0, 1]]
-
-
-def test_no_numbers_are_packed() -> None:
-    assert NumberPacker(np.uint8, (3,)).array().shape == (0, 3)
 
 
 def test_spans_cover_all_rows_and_are_as_large_as_allowed() -> None:

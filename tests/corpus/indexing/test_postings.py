@@ -1,4 +1,3 @@
-import tracemalloc
 from collections import Counter
 
 import numpy as np
@@ -70,32 +69,3 @@ def test_tokens_of_titles_count_as_often_as_they_are_said_to(
     expected = invert(tokens, np.cumsum([0, *map(len, written)]).astype(np.int64), 8)
     for name in ("offsets", "documents", "frequencies", "lengths"):
         assert np.array_equal(getattr(found, name), getattr(expected, name)), name
-
-
-def test_documents_past_the_numbers_of_a_block_keep_theirs() -> None:
-    count = module.BLOCK + 3
-    found = invert(np.zeros(count, np.int32), np.arange(count + 1, dtype=np.int64), 1)
-    assert np.array_equal(found.documents, np.arange(count))
-
-
-def test_memory_does_not_grow_with_the_postings(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_TOKENS", 10_000)
-    monkeypatch.setattr(module, "_JOINED", 10_000)
-    monkeypatch.setattr(module, "_IMPACTS", 10_000)
-
-    def peak(documents: int) -> int:
-        length, terms = 50, 1_000
-        tokens = np.random.default_rng(0).integers(0, terms, documents * length, np.int32)
-        offsets = np.arange(0, len(tokens) + 1, length, dtype=np.int64)
-        tracemalloc.start()
-        try:
-            invert(tokens, offsets, terms).bm25(0.9, 0.4)
-            return tracemalloc.get_traced_memory()[1]
-        finally:
-            tracemalloc.stop()
-
-    peak(10)  # imports
-    small, large = peak(1_000), peak(20_000)
-    # What grows are the lengths of documents and one term's postings, not all postings: 12 bytes
-    # of each of 950,000.
-    assert large - small < 1_500_000

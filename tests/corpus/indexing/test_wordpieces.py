@@ -37,9 +37,3 @@ def test_what_is_no_tokenizer_is_refused(tmp_path: Path, content: str) -> None:
     (tmp_path / "tokenizer.json").write_text(content)
     with pytest.raises(InputError, match="cannot be read as a tokenizer"):
         read_tokenizer(tmp_path)
-
-
-def test_no_tokenizer_is_refused(tmp_path: Path) -> None:
-    for path in (tmp_path, tmp_path / "nothing.json"):
-        with pytest.raises(InputError, match=r"no tokenizer\.json or vocab\.txt at"):
-            read_tokenizer(path)

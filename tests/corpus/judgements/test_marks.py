@@ -64,16 +64,6 @@ def test_a_restart_goes_on_and_keeps_ids_and_marks(tmp_path: Path) -> None:
     assert [each.id for each in Collection(folder).queries("train")] == ["q1", "q2", "q3"]
 
 
-def test_another_split_and_another_judge_do_no_harm(tmp_path: Path) -> None:
-    folder = tmp_path / "judged"
-    one, other = marks(folder), marks(folder)
-    marks(folder, split="test").mark("q1", {"d2": 1})
-    one.mark("q1", {"d1": 1})
-    other.mark("q1", {"d2": 0})
-    assert one.grades() == {"q1": {"d1": 1, "d2": 0}}
-    assert Collection(folder).qrels("test") == {"q1": {"d2": 1}}
-
-
 def test_a_collection_that_has_judgements_keeps_them(tmp_path: Path) -> None:
     folder = tmp_path / "theirs"
     theirs = {"train": ([Query("q1", "theirs")], {"q1": {"d1": 2}})}
@@ -82,15 +72,6 @@ def test_a_collection_that_has_judgements_keeps_them(tmp_path: Path) -> None:
     made.mark("q2", {"d2": 1})
     assert Collection(folder).qrels("train") == {"q1": {"d1": 2}, "q2": {"d2": 1}}
     assert Collection(folder).queries("train") == [Query("q1", "theirs"), Query("q2", "ours")]
-
-
-def test_an_id_is_one_query_in_all_splits(tmp_path: Path) -> None:
-    folder = tmp_path / "theirs"
-    write_collection(folder, DOCUMENTS, {"test": ([Query("q1", "a"), Query("q2", "b")], {})})
-    (folder / "queries.jsonl").write_text('{"_id": "q3", "text": "c"}\n')
-    made = marks(folder, "d", "b", "e", "b")
-    assert made.queries == [Query("q4", "d"), Query("q2", "b"), Query("q5", "e")]
-    assert marks(folder, "e", "c", split="dev").queries == [Query("q5", "e"), Query("q3", "c")]
 
 
 @pytest.mark.parametrize(

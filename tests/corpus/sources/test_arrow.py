@@ -9,7 +9,7 @@ import pytest
 from tests.corpus.sources.reading import CATS, DOGS, read, refused, write
 
 from ranklet.corpus.collections.opening import Position
-from ranklet.corpus.sources import arrow, arrow_parts
+from ranklet.corpus.sources import arrow
 from ranklet.corpus.sources.cells import Record
 
 ROWS = [dict(zip(("id", "title", "text"), each[:3], strict=True)) for each in (CATS, DOGS)]
@@ -97,29 +97,6 @@ def test_a_file_that_stands_for_far_more_than_it_has_is_refused(
     pq.write_table(pa.table({"text": column}), tmp_path / "a.parquet", compression="zstd")
     assert "its column text" in refused(tmp_path / "a.parquet")
     assert "more than 1,000 times as many" in refused(tmp_path / "a.parquet")
-
-
-@pytest.mark.parametrize(
-    "column", [pa.array([b"x" * 65_536] * 4096, pa.binary(65_536)), pa.array([[7] * 8192] * 4096)]
-)
-@pytest.mark.slow
-def test_few_long_rows_are_read_at_once(column: Any, tmp_path: Path) -> None:
-    path = tmp_path / "a.parquet"
-    pq.write_table(pa.table({"x": column}), path)
-    assert arrow._batch_rows(path, pq.read_metadata(path), 1 << 25) == arrow_parts.PART // 65_536
-
-
-def test_a_footer_may_count_no_rows(tmp_path: Path) -> None:
-    path = tmp_path / "a.parquet"
-    pq.write_table(
-        pa.Table.from_pylist([{"id": f"i{at}", "text": "a b c"} for at in range(12)]), path
-    )
-    content = path.read_bytes()
-    footer = len(content) - 8 - int.from_bytes(content[-8:-4], "little")
-    place = content.index(b"\x16\x18", footer) + 1  # a field of 64 bits that is 12
-    path.write_bytes(content[:place] + b"\0" + content[place + 1 :])
-    assert pq.read_metadata(path).num_rows == 0
-    assert len(read(path)) == 12
 
 
 @pytest.mark.parametrize("content", [b"", b"PAR1", b"id,text\n1,a\n"])

@@ -44,21 +44,6 @@ def test_a_cell_is_its_text() -> None:
 
 
 @pytest.mark.parametrize(
-    "value",
-    [
-        None, float("nan"), np.float32("nan"), np.longdouble("nan"), Decimal("NaN"),
-        Decimal("sNaN"),
-        pd.NA, pd.NaT, np.datetime64("NaT"), np.datetime64("NaT", "ns"), np.timedelta64("NaT"),
-        pa.scalar(None), pa.scalar(None, pa.string()), np.ma.masked, np.array(None, object),
-    ],
-)  # fmt: skip
-def test_every_sign_of_a_missing_value_is_one(value: Any) -> None:
-    assert plain(value) is None
-    assert as_id(plain(value)) is None
-    assert as_text(plain(value)) == ""
-
-
-@pytest.mark.parametrize(
     ("value", "text"),
     [
         (UUID(int=7), "00000000-0000-0000-0000-000000000007"),

@@ -1,7 +1,5 @@
 import json
-import os
 from pathlib import Path
-from typing import Any
 
 import pytest
 from tests.corpus.sources.reading import CATS, DOGS, read, refused, write
@@ -150,41 +148,6 @@ def test_links_that_lead_in_a_circle_are_not_followed(tmp_path: Path) -> None:
     (tmp_path / "a" / "itself").symlink_to(tmp_path / "a" / "itself")
     (tmp_path / "link.txt").symlink_to(tmp_path / "a" / "b.txt")
     assert [each.id for each in read(tmp_path)] == ["a/b.txt", "link.txt"]
-
-
-def test_deep_folders_are_read(tmp_path: Path) -> None:
-    folder = tmp_path.joinpath(*["d"] * 300)
-    before = Path.cwd()
-    os.chdir(tmp_path)
-    try:
-        for _ in range(300):
-            os.mkdir("d")  # noqa: PTH102  # mkdir(parents=True) is recursive
-            os.chdir("d")
-        Path("a.txt").write_text("deep")
-    finally:
-        os.chdir(before)
-    assert [each.text for each in read(tmp_path)] == ["deep"]
-    assert folder.joinpath("a.txt").is_file()
-
-
-def test_a_folder_that_cannot_be_read_is_reported(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    write(tmp_path / "a.txt", "seen")
-    write(tmp_path / "secret" / "b.txt", "unseen")
-    scandir = os.scandir
-
-    def denied(name: str) -> Any:
-        if name.endswith("secret"):
-            raise PermissionError(13, "Permission denied")
-        return scandir(name)
-
-    monkeypatch.setattr(os, "scandir", denied)
-    assert (
-        f"1 record cannot be read: {tmp_path / 'secret'} (cannot be read (Permission denied))"
-        in (refused(tmp_path))
-    )
-    assert [each.text for each in read(tmp_path, skip_bad=True)] == ["seen"]
 
 
 def test_a_file_that_vanishes_is_one_fault_of_a_folder(tmp_path: Path) -> None:

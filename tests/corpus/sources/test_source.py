@@ -1,10 +1,8 @@
 import json
 import logging
-import os
 import random
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from threading import Thread
 from typing import Any
 
 import numpy as np
@@ -18,7 +16,7 @@ from tests.corpus.sources.reading import CATS, DOGS, announced, read, refused, w
 from ranklet.corpus.collections.collection import Document
 from ranklet.corpus.sources.cells import Bad, Cell, Record
 from ranklet.corpus.sources.options import SourceOptions
-from ranklet.corpus.sources.source import Objects, Problems, Source, Texts
+from ranklet.corpus.sources.source import Objects, Source, Texts
 from ranklet.runtime import InputError
 
 ROWS = [CATS._asdict(), DOGS._asdict()]
@@ -254,14 +252,6 @@ def test_a_title_counts_if_any_record_has_it(tmp_path: Path, form: str) -> None:
     assert read(FORMS[form](tmp_path / "again"), title_column="title")[-1].title == "Zeppelin"
 
 
-def test_a_pipe_is_read_once(tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / "a.csv")
-    Thread(target=(tmp_path / "a.csv").write_text, args=(as_table(LATE),)).start()
-    documents = list(Source(tmp_path / "a.csv").documents())
-    assert [each.title for each in documents] == [""] * 150 + ["Zeppelin"]
-    assert isinstance(documents[-1].metadata["year"], Cell)
-
-
 def test_an_id_that_begins_late_is_reported() -> None:
     rows = [{"text": "some words"}] * 150 + [{"text": "other words", "id": "a"}]
     assert "150 documents have no id: documents[0] (id is None)" in refused(rows)
@@ -293,59 +283,6 @@ def test_columns_of_the_metadata_can_be_named_and_are_not_guessed() -> None:
         "'title', 'summary' (to include, pass --text-column 'page_content,title,summary')"
     )
     assert [each.title for each in read(rows, title_column="title")] == ["Cats"]
-
-
-def test_memory_that_does_not_suffice_is_an_error() -> None:
-    def rows() -> Iterator[dict[str, str]]:
-        yield {"text": "some words"}
-        raise MemoryError
-
-    assert refused(rows()) == (
-        "the memory does not suffice to read documents after documents[0]; divide what follows "
-        "into shorter documents"
-    )
-
-
-def test_faults_are_counted_with_their_first_places() -> None:
-    problems = Problems()
-    for line in range(1, 6):
-        problems.add(Bad(f"a.csv:{line}", "encoding", "byte 0xe9"))
-    problems.add(Bad("a.csv:9", "empty", "text is ''"))
-    assert str(problems) == (
-        "  5 texts have another encoding: a.csv:1 (byte 0xe9), a.csv:2 (byte 0xe9), "
-        "a.csv:3 (byte 0xe9), …\n"
-        "  1 document has no text: a.csv:9 (text is '')"
-    )
-    assert problems.hint() == (
-        "Correct them; pass --encoding, for example --encoding cp1252; "
-        "or pass --skip-bad to leave them out"
-    )
-
-
-class Once:
-    """An iterable that is empty when it is read again, and does not say so."""
-
-    def __init__(self) -> None:
-        self._rows = iter(["a", "b"])
-
-    def __iter__(self) -> Iterator[str]:
-        return self._rows
-
-
-@pytest.mark.parametrize(
-    "texts", [["a", "b"], ("a", "b"), np.array(["a", "b"]), pd.Series(["a", "b"])]
-)
-def test_sequences_are_read_twice(texts: Any) -> None:
-    assert Objects(texts).twice
-    assert Objects(texts).position().total == 2
-    assert [each.fields["text"] for each in records(texts)] == ["a", "b"]  # type: ignore[union-attr]
-
-
-@pytest.mark.parametrize(
-    "texts", [Once(), iter(["a"]), (each for each in "ab"), map(str, "ab"), {"a"}]
-)
-def test_others_are_read_once(texts: Any) -> None:
-    assert not Objects(texts).twice
 
 
 def test_texts_of_other_types_are_texts_and_missing_ones_are_faults() -> None:

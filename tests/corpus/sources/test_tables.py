@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from tests.corpus.sources.reading import CATS, DOGS, announced, read, refused, write
+from tests.corpus.sources.reading import CATS, DOGS, read, refused, write
 
 from ranklet.corpus.collections.collection import Document
 from ranklet.corpus.sources import tables
@@ -73,11 +73,6 @@ def test_a_quoted_first_row_may_have_line_breaks(tmp_path: Path) -> None:
     assert [each.text for each in read(path, header=False)] == ["Cats\nsleep all day", "Dogs bark"]
 
 
-def test_a_missing_header_is_suspected(tmp_path: Path) -> None:
-    path = write(tmp_path / "a.csv", "7,Cats sleep all day\n8,Dogs bark the whole night\n")
-    assert "pass --no-header if that is a text and not a name" in announced(path)
-
-
 def test_an_unclosed_quote_is_found_where_it_begins(tmp_path: Path) -> None:
     path = write(tmp_path / "a.csv", 'id,text\n1,one\n2,"two\n3,three\n')
     assert f"{path}:3 (the quote that begins here has no end)" in refused(path)
@@ -118,10 +113,6 @@ def test_a_very_long_field_is_read_up_to_the_limit(
 )
 def test_a_file_that_is_no_table_is_refused(content: str, message: str, tmp_path: Path) -> None:
     assert message in refused(write(tmp_path / "a.csv", content))
-
-
-def test_zero_bytes_inside_a_text_are_kept(tmp_path: Path) -> None:
-    assert read(write(tmp_path / "a.csv", "id,text\n1,a\0b\n"))[0].text == "a\0b"
 
 
 def test_backslashes_are_plain(tmp_path: Path) -> None:

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from ranklet.corpus.evaluation.measures import Judged, mean, parse_measure
-from ranklet.corpus.tuning.coordinate_ascent import coordinate_ascent, line, normalise
+from ranklet.corpus.tuning.coordinate_ascent import coordinate_ascent
 from ranklet.runtime.errors import InputError
 
 
@@ -53,31 +53,6 @@ def test_weights_are_normalised_and_not_negative() -> None:
     found = coordinate_ascent(judged_by([1.0, -0.5]))
     assert sum(map(abs, found.weights)) == pytest.approx(1)
     assert min(found.weights) >= 0
-
-
-def test_one_feature_has_all_the_weight() -> None:
-    assert coordinate_ascent(judged_by([1.0])).weights == (1.0,)
-
-
-def test_a_useless_feature_leaves_equal_weights_alone() -> None:
-    judged = Judged.from_lists([np.zeros((3, 2))], [np.array([0, 1, 0])])
-    found = coordinate_ascent(judged)
-    assert found.weights == (0.5, 0.5)
-    assert found.value == 0.5
-
-
-def test_line_looks_both_ways_with_growing_steps() -> None:
-    values = line(0.5)
-    assert (np.diff(values) > 0).all()
-    assert values[0] == 0
-    assert 0.5 not in values
-    above = np.diff(values[values > 0.5])
-    np.testing.assert_allclose(above[1:] / above[:-1], 2)
-    assert (line(0.0) > 0).all()
-
-
-def test_normalise_keeps_signs() -> None:
-    assert normalise(np.array([1.0, -3.0])).tolist() == [0.25, -0.75]
 
 
 def test_an_unknown_measure_is_refused() -> None:

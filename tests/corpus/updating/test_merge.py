@@ -1,6 +1,5 @@
 """Merged bundles equal one of all documents, and bundles that do not fit are refused."""
 
-import shutil
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -8,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from tests.damage import with_settings
 from tests.kinds import TinyRankers
 from tests.updates import SPLIT, WHOLE, documents_of, first_records, held, indexed, seeded
 
@@ -53,12 +51,6 @@ def test_merged_neural_rankers_are_as_from_scratch(
     kind: str, tiny: TinyRankers, tmp_path: Path
 ) -> None:
     check_parts(tiny.exported(kind), tmp_path, 0, parts=2)
-
-
-@pytest.mark.slow
-def test_merged_vectors_in_8_bits_are_as_from_scratch(tiny: TinyRankers, tmp_path: Path) -> None:
-    rankers = Path(shutil.copytree(tiny.exported("dense"), tmp_path / "rankers"))
-    check_parts(with_settings(rankers, "dense", stored="int8"), tmp_path, 0, parts=3)
 
 
 @pytest.fixture

@@ -2,7 +2,7 @@
 
 import shutil
 import threading
-from dataclasses import fields, replace
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +23,6 @@ from tests.updates import (
 )
 
 import ranklet
-from ranklet.corpus.collections.collection import Collection
 from ranklet.corpus.errors import BuildError
 from ranklet.corpus.index import index_bundle
 from ranklet.corpus.languages.options import TextOptions
@@ -179,12 +178,6 @@ def test_another_target_leaves_the_bundle_as_it_is(three: Path, tmp_path: Path) 
     assert ids(tmp_path / "two.zip") == ["b", "c"]
 
 
-def test_a_bundle_in_a_zip_is_updated_in_its_place(three: Path, tmp_path: Path) -> None:
-    update(three, delete=["c"], target=tmp_path / "two.zip")
-    update(tmp_path / "two.zip", delete=["a"])
-    assert ids(tmp_path / "two.zip") == ["b"]
-
-
 def test_pipelines_and_provenance_are_kept(built: "Built", tmp_path: Path) -> None:
     done = update(built.fused, [{"id": "new", "text": "new dough"}], target=tmp_path / "b")
     old, new = (BundleFiles(path).manifest for path in (built.fused, done.path))
@@ -194,20 +187,6 @@ def test_pipelines_and_provenance_are_kept(built: "Built", tmp_path: Path) -> No
     changed = {"update": counted}
     assert new.provenance == {**old.provenance, **changed}
     assert "new" in [hit.id for hit in Bundle(done.path).rank("new dough")]
-
-
-def test_a_collection_and_a_source_may_be_added(built: "Built", tmp_path: Path) -> None:
-    some = [{"id": "bread", "text": "replaced"}]
-    first = indexed(built.exported, some, tmp_path / "b", WHOLE)
-    whole = Path(index_bundle(built.exported, built.collection, tmp_path / "scratch"))
-    for add in (built.collection, str(built.collection.path), Source(built.collection.path, WHOLE)):
-        shutil.rmtree(tmp_path / "c", ignore_errors=True)
-        if isinstance(add, Source):  # which, unlike the other two, refuses empty texts
-            add = Source(built.collection.path, replace(WHOLE, skip_bad=True))
-            assert counts(update(first, add, target=tmp_path / "c"))[0] == 40
-            continue
-        assert counts(update(first, add, target=tmp_path / "c"))[0] == 41
-        assert sorted(ids(tmp_path / "c")) == sorted(ids(whole))
 
 
 def test_an_update_without_documents_only_deletes(three: Path, tmp_path: Path) -> None:
@@ -336,17 +315,6 @@ def test_unknown_ids_may_be_allowed(three: Path) -> None:
     done = update(three, delete=["a", "nobody", "a"], missing_ok=True)
     assert str(Counts(*counts(done))) == "0 added, 0 replaced, 1 deleted, 2 unchanged, 1 missing"
     assert ids(three) == ["b", "c"]
-
-
-def test_documents_of_a_custom_source_may_not_be_scattered(three: Path) -> None:
-    class Scattered(Collection):
-        def documents(self) -> Any:
-            return iter([*documents_of(three)[:2], documents_of(three)[0]])
-
-    (three.parent / "c").mkdir()
-    (three.parent / "c" / "corpus.jsonl").write_text('{"_id": "x", "text": "y"}\n')
-    with pytest.raises(CollectionError, match="'a' is added twice"):
-        update(three, Scattered(three.parent / "c"))
 
 
 def test_a_bundle_needs_a_collection(built: "Built", tmp_path: Path) -> None:

@@ -98,30 +98,12 @@ def test_hits_may_come_without_their_texts(bundle: Bundle) -> None:
     assert set(body["hits"][0]) == {"id", "score", "index"}
 
 
-def test_a_large_budget_changes_no_answer(bundle: Bundle) -> None:
-    answer = rank(bundle, REQUEST, LIMITS, budget_ms=60_000)
-    plain = rank(bundle, REQUEST, LIMITS).body
-    assert isinstance(plain, dict)
-    assert isinstance(answer.body, dict)
-    assert answer.body["hits"] == plain["hits"]
-    assert set(answer.body) == {"query", "hits", "ms"}
-    assert answer.left_out == ()
-
-
 def test_without_time_the_first_stage_answers_and_says_so(bundle: Bundle) -> None:
     answer = rank(bundle, REQUEST, LIMITS, budget_ms=0)
     assert isinstance(answer.body, dict)
     assert answer.body["budget_spent"] is True
     assert answer.body["left_out"] == list(answer.left_out) != []
     assert answer.body["hits"]
-
-
-def test_an_answer_to_tei_stays_a_list_when_the_budget_is_spent(bundle: Bundle) -> None:
-    body = {"query": "dough", "texts": ["Knead the dough.", "Wash."]}
-    answer = rerank(bundle, body, LIMITS, budget_ms=0)
-    assert isinstance(answer.body, list)
-    assert len(answer.body) == 2
-    assert answer.left_out
 
 
 def test_cut_texts_are_counted_in_the_answer(bundle: Bundle) -> None:
@@ -288,57 +270,6 @@ def test_an_answer_has_a_largest_size(bundle: Bundle, path: str, body: Any) -> N
     assert f"more than {size // 8:,} bytes; ask for fewer hits (k or top_n)" in message
 
 
-@pytest.mark.slow
-def test_words_of_long_texts_are_not_all_marked_to_find_that_they_are_too_many(
-    bundle: Bundle,
-) -> None:
-    body = {"query": "dough", "documents": ["dough " * 20_000], "highlight": True}
-    limits = replace(LIMITS, answer_bytes=200_000)
-    assert refused(bundle, "/rank", body, limits)[0] == 413
-    assert rank(bundle, body | {"highlight": False}, limits).body
-
-
-def test_metadata_have_room_like_texts(described: Described) -> None:
-    body = {"query": " ".join(WORDS), "k": 100}
-    size = size_of(rank(described.bundle, body, LIMITS))
-    bare = size_of(rank(described.bundle, body | {"return_documents": False}, LIMITS))
-    limits = replace(LIMITS, answer_bytes=(size - bare) // 2)
-    assert refused(described.bundle, "/rank", body, limits)[0] == 413
-
-
-@pytest.mark.parametrize("half", ["\ud800", "a\udcffb", "\udc00\ud800"])
-@pytest.mark.parametrize(
-    ("path", "body"),
-    [
-        ("/rank", {"query": "HALF"}),
-        ("/rank", {"query": "a", "documents": ["b", "HALF"]}),
-        ("/rank", {"query": "a", "documents": [{"text": "b", "id": "HALF"}]}),
-        ("/rank", {"query": "a", "documents": [{"text": "b", "other": {"HALF": 1}}]}),
-        ("/rank", {"query": "a", "where": {"HALF": 1}}),
-        ("/rank", {"query": "a", "where": {"or": [{"b": "HALF"}]}}),
-        ("/rank", {"query": "a", "pipeline": "HALF"}),
-        ("/rank", {"query": "a", "group_by": "HALF"}),
-        ("/explain", {"query": "a", "id": "HALF"}),
-        ("/rerank", {"query": "a", "documents": ["b"], "model": "HALF"}),
-        ("/v2/rerank", {"query": "a", "texts": ["HALF"]}),
-        ("/v1/rerank", {"query": "a", "texts": ["b"], "user": "HALF"}),
-    ],
-)
-def test_half_a_character_is_refused_wherever_it_stands(
-    bundle: Bundle, path: str, body: Any, half: str
-) -> None:
-    wrong = json.loads(json.dumps(body).replace("HALF", json.dumps(half)[1:-1]))
-    status, message = refused(bundle, path, wrong)
-    assert status == 400
-    assert "half a character (U+D" in message
-    message.encode()
-
-
-def test_characters_beyond_16_bits_and_the_character_0_are_whole(bundle: Bundle) -> None:
-    body = parse(b'{"query": "dough \\ud83c\\udf5e", "documents": ["a \\u0000 dough"]}')
-    assert rank(bundle, body, LIMITS).body["hits"][0]["text"] == "a \0 dough"  # type: ignore[call-overload]
-
-
 def test_a_bundle_without_a_collection_reranks_and_says_what_it_lacks(built: Built) -> None:
     models_only = Bundle(built.exported)
     for path, body in (("/rank", {"query": "a"}), ("/explain", {"query": "a", "id": "b"})):
@@ -369,33 +300,6 @@ def test_hits_are_filtered_grouped_and_shown_with_metadata(described: Described)
     assert isinstance(plain, dict)
     assert set(plain["hits"][0]) == {"id", "score", "index"}
     assert info(described.bundle, LIMITS)["metadata"]["tags"] == "list"
-
-
-@pytest.mark.parametrize(
-    ("path", "body", "message"),
-    [
-        ("/rank", {"where": []}, "'where' must be an object, not an empty list"),
-        ("/rank", {"where": {"yaer": 1}}, "unknown field 'yaer' (did you mean 'year'?)"),
-        ("/rank", {"where": {"year": "x"}}, "'year' holds numbers"),
-        ("/rank", {"where": {"year": 1}, "documents": ["a"]}, "texts of your own do not have"),
-        ("/rank", {"offset": -1}, "'offset' must be from 0 to 990, not -1"),
-        ("/rank", {"offset": 995, "k": 10}, "0 to 990, not 995; with 'k' it is at most 1,000"),
-        ("/rank", {"min_score": "1"}, "'min_score' must be a number, not a string"),
-        ("/rank", {"min_score": True}, "'min_score' must be a number, not a boolean"),
-        ("/rank", {"min_score": 10**400}, "'min_score' must be from -1e+38 to 1e+38"),
-        ("/rank", {"group_by": "tags"}, "'tags' holds lists of strings"),
-        ("/rank", {"group_size": 2}, "pass group_by"),
-        ("/rank", {"group_by": "year", "group_size": 600, "k": 2}, "not 2; at most 1,000 hits"),
-        ("/explain", {"id": "d1", "where": {}}, "the id says which document"),
-        ("/rerank", {"texts": ["a"], "where": {}}, "texts of your own have no metadata"),
-    ],
-)
-def test_filters_and_groups_that_cannot_be_used_are_refused(
-    described: Described, path: str, body: dict[str, Any], message: str
-) -> None:
-    status, text = refused(described.bundle, path, {"query": "bread", **body})
-    assert status == 422
-    assert message in text
 
 
 SIGNS = '"rising dough" knea* -wheat'
@@ -438,30 +342,6 @@ def test_corrections_are_in_the_answer(bundle: Bundle) -> None:
         assert isinstance(unchanged, dict)
         assert "corrections" not in unchanged
         assert unchanged["query"] == plain["query"]
-
-
-@pytest.mark.parametrize(
-    ("path", "body", "status", "message"),
-    [
-        ("/rank", {"syntax": "yes"}, 422, "'syntax' must be true or false, not a string"),
-        ("/rank", {"typos": 1}, 422, "'typos' must be true or false, not a number"),
-        ("/rank", {"typo": True}, 422, "unknown field 'typo' (did you mean 'typos'?)"),
-        ("/rank", {"query": '"dough', "syntax": True}, 422, "is not closed"),
-        ("/rank", {"query": "-dough", "syntax": True}, 422, "add one that is not excluded"),
-        ("/rank", {"query": " ", "typos": True}, 422, "'query' is empty"),
-        ("/rank", {"syntax": True, "documents": ["a"]}, 422, "pass the query as a text"),
-        ("/rank", {"typos": True, "documents": ["a"]}, 422, "pass the query as a text"),
-        ("/explain", {"id": "d1", "syntax": True}, 422, "for a query in plain words"),
-        ("/rerank", {"texts": ["a"], "typos": True}, 422, "looked up in the collection"),
-        ("/v2/rerank", {"documents": ["a"], "syntax": True}, 422, "looked up in the collection"),
-    ],
-)
-def test_signs_and_typos_that_cannot_be_used_are_refused(
-    bundle: Bundle, path: str, body: dict[str, Any], status: int, message: str
-) -> None:
-    found, text = refused(bundle, path, {"query": "bread", **body})
-    assert found == status
-    assert message in text
 
 
 def test_ignored_words_are_in_the_answer(bundle: Bundle) -> None:
@@ -576,13 +456,6 @@ def answer_of(bundle: Bundle, path: str, body: dict[str, Any], limits: Limits) -
     return ANSWERS[path](bundle, body, limits, None).body
 
 
-def test_as_many_dimensions_may_be_asked_for_as_there_are(tiny: TinyRankers) -> None:
-    dense = load(tiny.exported("dense"), device="cpu")
-    have = dense.encode_query("a").size
-    reply = answer_of(dense, "/v1/embeddings", {"input": "a", "dimensions": have}, LIMITS)
-    assert len(reply["data"][0]["embedding"]) == have
-
-
 def test_a_model_is_described_by_its_name(tiny: TinyRankers, bundle: Bundle) -> None:
     dense = load(tiny.exported("dense"), device="cpu")
     for each in models(dense)["data"]:
@@ -601,16 +474,6 @@ def test_a_document_is_returned_whole(described: Described) -> None:
     assert found == described.bundle.document(name).to_dict()
     with pytest.raises(UnknownDocumentError):
         document(described.bundle.only({"year": -1}), name)
-
-
-def test_characters_that_stand_for_many_count_as_many(bundle: Bundle) -> None:
-    limits = Limits(characters=1000, query_characters=1000)
-    assert rank(bundle, {"query": "dough", "documents": ["\ufdfa" * 55]}, limits)
-    bodies = ({"query": "\ufdfa" * 56}, {"query": "dough", "documents": ["\ufdfa" * 56]})
-    for body in bodies:
-        with pytest.raises(RequestError, match="has 1,008 characters; at most 1,000") as refused:
-            rank(bundle, body, limits)
-        assert refused.value.status == 413
 
 
 @pytest.mark.parametrize("text", ["dough bread " * 20_000, "C+" * 100_000, "漢字" * 50_000])

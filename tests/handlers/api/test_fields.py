@@ -1,6 +1,5 @@
 """One row per field, from which all follows that knows of fields."""
 
-import argparse
 import json
 from inspect import signature
 from pathlib import Path
@@ -8,13 +7,10 @@ from typing import Any
 
 import pytest
 
-from ranklet.commands.rank import add_arguments
 from ranklet.handlers.api import fields
-from ranklet.handlers.api.fields import ABSENT, ANYTHING, DOCUMENTS, FIELDS, TEXTS, Field, Route
+from ranklet.handlers.api.fields import ABSENT, ANYTHING, FIELDS, TEXTS, Field, Route
 from ranklet.handlers.api.limits import Limits
 from ranklet.handlers.api.openapi import describe
-from ranklet.handlers.api.reading import Request
-from ranklet.handlers.mcp.tools import tools
 from ranklet.runtime import Bundle
 from ranklet.runtime.arguments import RankOptions
 
@@ -25,8 +21,6 @@ PLACES = {
     Route.EMBEDDINGS: "`/v1/embeddings`", Route.EMBED: "`/embed`", Route.SEARCH: "`search` of MCP",
     Route.FETCH: "`fetch` of MCP",
 }  # fmt: skip
-# A value of each type.
-VALUES = {"string": "a", "boolean": False, "integer": 1, "number": 0.5, "object": {"year": 1}}
 
 
 def named(route: Route) -> set[str]:
@@ -61,26 +55,6 @@ def test_openapi_describes_exactly_the_rows_of_a_route(schema: str, route: Route
     for form in forms(schema):
         assert form["additionalProperties"] is False
         assert list(form["properties"]) == list(fields.fields_of(route))
-
-
-@pytest.mark.parametrize("field", FIELDS, ids=lambda field: f"{field.name}-{field.routes.name}")
-def test_a_row_is_wherever_its_routes_say(bundle: Bundle, field: Field) -> None:
-    if field.type in (ABSENT, ANYTHING):
-        return
-    name, value = field.name, VALUES.get(field.type.json, ["a"])
-    if field.values:
-        value = field.values[0]
-    for route in field.routes & ~Route.COMMAND:
-        body = {each.name: "a" for each in fields.fields_of(route).values() if each.needed}
-        read = Request(route, {**body, name: value}, LIMITS)[name]
-        own = [{"id": "0", "title": "", "text": "a"}]
-        assert read == (own if field.type is DOCUMENTS else value)
-    if Route.SEARCH in field.routes and name != "where":  # where there is no metadata
-        assert name in tools(bundle, LIMITS)[0].schema["properties"]
-    if Route.COMMAND in field.routes:
-        parser = argparse.ArgumentParser()
-        add_arguments(parser)
-        assert hasattr(parser.parse_args(["bundle", "query"]), name)
 
 
 def test_the_page_has_all_rows() -> None:

@@ -1,13 +1,12 @@
 """A Lambda function in this process: every event's shape, as recorded, and what goes wrong."""
 
 import json
-import re
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.conftest import Built, Described
+from tests.conftest import Built
 from tests.handlers.aws.conftest import (
     ADDRESS,
     ASKED,
@@ -27,8 +26,6 @@ from ranklet.handlers.aws import function as function_module
 from ranklet.handlers.aws.function import Function, InternalError, served_path
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.errors import InputError, RankletError, UnknownRankerError
-from ranklet.runtime.hits import Hit, Ranking
-from ranklet.runtime.syntax.query_syntax import Query
 
 
 @pytest.mark.parametrize("name", HTTP_EVENTS)
@@ -119,22 +116,6 @@ def test_a_client_error_is_answered_in_json_and_not_raised(
 
 
 @pytest.mark.parametrize(
-    ("name", "field", "sent"),
-    [
-        ("http", "rawQueryString", "k=1"),
-        ("rest", "queryStringParameters", {"k": "1"}),
-        ("alb", "multiValueQueryStringParameters", {"k": ["1"]}),
-    ],
-)
-def test_fields_in_the_url_are_refused(
-    function: Function, name: str, field: str, sent: Any
-) -> None:
-    reply = function({**with_body(name, ASKED), field: sent}, Context())
-    assert "in its body, not in its URL" in answered(reply, 422)["error"]
-    answered(function({**with_body(name, None, "/healthz", "GET"), field: sent}, Context()))
-
-
-@pytest.mark.parametrize(
     ("event", "kind", "message"),
     [
         ("text", RequestError, "the event must be a JSON object, not str"),
@@ -180,24 +161,6 @@ def broken(*_: Any, **__: Any) -> Any:
     raise OSError("/srv/secret/path")
 
 
-class Panic(BaseException):
-    """What tokenizers raises where Rust panics, which is no Exception."""
-
-
-def test_a_panic_is_an_internal_error(function: Function, monkeypatch: pytest.MonkeyPatch) -> None:
-    def panics(*_: Any, **__: Any) -> Any:
-        raise Panic("index out of bounds")
-
-    monkeypatch.setattr(Bundle, "rank", panics)
-    assert answered(function(recorded("rest"), Context()), 500)["error_type"] == "internal"
-    with pytest.raises(InternalError):
-        function(ASKED, Context())
-    monkeypatch.setattr(function_module, "try_out", panics)
-    started = Function({})
-    started.load()
-    answered(started(recorded("rest"), Context()), 503)
-
-
 def test_an_answer_is_never_larger_than_lambda_delivers(
     function: Function, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -225,16 +188,6 @@ def test_an_internal_error_is_logged_and_hidden_from_the_caller(
     assert [line["severity"] for line in found] == ["ERROR", "ERROR"]
     assert all("/srv/secret/path" in line["exception"] for line in found)
     assert all(line["Faults"] == 1 for line in found)
-
-
-def test_a_score_that_is_not_finite_never_leaves(
-    function: Function, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    wrong = Ranking((Hit("a", float("nan"), "", "text", 0),), "query", ())
-    monkeypatch.setattr(Bundle, "rank", lambda *_, **__: wrong)
-    assert answered(function(recorded("http"), Context()), 500)["error_type"] == "internal"
-    with pytest.raises(InternalError):
-        function(ASKED, Context())
 
 
 def test_the_time_that_is_left_is_the_budget(
@@ -288,58 +241,6 @@ def test_a_bundle_without_documents_ranks_the_callers_own(
     function = Function({})
     function.load()  # its lexical rankers need a collection's statistics
     assert answered(function(recorded("http"), Context()), 503)
-
-
-@pytest.fixture
-def of_described(described: Described, monkeypatch: pytest.MonkeyPatch) -> Function:
-    monkeypatch.setenv("RANKLET_BUNDLE", str(described.path))
-    made = Function({})
-    made.load(must=True)
-    return made
-
-
-@pytest.mark.parametrize("name", HTTP_EVENTS)
-def test_filters_and_signs_restrict_what_the_function_returns(
-    of_described: Function, described: Described, name: str
-) -> None:
-    query, where = "bread braed -mouse", {"year": {">=": 2020}, "tags": {"has": "x"}}
-    asked = {"query": query, "k": 100, "where": where, "syntax": True, "typos": True}
-    wanted = described.bundle.rank(Query.parse(query, typos=True), k=100, where=where)
-    body = answered(of_described(with_body(name, asked), Context()))
-    assert got(body) == [(hit.id, hit.score) for hit in wanted]
-    assert body["corrections"] == {"braed": "bread"}
-    matching = {
-        row["id"]
-        for row in described.rows
-        if row.get("year", 0) >= 2020 and "x" in row.get("tags", ())
-        and "bread" in row["text"].split() and "mouse" not in row["text"].split()
-    }  # fmt: skip
-    assert {hit["id"] for hit in body["hits"]} == matching
-    assert matching
-    every = answered(of_described(with_body(name, {"query": "bread", "k": 100}), Context()))
-    assert len(every["hits"]) > len(matching)
-    assert of_described(asked, Context())["hits"] == body["hits"]  # a direct event
-
-
-@pytest.mark.parametrize(
-    ("where", "message"),
-    [
-        ({"yaer": 2020}, "unknown field 'yaer' (did you mean 'year'?)"),
-        ({"year": "x"}, "'year' holds numbers"),
-        ({"year": {"has": 2020}}, "'year' holds numbers"),
-        ([], "'where' must be an object, not an empty list"),
-    ],
-)
-def test_a_wrong_filter_is_the_callers_mistake_in_every_shape(
-    of_described: Function, where: Any, message: str
-) -> None:
-    asked = {"query": "bread", "where": where}
-    for name in HTTP_EVENTS:
-        error = answered(of_described(with_body(name, asked), Context()), 422)
-        assert message in error["error"]
-        assert error["error_type"] == "invalid"
-    with pytest.raises((InputError, RequestError), match=re.escape(message)):
-        of_described(asked, Context())
 
 
 def test_every_request_leaves_one_line_that_is_its_metrics(

@@ -76,29 +76,6 @@ def test_a_mouse_is_enough(judge: Judging, page: Any) -> None:
     page.get_by_role("heading", name=QUERIES[2]).wait_for()
 
 
-def test_keys_are_enough(judge: Judging, page: Any) -> None:
-    page.goto(judge.url)
-    first, second, third, *_ = documents(page)
-    page.keyboard.press("1")
-    page.keyboard.press("Shift+Digit2")
-    says(page, "1 relevant and 1 not relevant")
-    for _ in range(3):
-        page.keyboard.press("j")
-    assert page.evaluate("document.activeElement.dataset.document") == third
-    page.keyboard.press("r")
-    says(page, "2 relevant and 1 not relevant")
-    page.keyboard.press("k")
-    page.keyboard.press("u")
-    says(page, "2 relevant and 0 not relevant")
-    assert saved(judge) == {"q1": {first: 1, third: 1}}
-    page.keyboard.press("n")
-    page.get_by_role("heading", name=QUERIES[1]).wait_for()
-    assert page.evaluate("document.activeElement.id") == "query"
-    page.keyboard.press("p")
-    page.get_by_role("heading", name=QUERIES[0]).wait_for()
-    assert second in documents(page)
-
-
 def test_other_words_find_more_and_marks_stay_in_view(judge: Judging, page: Any) -> None:
     page.goto(judge.url)
     (first, *_) = documents(page)
@@ -116,21 +93,6 @@ def test_other_words_find_more_and_marks_stay_in_view(judge: Judging, page: Any)
     assert saved(judge) == {"q1": {first: 1, found: 1}}
     page.get_by_role("button", name="Back to the query").click()
     page.locator(f'#results [data-document="{first}"]').wait_for()
-
-
-def test_a_restart_begins_at_the_first_query_without_marks(
-    built: "Built", tmp_path: Path, page: Any
-) -> None:
-    for at in (0, 1):
-        with judging(built.fused, QUERIES, tmp_path / "judged") as judge:
-            page.goto(judge.url)
-            page.get_by_role("heading", name=QUERIES[at]).wait_for()
-            documents(page)
-            page.keyboard.press("1")
-            says(page, "Saved")
-    page.keyboard.press("2")
-    says(page, "Not saved: The page has lost its server.")
-    assert page.locator(".hit.relevant").count() == 1
 
 
 def test_markup_stays_text_and_everything_has_a_name(tmp_path: Path, page: Any) -> None:

@@ -33,10 +33,6 @@ def request(**more: Any) -> bytes:
     return json.dumps({**CALL, **more}).encode()
 
 
-def test_a_message_may_begin_with_a_byte_order_mark() -> None:
-    assert read(b"\xef\xbb\xbf" + request()) == CALL
-
-
 @pytest.mark.parametrize(
     ("line", "identity", "reason"),
     [
@@ -117,16 +113,6 @@ def test_a_client_gets_the_newest_revision_that_it_knows(
     assert result["protocolVersion"] == settled
     assert result["serverInfo"]["name"] == "ranklet"
     assert "resultType" not in result
-
-
-def test_a_request_may_name_its_revision_itself(bundle: Bundle) -> None:
-    found = asked(bundle, "server/discover", _meta=STATED)["result"]
-    assert found["supportedVersions"] == list(STATELESS)
-    listed = asked(bundle, "tools/list", 1.5, _meta=STATED)["result"]
-    assert (listed["resultType"], listed["ttlMs"]) == ("complete", 0)
-    called = asked(bundle, "tools/call", _meta=STATED, **dict(CALL["params"]))["result"]  # type: ignore[call-overload]
-    assert called["resultType"] == "complete"
-    assert called["structuredContent"]["hits"]
 
 
 @pytest.mark.parametrize(

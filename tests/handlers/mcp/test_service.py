@@ -3,7 +3,6 @@
 import asyncio
 import json
 import os
-import signal
 import subprocess
 import sys
 from collections.abc import Awaitable, Callable
@@ -135,17 +134,6 @@ def test_what_is_no_message_is_answered_and_nothing_else_is_printed(built: "Buil
     assert "Traceback" not in errors
 
 
-def test_a_long_line_is_answered_and_passed_over(built: "Built") -> None:
-    lines = [b"x" * 3_000, json.dumps({**CALL, "method": "ping", "id": 5}).encode()]
-    done = subprocess.run(
-        command(built.fused), input=b"\n".join(lines), capture_output=True, check=True,
-        env={**os.environ, "RANKLET_MAX_BODY_BYTES": "2000"},
-    )  # fmt: skip
-    long, pong = map(json.loads, done.stdout.splitlines())
-    assert "more than 2,000 bytes" in long["error"]["message"]
-    assert pong == {"jsonrpc": "2.0", "id": 5, "result": {}}
-
-
 class Slow(Protocol):
     """A protocol whose calls wait until the test lets them end."""
 
@@ -233,22 +221,6 @@ def test_a_killed_client_leaves_no_server_behind(built: "Built") -> None:
     process.stderr.close()
     assert process.wait(timeout=300) == 0
     assert errors == ""
-
-
-def test_a_signal_ends_a_waiting_server(built: "Built") -> None:
-    with subprocess.Popen(
-        command(built.fused), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE, encoding="utf-8",
-    ) as process:  # fmt: skip
-        assert process.stdin is not None
-        assert process.stdout is not None
-        process.stdin.write(f"{json.dumps(HANDSHAKE)}\n")
-        process.stdin.flush()
-        process.stdout.readline()
-        process.send_signal(signal.SIGTERM)
-        assert process.wait(timeout=300) == -signal.SIGTERM
-        assert process.stderr is not None
-        assert process.stderr.read() == ""
 
 
 def test_a_bundle_without_a_collection_cannot_be_searched(built: "Built") -> None:

@@ -60,22 +60,6 @@ def test_a_bundle_without_a_collection_has_nothing_to_find(built: "Built") -> No
             call(load(built.exported), name, asked, LIMITS)
 
 
-def test_an_answer_has_a_largest_size(bundle: Bundle, monkeypatch: pytest.MonkeyPatch) -> None:
-    small = Limits(answer_bytes=1500)
-    with pytest.raises(RequestError, match=r"1,500 bytes; ask for fewer documents .k., or"):
-        call(bundle, "search", {"query": QUERY, "k": 20, "explain": True}, small)
-    assert call(bundle, "search", {"query": QUERY, "k": 1, "characters": 9}, small).values["hits"]
-    monkeypatch.setattr("ranklet.handlers.mcp.tools.ANSWER_BYTES", 100)
-    with pytest.raises(RequestError, match="more than 100 bytes"):
-        call(bundle, "explain", {"query": QUERY, "id": "bread"}, LIMITS)
-
-
-def test_the_schema_has_the_limits_in_force(bundle: Bundle) -> None:
-    search = tools(bundle, Limits(k=5, query_characters=20))[0].schema["properties"]
-    assert (search["k"]["maximum"], search["k"]["default"]) == (5, 5)
-    assert search["query"]["maxLength"] == 20
-
-
 def test_search_answers_as_the_bundle_ranks(bundle: Bundle) -> None:
     result = call(bundle, "search", {"query": QUERY, "k": 3, "pipeline": "bm25"}, LIMITS)
     hits = bundle.rank(QUERY, k=3, pipeline="bm25")

@@ -37,29 +37,6 @@ def test_a_question_is_answered_with_marks_and_reasons(server: "Server", page: A
     assert "?q=rising+dough" in page.url
 
 
-# Returns [own amount, sum of the parts] of every branch with parts, in the order of the tree.
-SUMS = """root => [...root.querySelectorAll("details")].flatMap((branch) => {
-  const amount = (of) => Number(of.querySelector(".amount").textContent);
-  const parts = branch.querySelectorAll(":scope > ul > li");
-  const total = [...parts].reduce((sum, each) => sum + amount(each), 0);
-  return parts.length ? [[amount(branch), total]] : [];
-})"""
-
-
-def test_ranks_have_marks_and_reasons_that_add_up(server: "Server", page: Any) -> None:
-    page.goto(f"{server.url}/?q=rising+dough&pipeline=rrf")
-    page.wait_for_selector(".hit")
-    first = page.locator(".hit").first
-    assert "dough" in "".join(first.locator("mark").all_inner_texts()).lower()
-    first.get_by_role("button", name="Why this score?").click()
-    labels = first.locator(".why .reasons > ul > li > details > summary .label").all_inner_texts()
-    assert len(labels) > 1
-    assert all(label.startswith("because ") for label in labels)
-    sums = first.locator(".why").evaluate(SUMS)
-    assert len(sums) > len(labels)
-    assert all(amount == pytest.approx(total, abs=5e-4) for amount, total in sums)
-
-
 def test_a_link_asks_its_question(server: "Server", page: Any) -> None:
     page.goto(f"{server.url}/?q=oil+the+hinges")
     page.wait_for_selector(".hit")

@@ -10,12 +10,7 @@ import pytest
 import uvicorn
 from uvicorn.server import ServerState
 
-from ranklet.handlers.server.connection import (
-    HALF_OPEN_SECONDS,
-    HEAD_BYTES,
-    PIECE_BYTES,
-    BoundedProtocol,
-)
+from ranklet.handlers.server.connection import HALF_OPEN_SECONDS, HEAD_BYTES, BoundedProtocol
 
 HEADER, ANSWER, KEEP_ALIVE = 1.0, 2.0, 3  # seconds that nobody waits for
 HEAD = b"GET /healthz HTTP/1.1\r\nHost: x\r\nPadding: %s\r\n\r\n"
@@ -200,46 +195,6 @@ async def test_nothing_but_a_body_may_be_long(begin: bytes, more: bytes) -> None
     assert transport.closed
 
 
-@in_a_loop
-async def test_a_body_may_be_long_and_the_next_head_may_not() -> None:
-    echo = Echo()
-    connection, transport, _ = connected(echo)
-    body = b"b" * 100_000
-    first = b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\n" + body
-    await received(connection, transport, [first + head(100_000)])
-    assert [request[3] for request in echo.requests] == [body]
-    assert transport.statuses() == [204, 400]
-
-
-@in_a_loop
-async def test_requests_wait_unparsed_until_those_before_them_are_answered() -> None:
-    gate = asyncio.Event()
-    begun: list[str] = []
-
-    async def app(scope: Any, receive: Any, send: Any) -> None:
-        begun.append(scope["path"])
-        await receive()
-        await gate.wait()
-        await answer(scope, receive, send)
-
-    connection, transport, timers = connected(app)
-    one = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"
-    connection.data_received(one * 1000)
-    await turns()
-    assert len(begun) == 1
-    assert len(connection.pipeline) <= PIECE_BYTES // len(one)
-    reading = transport.reading
-    assert not reading  # though the application has asked for what comes next
-    assert timers.seconds() == []
-    gate.set()
-    while len(begun) < 1000:
-        await turns()
-    await turns()
-    assert transport.statuses() == [204] * 1000
-    assert transport.reading
-    assert timers.seconds() == [KEEP_ALIVE]
-
-
 HOST = b"Host: x\r\n"
 CHUNKED = b"Transfer-Encoding: chunked\r\n"
 UPGRADE = b"Upgrade: h2c\r\nConnection: Upgrade, HTTP2-Settings\r\nHTTP2-Settings: AA\r\n"
@@ -316,21 +271,6 @@ async def test_a_header_after_the_body_is_no_header_of_the_request(size: int) ->
     assert echo.requests == [("POST", "/", ["host", "transfer-encoding"], b"abc")] * 2
 
 
-@pytest.mark.parametrize(
-    "fault", [b"nonsense\r\n\r\n", b"POST /c HTTP/1.1\r\n" + HOST + CHUNKED + b"\r\nnonsense\r\n"]
-)
-@pytest.mark.parametrize("size", [1, 1000])
-@in_a_loop
-async def test_a_fault_is_answered_after_the_requests_before_it(fault: bytes, size: int) -> None:
-    echo = Echo()
-    connection, transport, _ = connected(echo)
-    good = b"GET /a HTTP/1.1\r\n" + HOST + b"\r\nGET /b HTTP/1.1\r\n" + HOST + b"\r\n"
-    await received(connection, transport, pieces(good + fault + good, size))
-    assert [path for _, path, _, _ in echo.requests] == ["/a", "/b"]
-    assert transport.statuses() == [204, 204, 400]
-    assert transport.closed
-
-
 @in_a_loop
 async def test_the_time_for_a_head_begins_with_the_connection_and_bytes_do_not_renew_it() -> None:
     connection, transport, timers = connected()
@@ -356,15 +296,6 @@ async def test_a_complete_head_stops_the_timer_and_the_next_head_starts_it() -> 
 
 
 @in_a_loop
-async def test_between_requests_a_connection_is_kept_for_a_time() -> None:
-    connection, transport, timers = connected()
-    connection.data_received(head(100))
-    await turns()
-    timers.go_off(KEEP_ALIVE)
-    assert transport.aborted
-
-
-@in_a_loop
 async def test_a_caller_who_stops_reading_has_a_time_to_go_on() -> None:
     connection, transport, timers = connected()
     connection.pause_writing()
@@ -377,15 +308,6 @@ async def test_a_caller_who_stops_reading_has_a_time_to_go_on() -> None:
 
 
 @in_a_loop
-async def test_a_lost_connection_leaves_no_timer() -> None:
-    connection, _, timers = connected()
-    connection.pause_writing()
-    assert sorted(timers.seconds()) == [HEADER, ANSWER]
-    connection.connection_lost(None)
-    assert timers.seconds() == []
-
-
-@in_a_loop
 async def test_a_caller_who_sends_no_more_gets_the_answers_that_are_due() -> None:
     connection, transport, timers = connected()
     connection.data_received(head(100) * 2)
@@ -395,22 +317,3 @@ async def test_a_caller_who_sends_no_more_gets_the_answers_that_are_due() -> Non
     assert transport.closed  # though the caller did not ask for it
     timers.go_off(HALF_OPEN_SECONDS)
     assert not transport.aborted  # however long it is read
-
-
-@in_a_loop
-async def test_a_caller_who_may_have_hung_up_is_not_waited_for_long() -> None:
-    connection, transport, timers = connected()
-    connection.data_received(head(100))
-    assert connection.eof_received()
-    timers.go_off(HALF_OPEN_SECONDS)
-    assert transport.aborted
-
-
-@in_a_loop
-@pytest.mark.parametrize(
-    "sent", [b"", HEAD[:20], b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n1"]
-)
-async def test_a_request_that_never_arrives_whole_gets_no_answer(sent: bytes) -> None:
-    connection, _, _ = connected(Echo())
-    connection.data_received(sent)
-    assert not connection.eof_received()

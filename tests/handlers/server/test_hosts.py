@@ -92,33 +92,6 @@ def test_a_page_of_another_site_is_refused_by_its_origin() -> None:
         assert refused(hosts, "localhost", origin=origin), origin
 
 
-@pytest.mark.parametrize("names", [(), ("*",), ("search.example",)])
-def test_where_every_name_is_answered_assistants_still_need_a_page_of_the_host(
-    names: tuple[str, ...],
-) -> None:
-    hosts, host = Hosts(EVERYWHERE, names), "search.example:8080"
-
-    def refusal(origin: str, host: str = host) -> str:
-        return hosts.refusal(Headers({"host": host, "origin": origin}), origin=True)
-
-    assert not hosts.refusal(Headers({"host": host}), origin=True)
-    assert not refusal("http://search.example:8080")
-    for evil in ("http://evil.example", "null", "", "http://", "https://search.example.evil"):
-        assert refusal(evil), evil
-    if names != ("search.example",):
-        assert refusal("http://search.example:9090")
-        assert not refusal("https://search.example", "search.example")  # behind a proxy with TLS
-        assert refusal("http://search.example", "search.example:443")
-
-
-def test_assistants_are_not_asked_by_foreign_pages(start: "Start") -> None:
-    message = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
-    with start(RANKLET_HOSTS="*") as server:
-        assert server.post("/mcp", message).status == 200
-        assert server.post("/mcp", message, {"Origin": server.url}).status == 200
-        assert server.post("/mcp", message, {"Origin": "http://evil.example"}).status == 403
-
-
 def test_a_server_on_this_machine_hides_its_documents_from_other_sites(server: "Server") -> None:
     body, evil = {"query": "dough"}, f"evil.example:{server.port}"
     for headers in ({"Host": evil}, {"Host": evil, "Origin": f"http://{evil}"},

@@ -5,7 +5,6 @@ from collections import Counter
 from pathlib import Path
 from threading import Event, Thread
 from typing import TYPE_CHECKING, Any
-from weakref import ref
 
 import pytest
 from tests.conftest import Built
@@ -15,11 +14,8 @@ from tests.updates import WHOLE, indexed
 from ranklet.corpus.building.writer import write_zip
 from ranklet.corpus.updating.update import update
 from ranklet.handlers.api.errors import RequestError
-from ranklet.handlers.server import live_bundle
 from ranklet.handlers.server.live_bundle import LiveBundle
 from ranklet.runtime import ranking
-from ranklet.runtime.errors import RankletError
-from ranklet.runtime.rankers.model1 import Model1
 
 if TYPE_CHECKING:
     from tests.handlers.conftest import Start
@@ -79,18 +75,6 @@ def test_a_bundle_on_object_storage_is_replaced_while_it_serves(
     assert "cannot be read" in str(missing.reason())
 
 
-def test_a_bundle_that_was_replaced_stays_no_longer_in_memory(built: Built, tmp_path: Path) -> None:
-    path = tmp_path / "b.ranklet"
-    put(built.indexed, path)
-    watched = Watched(path)
-    assert "serves" in watched.refresh()
-    former = ref(watched.live.bundle.files)
-    put(built.fused, path)
-    assert "was replaced" in watched.refresh()
-    assert watched.refresh() == ""
-    assert former() is None
-
-
 def test_a_bundle_may_come_late_and_its_absence_is_logged_once(
     built: Built, tmp_path: Path
 ) -> None:
@@ -142,70 +126,6 @@ def test_a_damaged_bundle_never_serves(built: Built, tmp_path: Path, how: str) -
     watched = Watched(path, full_check=True)
     assert watched.refresh().startswith("ERROR not ready; ")
     assert watched.reason() == "the bundle cannot be read; the server's log says more"
-
-
-def test_a_bundle_that_fails_its_trial_is_tried_again_later(
-    built: Built, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    trials = []
-
-    def broken(*_: Any) -> Any:
-        trials.append(1)
-        raise RankletError("a model is missing")
-
-    watched = Watched(built.fused)
-    with monkeypatch.context() as patched:
-        patched.setattr(Model1, "score", broken)
-        assert "RankletError: a model is missing" in watched.refresh()
-        watched.refresh()
-        assert len(trials) == 1
-        patched.setattr(live_bundle, "monotonic", lambda: float("inf"))
-        assert watched.refresh() == ""  # the same is not logged again
-        assert len(trials) == 2
-    watched = Watched(built.fused)
-    assert "serves" in watched.refresh()
-
-
-class Panic(BaseException):
-    """What tokenizers raises where Rust panics, which is no Exception."""
-
-
-@pytest.mark.parametrize("step", ["load", "part_of", "try_out"])
-@pytest.mark.parametrize(
-    "error",
-    [Panic("at vocabulary"), MemoryError(), OSError(5, "Input/output error"), SystemExit(3),
-     KeyboardInterrupt(), GeneratorExit(), RecursionError(), StopIteration()],
-)  # fmt: skip
-def test_whatever_a_bundle_raises_the_watch_goes_on(
-    built: Built, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str, error: BaseException
-) -> None:
-    path = tmp_path / "served.ranklet"
-    put(built.indexed, path)
-    lines: list[str] = []
-    live = LiveBundle(
-        str(path), False, "auto", lambda *line: lines.append(" ".join(line)), ({},), ""
-    )
-    monkeypatch.setattr(live_bundle, "part_of", lambda bundle, _: bundle)
-    live.refresh()
-    first = live.bundle
-
-    def broken(*_: Any, **__: Any) -> Any:
-        raise error
-
-    put(built.fused, path)
-    with monkeypatch.context() as patched:
-        patched.setattr(live_bundle, step, broken)
-        live.refresh()
-        live.refresh()
-        assert live.bundle is first
-        assert len(lines) == 2
-        assert "ERROR the former bundle is still served" in lines[1]
-        assert type(error).__name__ in lines[1]
-        patched.setattr(live_bundle, "monotonic", lambda: float("inf"))
-        patched.undo()
-    monkeypatch.setattr(live_bundle, "monotonic", lambda: float("inf"))
-    live.refresh()
-    assert "was replaced and serves" in lines[2]
 
 
 @pytest.mark.slow

@@ -1,9 +1,8 @@
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from ranklet.handlers.server.metrics import STAGES, Metrics
+from ranklet.handlers.server.metrics import Metrics
 from ranklet.handlers.server.shared_counts import SharedCounts
 
 if TYPE_CHECKING:
@@ -46,15 +45,6 @@ def test_every_metric_has_a_help_and_a_type() -> None:
     assert all(any(line.startswith(name) for name in named) for line in samples)
 
 
-def test_stages_that_callers_make_up_are_bounded() -> None:
-    made_up = Metrics(SharedCounts())
-    for number in range(2 * STAGES):
-        made_up.count("/rank", 200, 0.1, [(f"retrieve {number}", 1.0)])
-    found = [line for line in lines(made_up) if line.startswith("ranklet_stage_seconds_count")]
-    assert len(found) == STAGES + 1
-    assert f'ranklet_stage_seconds_count{{stage="other"}} {STAGES}.0' in found
-
-
 def test_the_server_counts_what_it_answers(server: "Server") -> None:
     def figure(name: str) -> float:
         written = server.metrics().splitlines()
@@ -76,43 +66,6 @@ def test_made_up_paths_make_no_labels(server: "Server") -> None:
     text = server.metrics()
     assert "made-up" not in text
     assert 'route="other",status="404"' in text
-
-
-def figures(text: bytes) -> dict[str, float]:
-    """Return the values of all series."""
-    lines = [line for line in text.decode().splitlines() if not line.startswith("#")]
-    return {name: float(value) for name, _, value in (line.rpartition(" ") for line in lines)}
-
-
-def test_the_metrics_of_any_process_are_the_sums_of_all(tmp_path: Path) -> None:
-    SharedCounts.make(100, tmp_path, 3)  # the third has not begun
-    first, second = (Metrics(SharedCounts(100, tmp_path, row, 3)) for row in range(2))
-    first.count("/rank", 200, 0.002, [("retrieve", 1.5)])
-    first.count("/info", 200, 0.002)
-    second.count("/rank", 200, 0.2, [("rescore", 1.5), ("retrieve", 0.5)])
-    first.set({"ranklet_ready": 1, "ranklet_held": 2})
-    second.set({"ranklet_ready": 0, "ranklet_held": 3})
-    assert first.text() == second.text()
-    found = figures(first.text())
-    assert found['ranklet_requests_total{route="/rank",status="200"}'] == 2
-    assert found['ranklet_requests_total{route="/info",status="200"}'] == 1
-    assert found['ranklet_request_seconds_count{route="/rank"}'] == 2
-    assert found['ranklet_request_seconds_bucket{le="0.0025",route="/rank"}'] == 1
-    assert found['ranklet_stage_seconds_sum{stage="retrieve"}'] == pytest.approx(0.002)
-    assert (found["ranklet_ready"], found["ranklet_held"]) == (0, 5)
-    # A process that ends is followed by one that goes on with its counts.
-    follower = Metrics(SharedCounts(100, tmp_path, 0, 3))
-    follower.count("/rank", 200, 0.002)
-    assert figures(follower.text())['ranklet_requests_total{route="/rank",status="200"}'] == 3
-
-
-def test_a_label_that_cannot_be_written_costs_no_answer(tmp_path: Path) -> None:
-    SharedCounts.make(5, tmp_path, 1)
-    metrics = Metrics(SharedCounts(5, tmp_path, 0, 1))
-    metrics.count("/rank", 200, 0.002)
-    metrics.count("/info", 200, 0.002)  # there is room for two of its numbers
-    metrics.count("/rank", 200, 0.002)
-    assert figures(metrics.text())['ranklet_requests_total{route="/rank",status="200"}'] == 2
 
 
 @pytest.mark.slow

@@ -6,7 +6,6 @@ import json
 import socket
 from http.client import HTTPConnection
 from itertools import product
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -94,32 +93,6 @@ def test_a_caller_who_hangs_up_ends_the_reading() -> None:
     request = Request({"type": "http", "headers": headers}, receive)
     with Bodies(SharedCounts(), 100).body() as body, pytest.raises(ClientDisconnect):
         asyncio.run(body.read(request, Limits()))
-
-
-def test_all_bodies_together_are_bounded_until_they_are_answered() -> None:
-    bodies, limits = Bodies(SharedCounts(), 1000), Limits(body_bytes=1000)
-    with bodies.body() as first:
-        assert len(asyncio.run(first.read(requested([b"a" * 400, b"b" * 400]), limits))) == 800
-        for _ in range(3):  # what was refused holds nothing
-            with bodies.body() as second, pytest.raises(RequestError, match="1,000 bytes") as full:
-                asyncio.run(second.read(requested([b"a" * 150, b"b" * 150]), limits))
-            assert full.value.status == 503
-        with bodies.body() as third:
-            assert asyncio.run(third.read(requested([b"c" * 200]), limits))
-    with bodies.body() as fourth:
-        assert asyncio.run(fourth.read(requested([b"d" * 1000]), limits))
-
-
-def test_bodies_of_all_processes_count(tmp_path: Path) -> None:
-    SharedCounts.make(10, tmp_path, 2)
-    of_each = [Bodies(SharedCounts(10, tmp_path, row, 2), 1000) for row in range(2)]
-    with of_each[0].body() as first:
-        asyncio.run(first.read(requested([b"a" * 800]), Limits()))
-        with of_each[1].body() as second, pytest.raises(RequestError, match="1,000 bytes"):
-            asyncio.run(second.read(requested([b"a" * 300]), Limits()))
-        Bodies(SharedCounts(10, tmp_path, 0, 2), 1000)  # its process ended, and another began
-        with of_each[1].body() as second:
-            assert asyncio.run(second.read(requested([b"a" * 900]), Limits()))
 
 
 def test_bodies_that_never_end_leave_room_for_nobody_else_and_no_memory_is_taken(

@@ -15,7 +15,6 @@ from tests.handlers.gate import Gate
 
 from ranklet.export.build import build
 from ranklet.handlers.api.answers import ANSWERS
-from ranklet.handlers.mcp.protocol import Protocol
 from ranklet.handlers.server import quick, service
 from ranklet.handlers.server.settings import ServerSettings
 from ranklet.runtime.bundle import Bundle
@@ -212,26 +211,6 @@ def test_callers_who_hang_up_leave_nothing_behind(start: "Start", gate: Gate) ->
         assert not [line for line in server.log() if line["severity"] == "ERROR"]
 
 
-@pytest.mark.parametrize(
-    ("method", "path", "body", "status"),
-    [
-        ("POST", "/v1/embeddings", {"input": ["a"], "nothing": 1}, 422),
-        ("POST", "/v1/embeddings", b"no JSON", 400),
-        ("POST", "/v1/rerank", {"query": ""}, 422),
-        ("GET", "/v1/models/none", None, 404),
-        ("GET", "/v1/none", None, 404),
-        ("GET", "/v1/embeddings", None, 405),
-    ],
-)
-def test_errors_of_openais_paths_have_its_form(
-    server: "Server", method: str, path: str, body: Any, status: int
-) -> None:
-    reply = server.ask(method, path, body)
-    assert reply.status == status
-    assert set(reply.json()["error"]) == {"message", "type", "param", "code"}
-    assert reply.json()["error"]["message"]
-
-
 ODD = ["plain", "a/b", "/", "a b", "?k=1#x", "%2F", "ü 文", "a\nb", "..a", "'\"<>"]
 
 
@@ -291,28 +270,6 @@ def lexical(built: "Built", tmp_path: Path) -> str:
     return str(path)
 
 
-@pytest.mark.parametrize("pipeline", ["bm25", "linear"])
-def test_what_was_refused_or_found_nothing_says_not_that_answers_are_quick(
-    built: "Built", lexical: str, pipeline: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(quick, "AT_MOST", 1e9)
-    monkeypatch.setattr(quick, "PATIENCE", 1e9)
-    path = lexical if pipeline == "bm25" else str(built.fused)
-    server = service.Service(ServerSettings(bundle=path))
-
-    async def several() -> list[int]:
-        async with server._lifespan(server._starlette):
-            statuses = [await asked(server, "/rerank", b'{"query": "x"}') for _ in range(40)]
-            return [
-                *statuses, *[await asked(server, "/rank", b'{"query": "qqqq"}') for _ in range(40)],
-            ]  # fmt: skip
-
-    assert asyncio.run(several()) == [422] * 40 + [200] * 40
-    counted = server._live.quick
-    assert (counted is not None) == (pipeline == "bm25")
-    assert counted is None or not counted._in_a_row
-
-
 def test_quick_answers_need_no_thread(lexical: str, monkeypatch: pytest.MonkeyPatch) -> None:
     names: list[str] = []
 
@@ -344,23 +301,3 @@ def test_quick_answers_need_no_thread(lexical: str, monkeypatch: pytest.MonkeyPa
     assert asyncio.run(several()) == [200] * 7
     in_loop = [name == threading.main_thread().name for name in names]
     assert in_loop == [False, False, False, True, False, True, False]
-
-
-def test_an_assistants_time_begins_when_it_has_asked(
-    built: "Built", monkeypatch: pytest.MonkeyPatch
-) -> None:
-    seconds: list[float] = []
-
-    def noted(bundle: Bundle, limits: Any) -> Any:
-        seconds.append(limits.seconds)
-        return Protocol(bundle, limits)
-
-    monkeypatch.setattr(service, "Protocol", noted)
-    server = service.Service(ServerSettings(bundle=str(built.fused)))
-
-    async def ping() -> int:
-        async with server._lifespan(server._starlette):
-            return await asked(server, "/mcp", b'{"jsonrpc":"2.0","id":1,"method":"ping"}')
-
-    assert asyncio.run(ping()) == 200
-    assert 0 < seconds[0] < server.settings.limits.seconds  # it has waited for a thread

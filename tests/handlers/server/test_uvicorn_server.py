@@ -1,6 +1,5 @@
 """What callers, the network and schedulers do to a server: it bounds them, and loses no request."""
 
-import asyncio
 import os
 import shutil
 import signal
@@ -20,7 +19,7 @@ from tests.handlers.conftest import JSON, PATIENCE
 from tests.handlers.gate import Gate
 
 from ranklet.handlers.server.settings import ServerSettings
-from ranklet.handlers.server.uvicorn_server import InTurns, listen, serve
+from ranklet.handlers.server.uvicorn_server import listen, serve
 from ranklet.runtime import tracing
 from ranklet.runtime.errors import InputError, MissingPackageError
 from ranklet.runtime.variables import Variable
@@ -139,73 +138,10 @@ def listening() -> Iterator[socket.socket]:
         yield found
 
 
-def test_no_answer_waits_for_an_acknowledgement(listening: socket.socket) -> None:
-    # Nagle's algorithm and delayed acknowledgements together would cost 40 ms per answer.
-    accepted: list[int] = []
-
-    class Accepting(asyncio.Protocol):
-        def connection_made(self, transport: asyncio.BaseTransport) -> None:
-            connection = transport.get_extra_info("socket")
-            accepted.append(connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
-            transport.close()
-
-    async def accept() -> None:
-        loop = asyncio.get_running_loop()
-        server = await loop.create_server(Accepting, sock=InTurns(listening))
-        reader, writer = await asyncio.open_connection(*server.sockets[0].getsockname())
-        assert await reader.read() == b""
-        writer.close()
-        server.close()
-
-    asyncio.run(accept())
-    assert accepted == [1]
-
-
-def test_processes_share_the_connections_that_wait(listening: socket.socket) -> None:
-    callers = [socket.create_connection(listening.getsockname()) for _ in range(6)]
-    each = InTurns(listening.dup()), InTurns(listening)
-    taken = []
-    for share in (1, 2):
-        for process in each:
-            taken += [process.accept()[0] for _ in range(share)]
-            with pytest.raises(BlockingIOError):  # which ends its turn of accepting
-                process.accept()
-    assert {one.getpeername() for one in taken} == {one.getsockname() for one in callers}
-    for one in (*callers, *taken, *each):
-        one.close()
-
-
-def test_accepting_is_tried_once_where_no_descriptor_is_left(listening: socket.socket) -> None:
-    resource = pytest.importorskip("resource")
-    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
-    with socket.create_connection(listening.getsockname()), InTurns(listening) as accepting:
-        lowest = os.dup(0)
-        os.close(lowest)
-        resource.setrlimit(resource.RLIMIT_NOFILE, (lowest, limits[1]))
-        try:
-            with pytest.raises(OSError, match="Too many open files"):
-                accepting.accept()
-            with pytest.raises(BlockingIOError):
-                accepting.accept()
-        finally:
-            resource.setrlimit(resource.RLIMIT_NOFILE, limits)
-        accepting.accept()[0].close()
-
-
 def test_an_address_that_is_taken_is_an_error(listening: socket.socket) -> None:
     port = listening.getsockname()[1]
     with pytest.raises(InputError, match=f"cannot listen on 127.0.0.1 port {port}: Address"):
         listen(ServerSettings("a bundle", host="127.0.0.1", port=port))
-
-
-def test_an_address_of_ipv6_may_have_brackets() -> None:
-    with socket.socket(socket.AF_INET6) as probe:
-        try:
-            probe.bind(("::1", 0))
-        except OSError:
-            pytest.skip("this machine has no IPv6")
-    with listen(ServerSettings("a bundle", host="[::1]", port=0)) as found:
-        assert found.getsockname()[0] == "::1"
 
 
 @pytest.mark.parametrize("host", ["no such host", "a" * 70, "a\0b", "256.0.0.1"])

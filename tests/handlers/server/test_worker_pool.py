@@ -1,17 +1,12 @@
 """The pool without a server: what runs, waits, is refused, and is given up."""
 
 import asyncio
-import subprocess
-import sys
-import threading
 from collections.abc import Callable, Coroutine, Iterator
-from contextlib import suppress
 from threading import Event
 from time import sleep
 from typing import Any
 
 import pytest
-from tests.interrupted import Interruption
 
 from ranklet.handlers.api.errors import RequestError
 from ranklet.handlers.server.worker_pool import ClientGone, WorkerPool
@@ -72,48 +67,6 @@ def test_whoever_has_a_result_finds_room_for_the_next_call() -> None:
         pool.close()
 
     run(test())
-
-
-@pytest.mark.parametrize("at", range(2, 18))
-def test_a_thread_that_has_no_memory_goes_on(at: int) -> None:
-    async def test() -> None:
-        interruption = Interruption(at, MemoryError)
-        threading.settrace(interruption.enter)
-        try:
-            pool = WorkerPool(threads=1, queue=0)
-        finally:
-            threading.settrace(None)
-        for _ in range(4):
-            with suppress(MemoryError, RequestError):  # an error, or no answer
-                assert await pool.run(lambda: 7, 0.1, stays) == 7
-        assert interruption.raised
-        await until(lambda: pool.held == 0)
-        assert await pool.run(lambda: 7, FOREVER, stays) == 7
-        pool.close()
-
-    run(test())
-
-
-def test_a_process_ends_after_what_its_threads_do() -> None:
-    code = """
-import asyncio, threading, time
-from ranklet.handlers.server.worker_pool import WorkerPool
-
-async def main():
-    begun = threading.Event()
-    pool = WorkerPool(threads=3, queue=0)
-    def work():
-        begun.set()
-        time.sleep(0.2)
-        print("done")
-    task = asyncio.ensure_future(pool.run(work, 60, main))
-    await asyncio.to_thread(begun.wait)
-    task.cancel()
-
-asyncio.run(main())
-"""
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert (done.stdout, done.stderr) == ("done\n", "")
 
 
 def test_past_the_queue_a_call_is_refused_at_once(gate: Event) -> None:

@@ -45,13 +45,3 @@ def test_a_bundle_one_folder_down_is_named(tmp_path: Path) -> None:
     for outer in (tmp_path, packed):
         with pytest.raises(BundleError, match=f"it has 'b.ranklet/{MANIFEST}': give that folder"):
             Bundle(outer)
-
-
-@pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="the system does not show them")
-def test_small_bundles_keep_no_descriptor(tmp_path: Path) -> None:
-    """Otherwise a few dozen of them would reach the limit that most systems have."""
-    path = Path(build([{"id": "1", "text": "knead the dough"}], tmp_path / "b.ranklet"))
-    before = len(list(Path("/proc/self/fd").iterdir()))
-    bundle = Bundle(path)
-    assert len(bundle.rank("dough")) == 1
-    assert len(list(Path("/proc/self/fd").iterdir())) == before

@@ -121,10 +121,6 @@ def test_bytes_are_read_too_and_unknown_keys_are_ignored() -> None:
     assert Manifest.from_json(raw) == Manifest.from_json(text())
 
 
-def test_no_pipeline_needs_no_default() -> None:
-    assert Manifest.from_json(text(pipelines={}, default_pipeline="")).pipelines == {}
-
-
 @pytest.mark.parametrize("key", WRONG)
 def test_a_missing_key_is_refused(key: str) -> None:
     raw = sealed({name: value for name, value in RIGHT.items() if name != key})
@@ -198,8 +194,3 @@ def test_the_digest_covers_every_byte_but_itself() -> None:
 def test_the_error_for_another_version_says_what_to_do(version: int, remedy: str) -> None:
     with pytest.raises(BundleError, match=f"version {version} of {remedy}"):
         Manifest.from_json(text(format_version=version))
-
-
-def test_what_utf8_cannot_hold_can_be_written_again() -> None:
-    manifest = Manifest.from_json(text(provenance={"folder": "half\ud800"}))
-    assert Manifest.from_json(manifest.to_json().encode()) == manifest

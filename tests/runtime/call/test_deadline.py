@@ -5,9 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from tests.conftest import Built
 
-from ranklet import runtime
 from ranklet.corpus.indexing.analysed import AnalysedCollection
 from ranklet.runtime import Bundle, InputError
 from ranklet.runtime.call.candidates import Candidates, TextCandidates
@@ -154,16 +152,6 @@ def test_slices_double_while_time_is_plenty_and_shrink_to_what_fits(clock: Clock
     assert list(Deadline(0, clock).slices(9)) == []
 
 
-def test_slices_of_texts_have_alike_many_characters(clock: Clock) -> None:
-    lengths, parts = [100, 40_000, *[100] * 600], list[slice]()
-    for part in Deadline(1e6, clock).slices(602, 4096, lengths):
-        parts.append(part)
-        clock.ms += sum(lengths[part]) / 100
-    assert parts[:3] == [slice(0, 1), slice(1, 2), slice(2, 52)]  # a tenth of a second
-    parts = [*Deadline(1e6, clock).slices(602, 4096, [100] * 602)]
-    assert parts == [slice(0, 100), slice(100, 300), slice(300, 602)]
-
-
 def test_a_slice_takes_a_tenth_of_a_second(clock: Clock) -> None:
     for part in Deadline(1e6, clock).slices(200, 2):
         assert part.stop - part.start <= 2
@@ -231,24 +219,6 @@ def test_as_many_of_the_best_are_rescored_as_fit(run: Any, clock: Clock) -> None
     )
 
 
-def test_a_cheap_ranker_is_called_once(run: Any, clock: Clock) -> None:
-    class Cheap(Slow):
-        slice_size = 4096
-
-    second = Cheap(clock, TURNED)
-    assert order(run([RETRIEVE, RESCORE], 10, second=second)) == list(range(39, -1, -1))
-    assert second.scored == [list(range(40)), *second.scored[1:]]
-    assert all(len(each) == 1 for each in second.scored[1:])  # explanations
-
-
-def test_the_order_of_the_rest_survives_a_cut(run: Any, clock: Clock) -> None:
-    second = Sliced(clock, TURNED, each_ms=10)
-    found = run([RETRIEVE, RESCORE, KEEP | {"k": 12}, RESCORE | {"ranker": "third"}], 40,
-                second=second, third=Slow(clock, {}))  # fmt: skip
-    assert order(found) == [3, 2, 1, 0, *range(4, 12)]
-    assert found.left_out == ["rescore by second: 36 of 40 candidates", "rescore by third"]
-
-
 def test_a_fusion_adds_up_what_there_is(run: Any, clock: Clock) -> None:
     late = Slow(clock, FIRST, retrieve_ms=20)
     for method in ("linear", "rrf", "alternate"):
@@ -256,66 +226,6 @@ def test_a_fusion_adds_up_what_there_is(run: Any, clock: Clock) -> None:
         found = run(stages, 10, first=late, second=Slow(clock, TURNED))
         assert order(found) == list(range(40))
         assert found.left_out == ["rescore by second"]
-
-
-def test_a_fusion_of_nothing_is_left_out(run: Any, clock: Clock) -> None:
-    late = Slow(clock, FIRST, retrieve_ms=20)
-    stages = [RETRIEVE, RESCORE, fuse("linear", "second"), fuse("rrf", "first", "second")]
-    found = run(stages, 10, first=late, second=Slow(clock, TURNED))
-    assert order(found) == list(range(40))
-    assert len(found.left_out) == 2
-    assert found.left_out[1].startswith("fuse (linear)")
-
-
-@pytest.mark.parametrize("method", ["linear", "rrf", "alternate"])
-def test_a_fusion_takes_a_column_that_is_not_full(run: Any, clock: Clock, method: str) -> None:
-    second = Sliced(clock, dict.fromkeys(range(40), 100.0) | {3: 500.0}, each_ms=10)
-    found = run([RETRIEVE, RESCORE, fuse(method), KEEP], 65, second=second)
-    assert clock.ms <= 65
-    best = order(found)
-    assert 3 in best[:2]
-    assert len(best) == 5
-    assert found.left_out == ["rescore by second: 34 of 40 candidates"]
-
-
-@pytest.mark.parametrize("scaling", ["variance", "minmax"])
-def test_scaling_uses_the_scores_that_there_are(run: Any, clock: Clock, scaling: str) -> None:
-    second = Sliced(clock, TURNED, each_ms=10)
-    found = run([RETRIEVE, RESCORE, fuse() | {"scaling": scaling}], 65, second=second)
-    assert found.left_out == ["rescore by second: 34 of 40 candidates"]
-    scored = np.arange(1.0, 7)  # TURNED of 0 to 5; the lowest stands in for the others
-    both = [np.array(list(FIRST.values())), np.append(scored, np.full(34, 1.0))]
-    if scaling == "variance":
-        wanted = both[0] / both[0].std() + both[1] / scored.std()
-    else:
-        wanted = (both[0] - 1) / 39 + (both[1] - 1) / 5
-    np.testing.assert_allclose(found.final(), wanted, rtol=1e-5)
-    order(found)  # explanations add up
-
-
-def test_lists_that_there_was_no_time_to_complete(run: Any, clock: Clock) -> None:
-    a, b = {0: 9.0, 1: 5.0, 2: 4.0}, {3: 7.0, 1: 6.0}
-    second = Slow(clock, b, retrieve_ms=20)
-    stages = [RETRIEVE, RETRIEVE | {"ranker": "second"}, fuse()]
-    found = run(stages, 10, first=Slow(clock, a), second=second)
-    # The lowest of each list stands in: 0 → 9 + 6, 1 → 5 + 6, 2 → 4 + 6, 3 → 4 + 7
-    assert dict(zip(order(found), sorted(found.final(), reverse=True), strict=True)) == {
-        0: 15.0,
-        1: 11.0,
-        3: 11.0,
-        2: 10.0,
-    }
-    assert found.left_out == [
-        "score 1 more candidates by first",
-        "score 2 more candidates by second",
-    ]
-
-
-def test_own_texts_are_scored_in_slices_by_later_stages(run: Any, clock: Clock) -> None:
-    second = Sliced(clock, {0: 1.0, 1: 2.0}, each_ms=10)
-    found = run([RETRIEVE, RESCORE], 25, given=10, second=second)
-    assert order(found) == [1, 0, *range(2, 10)]
-    assert found.left_out == ["rescore by second: 8 of 10 candidates"]
 
 
 def test_a_real_bundle_says_what_there_was_no_time_for(bundle: Bundle) -> None:
@@ -333,17 +243,6 @@ def test_a_real_bundle_says_what_there_was_no_time_for(bundle: Bundle) -> None:
     assert explanation is not None
     assert "no time for: rescore by model1; rescore by model1_pieces" in str(explanation)
     assert sum(part.value for part in explanation.parts) == pytest.approx(none[0].score, abs=1e-6)
-
-
-def test_a_batch_shares_its_budget(bundle: Bundle, built: Built) -> None:
-    queries = ["knead dough", "a mouse"]
-    found = bundle.rank_batch(queries, pipeline="linear", budget_ms=0)
-    assert [each.left_out for each in found] == [
-        ("rescore by model1", "rescore by model1_pieces")
-    ] * 2
-    found = runtime.rank_batch(queries, bundle=built.fused, budget_ms=float(np.float64(A_DAY)))
-    assert [list(each) for each in found] == [list(bundle.rank(each)) for each in queries]
-    assert not runtime.rank("dough", bundle=built.fused, budget_ms=float(A_DAY)).budget_spent
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 from ranklet.runtime.dense import hnsw as module
 from ranklet.runtime.dense.hnsw import HNSWIndex, build
 from ranklet.runtime.dense.stored import ExactIndex, StoredVectors
-from ranklet.runtime.errors import BundleError, InputError
+from ranklet.runtime.errors import BundleError
 
 RNG = np.random.default_rng(0)
 VECTORS = RNG.normal(size=(500, 16)).astype(np.float32)
@@ -54,12 +54,6 @@ def test_an_index_opens_where_nothing_can_be_written(
     build(VECTORS, tmp_path / "index")
     monkeypatch.setattr("tempfile.tempdir", "/nonexistent/folder")
     assert len(HNSWIndex(_read(tmp_path / "index"), STORED).search(VECTORS[0], 5)[0]) == 5
-
-
-def test_an_index_of_another_collection_is_refused(tmp_path: Path) -> None:
-    build(VECTORS, tmp_path / "index")
-    with pytest.raises(BundleError, match="500 vectors"):
-        HNSWIndex(_read(tmp_path / "index"), StoredVectors(np.zeros((501, 16), np.float32)))
 
 
 def test_an_index_that_a_full_disk_cuts_is_no_success(tmp_path: Path) -> None:
@@ -128,18 +122,6 @@ def test_a_mask_of_the_farthest_documents_still_finds_all_that_are_wanted(opened
     assert found.tolist() == farthest[:7].tolist()
 
 
-def test_a_mask_changes_no_later_search_without_one(opened: Opened) -> None:
-    graph = opened(ef=2)
-    queries = RNG.normal(size=(20, 16)).astype(np.float32)
-    before = [graph.search(query, 2) for query in queries]
-    for query in queries:
-        graph.search(query, 30, RNG.random(500) < 0.7)
-    for query, (numbers, scores) in zip(queries, before, strict=True):
-        again = graph.search(query, 2)
-        assert again[0].tolist() == numbers.tolist()
-        assert again[1].tolist() == scores.tolist()
-
-
 def test_vectors_that_the_graph_does_not_reach_are_found_under_a_mask(
     opened: Opened, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -151,18 +133,3 @@ def test_vectors_that_the_graph_does_not_reach_are_found_under_a_mask(
     allowed = np.arange(500) % 2 == 0
     wanted = ExactIndex(STORED).search(VECTORS[0], 5, allowed)[0]
     assert graph.search(VECTORS[0], 5, allowed)[0].tolist() == wanted.tolist()
-
-
-def test_vectors_that_the_graph_does_not_reach_are_found_if_all_are_wanted(
-    opened: Opened, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    graph, nearest = opened(), opened().nearest
-    monkeypatch.setattr(graph, "nearest", lambda query, k: nearest(query, k // 2))
-    wanted = ExactIndex(STORED).search(VECTORS[0], 500)[0]
-    assert graph.search(VECTORS[0], 9999)[0].tolist() == wanted.tolist()
-
-
-def test_a_mask_of_another_collection_is_refused(opened: Opened) -> None:
-    graph = opened()
-    with pytest.raises(InputError, match=r"shape \(3,\); pass .* of shape \(500,\)"):
-        graph.search(VECTORS[0], 1, np.ones(3, bool))

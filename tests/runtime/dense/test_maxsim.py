@@ -7,19 +7,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from ranklet.runtime.dense import maxsim
-from ranklet.runtime.dense.maxsim import (
-    EXACT,
-    LARGEST,
-    LONGEST,
-    WINDOW,
-    TokenStore,
-    halved,
-    longest,
-    pooled,
-    quantise,
-    quantise_query,
-    ward_clusters,
-)
+from ranklet.runtime.dense.maxsim import TokenStore, halved, quantise, quantise_query, ward_clusters
 
 TYPES = ("int8", "int16")
 Vectors = NDArray[np.float32]
@@ -72,32 +60,6 @@ def test_a_document_scores_the_same_in_any_company(dtype: str, seed: int) -> Non
             np.testing.assert_array_equal(best, store.best(query, np.array([at]))[:, 0])
 
 
-@pytest.mark.parametrize("dtype", TYPES)
-@pytest.mark.parametrize("dimension", [1, 48, 128, 768, 4096])
-def test_every_partial_sum_is_a_whole_number_that_float32_has(dtype: str, dimension: int) -> None:
-    rng = np.random.default_rng(dimension)
-    one = np.ones((1, dimension), np.float32)  # the longest vector in 8 bits
-    rows = np.concatenate([vectors(rng, 20, dimension), one, 1e-30 * one])
-    stored, query = quantise(rows, dtype), quantise_query(rows, dtype)
-    most = np.linalg.norm(stored.values.astype(np.float64), axis=1).max()
-    assert most <= longest(dtype, dimension)
-    assert most * np.linalg.norm(query.values.astype(np.float64), axis=1).max() <= EXACT
-    for each in (stored, query):
-        assert (each.values == np.rint(each.values)).all()
-        assert (each.scales > 0).all()
-        again = each.values * each.scales.astype(np.float64)[:, None]
-        step = each.scales[:, None] * 0.501  # the division has rounded, too
-        assert (np.abs(again - rows) <= step).all()
-
-
-def test_eight_bits_reach_their_largest_number_and_sixteen_their_length() -> None:
-    rows = np.array([[0.3, -0.1], [0.0, 0.0]], np.float32)
-    eight, sixteen = quantise(rows, "int8"), quantise(rows, "int16")
-    assert eight.values.tolist() == [[LARGEST, -42], [0, 0]]
-    assert LONGEST - 4 < np.linalg.norm(sixteen.values[0]) <= LONGEST
-    assert (eight.scales[1], sixteen.scales[1]) == (1, 1)
-
-
 def test_documents_longer_than_a_block_are_scored(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(1)
     documents = [vectors(rng, tokens) for tokens in (3, 30, 1, 9, 8, 8, 31)]
@@ -118,13 +80,6 @@ def test_nothing_to_score_is_no_error() -> None:
     assert len(TokenStore.of([], "int16", 12)) == 0
 
 
-def test_a_pooled_vector_has_the_direction_of_the_mean_and_the_mean_length() -> None:
-    rows = np.array([[1, 0], [0, 3], [5, 0], [1, 0], [-1, 0]], np.float32)
-    made = pooled(rows, [[0, 1], [2], [3, 4]])
-    np.testing.assert_allclose(made[0], np.array([1, 3]) / np.sqrt(10) * 2, rtol=1e-5)
-    assert made[1:].tolist() == [[5, 0], [0, 0]]
-
-
 def drawn(seed: int, count: int, dimension: int = 12) -> NDArray[np.float32]:
     vectors = np.random.default_rng(seed).normal(size=(count, dimension)).astype(np.float32)
     return np.asarray(vectors / np.linalg.norm(vectors, axis=1, keepdims=True))
@@ -142,24 +97,7 @@ def test_clusters_are_those_of_scipy(count: int) -> None:
         assert ward_clusters(vectors, wanted) == expected
 
 
-@given(st.integers(0, 2 * WINDOW + 5), st.integers(0, 9))
-def test_half_as_many_groups_have_every_vector_once(count: int, seed: int) -> None:
-    groups = halved(drawn(seed, count, 3))
-    assert len(groups) == -(-count // 2)
-    assert sorted(each for group in groups for each in group) == list(range(count))
-    assert all(group[0] // WINDOW == group[-1] // WINDOW for group in groups)
-
-
 def test_equal_vectors_share_a_group_and_ties_are_broken_by_place() -> None:
     vectors = np.repeat(np.eye(4, dtype=np.float32), 2, axis=0)
     assert halved(vectors) == [[0, 1], [2, 3], [4, 5], [6, 7]]
     assert halved(np.ones((5, 3), np.float32))[0][:2] == [0, 1]
-
-
-def test_the_scale_of_the_vectors_does_not_matter() -> None:
-    vectors = drawn(3, 30)
-    assert halved(vectors) == halved(vectors * np.float32(2.0**20))
-
-
-def test_vectors_of_zeros_are_clustered_too() -> None:
-    assert halved(np.zeros((3, 4), np.float32)) == [[0, 1], [2]]

@@ -10,13 +10,12 @@ from ranklet.runtime.dense.binary import BinaryIndex, binary_codes
 from ranklet.runtime.dense.stored import (
     BLOCK,
     CONVERTED,
-    FEW,
     FORMS,
     ExactIndex,
     StoredVectors,
     as_floats,
 )
-from ranklet.runtime.errors import BundleError, InputError
+from ranklet.runtime.errors import BundleError
 
 RNG = np.random.default_rng(0)
 # Of a number of a vector of length 1, the largest error of each form.
@@ -39,11 +38,6 @@ def test_every_finite_half_becomes_what_numpy_makes_of_it() -> None:
     assert out.tobytes() == expected.tobytes()
 
 
-def test_numbers_in_32_bits_are_not_copied() -> None:
-    rows = vectors(2)
-    assert as_floats(rows, np.empty_like(rows)) is rows
-
-
 @pytest.mark.parametrize("form", FORMS)
 def test_a_form_keeps_vectors_as_well_as_its_bits_allow(form: str) -> None:
     rows = vectors(BLOCK + 3)
@@ -59,56 +53,12 @@ def test_a_form_keeps_vectors_as_well_as_its_bits_allow(form: str) -> None:
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_vectors_are_given_one_by_one(form: str) -> None:
-    stored = StoredVectors.of(vectors(CONVERTED + 2), form)
-    np.testing.assert_array_equal(np.stack(list(stored)), stored.floats(slice(None)))
-
-
-@pytest.mark.parametrize("form", FORMS)
-def test_a_vector_is_stored_alike_in_any_company(form: str) -> None:
-    rows = vectors(BLOCK + 3)
-    among, alone = StoredVectors.of(rows, form), StoredVectors.of(rows[-2:], form)
-    np.testing.assert_array_equal(among.values[-2:], alone.values)
-    np.testing.assert_array_equal(among.floats(slice(-2, None)), alone.floats(slice(None)))
-
-
-@pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("count", [1, CONVERTED, CONVERTED + 1, 3 * CONVERTED - 1])
 def test_products_are_those_of_the_stored_vectors(count: int, form: str) -> None:
     stored, query = StoredVectors.of(vectors(count), form), vectors(1)[0]
     expected = stored.floats(slice(None)).astype(np.float64) @ query
     np.testing.assert_allclose(stored.products(query), expected, atol=1e-6)
     np.testing.assert_allclose(stored.products_of(np.arange(count), query), expected, atol=1e-6)
-
-
-@pytest.mark.parametrize("form", FORMS)
-def test_a_product_is_the_same_in_any_company(form: str) -> None:
-    stored, query = StoredVectors.of(vectors(FEW + 5), form), vectors(1)[0]
-    numbers = RNG.permutation(FEW + 5)
-    among = stored.products_of(numbers, query)
-    for at in (0, 7, FEW - 1, FEW, FEW + 4):
-        assert stored.products_of(numbers[at : at + 1], query).tobytes() == among[at].tobytes()
-
-
-@pytest.mark.parametrize("form", FORMS)
-def test_only_blocks_with_an_allowed_document_have_products(form: str) -> None:
-    count = 2 * max(BLOCK, CONVERTED)
-    stored, query = StoredVectors.of(np.ones((count, 2), np.float32), form), np.ones(2, np.float32)
-    products = stored.products(query, np.arange(count) >= count - 1)
-    assert products[-1] == pytest.approx(2)
-    assert products[0] == 0
-
-
-def test_a_vector_of_zeros_stays_one() -> None:
-    for form in FORMS:
-        stored = StoredVectors.of(np.zeros((2, 3), np.float32), form)
-        assert stored.products(np.ones(3, np.float32)).tolist() == [0, 0]
-        stored.verify("dense")
-
-
-def test_a_number_past_the_largest_half_becomes_that() -> None:
-    stored = StoredVectors.of(np.array([[1e6, -1e6, 1]], np.float32), "float16")
-    assert stored.floats(slice(None)).tolist() == [[65504, -65504, 1]]
 
 
 @pytest.mark.parametrize("form", ["float16", "int8"])
@@ -130,13 +80,6 @@ def test_searches_under_a_mask_rank_by_the_stored_form(share: float, form: str) 
         assert allowed[numbers].all()
         assert len(numbers) == min(10, len(some))
         np.testing.assert_allclose(scores, decoded[numbers] @ query, atol=1e-6)
-
-
-@pytest.mark.parametrize("form", FORMS)
-def test_codes_are_those_of_the_stored_form(form: str) -> None:
-    stored = StoredVectors.of(vectors(70), form)
-    decoded = stored.floats(slice(None))
-    np.testing.assert_array_equal(binary_codes(stored.values), binary_codes(decoded))
 
 
 @pytest.mark.parametrize(
@@ -174,14 +117,6 @@ def test_any_k_is_answered(k: int, count: int) -> None:
     assert (np.diff(scores) <= 0).all()
 
 
-def test_exact_search_goes_through_all_blocks() -> None:
-    vectors = np.zeros((BLOCK + 2, 1), np.float32)
-    vectors[-1] = 1
-    assert ExactIndex(StoredVectors(vectors)).search(np.ones(1, np.float32), 1)[0].tolist() == [
-        BLOCK + 1
-    ]
-
-
 @pytest.mark.parametrize("dtype", [np.float32, np.float16])
 @pytest.mark.parametrize("share", [0, 0.002, 0.05, 0.2, 0.3, 0.9, 1])
 def test_a_mask_leaves_the_ranking_of_the_allowed_documents(share: float, dtype: type) -> None:
@@ -200,17 +135,6 @@ def test_a_mask_leaves_the_ranking_of_the_allowed_documents(share: float, dtype:
         assert [each.dtype for each in found] == [np.uint32, np.float32]
 
 
-@pytest.mark.parametrize("share", [0.05, 0.5])
-def test_scores_under_a_mask_are_inner_products(share: float) -> None:
-    rng = np.random.default_rng(1)
-    vectors = rng.normal(size=(3000, 48)).astype(np.float32)
-    allowed = rng.random(3000) < share
-    numbers, scores = ExactIndex(StoredVectors(vectors)).search(vectors[7], 3000, allowed)
-    assert sorted(numbers.tolist()) == np.flatnonzero(allowed).tolist()
-    np.testing.assert_allclose(scores, vectors[numbers] @ vectors[7], rtol=1e-5, atol=1e-5)
-    assert (np.diff(scores) <= 0).all()
-
-
 def test_blocks_without_an_allowed_document_are_not_read() -> None:
     read: list[object] = []
 
@@ -224,10 +148,3 @@ def test_blocks_without_an_allowed_document_are_not_read() -> None:
     found, _ = ExactIndex(StoredVectors(vectors)).search(np.ones(1, np.float32), 3, allowed)
     assert found.tolist() == [BLOCK, BLOCK + 1, BLOCK + 2]
     assert read == [slice(BLOCK, 2 * BLOCK)]
-
-
-def test_a_mask_of_another_collection_is_refused() -> None:
-    with pytest.raises(InputError, match=r"shape \(3,\); pass .* of shape \(2,\)"):
-        ExactIndex(StoredVectors(np.ones((2, 1), np.float32))).search(
-            np.ones(1, np.float32), 1, np.ones(3, bool)
-        )

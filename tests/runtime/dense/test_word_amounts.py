@@ -3,7 +3,7 @@
 import pytest
 from tests.explanations import check_sums
 
-from ranklet.runtime.dense.word_amounts import SHOWN, explain_words
+from ranklet.runtime.dense.word_amounts import explain_words
 from ranklet.runtime.explanation import Explanation
 from ranklet.runtime.text.tokenizing import TextToken
 
@@ -48,10 +48,6 @@ def test_only_words_above_the_mean_word_are_marked() -> None:
     assert excess == pytest.approx(0.2 - 0.06)
 
 
-def test_a_text_of_one_word_is_marked() -> None:
-    assert explained("Python", [0.1, 0.3, 0.1]).pieces == ((0, 0.3),)
-
-
 def test_a_text_of_stop_words_has_parts_and_marks() -> None:
     found = explained("to be or not", [0.1, 0.1, 0.2, 0.1, 0.1, 0.1])
     assert {part.label for part in found.parts} >= {"to", "be", "not"}
@@ -62,13 +58,6 @@ def test_an_empty_text_has_only_special_tokens() -> None:
     found = explained("", [0.1, 0.2])
     assert [part.label for part in found.parts] == ["[CLS] and [SEP]"]
     assert found.pieces == ()
-
-
-def test_most_words_share_a_part() -> None:
-    words = [f"w{at}" for at in range(SHOWN + 3)]
-    found = explained(" ".join(words), [0.0, *(0.1 + at / 100 for at in range(SHOWN + 3)), 0.0])
-    assert [part.label for part in found.parts][-2:] == ["3 more words", "[CLS] and [SEP]"]
-    assert found.parts[0].label == words[-1]
 
 
 def test_a_prompt_is_a_part_and_no_piece_of_the_text() -> None:

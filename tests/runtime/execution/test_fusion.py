@@ -12,7 +12,6 @@ from ranklet.runtime.execution import fusion
 from ranklet.runtime.execution.fusion import (
     Column,
     Scaling,
-    explain_alternate,
     explain_linear,
     explain_reciprocal_ranks,
 )
@@ -53,18 +52,6 @@ def test_alternate_is_equation_6_of_paper_004() -> None:
     assert merged("acd", "bac", "dcba") == "abcd"
 
 
-def test_alternate_continues_with_the_longer_list_and_scores_by_position() -> None:
-    assert merged("a", "bcd", "abcd") == "abcd"
-    scores = fusion.alternate(ranks(listed("a", "abcd"), listed("bcd", "abcd")))
-    np.testing.assert_allclose(scores, [1, 1 / 2, 1 / 3, 1 / 4])
-
-
-def test_a_candidate_of_no_list_comes_last() -> None:
-    assert merged("ab", "b", "xab") == "abx"
-    scores = fusion.reciprocal_ranks(ranks(listed("ab", "xab"), listed("b", "xab")), (1, 1))
-    assert scores[0] == 0
-
-
 @given(st.permutations("abcdef"), st.permutations("abcdef"), st.integers(0, 6), st.integers(0, 6))
 def test_alternate_takes_turns(first: list[str], second: list[str], m: int, n: int) -> None:
     one, other = "".join(first)[:m], "".join(second)[:n]
@@ -87,16 +74,6 @@ def test_linear_is_a_weighted_sum_of_scaled_scores() -> None:
     scores = fusion.linear([column(1, 2), column(10, 20)], (0.5, -1.0), scalings)
     np.testing.assert_allclose(scores, [0, 0])
     assert scores.dtype == np.float32
-
-
-@given(st.lists(st.floats(-1e3, 1e3, width=32), min_size=2, max_size=5))
-def test_the_order_of_the_inputs_of_a_linear_fusion_changes_nothing(values: list[float]) -> None:
-    columns = [column(each) for each in values]
-    weights = tuple(0.1 * at for at in range(len(values)))
-    plain = [Scaling(1.0)] * len(values)
-    forward = fusion.linear(columns, weights, plain)
-    backward = fusion.linear(columns[::-1], weights[::-1], plain)
-    np.testing.assert_allclose(forward, backward, rtol=1e-5, atol=1e-9)
 
 
 SCORES = st.lists(st.floats(-1e3, 1e3, width=32) | st.just(NAN), max_size=8)
@@ -127,33 +104,6 @@ def test_variance_and_range_are_those_of_the_scores_that_there_are(scores: list[
     np.testing.assert_allclose(variance, given_scores / known.std(), rtol=1e-5)
     ranged = fusion.scaling_of("minmax", given_scores, 0.25).apply(given_scores)
     np.testing.assert_allclose((np.nanmin(ranged), np.nanmax(ranged)), (0, 1))
-
-
-@given(st.integers(0, 1000), st.floats(1e-3, 1e3), st.sampled_from(["variance", "minmax"]))
-def test_a_ranker_that_multiplies_its_scores_is_fused_as_before(
-    seed: int, factor: float, method: str
-) -> None:
-    rng = np.random.default_rng(seed)
-    first, second = rng.normal(rng.normal(0, 9), 1, (2, 20))
-
-    def fused(times: float) -> Column:
-        columns = [column(*first * times), column(*second)]
-        scalings = [fusion.scaling_of(method, each, 1.0) for each in columns]
-        return fusion.linear(columns, (0.4, 0.6), scalings)
-
-    np.testing.assert_allclose(fused(factor), fused(1.0), rtol=1e-4, atol=1e-4)
-
-
-def test_the_fixed_scale_multiplies_as_it_did_to_the_bit() -> None:
-    rng = np.random.default_rng(0)
-    columns = list(rng.normal(5, 3, (3, 100)).astype(np.float32))
-    weights, scales = (0.3, 0.123457, -2.0), rng.uniform(0, 1, 3).tolist()
-    wanted = np.zeros(100)
-    for each, weight, scale in zip(columns, weights, scales, strict=True):
-        wanted += weight * scale * each.astype(np.float64)
-    scalings = [fusion.scaling_of("fixed", *each) for each in zip(columns, scales, strict=True)]
-    found = fusion.linear(columns, weights, scalings)
-    assert found.tobytes() == wanted.astype(np.float32).tobytes()
 
 
 def fuse(method: str, *inputs: str, name: str = "fused") -> dict[str, Any]:
@@ -192,16 +142,6 @@ def test_a_sum_names_the_scaling_of_this_query_and_what_it_subtracts() -> None:
     ]  # fmt: skip
     assert explanation.label == "fuse (linear, minmax) 0.5·a + 2·b + 1·c"
     check_sums(explanation)
-
-
-def test_a_merged_list_owes_a_place_to_the_list_whose_turn_it_was() -> None:
-    stage = Fuse("alternate", ("a", "b", "c"))
-    explanation = explain_alternate(stage, 0.25, [2, 2, NAN], own_score)
-    assert explanation.value == 0.25
-    assert [(part.label, part.value) for part in explanation.parts] == [
-        ("a: rank 2", 0.25), ("b: rank 2, whose turn came later", 0.0),
-    ]  # fmt: skip
-    assert all(part.reasons is not None for part in explanation.parts)
 
 
 def check_marks(bundle: Bundle, hit: Hit) -> None:

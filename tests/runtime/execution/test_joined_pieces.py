@@ -82,12 +82,3 @@ def test_chunks_keep_their_parts_and_what_they_read(bundle: Bundle) -> None:
         "others → squeaking": 0.5 * count,
     }
     assert joined.parts[0].read == read
-
-
-def test_whole_words_are_left_as_they_are(bundle: Bundle) -> None:
-    analysis = bundle.analysis("words")
-    token = ("words", "dough")
-    tree = Explanation("BM25", 1.0, (Explanation("dough", 1.0, source=token, query_token=token),))
-    assert join_pieces(tree, "dough", TextCandidates(["dough"], analysis), analysis) is tree
-    alone = Explanation("tk", 2.0)
-    assert join_pieces(alone, "dough", TextCandidates(["dough"], analysis), analysis) is alone

@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from ranklet.corpus.indexing.analysed import AnalysedCollection
 from ranklet.runtime.call.candidates import Candidates
-from ranklet.runtime.call.deadline import Deadline
 from ranklet.runtime.call.mask import Mask
 from ranklet.runtime.call.protocol import Ranker, Retrieved, Retriever, Scores
 from ranklet.runtime.call.query import QueryContext
@@ -95,22 +94,6 @@ def test_the_query_is_encoded_while_the_first_stage_runs(
     assert run(analysed, *pair).tolist() == [7, 7]
     assert pair[1].in_time
     assert pair[0].threads == ["ahead"]  # once, and not here
-
-
-def test_on_one_processor_the_query_is_encoded_when_it_is_needed(
-    analysed: AnalysedCollection, pair: tuple[Second, First], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(ahead, "_processors", lambda: 1)
-    assert run(analysed, *pair).tolist() == [7, 7]
-    assert pair[0].threads == ["MainThread"]
-
-
-def test_with_a_budget_nothing_is_begun_that_may_not_be_needed(
-    analysed: AnalysedCollection, pair: tuple[Second, First], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(pair[1].begun, "wait", lambda _: False)
-    assert run(analysed, *pair, deadline=Deadline(86_400_000)).tolist() == [7, 7]
-    assert pair[0].threads == ["MainThread"]
 
 
 def test_an_error_is_raised_where_the_result_is_needed(

@@ -1,4 +1,3 @@
-import math
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -8,7 +7,7 @@ import pytest
 from numpy.typing import NDArray
 
 from ranklet.runtime.call.topk import Scored
-from ranklet.runtime.errors import BundleError, InputError
+from ranklet.runtime.errors import BundleError
 from ranklet.runtime.lexical import impact_index
 from ranklet.runtime.lexical.impact_index import ImpactIndex
 
@@ -147,14 +146,6 @@ def test_long_weak_lists_are_probed(probed: list[int]) -> None:
     assert_same(found, exhaustive(index, [2, 1, 0], [1, 1, 1], 10))
 
 
-def test_a_tie_at_the_border_of_what_is_probed_goes_to_the_lower_number(probed: list[int]) -> None:
-    # Document 0 is only in the weak list, 1 to 3 only in the strong one; all score 1.
-    lists: Lists = {0: {1: 1.0, 2: 1.0, 3: 1.0}, 1: dict.fromkeys([0, *range(4, 100)], 1.0)}
-    index = build(lists, 2, 100)
-    assert_same(retrieve(index, [0, 1], [1, 1], 3), (np.array([0, 1, 2]), np.ones(3, np.float32)))
-    assert probed == []
-
-
 @pytest.mark.parametrize("seed", range(20))
 def test_rounding_loses_no_document_at_the_border(seed: int, used: list[int]) -> None:
     # Sums of many small terms that reach the same total in different orders.
@@ -168,20 +159,6 @@ def test_rounding_loses_no_document_at_the_border(seed: int, used: list[int]) ->
     for k in (1, 7, 50):
         assert_same(retrieve(index, terms, weights, k), exhaustive(index, terms, weights, k))
     assert used
-
-
-def test_all_postings_are_added_up_unless_a_rare_word_decides() -> None:
-    """MaxScore reads the list of a rare word and stops; common words have no such list."""
-    size = 1_000_000
-    every = np.arange(0, size, 10, dtype=np.uint32)
-    for impact, wanted in ((10.0, 5), (1.1, 100_005)):
-        impacts = np.concatenate([np.full(5, impact), np.ones(len(every))]).astype(np.float32)
-        documents = np.concatenate([np.arange(5, dtype=np.uint32), every])
-        lists = [
-            impact_index._List(documents[part], impacts[part], 1.0, bound)
-            for part, bound in ((slice(5), impact), (slice(5, None), 1.0))
-        ]
-        assert impact_index._read_by_max_score(lists, 5) == wanted
 
 
 @pytest.mark.parametrize("k", [0, -1])
@@ -208,18 +185,6 @@ def test_an_index_without_a_posting_is_right_and_finds_nothing() -> None:
     assert len(retrieve(index, [0, 1, 2], [1, 1, 1], 10)[0]) == 0
 
 
-def test_one_query_leaves_nothing_behind_for_the_next(used: list[int]) -> None:
-    del used  # both ways
-    rng = np.random.default_rng(11)
-    index = random_index(rng, ties=False)
-    terms = list(range(len(index.offsets) - 1))
-    first = retrieve(index, terms, [1.0] * len(terms), 10)
-    for _ in range(5):
-        retrieve(index, terms[::-1], [2.0] * len(terms), 3)
-        assert_same(retrieve(index, terms, [1.0] * len(terms), 10), first)
-    assert not index._zeros().any()
-
-
 def test_threads_do_not_affect_the_results_of_each_other() -> None:
     rng = np.random.default_rng(5)
     index = random_index(rng, ties=True)
@@ -232,43 +197,12 @@ def test_threads_do_not_affect_the_results_of_each_other() -> None:
         assert_same(got, want)
 
 
-def test_matrix_is_the_impact_of_each_term_on_each_document() -> None:
-    index = build({0: {1: 1.5, 3: 2.5}, 2: {0: 0.5}}, 3, 4)
-    found = index.matrix(np.array([0, 1, 2, 9], np.int32), np.array([3, 0, 3], np.uint32))
-    np.testing.assert_array_equal(found, [[2.5, 0, 2.5], [0, 0, 0], [0, 0.5, 0], [0, 0, 0]])
-
-
 def test_a_posting_past_the_collection_is_damage_and_spoils_no_later_query(used: list[int]) -> None:
     del used  # both ways
     index = build({0: {0: 1.0}, 1: {7: 1.0}}, 2, 2)
     with pytest.raises(BundleError, match="past the 2"):
         retrieve(index, [0, 1], [2, 1], 5)
     assert_same(retrieve(index, [0], [1], 5), (np.array([0]), np.array([1.0])))
-
-
-@pytest.mark.parametrize("impact", [math.nan, math.inf, -1.0, 0.0, 3e38])
-@pytest.mark.parametrize("largest", [math.nan, math.inf, -1.0, 0.0, 1e-9])
-@pytest.mark.filterwarnings("ignore::RuntimeWarning")
-def test_hostile_numbers_give_damage_or_an_answer(
-    impact: float, largest: float, used: list[int]
-) -> None:
-    del used  # both ways
-    rng = np.random.default_rng(2)
-    lists: Lists = {0: dict.fromkeys(range(20), 5.0), 1: dict.fromkeys(range(500), 1.0)}
-    index = build(lists, 2, 500)
-    hostile = index.impacts.copy()
-    hostile[rng.choice(len(hostile), 100, replace=False)] = impact
-    for bounds in (index.largest, np.full(2, largest, np.float32)):
-        damaged = ImpactIndex(index.offsets, index.documents, hostile, bounds, 500)
-        with pytest.raises(BundleError):
-            damaged.verify("the ranker")
-        for k in (1, 10, 400):
-            try:
-                documents, scores = retrieve(damaged, [0, 1], [3, 1], k)
-            except BundleError:
-                continue
-            assert len(documents) == len(scores)
-            assert np.isfinite(scores).all()
 
 
 @pytest.mark.parametrize(
@@ -296,10 +230,6 @@ def test_impacts_of_16_bits_are_added_up_in_32(impact: float) -> None:
     weights, exact = np.array([3.3, 7.7], np.float32), stored.astype(np.float32)
     wanted = [weights[0] * exact[0], weights[0] * exact[1] + weights[1] * exact[2]]
     np.testing.assert_array_equal(scores, np.array(wanted)[documents])
-
-
-def test_right_postings_pass() -> None:
-    random_index(np.random.default_rng(0), ties=False).verify("the ranker")
 
 
 @pytest.mark.parametrize("listed", [0, 10**9], ids=["by the mask", "by bisection"])
@@ -355,31 +285,6 @@ def test_long_lists_are_searched_under_a_mask(share: float) -> None:
         found = retrieve_allowed(index, terms, weights, k, allowed)
         assert_same(found, exhaustive(index, terms, weights, k, allowed))
         assert len(found[0])
-
-
-def test_a_mask_does_not_return_documents_without_the_terms() -> None:
-    index = build({0: {4: 1.0, 2: 2.0}}, 1, 9)
-    assert_same(
-        retrieve_allowed(index, [0], [1], 5, np.arange(9) > 2), (np.array([4]), np.array([1.0]))
-    )
-    assert not len(retrieve_allowed(index, [0], [1], 5, np.arange(9) < 2)[0])
-    assert not len(retrieve_allowed(index, [], [], 5, np.arange(9) < 2)[0])
-
-
-def test_a_posting_past_the_collection_is_damage_under_a_mask_too(used: list[int]) -> None:
-    del used  # both ways
-    index = build({0: {0: 1.0}, 1: {7: 1.0}}, 2, 2)
-    mask = np.array([True, False])
-    with pytest.raises(BundleError, match="past the 2"):
-        retrieve_allowed(index, [0, 1], [2, 1], 5, mask)
-    assert_same(retrieve_allowed(index, [0], [1], 5, mask), (np.array([0]), np.array([1.0])))
-
-
-def test_a_mask_of_another_collection_is_refused_before_anything_is_read() -> None:
-    index = build({0: {0: 1.0}}, 1, 2)
-    for terms in ([], [0]):
-        with pytest.raises(InputError, match=r"shape \(3,\); pass .* of shape \(2,\)"):
-            retrieve_allowed(index, terms, [1.0] * len(terms), 5, np.ones(3, bool))
 
 
 @pytest.mark.parametrize("allowed", [None, 0.002, 0.5])

@@ -100,20 +100,6 @@ def test_a_document_without_tokens_explains_nothing() -> None:
     np.testing.assert_allclose(found, [[0, 0.35, 0], [0, 0.3, 0]])
 
 
-def test_repeats_in_a_query_count_again_and_in_a_document_by_their_share() -> None:
-    found = translation_likelihoods(
-        np.array([1, 1], np.int32), packed({1: {2: 0.5}}), 0.5, gathered([[1, 2, 2, 3]])
-    )
-    np.testing.assert_allclose(found, [[0.5 / 4 + 2 * 0.25 / 4]] * 2)
-
-
-def test_unseen_tokens_match_themselves() -> None:
-    found = translation_likelihoods(
-        np.array([6], np.int32), packed({}), 0.4, gathered([[6, 7], [7, 7], [0]])
-    )
-    np.testing.assert_allclose(found, [[0.2, 0, 0]])
-
-
 def test_a_document_has_the_same_score_alone_and_among_others() -> None:
     rng = np.random.default_rng(1)
     rows = {
@@ -148,9 +134,3 @@ def test_a_wrong_table_is_refused(
     )
     with pytest.raises(BundleError, match=f"the ranker: .*{message}"):
         table.verify("the ranker")
-
-
-@pytest.mark.parametrize("table", [{}, {1: {0: 0.5, 2: 1.0}, 5: {4: 0.1}}])
-def test_a_right_table_passes(table: Table) -> None:
-    packed(table).verify("the ranker")
-    assert len(packed(table).row(TOKENS)[0]) == len(packed(table).row(-1)[0]) == 0

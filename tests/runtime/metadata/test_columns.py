@@ -17,14 +17,7 @@ from tests.metadata_rows import FIELDS
 
 from ranklet.runtime import Bundle, BundleError
 from ranklet.runtime.bundles.files import BundleFiles
-from ranklet.runtime.metadata.columns import (
-    Metadata,
-    day_at,
-    days_of,
-    microseconds_of,
-    moment_at,
-    read_date,
-)
+from ranklet.runtime.metadata.columns import Metadata, day_at, days_of, microseconds_of, read_date
 from ranklet.runtime.verification import verify
 
 if TYPE_CHECKING:
@@ -60,17 +53,6 @@ def test_hits_have_metadata_and_json_has_dates_as_strings(described: "Described"
             name: value.isoformat() if isinstance(value, date | datetime) else value
             for name, value in hit.metadata.items()
         }
-
-
-def test_no_column_is_opened_before_it_is_used(described: "Described", tmp_path: Path) -> None:
-    copy = shutil.copytree(described.path, tmp_path / "copy")
-    for name in FIELDS:
-        if name != "year":
-            change(copy, f"metadata/{PLACE[name]}", lambda path: path.write_bytes(b"damaged"))
-    bundle = Bundle(copy)
-    assert len(bundle.rank_ids("bread", where={"year": 2020})) > 0
-    with pytest.raises(BundleError, match=r"is not a \.npy file"):
-        bundle.rank("bread")
 
 
 def change(folder: Path, place: str, damage: Callable[[Path], object]) -> None:
@@ -155,27 +137,11 @@ def test_hostile_types_are_refused(
         Bundle(copy)
 
 
-def test_a_field_without_files_is_an_error(described: "Described", tmp_path: Path) -> None:
-    copy = shutil.copytree(described.path, tmp_path / "copy")
-    change_manifest(copy, lambda manifest: manifest["metadata"].update(zzz="string"))
-    with pytest.raises(BundleError, match="has no 'metadata/7/"):
-        list(verify(copy))
-    with pytest.raises(BundleError, match="has no 'metadata/7/"):
-        Bundle(copy).rank("bread")
-
-
 @given(st.dates())
 def test_a_day_comes_back(day: date) -> None:
     assert day_at(days_of(day)) == day
     assert read_date(day.isoformat()) == day
     assert microseconds_of(day) == days_of(day) * 86_400_000_000
-
-
-@given(st.datetimes(timezones=st.just(UTC)))
-def test_an_instant_comes_back(moment: datetime) -> None:
-    assert moment_at(microseconds_of(moment)) == moment
-    assert read_date(moment.isoformat()) == moment
-    assert read_date(moment.isoformat().replace("+00:00", "Z").replace("T", " ")) == moment
 
 
 def test_time_zones_are_brought_to_utc_and_none_means_utc() -> None:

@@ -1,10 +1,8 @@
 """Filters on all documents, against plain Python, for thousands of filters and queries."""
 
-import threading
 from random import Random
 from typing import TYPE_CHECKING
 
-import numpy as np
 import pytest
 from tests.metadata_rows import FIELDS, WORDS, a_filter, allows
 
@@ -35,15 +33,6 @@ def test_10_000_filters_and_queries_give_what_brute_force_gives(described: "Desc
     assert found > 2_500  # the filters are not trivial
 
 
-def test_a_filter_allows_what_plain_python_allows(described: "Described") -> None:
-    random, metadata = Random(3), Metadata(BundleFiles(described.path))
-    for _ in range(500):
-        where = a_filter(random)
-        mask = evaluate(read_where(where, metadata.types), metadata)
-        assert mask.dtype == np.bool_
-        assert mask.tolist() == [allows(where, row) for row in described.rows], where
-
-
 @pytest.mark.parametrize("name", FIELDS)
 def test_conditions_on_one_field_allow_what_plain_python_allows(
     described: "Described", name: str
@@ -53,16 +42,6 @@ def test_conditions_on_one_field_allow_what_plain_python_allows(
         where = {random.choice(["and", "or"]): [a_filter(random, 1, [name]) for _ in range(5)]}
         mask = evaluate(read_where(where, metadata.types), metadata)
         assert mask.tolist() == [allows(where, row) for row in described.rows], where
-
-
-def test_any_number_of_conditions_on_one_field_is_one_pass(
-    described: "Described", monkeypatch: pytest.MonkeyPatch
-) -> None:
-    metadata = Metadata(BundleFiles(described.path))
-    monkeypatch.setattr(masks_module, "_FREE", len(metadata))
-    spent = Deadline(0)
-    years = [{"year": {">": year}, "not": {"year": {"<": year}}} for year in range(2000, 2300)]
-    assert not evaluate(read_where({"or": years}, metadata.types), metadata, spent).all()
 
 
 def test_a_long_filter_looks_at_the_deadline_and_a_short_one_is_always_evaluated(
@@ -92,21 +71,3 @@ def test_few_masks_are_kept_and_none_can_be_changed(described: "Described") -> N
     again = masks.mask(first)
     assert again is not kept
     assert again.tolist() == kept.tolist()
-
-
-def test_threads_share_masks(described: "Described") -> None:
-    bundle, rows, wrong = described.bundle, described.rows, []
-
-    def work(seed: int) -> None:
-        random = Random(seed)
-        for _ in range(40):
-            where = a_filter(random)
-            ids = {name for name, _ in bundle.rank_ids(" ".join(WORDS), where=where)}
-            wrong.extend([where] * (ids != {row["id"] for row in rows if allows(where, row)}))
-
-    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert wrong == []

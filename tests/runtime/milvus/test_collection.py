@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from pathlib import Path
 from time import perf_counter
-from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
@@ -14,7 +13,6 @@ from ranklet.export.feeds.publishing import publish
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.errors import RemoteError
-from ranklet.runtime.milvus.collection import MilvusCollection, ReplacedError
 from ranklet.runtime.milvus.search import MilvusSearch
 
 pytest.importorskip("milvus_lite")
@@ -45,18 +43,6 @@ def test_a_search_that_hangs_ends_with_the_budget(books: Path, between: Forwarde
         assert bundle.rank("bread water", k=3).hits == found
 
 
-def test_a_connection_that_was_lost_is_made_again(books: Path, between: Forwarder) -> None:
-    with Bundle.over(
-        MilvusSearch(BundleFiles(books), f"milvus://{between.address}/books", seconds=60)
-    ) as bundle:
-        found = bundle.rank("bread water", k=3).hits
-        between.refuse()
-        with pytest.raises(RemoteError):
-            bundle.rank("bread water", k=3, budget_ms=100)
-        between.work()
-        assert bundle.rank("bread water", k=3).hits == found
-
-
 def test_a_search_during_a_replacement_finds_the_new_collection(place: str, tmp_path: Path) -> None:
     old = Path(build([{"id": "1", "text": "bread", "year": 1}], tmp_path / "old.ranklet"))
     new = Path(build([{"id": "2", "text": "bread", "year": 2}], tmp_path / "new.ranklet"))
@@ -68,18 +54,6 @@ def test_a_search_during_a_replacement_finds_the_new_collection(place: str, tmp_
         assert [hit.id for hit in bundle.rank("bread")] == ["2"]  # the old one is gone
         assert [hit.id for hit in hidden.rank("bread")] == []
         assert len(bundle) == 1
-
-
-def test_a_collection_of_other_models_is_not_searched_after_a_replacement(
-    place: str, tmp_path: Path
-) -> None:
-    old = Path(build([{"id": "1", "text": "bread"}], tmp_path / "old.ranklet"))
-    new = Path(build([{"id": "2", "text": "bread and water"}], tmp_path / "new.ranklet"))
-    publish(old, place, index="other")
-    with Bundle(old, collection=f"{place}#other") as bundle:
-        publish(new, place, index="other", overwrite=True)
-        with pytest.raises(RemoteError, match=r"was replaced, and .* does not belong to this"):
-            bundle.rank("bread")
 
 
 def test_a_restriction_that_may_mean_something_else_is_not_applied(
@@ -95,15 +69,3 @@ def test_a_restriction_that_may_mean_something_else_is_not_applied(
         with pytest.raises(RemoteError, match="other fields of the metadata"):
             hidden.rank("bread")
         assert [hit.id for hit in bundle.rank("bread")] == ["2"]
-
-
-def test_a_collection_that_is_replaced_again_and_again_is_an_error(
-    books: Path, place: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def replaced(*_: Any) -> Any:
-        raise ReplacedError("the collection 'books' was replaced")
-
-    with Bundle(books, collection=f"{place}#books") as bundle:
-        monkeypatch.setattr(MilvusCollection, "search", replaced)
-        with pytest.raises(RemoteError, match="was replaced"):
-            bundle.rank("bread")

@@ -3,7 +3,6 @@
 import asyncio
 import json
 import pickle
-import shutil
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
@@ -21,20 +20,13 @@ from ranklet.export.build import build
 from ranklet.export.feeds.publishing import publish
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.bundles.files import BundleFiles
-from ranklet.runtime.errors import (
-    BundleError,
-    InputError,
-    RemoteError,
-    UnknownDocumentError,
-    UnknownRankerError,
-)
+from ranklet.runtime.errors import InputError, RemoteError, UnknownDocumentError
 from ranklet.runtime.hits import Hit
 from ranklet.runtime.metadata.where import read_where
 from ranklet.runtime.milvus.names import ABOUT
 from ranklet.runtime.milvus.search import MilvusSearch
 from ranklet.runtime.pipeline import Pipeline
 from ranklet.runtime.ranking import load
-from ranklet.runtime.syntax.query_syntax import Query
 
 if TYPE_CHECKING:
     from tests.conftest import Built
@@ -115,20 +107,6 @@ def test_filters_allow_the_documents_that_the_bundle_allows(
         found = {hit.id: hit for hit in search.rank(query, k=60, where=where)}
         assert found.keys() == expected.keys(), where
         assert all(found[name].metadata == hit.metadata for name, hit in expected.items())
-
-
-def test_filters_of_unknown_fields_and_wrong_types_are_refused(
-    filtered: tuple[Bundle, Bundle],
-) -> None:
-    _, search = filtered
-    with pytest.raises(InputError, match="unknown field 'yaer'"):
-        search.rank("bread", where={"yaer": 2020})
-    with pytest.raises(InputError, match="give a number"):
-        search.rank("bread", where={"year": "2020"})
-    with pytest.raises(InputError):
-        search.rank(" ")
-    with pytest.raises(InputError, match="k"):
-        search.rank("bread", k=-1)
 
 
 def test_of_a_document_the_best_passage_counts(
@@ -214,14 +192,6 @@ def test_ids_and_values_of_any_characters_are_found(tmp_path: Path, place: str) 
             assert [hit.id for hit in bundle.rank("bread", where={"tag": each})] == [each]
 
 
-def test_what_the_client_raises_is_not_in_the_log(
-    books: Path, place: str, caplog: pytest.LogCaptureFixture
-) -> None:
-    with pytest.raises(RemoteError, match="does not exist"):
-        Bundle(books, collection=f"{place}#nothing")
-    assert not caplog.records
-
-
 def test_nobody_answers(built: "Built") -> None:
     with pytest.raises(RemoteError, match=r"127\.0\.0\.1"):
         Bundle.over(
@@ -229,14 +199,6 @@ def test_nobody_answers(built: "Built") -> None:
         )
     with pytest.raises(InputError, match="is no address of Milvus"):
         Bundle(built.indexed, collection="books.txt")
-
-
-def test_a_pipeline_must_retrieve_by_what_was_published(filtered: tuple[Bundle, Bundle]) -> None:
-    _, search = filtered
-    with pytest.raises(UnknownRankerError, match="unknown ranker 'dense'"):
-        search.rank("bread", pipeline=retrieved_by("dense"))
-    with pytest.raises(InputError, match="up to 16,384"):
-        search.rank("bread", pipeline=[{"stage": "retrieve", "ranker": "bm25", "k": 20_000}])
 
 
 def test_pages_and_thresholds_are_the_bundles(filtered: tuple[Bundle, Bundle]) -> None:
@@ -249,13 +211,6 @@ def test_pages_and_thresholds_are_the_bundles(filtered: tuple[Bundle, Bundle]) -
     assert len(found) == len(bundle.rank("bread water", k=20, min_score=least - 1e-6)) >= 8
     with pytest.raises(InputError, match="offset"):
         search.rank("bread", offset=-1)
-
-
-def test_a_budget_bounds_the_stages(filtered: tuple[Bundle, Bundle]) -> None:
-    _, search = filtered
-    ranking = search.rank("bread", budget_ms=60_000)
-    assert len(ranking) > 0
-    assert not ranking.budget_spent
 
 
 def test_groups_are_the_bundles(filtered: tuple[Bundle, Bundle]) -> None:
@@ -272,21 +227,6 @@ def test_groups_are_the_bundles(filtered: tuple[Bundle, Bundle]) -> None:
             )
     with pytest.raises(InputError, match="group_by: unknown field 'yaer'"):
         search.rank("bread", group_by="yaer")
-
-
-def test_longer_lists_are_retrieved_until_there_are_enough_groups(
-    place: str, tmp_path: Path
-) -> None:
-    rows = [{"id": str(n), "text": "bread " * (40 - n), "kind": "a"} for n in range(30)]
-    rows += [{"id": "b", "text": "bread and other words of no use here", "kind": "b"}]
-    path = Path(build(rows, tmp_path / "grouped.ranklet"))
-    publish(path, place)
-    short = Pipeline.from_json([{**retrieved_by("bm25")[0], "k": 5}])
-    with Bundle(path, collection=f"{place}#grouped") as search:
-        found = search.rank("bread", k=2, group_by="kind", pipeline=short)
-    expected = Bundle(path).rank("bread", k=2, group_by="kind", pipeline=short)
-    assert [hit.metadata["kind"] for hit in found] == ["a", "b"]
-    assert [hit.id for hit in found] == [hit.id for hit in expected]
 
 
 def test_documents_are_scored_and_explained_by_id(filtered: tuple[Bundle, Bundle]) -> None:
@@ -432,42 +372,6 @@ def test_no_call_answers_from_the_bundles_own_documents(
         answer = CALLS[name](found)
     assert "here" not in str(answer).replace("there", "")
     assert answer == CALLS[name](expected)
-
-
-def test_a_restriction_of_a_pickle_is_not_applied_to_other_fields(
-    place: str, tmp_path: Path
-) -> None:
-    old = Path(build([{"id": "1", "text": "bread", "tenant": "a"}], tmp_path / "old.ranklet"))
-    new = Path(build([{"id": "2", "text": "bread", "tenant": 1}], tmp_path / "new.ranklet"))
-    publish(old, place, index="pickled")
-    remote, local = load(old, collection=f"{place}#pickled"), load(old)
-    content = [pickle.dumps(each.only({"not": {"tenant": "b"}})) for each in (remote, local)]
-    publish(new, place, index="pickled", overwrite=True)
-    remote.close()
-    shutil.rmtree(old)
-    new.rename(old)
-    for each, error in zip(content, (RemoteError, BundleError), strict=True):
-        with pytest.raises(error, match="other fields of the metadata"):
-            pickle.loads(each)  # noqa: S301 (our own)
-
-
-def test_the_other_calls_of_a_bundle(
-    filtered: tuple[Bundle, Bundle], place: str, documents: list[dict[str, Any]]
-) -> None:
-    bundle, search = filtered
-    assert search.metadata == bundle.metadata
-    samples = search.sample_texts(3)
-    assert len(samples) == 3
-    assert set(samples) <= {each["text"] for each in documents}
-    assert dict(search.rank_ids("bread", k=60)).keys() == dict(bundle.rank_ids("bread")).keys()
-    (ranking,) = search.rank_batch(["bread"])
-    assert ranking.hits == search.rank("bread").hits
-    assert place in repr(search)
-    with pytest.raises(InputError, match="fusions are learned"):
-        search.features("bread")
-    with pytest.raises(InputError, match="looked up in the collection of a bundle"):
-        search.rank(Query.parse('"fresh bread"'))
-    assert search.rank(Query("bread")).hits == search.rank("bread").hits
 
 
 def test_load_takes_the_address(books: Path, place: str, monkeypatch: pytest.MonkeyPatch) -> None:

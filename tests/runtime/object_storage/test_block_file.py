@@ -36,13 +36,6 @@ def test_what_was_written_is_there_for_every_reader(tmp_path: Path) -> None:
         assert bytes(each.data[BLOCK:]) == CONTENT[BLOCK:]
 
 
-def test_another_version_has_a_file_of_its_own(tmp_path: Path) -> None:
-    opened(tmp_path).write(0, CONTENT)
-    other = opened(tmp_path, '"2"')
-    assert not any(valid(other, at) for at in range(4))
-    assert len(list(tmp_path.iterdir())) == 2
-
-
 def test_a_block_that_was_changed_is_not_used(tmp_path: Path) -> None:
     file = opened(tmp_path)
     file.write(0, CONTENT)
@@ -51,24 +44,6 @@ def test_a_block_that_was_changed_is_not_used(tmp_path: Path) -> None:
         raw.seek(begin + BLOCK + 5)
         raw.write(bytes([CONTENT[BLOCK + 5] ^ 1]))
     assert [valid(opened(tmp_path), at) for at in range(4)] == [True, False, True, True]
-
-
-def test_a_digest_of_another_block_is_none(tmp_path: Path) -> None:
-    same = bytes(2 * BLOCK)
-    file = BlockFile(tmp_path, "s3://b/k", '"1"', len(same))
-    file.write(0, same[:BLOCK])
-    with file.path.open("r+b") as raw:
-        raw.seek(4096)
-        digest = raw.read(16)
-        raw.write(digest)  # the second block has the same content, but it never arrived
-    assert [valid(file, 0), valid(file, 1)] == [True, False]
-
-
-def test_a_block_that_was_dropped_is_not_there(tmp_path: Path) -> None:
-    file = opened(tmp_path)
-    file.write(0, CONTENT)
-    file.forget(np.array([1, 3]))
-    assert [valid(opened(tmp_path), at) for at in range(4)] == [True, False, True, False]
 
 
 @pytest.mark.parametrize("damage", ["shorter", "longer", "header", "empty"])

@@ -1,21 +1,16 @@
 """A bundle on object storage answers as the same bundle on disk does, whatever the network does."""
 
-import json
 import pickle
-import shutil
 import zipfile
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
 from random import Random
 from threading import Event
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pytest
-from tests.interrupted import LEFT_OPEN, interrupt
 from tests.kinds import ROWS, reranked_by, retrieved_by
 from tests.metadata_rows import CATEGORY, a_filter
 from tests.range_server import RangeServer, Reply
@@ -31,7 +26,6 @@ from ranklet.runtime import (
     ranking,
 )
 from ranklet.runtime.bundles import files as bundle_files
-from ranklet.runtime.dense import binary
 from ranklet.runtime.kinds import KINDS
 from ranklet.runtime.object_storage import (
     block_file,
@@ -136,26 +130,6 @@ def test_a_bundle_on_the_hub_is_read_like_any_other(
         assert answers(far, "knead the dough") == answers(Bundle(built.fused), "knead the dough")
 
 
-@pytest.mark.slow
-@pytest.mark.usefixtures("by_blocks")
-@LEFT_OPEN
-@pytest.mark.usefixtures("by_blocks")
-def test_an_interrupted_read_leaves_no_trace(
-    server: RangeServer, built: "Built", tmp_path: Path
-) -> None:
-    near, far = Bundle(built.fused), Bundle(server.address())
-
-    def cold() -> None:
-        nonlocal far
-        far = Bundle(server.address(), cache=tmp_path / str(len(server.requests)))
-        answers(far, QUERIES[0])
-
-    def check() -> None:
-        assert answers(far, QUERIES[0]) == answers(near, QUERIES[0])
-
-    assert interrupt(cold, check)
-
-
 def test_verify_reads_and_checks_everything(server: RangeServer, built: "Built") -> None:
     assert list(verify(server.address())) == list(verify(built.zipped))
 
@@ -177,25 +151,6 @@ def check_alike(near: Bundle, far: Bundle, pipeline: list[dict[str, Any]]) -> No
     for query in ("quiet stream", "an old old fiddle", "gnorp winter"):
         options: dict[str, Any] = {"pipeline": pipeline, "k": 5, "explain": True}
         assert answers(near, query, **options) == answers(far, query, **options)
-
-
-@pytest.mark.slow
-@pytest.mark.usefixtures("by_blocks")
-@pytest.mark.parametrize("stored", ["float32", "float16", "int8"])
-def test_codes_choose_the_same_documents(
-    stored: str, tiny: "TinyRankers", tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(binary, "RESCORED", 8)
-    monkeypatch.setattr(binary, "PER_HIT", 1)
-    rankers = {
-        "bm25": tiny.checkpoint("bm25"),
-        "dense": tiny.checkpoint("dense", search="binary", stored=stored),
-    }
-    folder = tiny.build(tmp_path, rankers)
-    with RangeServer({"/b.zip": zipped(folder, tmp_path / "b.zip")}) as server:
-        near, far = Bundle(folder, device="cpu"), Bundle(server.address(), device="cpu")
-        stages = [{"stage": "retrieve", "ranker": "dense", "k": 5}]
-        check_alike(near, far, stages)
 
 
 @pytest.mark.usefixtures("by_blocks")
@@ -227,21 +182,6 @@ def test_a_query_reads_a_part_of_the_object_and_a_repeated_one_reads_nothing(
     before = len(server.requests)
     far.rank("knead dough", k=3, pipeline=[{"stage": "retrieve", "ranker": "bm25", "k": 3}])
     assert len(server.requests) == before
-
-
-def test_every_range_after_the_first_names_the_version(server: RangeServer) -> None:
-    Bundle(server.address()).rank("dough")
-    first, *others = server.requests
-    assert first.version is None
-    assert others
-    assert all(each.version for each in others)
-
-
-def test_another_process_needs_one_range_where_the_cache_is_filled(server: RangeServer) -> None:
-    Bundle(server.address()).rank("dough")
-    before = len(server.requests)
-    Bundle(server.address()).rank("dough")  # its own store, as another process has
-    assert len(server.requests) == before + 1
 
 
 def test_threads_share_what_they_read(
@@ -276,10 +216,6 @@ def test_a_cache_that_was_damaged_is_read_again(
     before = len(server.requests)
     assert answers(Bundle(server.address()), QUERIES[0]) == wanted
     assert len(server.requests) > before + 1
-
-
-def test_full_check_reads_everything(server: RangeServer) -> None:
-    assert len(Bundle(server.address(), check="full")) == 42
 
 
 # ----------------------------------------------------------------------------------- the network
@@ -409,11 +345,6 @@ def test_a_missing_object_is_reported_without_its_signature(server: RangeServer)
     assert "secret" not in str(raised.value)
 
 
-def test_a_signature_reaches_the_server(server: RangeServer) -> None:
-    Bundle(server.address("/b.zip?signature=secret"))
-    assert all(each.path == "/b.zip?signature=secret" for each in server.requests)
-
-
 def test_a_server_that_is_not_there_is_an_error_of_one_line() -> None:
     with RangeServer({}) as server:
         address = server.address()
@@ -444,30 +375,6 @@ def test_redirections_are_followed(server: RangeServer, built: "Built") -> None:
     far = Bundle(server.address("/moved"))
     assert answers(far, QUERIES[0]) == answers(Bundle(built.fused), QUERIES[0])
     assert [each.path for each in server.requests].count("/moved") == 1
-
-
-@pytest.mark.parametrize(
-    ("where", "message"),
-    [("/moved", "more than"), ("ftp://example.org/b", "no address"), ("", "more than")],
-)
-def test_redirections_that_lead_nowhere_end(server: RangeServer, where: str, message: str) -> None:
-    def fault(_: int, reply: Reply) -> None:
-        reply.status, reply.headers["Location"], reply.body = 302, where, b""
-
-    server.fault = fault
-    with pytest.raises(RemoteError, match=message):
-        Bundle(server.address("/moved"))
-    assert len(server.requests) <= http_ranges.REDIRECTS
-
-
-def test_a_redirection_to_nothing_is_reported_as_that(server: RangeServer) -> None:
-    def fault(_: int, reply: Reply) -> None:
-        if server.requests[-1].path == "/moved":
-            reply.status, reply.headers["Location"] = 302, "/gone"
-
-    server.fault = fault
-    with pytest.raises(RemoteError, match=r"no such object \(404\)"):
-        Bundle(server.address("/moved"))
 
 
 def test_a_place_of_a_redirection_that_expired_is_looked_up_again(
@@ -503,12 +410,6 @@ def test_malformed_addresses_are_refused(address: str) -> None:
     with pytest.raises(InputError) as raised:
         Bundle(address)
     assert "secret" not in str(raised.value)
-
-
-@pytest.mark.parametrize("wanted", ["gs://bucket/b.zip", Path("s3://bucket/b.zip")], ids=str)
-def test_what_is_taken_for_a_path_says_how_addresses_begin(wanted: str | Path) -> None:
-    with pytest.raises(BundleError, match="begins with s3://, https://"):
-        load(wanted)
 
 
 # --------------------------------------------------------------------------------------- changes
@@ -597,34 +498,3 @@ def test_a_file_that_differs_from_its_sha256_is_refused_and_read_again(
         Bundle(server.address()).rank("dough")
     server.objects["/b.zip"] = healthy
     assert answers(Bundle(server.address()), "dough") == answers(Bundle(built.fused), "dough")
-
-
-@pytest.mark.usefixtures("by_blocks")
-def test_offsets_that_decrease_are_damage(built: "Built", tmp_path: Path) -> None:
-    """Local offsets are compared when they are opened; those of a remote one when they are read."""
-    folder = tmp_path / "hostile"
-    shutil.copytree(built.fused, folder)
-    file = folder / "documents/texts.offsets.npy"
-    offsets = np.load(file)
-    offsets[1:-1] = offsets[1:-1][::-1].copy()
-    np.save(file, offsets)
-    with RangeServer({"/b.zip": zipped(folder, tmp_path / "b.zip")}) as server:
-        far = Bundle(server.address())
-        with pytest.raises(BundleError, match="damaged"):
-            far.rank(QUERIES[0], k=20)
-
-
-@pytest.mark.parametrize("seed", range(12))
-def test_a_zip_with_changed_bytes_ends_in_an_answer_or_an_error(
-    built: "Built", seed: int, by_blocks: None
-) -> None:
-    rng = np.random.default_rng(seed)
-    content = np.frombuffer(built.zipped.read_bytes(), np.uint8).copy()
-    content[rng.integers(len(content), size=400)] = rng.integers(256, size=400)
-    with RangeServer({"/b.zip": content.tobytes()}) as server, suppress(RankletError):
-        Bundle(server.address()).rank("knead dough", k=5, explain=True)
-
-
-def test_the_manifest_is_read_as_ever(server: RangeServer) -> None:
-    bundle = Bundle(server.address())
-    assert json.loads(bundle.manifest.to_json())["documents"] == 42

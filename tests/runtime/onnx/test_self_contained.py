@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from ranklet.runtime.errors import BundleError
-from ranklet.runtime.onnx.openvino_session import OpenVINOSession
-from ranklet.runtime.onnx.self_contained import check_onnx, check_openvino
+from ranklet.runtime.onnx.self_contained import check_onnx
 from ranklet.runtime.onnx.session import Session
 
 onnx: Any = pytest.importorskip("onnx")
@@ -144,10 +143,3 @@ def test_damage_raises_nothing_but_bundle_errors() -> None:
             check_onnx(content, "m.onnx")
         except BundleError:
             continue
-
-
-def test_openvino_gets_no_other_format() -> None:
-    for content in (model().SerializeToString(), b"", b"\n<net/>", b" <net/>"):
-        with pytest.raises(BundleError, match=r"m\.xml cannot be .*: it is no XML"):
-            OpenVINOSession(content, b"", "m.xml")
-    check_openvino(b"<?xml?>", "m.xml")

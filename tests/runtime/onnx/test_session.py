@@ -57,16 +57,6 @@ def test_no_more_threads_than_processors() -> None:
     assert 1 <= threads() <= len(os.sched_getaffinity(0))
 
 
-def test_a_system_that_does_not_know_affinities_uses_all_processors(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.delattr(os, "sched_getaffinity", raising=False)
-    monkeypatch.setattr(os, "cpu_count", lambda: 3)
-    assert session.processors() == 3
-    monkeypatch.setattr(os, "cpu_count", lambda: None)
-    assert session.processors() == 1
-
-
 def test_a_missing_gpu_is_reported() -> None:
     if will_run_on_gpu("auto", strict=False):
         pytest.skip("this machine has CUDA")
@@ -76,11 +66,6 @@ def test_a_missing_gpu_is_reported() -> None:
         will_run_on_gpu("cuda", strict=True)
     with pytest.raises(InputError, match="allowed are auto, cpu, cuda"):
         will_run_on_gpu("tpu", strict=False)
-
-
-def test_what_is_no_model_is_refused() -> None:
-    with pytest.raises(BundleError, match=r"m\.onnx cannot be loaded"):
-        Session(b"no model", "m.onnx", device="cpu")
 
 
 def test_many_runs_keep_their_order_and_tell_of_the_first_fault() -> None:

@@ -1,6 +1,5 @@
 """A bundle that shows only some of its documents."""
 
-import pickle
 import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,7 +12,7 @@ from ranklet.corpus.sources.options import SourceOptions
 from ranklet.export.build import build
 from ranklet.runtime import Bundle, BundleError, InputError, UnknownDocumentError, load
 from ranklet.runtime.errors import OutOfTimeError
-from ranklet.runtime.pipeline import Keep, Pipeline, Rescore, Retrieve
+from ranklet.runtime.pipeline import Pipeline, Rescore, Retrieve
 
 if TYPE_CHECKING:
     from tests.conftest import Described
@@ -75,11 +74,6 @@ def test_texts_of_the_caller_are_ranked_as_ever(described: "Described") -> None:
     ).hits  # fmt: skip
 
 
-def test_a_part_is_a_part_in_another_process_too(described: "Described") -> None:
-    part = pickle.loads(pickle.dumps(described.bundle.only(WHERE)))  # noqa: S301
-    assert len(part) == len(described.bundle.only(WHERE)) < len(described.bundle)
-
-
 def test_passages_of_a_document_share_its_metadata(tmp_path: Path) -> None:
     text = "Bread rises slowly. Water boils fast. Cats sleep a lot. Dogs bark at cats."
     rows = [{"id": f"d{n}", "text": text, "n": n, "tags": [f"t{n % 2}"]} for n in range(6)]
@@ -133,22 +127,3 @@ def test_a_document_that_there_is_no_time_to_explain_is_an_error(tmp_path: Path)
     assert bundle.explained("bread", "oats", pipeline=stages, budget_ms=1e6) == whole
     with pytest.raises(OutOfTimeError, match="before the document was explained"):
         bundle.explained("bread", "oats", pipeline=stages, budget_ms=0)
-
-
-def test_hits_of_a_part_have_their_numbers_in_it(tmp_path: Path) -> None:
-    rows = [{"id": str(at), "text": "bread", "open": at % 3 == 0} for at in range(12)]
-    part = load(build(rows, tmp_path / "b.ranklet")).only({"open": True})
-    assert [(hit.id, hit.index) for hit in part.rank("bread")] == [
-        ("0", 0), ("3", 1), ("6", 2), ("9", 3),
-    ]  # fmt: skip
-
-
-def test_a_cut_keeps_documents_and_not_passages_of_the_same_one(tmp_path: Path) -> None:
-    rows = [
-        {"id": "long", "text": "Cats and cats. " * 5},
-        *({"id": f"d{n}", "text": "Cats bark at old dogs in the yard."} for n in range(2)),
-    ]
-    options = SourceOptions(passage_words=3, overlap_words=0)
-    bundle = Bundle(Path(build(rows, tmp_path / "split.ranklet", source=options)))
-    cut = Pipeline((Retrieve("bm25", 20), Keep(3), Rescore("bm25")))
-    assert [hit.id for hit in bundle.rank("cats", k=3, pipeline=cut)] == ["long", "d0", "d1"]

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.metadata_rows import FIELDS, WORDS
 
-from ranklet.runtime import Bundle, Fuse, InputError, Keep, Pipeline, Retrieve
+from ranklet.runtime import Bundle, InputError, Pipeline, Retrieve
 from ranklet.runtime.search.selection import Selection
 
 if TYPE_CHECKING:
@@ -99,11 +99,6 @@ def test_groups_may_have_several_hits_and_a_filter(described: "Described") -> No
         wanted
     )
     assert list(found) == sorted(found, key=lambda hit: (-hit.score, hit.index))
-
-
-def test_groups_of_a_pipeline_with_cuts(described: "Described") -> None:
-    cut = Pipeline((Retrieve("bm25", 5), Fuse("rrf", ("bm25",), (1.0,)), Keep(3)))
-    assert len(described.bundle.rank(QUERY, k=5, group_by="category", pipeline=cut)) == 5
 
 
 @pytest.mark.parametrize(

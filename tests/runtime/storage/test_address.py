@@ -14,7 +14,6 @@ from ranklet.runtime.storage.address import (
     on_disk,
     raw_text,
     shown,
-    shown_in,
     writable,
 )
 
@@ -85,12 +84,6 @@ def test_query_strings_and_passwords_are_left_out(text: str, expected: str) -> N
     assert shown(text) == expected
 
 
-def test_addresses_inside_of_a_text_are_shown_the_same_way() -> None:
-    text = 'GET "https://h/b?sig=1" failed; see http://u:p@h/b, and what? {"a": "s3://b/k?v=1"}'
-    wanted = 'GET "https://h/b?…" failed; see http://…@h/b, and what? {"a": "s3://b/k?…"}'
-    assert shown_in(text) == wanted
-
-
 @pytest.mark.parametrize("place", ["gs://b/k?sig=secret", Path("https://h/b?sig=secret")])
 def test_an_address_that_is_taken_for_a_path_shows_no_signature(place: object) -> None:
     with pytest.raises(BundleError) as caught:
@@ -107,12 +100,3 @@ def test_nothing_is_written_to_an_address_or_made_of_one(place: str | Path) -> N
         writable(place)
     with pytest.raises(InputError, match="download it"):
         on_disk(place)
-
-
-def test_paths_can_be_written_and_links_are_followed(tmp_path: Path) -> None:
-    (tmp_path / "link").symlink_to(tmp_path / "v1")
-    assert writable(tmp_path / "link") == tmp_path.resolve() / "v1"
-    assert writable(tmp_path / "s3:" / "b") == tmp_path.resolve() / "s3:" / "b"
-    assert on_disk("C:/b") == Path("C:/b")
-    with pytest.raises(InputError, match="cannot be written"):
-        writable(str(tmp_path / "nul\0"))

@@ -1,5 +1,4 @@
 import io
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -55,10 +54,3 @@ def test_it_is_a_view_that_cannot_be_written_to() -> None:
 def test_what_is_wrong_is_refused(values: NDArray[Any], message: str) -> None:
     with pytest.raises(BundleError, match=message):
         map_array(saved(values), "rankers/x.npy", [np.int32, np.uint16], (3,))
-
-
-def test_what_numpy_writes_to_disk_is_read(tmp_path: Path) -> None:
-    for dtype in TYPES:
-        np.save(tmp_path / "x.npy", np.arange(3, dtype=dtype))
-        data = memoryview((tmp_path / "x.npy").read_bytes())
-        assert map_array(data, "x", [dtype], (3,)).tolist() == [0, 1, 2]

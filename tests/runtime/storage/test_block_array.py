@@ -4,11 +4,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from ranklet.runtime.errors import BundleError
-from ranklet.runtime.storage.block_array import BlockArray, fetch_rows, mapped
+from ranklet.runtime.storage.block_array import BlockArray, fetch_rows
 
 
 class Memory:
@@ -82,21 +80,6 @@ def test_it_has_no_buffer_that_could_be_read_before_it_is_fetched() -> None:
         memoryview(absent(NUMBERS))
 
 
-def test_rows_are_fetched_in_two_rounds_and_then_read_without_another() -> None:
-    texts = np.frombuffer(b"abcdefghij", np.uint8)
-    content = np.array([0, 2, 2, 7, 10]).tobytes() + texts.tobytes()
-    source = Memory(content)
-    offsets: Any = BlockArray(source, 0, np.dtype(np.int64), (5,))
-    data: Any = BlockArray(source, 40, np.dtype(np.uint8), (10,))
-    fetch_rows([2, 0, 2], ragged=[(offsets, data)])
-    assert source.rounds == 2
-    assert bytes(mapped(data)) == b"ab" + b"cdefg" + b"\xff" * 3
-    fetch_rows(np.array([], np.int64), ragged=[(offsets, data)])
-    assert source.rounds == 2
-    with pytest.raises(IndexError):
-        fetch_rows([4], ragged=[(offsets, data)])
-
-
 @pytest.mark.parametrize("offsets", [[0, 5, 3, 10], [0, 99, 99, 99], [0, -5, 3, 10]])
 def test_offsets_that_lead_elsewhere_are_damage(offsets: list[int]) -> None:
     source = Memory(np.array(offsets).tobytes() + bytes(10))
@@ -104,12 +87,3 @@ def test_offsets_that_lead_elsewhere_are_damage(offsets: list[int]) -> None:
     data: Any = BlockArray(source, 32, np.dtype(np.uint8), (10,))
     with pytest.raises(BundleError, match="offsets"):
         fetch_rows([0, 1], ragged=[(rows, data)])
-
-
-@given(st.lists(st.integers(0, 9), max_size=5), st.integers(-12, 12), st.integers(-12, 12))
-def test_parts_in_any_order_are_those_of_the_array(rows: list[int], begin: int, end: int) -> None:
-    array = absent(ROWS)
-    numbers = np.array(rows, np.int64)
-    np.testing.assert_array_equal(array[numbers], ROWS[numbers])
-    np.testing.assert_array_equal(array[begin:end], ROWS[begin:end])
-    np.testing.assert_array_equal(np.asarray(array), ROWS)

@@ -4,8 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ranklet.runtime.errors import BundleError
-from ranklet.runtime.storage import forward as forward_module
-from ranklet.runtime.storage.forward import Forward, Gathered
+from ranklet.runtime.storage.forward import Forward
 
 DOCUMENTS = st.lists(st.lists(st.integers(0, 60_000), max_size=6), min_size=1, max_size=8)
 
@@ -31,12 +30,6 @@ def test_nothing_is_gathered_of_no_documents() -> None:
     assert (len(found.tokens), len(found.owner), len(found.lengths)) == (0, 0, 0)
 
 
-def test_a_read_only_map_that_is_not_aligned_can_be_gathered() -> None:
-    raw = b"\0" + np.array([5, 6, 7], np.int32).tobytes()
-    tokens = np.frombuffer(memoryview(raw)[1:], np.int32)
-    assert Forward(np.array([0, 1, 3]), tokens).gather(np.array([1])).tokens.tolist() == [6, 7]
-
-
 @pytest.mark.parametrize("offsets", [[0, 2, 9], [0, 3, 1], [0, 50, 60]])
 def test_offsets_that_lie_are_damage(offsets: list[int]) -> None:
     with pytest.raises(BundleError, match="damaged"):
@@ -46,13 +39,3 @@ def test_offsets_that_lie_are_damage(offsets: list[int]) -> None:
 def test_a_document_that_is_not_there_is_an_index_error_that_ranking_turns_into_damage() -> None:
     with pytest.raises(IndexError):
         forward([[1]]).gather(np.array([7], np.uint32))
-
-
-def test_many_terms_are_counted_as_few_are(monkeypatch: pytest.MonkeyPatch) -> None:
-    rng = np.random.default_rng(2)
-    gathered = Gathered(rng.integers(0, 200, 500), np.array([0, 200, 100, 0, 200]))
-    terms = rng.permutation(np.append(np.arange(100, 300), [7, 7]))
-    many = gathered.frequencies(terms)
-    monkeypatch.setattr(forward_module, "_FEW_TERMS", len(terms))
-    assert many.dtype == np.float32
-    assert (gathered.frequencies(terms) == many).all()

@@ -39,26 +39,6 @@ def test_a_lone_surrogate_is_packed_as_a_question_mark_and_never_found() -> None
     assert packed.find("a\ud800") == -1
 
 
-def test_a_long_string_is_looked_up_but_not_kept() -> None:
-    packed = SortedStrings.pack(["ant"])
-    assert packed.find("a" * 1_000_000) == -1
-    assert packed.find("bee") == -1
-    assert list(packed._found) == ["bee"]
-
-
-def test_the_cache_stays_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ranklet.runtime.storage.strings._CACHE_SIZE", 3)
-    packed = SortedStrings.pack(["ant", "bee"])
-    assert [packed.find(each) for each in ["ant", "bee", "cat", "dog", "ant"]] == [0, 1, -1, -1, 0]
-    assert len(packed._found) <= 3
-
-
-def test_offsets_need_not_be_aligned() -> None:
-    raw = b"\0" + np.array([0, 1, 3], np.int64).tobytes()
-    offsets = np.frombuffer(memoryview(raw)[1:], np.int64)
-    assert list(Strings(np.frombuffer(b"abc", np.uint8), offsets)) == ["a", "bc"]
-
-
 def compressed(string: bytes, dictionary: bytes = b"") -> bytes:
     stream = zlib.compressobj(wbits=-15, zdict=dictionary)
     return stream.compress(string) + stream.flush()

@@ -8,7 +8,7 @@ import pytest
 from tests.corpus.building.test_writer import names, write
 
 from ranklet.runtime.bundles.files import BundleFiles
-from ranklet.runtime.writing.leftovers import Claim, clean_up
+from ranklet.runtime.writing.leftovers import clean_up
 
 # Forks a writer again and again and kills it at its first, second, … change of the file system,
 # until one lives to the end. Between two of them the bundle is read, and the next writer runs.
@@ -87,35 +87,6 @@ def test_a_writer_may_be_killed_at_any_point(tmp_path: Path, how: str, there: st
         assert (missing > 0) == two_renames
 
 
-ALIVE = """
-import sys
-from tests.corpus.building.test_writer import finish
-from ranklet.corpus.building.writer import BundleWriter
-with BundleWriter(sys.argv[1], overwrite=True) as writer:
-    writer.data("notes/more.json", b"{}")
-    print("half way", flush=True)
-    sys.stdin.readline()
-    finish(writer, provenance={"note": "slow"})
-"""
-
-
-def test_a_writer_that_still_runs_keeps_its_files(tmp_path: Path) -> None:
-    target = tmp_path / "bundle"
-    with subprocess.Popen(
-        [sys.executable, "-c", ALIVE, str(target)],
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-    ) as process:  # fmt: skip
-        assert process.stdin is not None
-        assert process.stdout is not None
-        assert process.stdout.readline() == "half way\n"
-        clean_up(target)
-        process.stdin.write("\n")
-        process.stdin.flush()
-        assert process.wait() == 0
-    assert BundleFiles(target, check="full").manifest.provenance["note"] == "slow"
-    assert names(tmp_path) == ["bundle"]
-
-
 def test_what_belongs_to_another_bundle_or_to_nobody_is_left_alone(tmp_path: Path) -> None:
     others = [".other.partial-00000000", ".bundle.partial-00000000", ".bundle.resume", "notes.txt"]
     for name in others:
@@ -143,16 +114,3 @@ def test_the_only_bundle_is_kept_if_it_cannot_be_put_back(
     clean_up(target)
     assert BundleFiles(target).manifest.provenance["note"] == "first"
     assert names(tmp_path) == ["bundle"]
-
-
-def test_a_claim_is_released_once_and_leaves_nothing(tmp_path: Path) -> None:
-    claim = Claim(tmp_path / "bundle")
-    claim.partial.mkdir()
-    assert claim.partial != claim.old
-    for _ in range(2):
-        claim.release()
-    assert names(tmp_path) == []
-
-
-def test_without_a_folder_there_is_nothing_to_clean_up(tmp_path: Path) -> None:
-    clean_up(tmp_path / "missing" / "bundle")

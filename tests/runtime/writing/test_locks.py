@@ -1,6 +1,5 @@
 """One writer at a time, in whatever thread or process, and nobody waits for the dead."""
 
-import os
 import subprocess
 import sys
 import threading
@@ -9,8 +8,7 @@ from pathlib import Path
 import pytest
 from tests.interrupted import LEFT_OPEN, interrupt
 
-from ranklet.runtime.errors import InputError
-from ranklet.runtime.writing.locks import locked, try_lock
+from ranklet.runtime.writing.locks import locked
 
 HOLDS = """
 import sys
@@ -86,37 +84,6 @@ def test_what_a_killed_process_left_locks_nothing(tmp_path: Path) -> None:
     with locked(tmp_path / "b"):
         pass
     assert list(tmp_path.iterdir()) == []
-
-
-def test_a_thread_does_not_wait_for_itself(tmp_path: Path) -> None:
-    with (
-        locked(tmp_path / "b"),
-        pytest.raises(InputError, match="this very thread"),
-        locked(tmp_path / "b"),
-    ):
-        pass
-    with locked(tmp_path / "b"), locked(tmp_path / "other"):
-        pass
-
-
-def test_an_error_ends_the_lock(tmp_path: Path) -> None:
-    for _ in range(2):
-        with pytest.raises(ZeroDivisionError), locked(tmp_path / "b"):
-            1 / 0  # noqa: B018
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_without_locks_in_the_file_system_threads_still_wait(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def unknown(*_: object) -> None:
-        raise OSError(38, os.strerror(38))
-
-    monkeypatch.setattr("fcntl.flock", unknown)
-    with (tmp_path / "f").open("wb") as file:
-        assert try_lock(file) is None
-    with locked(tmp_path / "b"), pytest.raises(InputError), locked(tmp_path / "b"):
-        pass
 
 
 @LEFT_OPEN

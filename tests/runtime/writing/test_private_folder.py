@@ -43,11 +43,6 @@ def test_so_is_one_below_such_a_folder(tmp_path: Path, mode: int) -> None:
     assert refused(above / "safe")
 
 
-def test_entries_of_a_sticky_folder_belong_to_their_owners(tmp_path: Path) -> None:
-    made(tmp_path / "tmp", 0o1777)
-    assert not refused(tmp_path / "tmp" / "mine")
-
-
 def test_the_temporary_folder_is_trusted_but_not_what_it_holds(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -69,23 +64,6 @@ def test_a_folder_of_another_user_is_refused(tmp_path: Path) -> None:
     assert not refused(link)
     os.chown(link, ANOTHER, ANOTHER, follow_symlinks=False)
     assert refused(link)
-
-
-def test_what_is_new_is_private(tmp_path: Path) -> None:
-    before = os.umask(0)
-    try:
-        private_folder(tmp_path / "a" / "b", "")
-    finally:
-        os.umask(before)
-    for folder in (tmp_path / "a", tmp_path / "a" / "b"):
-        assert folder.stat().st_mode & 0o777 == 0o700
-
-
-def test_what_is_no_folder_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "file").touch()
-    (tmp_path / "loop").symlink_to(tmp_path / "loop")
-    for name in ("file", "file/x", "loop", "nul\0"):
-        assert refused(tmp_path / name)
 
 
 def test_a_kept_folder_may_be_missing_but_not_open(tmp_path: Path) -> None:

@@ -15,9 +15,6 @@ from tests.corpus.rankers.conformer_kernel.reference import (
 )
 
 from ranklet.corpus.building.resumable import BlockCache
-from ranklet.corpus.collections.collection import Collection
-from ranklet.corpus.index import index_bundle
-from ranklet.corpus.rankers.conformer_kernel import floors as term_floors
 from ranklet.corpus.rankers.conformer_kernel import impacts as term_impacts
 from ranklet.corpus.rankers.conformer_kernel.term_prediction import LikelyTerms
 from ranklet.runtime.bundle import Bundle
@@ -25,7 +22,6 @@ from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.call.candidates import StoredCandidates
 from ranklet.runtime.call.query import QueryContext
 from ranklet.runtime.lexical.impact_index import ImpactIndex
-from ranklet.runtime.rankers.conformer_kernel.network import scores_of_each
 from ranklet.training.checkpoint import Checkpoint
 
 
@@ -59,26 +55,6 @@ def test_quantised_impacts_are_off_by_half_a_step_per_term_at_most(
     terms = np.arange(len(stored.offsets) - 1, dtype=np.int32)
     apart = np.abs(stored.matrix(terms, every) - exact.matrix(terms, every))
     assert apart.max() <= stored.scale / 2 * 1.001
-
-
-def test_what_is_kept_is_the_models_own_number(
-    indexed: Bundle, whole: BundleFiles, checkpoints: dict[str, Checkpoint]
-) -> None:
-    """Pruned and quantised: every stored impact is the model's, above a floor of its term."""
-    ranker, exact = opened(indexed, "ndrm3"), opened(whole, "ndrm3")
-    every = np.arange(len(indexed), dtype=np.uint32)
-    for term in np.unique(
-        QueryContext(" ".join(QUERIES), whole.analyzer.begin()).tokens("words")
-    ).tolist():
-        if term >= len(ranker.matching.rows):
-            continue
-        terms = np.array([term], np.int32)
-        stored = ranker.index.matrix(terms, every)[0]
-        shift = exact.matching.floors[term] - ranker.matching.floors[term]
-        model = exact.index.matrix(terms, every)[0] + shift
-        held = stored > 0
-        np.testing.assert_allclose(stored[held], model[held], atol=ranker.index.scale)
-        assert (model[~held] < ranker.index.scale).all()  # here few terms: only the floor cuts
 
 
 def test_candidates_are_a_documents_own_terms_then_likely_ones(
@@ -120,47 +96,6 @@ def test_candidates_are_a_documents_own_terms_then_likely_ones(
     scored_rows.clear()
     term_impacts.document_impacts(matching, LikelyTerms.none(), analysed, BlockCache(tmp_path))
     assert scored_rows[0] == matching.rows[own].tolist()
-
-
-@pytest.mark.slow
-def test_an_interrupted_indexing_continues_to_the_same_result(
-    exported: Path, indexed: Bundle, tiny_collection: Collection, tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:  # fmt: skip
-    monkeypatch.setattr(term_impacts, "BLOCK", 10)
-    computed = scores_of_each
-    calls: list[int] = []
-
-    def counted(session: Any, terms: Any, documents: Any) -> Any:
-        calls.append(len(documents))
-        if len(calls) == stop:
-            raise KeyboardInterrupt
-        return computed(session, terms, documents)
-
-    monkeypatch.setattr(term_floors, "scores_of_each", counted)
-    stop, target = -1, tmp_path / "b"
-    index_bundle(exported, tiny_collection, tmp_path / "whole")
-    needed = len(calls)
-    calls.clear()
-    stop = needed - 2
-    with pytest.raises(KeyboardInterrupt):
-        index_bundle(exported, tiny_collection, target)
-    assert not target.exists()
-    kept = sorted((tmp_path / ".b.resume").rglob("*.npz"))
-    kept[0].write_bytes(kept[0].read_bytes()[:-40])  # not whole: made again
-    calls.clear()
-    stop = -1
-    index_bundle(exported, tiny_collection, target)
-    assert 0 < len(calls) < needed / 2
-    assert not (tmp_path / ".b.resume").exists()
-    for part in ("impacts", "documents", "offsets", "floors"):
-        for form in ("ndrm1", "ndrm3"):
-            one, other, past = (
-                np.load(path / f"rankers/{form}/{part}.npy")
-                for path in (target, tmp_path / "whole", Path(str(indexed.files.path)))
-            )
-            np.testing.assert_array_equal(one, other)
-            np.testing.assert_array_equal(one, past)
 
 
 def test_largest_impacts_by_hand() -> None:
