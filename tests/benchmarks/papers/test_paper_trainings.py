@@ -1,11 +1,8 @@
 """Trainings of the papers are compared on the queries that both systems ranked."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
-
-if TYPE_CHECKING:
-    pass
 
 plans = pytest.importorskip("benchmarks.papers.plans")
 comparing = pytest.importorskip("benchmarks.papers.comparing")
