@@ -19,6 +19,7 @@ from ranklet.runtime.arguments import (
     listed,
     own_documents,
 )
+from ranklet.runtime.bundles.additions import Additions
 from ranklet.runtime.bundles.files import BundleFiles, Check
 from ranklet.runtime.bundles.manifest import Manifest, in_words
 from ranklet.runtime.call.deadline import Deadline
@@ -35,6 +36,7 @@ from ranklet.runtime.pipeline import FIXED, SCALINGS, PipelineLike
 from ranklet.runtime.rankers.encoding import encode, similarity
 from ranklet.runtime.rankers.opening import analysis_of
 from ranklet.runtime.search.local import LocalSearch
+from ranklet.runtime.search.opening import open_search
 from ranklet.runtime.search.port import Search
 from ranklet.runtime.search.reading import read_query
 from ranklet.runtime.search.run import TextRun, own_passages
@@ -50,6 +52,8 @@ from ranklet.runtime.tracing import record
 
 # What to type for names that people know from other packages.
 _INSTEAD = {
+    "add": "ranklet.open(path, writable=True).add(documents)",
+    "delete": "ranklet.open(path, writable=True).delete(ids)",
     "encode": "encode_query(texts) or encode_document(texts), which an encoder may tell apart",
     "get": "document(id)",
     "query": "rank(query)",
@@ -109,14 +113,25 @@ class Bundle(os.PathLike[str]):
         files = BundleFiles(path, check, device=device, strict=strict, cache=cache)
         self._search: Search
         if collection is None:
-            self._search = LocalSearch(files)
+            self._search = open_search(files)
         else:
             from ranklet.runtime.milvus.search import MilvusSearch
 
             self._search = MilvusSearch(files, collection)
 
+    def current(self) -> "Bundle":
+        """Return the bundle with all that was added to it and deleted of it until now.
+
+        What is open is used again. A bundle from `only` stays as it is, and so does a collection in
+        Milvus.
+        """
+        search = self._search
+        if not isinstance(search, LocalSearch) or search.only is not None:
+            return self
+        return Bundle.over(open_search(self.files, search))
+
     @classmethod
-    def over(cls, search: Search) -> "Bundle":
+    def over(cls, search: Search) -> Self:
         """Return a bundle that ranks the documents of a search."""
         bundle = object.__new__(cls)  # a copy would open the path again, as pickle does
         bundle._search = search
@@ -154,6 +169,11 @@ class Bundle(os.PathLike[str]):
     def restriction(self) -> Condition | None:
         """The condition that documents must fulfil to be seen; None unless `only` was called."""
         return self._search.only
+
+    @property
+    def additions(self) -> Additions | None:
+        """What was added and deleted since the bundle was built; None if nothing was."""
+        return self._search.additions
 
     @property
     def collection(self) -> str | None:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from ranklet.runtime.arguments import Document, RankOptions, listed
 from ranklet.runtime.bundle import Bundle
+from ranklet.runtime.bundles.additions import folder_of, stamp_of
 from ranklet.runtime.bundles.files import Check
 from ranklet.runtime.bundles.manifest import MANIFEST
 from ranklet.runtime.errors import InputError, RemoteError
@@ -104,10 +105,15 @@ def load(
         with opening:
             now = _loaded.get(key)
             if now is None or now is entry or check == "full":
-                opened = Bundle(
-                    path, check, device=device, strict=strict, cache=cache, collection=collection
-                )
-                now = _Loaded(stamp, opened)
+                added = stamp_of(folder_of(path))  # before the list is read
+                if now is not None and check == "fast" and not now.is_replaced(stamp):
+                    opened = now.bundle.current()
+                else:
+                    opened = Bundle(
+                        path, check, device=device, strict=strict, cache=cache,
+                        collection=collection,
+                    )  # fmt: skip
+                now = _Loaded(stamp, added, opened)
                 _keep(key, now)
             return now.bundle
     finally:
@@ -205,11 +211,16 @@ def opened(bundle: BundleLike | None) -> Bundle:
 class _Loaded:
     """A loaded bundle, when its address was looked at, and when somebody asked for it."""
 
-    def __init__(self, stamp: tuple[int, ...], bundle: Bundle) -> None:
-        self.stamp, self.bundle = stamp, bundle
+    def __init__(self, stamp: tuple[int, ...], added: tuple[int, ...], bundle: Bundle) -> None:
+        self.stamp, self.bundle, self._added = stamp, bundle, added
+        self._folder = folder_of(bundle.path)
         self._seen = self.asked = monotonic()
 
     def is_stale(self, stamp: tuple[int, ...]) -> bool:
+        """Return whether the bundle is not what `load` would open, see `is_replaced`."""
+        return self.is_replaced(stamp) or stamp_of(self._folder) != self._added
+
+    def is_replaced(self, stamp: tuple[int, ...]) -> bool:
         """Return whether the bundle was closed or is known to have been replaced.
 
         Args:

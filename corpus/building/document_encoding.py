@@ -42,7 +42,7 @@ def encode_documents(
     dtype: DTypeLike,
     analysed: AnalysedCollection,
     name: str,
-    folder: Path,
+    folder: Path | None,
 ) -> Encoding:
     """Encode the documents that were not encoded before.
 
@@ -56,7 +56,7 @@ def encode_documents(
         dtype: the type of the rows.
         analysed: the collection.
         name: the ranker's name.
-        folder: keeps finished blocks until the bundle is written.
+        folder: keeps finished blocks until the bundle is written; None keeps none.
     """
     cache = BlockCache(folder, digest, str(shape))
     types = {"rows": np.dtype(dtype), "cut rows": np.dtype(np.int64)}

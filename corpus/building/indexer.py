@@ -21,12 +21,15 @@ class IndexJob:
         name: the ranker's name.
         analysed: the collection.
         writer: the writer of the bundle with the collection.
+        base: the bundle to which the collection is an addition, whose statistics hold until both
+            are joined; None for a whole collection.
     """
 
     source: BundleFiles
     name: str
     analysed: AnalysedCollection
     writer: BundleWriter
+    base: BundleFiles | None = None
 
     @property
     def folder(self) -> str:

@@ -22,11 +22,11 @@ class BlockCache:
     """Arrays under a digest of all that they depend on, so that no block is mistaken for another.
 
     Args:
-        folder: where blocks are stored.
+        folder: where blocks are stored; None stores none.
         depends: what all blocks depend on: arrays, and texts such as a model's digest.
     """
 
-    def __init__(self, folder: Path, *depends: str | NDArray[Any]) -> None:
+    def __init__(self, folder: Path | None, *depends: str | NDArray[Any]) -> None:
         self._folder, self._base = folder, _digest("", *depends)
 
     def block(
@@ -44,6 +44,8 @@ class BlockCache:
             types: dtype of each array by its name.
             make: makes the arrays.
         """
+        if self._folder is None:
+            return make()
         path = self._folder / f"{_digest(self._base, name, *depends)[:32]}.npz"
         arrays = _read(path, types)
         if arrays is None:

@@ -4,12 +4,13 @@ import hashlib
 import json
 import shutil
 import zipfile
+from collections.abc import Mapping
 from contextlib import ExitStack, suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import IO, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -159,6 +160,10 @@ class BundleWriter:
         check_private(folder, "remove it")
         return folder
 
+    def resume(self, name: str) -> Path | None:
+        """Return the folder of what indexing a ranker need not do again; None for none."""
+        return self.resume_folder / name
+
     def written(self, manifest: Manifest) -> BundleFiles:
         """Write the manifest, and return what was written so far as a reader would open it.
 
@@ -170,12 +175,7 @@ class BundleWriter:
             name = path.relative_to(self._folder).as_posix()
             if path.is_file() and name != MANIFEST and name not in self._files:
                 self._files[name] = FileEntry(path.stat().st_size, sha256(path))
-        complete = replace(
-            manifest,
-            ranklet_version=__version__,
-            created=datetime.now(UTC).isoformat(timespec="seconds"),
-            files=dict(self._files),
-        )
+        complete = stamped(manifest, self._files)
         (self._folder / MANIFEST).write_text(complete.to_json(), "utf-8")
         return BundleFiles(self._folder)
 
@@ -229,6 +229,16 @@ def check_source(source: BundleLike, target: BundleLike) -> bool:
     return place == own
 
 
+def stamped(manifest: Manifest, files: Mapping[str, FileEntry]) -> Manifest:
+    """Return a manifest with a bundle's own files, the date and this version of ranklet."""
+    return replace(
+        manifest,
+        ranklet_version=__version__,
+        created=datetime.now(UTC).isoformat(timespec="seconds"),
+        files=dict(files),
+    )
+
+
 def sha256(path: Path) -> str:
     """Return the sha256 of a file's content, 64 hexadecimal digits."""
     with path.open("rb") as file:
@@ -237,21 +247,28 @@ def sha256(path: Path) -> str:
 
 def write_zip(folder: Path, target: Path) -> None:
     """Pack a folder into an uncompressed zip whose files begin at multiples of `ALIGNMENT`."""
-    # Every entry has the date 1980, zipfile's default, so that the same files make the same zip.
     with zipfile.ZipFile(target, "w", zipfile.ZIP_STORED, allowZip64=True) as archive:
         for path in sorted(each for each in folder.rglob("*") if each.is_file()):
-            entry = zipfile.ZipInfo(path.relative_to(folder).as_posix())
-            entry.external_attr = 0o644 << 16
-            entry.file_size = path.stat().st_size
-            head = 30 + len(entry.filename.encode())  # local header; zip64 adds 20 for huge files
-            head += 20 if entry.file_size * 1.05 > zipfile.ZIP64_LIMIT else 0
-            gap = -(archive.start_dir + head) % ALIGNMENT
-            # An extra field has a header of 4 bytes, an id that readers skip and a length.
-            gap += ALIGNMENT if 0 < gap < 4 else 0
-            if gap:
-                entry.extra = b"\x35\xd9" + (gap - 4).to_bytes(2, "little") + bytes(gap - 4)
-            with path.open("rb") as source, archive.open(entry, "w") as out:
-                shutil.copyfileobj(source, out, _CHUNK)
+            with path.open("rb") as source:
+                name = path.relative_to(folder).as_posix()
+                write_aligned(archive, name, path.stat().st_size, source)
+
+
+def write_aligned(archive: zipfile.ZipFile, name: str, size: int, source: IO[bytes]) -> None:
+    """Write a file of so many bytes into a zip, where it begins at a multiple of `ALIGNMENT`."""
+    # Every entry has the date 1980, zipfile's default, so that the same files make the same zip.
+    entry = zipfile.ZipInfo(name)
+    entry.external_attr = 0o644 << 16
+    entry.file_size = size
+    head = 30 + len(entry.filename.encode())  # local header; zip64 adds 20 for huge files
+    head += 20 if entry.file_size * 1.05 > zipfile.ZIP64_LIMIT else 0
+    gap = -(archive.start_dir + head) % ALIGNMENT
+    # An extra field has a header of 4 bytes, an id that readers skip and a length.
+    gap += ALIGNMENT if 0 < gap < 4 else 0
+    if gap:
+        entry.extra = b"\x35\xd9" + (gap - 4).to_bytes(2, "little") + bytes(gap - 4)
+    with archive.open(entry, "w") as out:
+        shutil.copyfileobj(source, out, _CHUNK)
 
 
 def check_target(target: Path, overwrite: bool) -> None:

@@ -83,9 +83,9 @@ def write_indexed(
     origin = {**bundle.manifest.provenance, **provenance, REMARKS: remarks}
     if not remarks:
         del origin[REMARKS]
-    _write_text(bundle, analysed, writer)
-    _write_documents(analysed, writer)
-    _write_metadata(analysed.metadata, writer)
+    if TOKENIZER in bundle.manifest.files:
+        writer.data(TOKENIZER, bundle.file(TOKENIZER))
+    write_collection(analysed, writer)
     indexed = {
         ranker: indexer(entry.kind).index(IndexJob(bundle, ranker, analysed, writer))
         for ranker, entry in progress(rankers.items(), INDEXING, len(rankers))
@@ -114,7 +114,14 @@ def write_indexed(
     writer.finish(manifest)
 
 
-def _write_text(source: BundleFiles, analysed: AnalysedCollection, writer: BundleWriter) -> None:
+def write_collection(analysed: AnalysedCollection, writer: BundleWriter) -> None:
+    """Write what all rankers share of a collection: its words, documents and metadata."""
+    _write_text(analysed, writer)
+    _write_documents(analysed, writer)
+    _write_metadata(analysed.metadata, writer)
+
+
+def _write_text(analysed: AnalysedCollection, writer: BundleWriter) -> None:
     vocabulary = analysed.analyzer.vocabulary
     writer.strings("text/forms", vocabulary.forms)
     writer.array(LEMMAS, vocabulary.lemma_of)
@@ -124,8 +131,6 @@ def _write_text(source: BundleFiles, analysed: AnalysedCollection, writer: Bundl
         writer.array(STOP_WORDS, vocabulary.stopped)
     if vocabulary.counts is not None:
         writer.array(COUNTS, vocabulary.counts)
-    if TOKENIZER in source.manifest.files:
-        writer.data(TOKENIZER, source.file(TOKENIZER))
 
 
 def _write_documents(analysed: AnalysedCollection, writer: BundleWriter) -> None:

@@ -28,7 +28,16 @@ from ranklet.corpus.indexing.field_types import (
 from ranklet.corpus.indexing.packer import Packer
 from ranklet.corpus.sources.cells import stands_for_nothing
 from ranklet.corpus.sources.column_types import EXAMPLES, are_no
-from ranklet.runtime.bundles.manifest import DATE, DATETIME, FLAG, LIST, MAX_FIELDS, NUMBER, STRING
+from ranklet.runtime.bundles.manifest import (
+    DATE,
+    DATETIME,
+    FLAG,
+    LIST,
+    MAX_FIELDS,
+    NO_TYPES,
+    NUMBER,
+    STRING,
+)
 from ranklet.runtime.console import printable
 from ranklet.runtime.errors import CollectionError
 from ranklet.runtime.metadata.columns import CODES, MISSING, OFFSETS, VALUES
@@ -97,16 +106,19 @@ class MetadataCollector:
             )
         self._rows.add(json.dumps(row) if row else "")
 
-    def fields(self, place: NDArray[np.intp]) -> dict[str, Field]:
+    def fields(
+        self, place: NDArray[np.intp], types: Mapping[str, str] = NO_TYPES
+    ) -> dict[str, Field]:
         """Return the fields sorted by name; nothing can be added then.
 
         Args:
             place: which of the added documents each stored passage belongs to, (passages,).
+            types: the types of fields that have one already, which all values can have.
         """
         names = sorted(self._seen)
         remarks = {name: remark for name in names if (remark := self._remark(name))}
         self._warn(remarks)
-        columns = {name: _COLUMNS[type_of(self._seen[name])]() for name in names}
+        columns = {name: _COLUMNS[types.get(name) or type_of(self._seen[name])]() for name in names}
         for number, text in enumerate(self._rows.strings() if names else ()):
             for name, value in json.loads(text or "{}").items():
                 columns[name].add(number, value)

@@ -43,10 +43,16 @@ class Postings:
         """The mean number of tokens per document, 0 for an empty collection."""
         return float(self.lengths.mean()) if len(self.lengths) else 0.0
 
-    def bm25(self, k1: float, b: float) -> ImpactIndex:
-        """Return an impact index of BM25 with these parameters."""
+    def bm25(self, k1: float, b: float, average: float | None = None) -> ImpactIndex:
+        """Return an impact index of BM25 with these parameters.
+
+        Args:
+            k1: how slowly repetitions saturate.
+            b: strength of the length normalisation.
+            average: the mean length that is meant; None for `average_length`.
+        """
         weights = idf(np.diff(self.offsets), len(self.lengths))
-        average = self.average_length
+        average = self.average_length if average is None else average
         largest = np.zeros(len(weights), np.float32)
 
         def impacts() -> Iterator[NDArray[np.float32]]:

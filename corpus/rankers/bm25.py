@@ -13,9 +13,12 @@ def index(job: IndexJob) -> RankerEntry:
     """Write the impact index of a collection."""
     settings: BM25Settings = job.settings
     postings = job.analysed.bm25_postings(settings)
-    exact = postings.bm25(settings.k1, settings.b)
+    average = postings.average_length
+    if job.base is not None:
+        average = float(job.base.array(job.folder + STATISTICS, np.float64, (1,))[0])
+    exact = postings.bm25(settings.k1, settings.b, average)
     job.writer.index(job.folder, in_fewer_bits(exact, settings.impacts))
-    job.writer.array(job.folder + STATISTICS, np.array([postings.average_length], np.float64))
+    job.writer.array(job.folder + STATISTICS, np.array([average], np.float64))
     return job.entry
 
 

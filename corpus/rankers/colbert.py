@@ -98,7 +98,7 @@ def index_tokens(
     """
     settings, name, analysed = encoder.settings, job.name, job.analysed
     folder, writer = job.folder, job.writer
-    cache = BlockCache(writer.resume_folder / name, encoder.digest, str(settings.dimension))
+    cache = BlockCache(writer.resume(name), encoder.digest, str(settings.dimension))
     types: dict[str, DTypeLike] = {"lengths": np.dtype(np.int64), "cut rows": np.dtype(np.int64)}
     types |= {_key(column): column.dtype for column in columns}
 

@@ -52,7 +52,7 @@ def index(job: IndexJob) -> RankerEntry:
     settings = replace(encoder.settings, **job.entry.replaced)  # as exported
     encoded = encode_documents(
         encoder.encode_documents, encoder.digest, (settings.dimension,), np.float32, analysed, name,
-        writer.resume_folder / name,
+        writer.resume(name),
     )  # fmt: skip
     vectors = _all_vectors(encoded, name, settings)
     measured = dict[str, float](truncated=len(encoded.cut))

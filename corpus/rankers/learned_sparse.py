@@ -31,7 +31,7 @@ def index(job: IndexJob) -> RankerEntry:
     job.copy(leave_out=INDEXED)
     encoded = encode_documents(
         encoders.encode_documents, encoders.digest, encoders.row_shape, encoders.row_type,
-        analysed, name, writer.resume_folder / name,
+        analysed, name, writer.resume(name),
     )  # fmt: skip
     settings, truncated = ranker.settings, len(encoded.cut)
     warn_of_long_documents(name, truncated, analysed, settings.max_document_tokens)

@@ -30,7 +30,7 @@ def index(job: IndexJob) -> RankerEntry:
     encoder = LightEncoder.open(job.source, job.name, many=True)
     settings = encoder.settings
     job.copy(leave_out=INDEXED)
-    if settings.idf:
+    if settings.idf and job.base is None:
         job.writer.array(job.folder + IDF, _idf(encoder, job.name, job.analysed))
     if settings.stored != CODES:
         return index_vectors(job, encoder)
@@ -70,6 +70,8 @@ def _counted(bundle: BundleFiles, name: str) -> NDArray[np.int64] | None:
     Beyond `_UNIQUE` documents two counts may have one IDF, and None is returned.
     """
     documents = bundle.manifest.documents
+    if not bundle.has(f"rankers/{name}/{IDF}"):  # an addition has none
+        return None
     stored = bundle.array(f"rankers/{name}/{IDF}", np.float32, (None,))
     counts = np.rint((documents + 1) / np.exp(stored.astype(np.float64)) - 0.5)
     counts = counts.clip(0, documents).astype(np.int64)

@@ -76,13 +76,13 @@ def find_changes(
         InputError: an id is added and deleted, or twice there, or no document remains.
         UnknownDocumentError: an id to delete is unknown.
     """
-    old, parts = bundle.need_documents(), _by_id(added)
+    old, parts = bundle.need_documents(), by_id(added)
     count = len(old)
     first = first_passages(old)
-    gone, missing = _numbers(old, deleted, parts, missing_ok)
+    gone, missing = numbers_to_delete(old, deleted, parts, missing_ok)
     stays = ~np.isin(first, gone)
     known = {id_: old.number(id_) for id_ in set(parts) - old.lacking(parts)}
-    same = {id_ for id_, number in known.items() if _is_same(bundle, number, parts[id_])}
+    same = {id_ for id_, number in known.items() if is_same(bundle, number, parts[id_])}
     changing = {id_: documents for id_, documents in parts.items() if id_ not in same}
     replaced = [number for id_, number in known.items() if id_ in changing]
     stays &= ~np.isin(first, replaced)
@@ -176,7 +176,7 @@ def _columns(documents: Sequence[Document]) -> tuple[list[str], list[str], list[
     return ids, [each.title for each in documents], [each.text for each in documents]
 
 
-def _by_id(documents: Iterable[Document]) -> dict[str, list[Document]]:
+def by_id(documents: Iterable[Document]) -> dict[str, list[Document]]:
     """Return documents as lists of their passages by id, in their order."""
     parts: dict[str, list[Document]] = {}
     last = None
@@ -190,7 +190,7 @@ def _by_id(documents: Iterable[Document]) -> dict[str, list[Document]]:
     return parts
 
 
-def _numbers(
+def numbers_to_delete(
     old: Documents, deleted: Iterable[str], added: Iterable[str], missing_ok: bool
 ) -> tuple[list[int], int]:
     """Return the numbers of the documents to delete, and how many ids are unknown."""
@@ -215,7 +215,7 @@ def first_ids(ids: Sequence[str]) -> str:
     return ", ".join(repr(each[:80]) for each in ids[:_SHOWN]) + more
 
 
-def _is_same(bundle: BundleFiles, number: int, new: Sequence[Document]) -> bool:
+def is_same(bundle: BundleFiles, number: int, new: Sequence[Document]) -> bool:
     """Return whether a given document equals the stored one."""
     old = bundle.need_documents()
     stored = [old.record(each) for each in old.passages(number).tolist()]

@@ -106,7 +106,7 @@ def update(
             _warn_of_cut(source)
         if types is not None:
             options = dataclasses.replace(options or SourceOptions(), types=types)
-        added, types = _documents(source, add, options, announce, may_be_empty=bool(wanted))
+        added, types = documents_to_add(source, add, options, announce, may_be_empty=bool(wanted))
         changes = find_changes(source, added, wanted, missing_ok=missing_ok)
         if cluster is not None:
             changes = _with_shards(cluster, changes, source, out.resume_folder)
@@ -140,11 +140,11 @@ def analyse_changes(changes: Changes, source: BundleFiles) -> AnalysedCollection
     )
 
 
-def _documents(
+def documents_to_add(
     source: BundleFiles,
     add: Texts | Source | Collection | None,
-    options: SourceOptions | None,
-    announce: Callable[[str], None],
+    options: SourceOptions | None = None,
+    announce: Callable[[str], None] = _log.info,
     *,
     may_be_empty: bool,
 ) -> tuple[Iterable[Document], Mapping[str, str]]:

@@ -72,26 +72,49 @@ class Documents:
             InputError: the id is not a string.
             UnknownDocumentError: the id is not in the collection.
         """
+        number = self.find(document_id)
+        if number < 0:
+            raise UnknownDocumentError(self.unknown(document_id))
+        return number
+
+    def find(self, document_id: str) -> int:
+        """Return the number of a document id, or of the first passage; −1 if there is none.
+
+        Raises:
+            InputError: the id is not a string.
+        """
         if not isinstance(document_id, str):
             raise InputError(
                 f"a document id must be a string, not {document_id!r:.60}; ids of numbers are "
                 "strings, too, such as '7'"
             )
-        # Not "replace", because a lone surrogate must not match the "?" that would replace it.
-        wanted = document_id.encode("utf-8", "surrogatepass")
-        # A bisection by blocks would wait for the network at each step.
-        fetch_whole(self.by_id, *self.ids.packed)
+        wanted, place = self._placed(document_id)
         try:
-            place = bisect_left(self.by_id, wanted, key=lambda number: self.ids.raw(int(number)))
             if place < len(self.by_id) and self.ids.raw(int(self.by_id[place])) == wanted:
                 number = int(self.by_id[place])
                 return number if self.first is None else int(self.first[number])
         except IndexError as error:
             raise damaged("by_id has a document past the last") from error
-        near = " or ".join(map(repr, self._near(document_id, place)))
+        return -1
+
+    def _placed(self, document_id: str) -> tuple[bytes, int]:
+        """Return the bytes of an id, and where it stands or would stand in `by_id`."""
+        # Not "replace", because a lone surrogate must not match the "?" that would replace it.
+        wanted = document_id.encode("utf-8", "surrogatepass")
+        # A bisection by blocks would wait for the network at each step.
+        fetch_whole(self.by_id, *self.ids.packed)
+        try:
+            key = self.ids.raw
+            return wanted, bisect_left(self.by_id, wanted, key=lambda number: key(int(number)))
+        except IndexError as error:
+            raise damaged("by_id has a document past the last") from error
+
+    def unknown(self, document_id: str) -> str:
+        """Return a message that there is no document of an id, with ids that look like it."""
+        near = " or ".join(map(repr, self._near(document_id, self._placed(document_id)[1])))
         first = f"the first is {self.ids[0]!r}" if len(self) else "so there is none"
         hint = f"did you mean {near}?" if near else first
-        raise UnknownDocumentError(
+        return (
             f"unknown document id {document_id[:_SHOWN]!r}: the bundle has {self.whole:,} "
             f"documents; {hint}"
         )
@@ -111,13 +134,7 @@ class Documents:
 
     def lacking(self, ids: Iterable[str]) -> set[str]:
         """Return the ids that no document has."""
-        missing = set()
-        for each in ids:
-            try:
-                self.number(each)
-            except UnknownDocumentError:
-                missing.add(each)
-        return missing
+        return {each for each in ids if self.find(each) < 0}
 
     def passage(self, number: int) -> int | None:
         """Return which passage of its document this is, from 1; None if the document is whole."""

@@ -77,7 +77,7 @@ class BundleFiles:
     ) -> None:
         self.path: Path | Address = Address(path) if is_address(path) else Path(path)
         self.device, self.strict, self.cache = device, strict, cache
-        self._keep = keep
+        self.keep = keep
         self._archive = self._opened_archive()
         self._made: dict[Hashable, Any] = {}  # what was opened on demand
         self._lock = RLock()  # re-entrant, because opening a ranker opens the vocabulary
@@ -300,7 +300,7 @@ class BundleFiles:
         Raises:
             BundleError: the bundle does not have it, or it cannot be read.
         """
-        return open_tokenizer(bytes(self.file(name)), name)
+        return self.kept(name, lambda: open_tokenizer(bytes(self.file(name)), name))
 
     @property
     def documents(self) -> Documents | None:
@@ -384,7 +384,7 @@ class BundleFiles:
 
     def kept(self, key: Hashable, make: Callable[[], T]) -> T:
         """Return `make()`, stored under a key if the bundle keeps sessions."""
-        return self.once(key, make) if self._keep else make()
+        return self.once(key, make) if self.keep else make()
 
     @contextmanager
     def damage_reported(self) -> Iterator[Self]:

@@ -156,7 +156,7 @@ class Manifest:
         Raises:
             BundleError: they differ.
         """
-        if _digest_without(text, self.sha256) != self.sha256:
+        if digest_without(text, self.sha256) != self.sha256:
             raise BundleError(f"{MANIFEST} was changed after export, because its sha256 differs")
 
     @classmethod
@@ -276,10 +276,10 @@ def sealed(content: Mapping[str, Any]) -> str:
     content = {"sha256": _NO_DIGEST, **{key: content[key] for key in content if key != "sha256"}}
     # In ASCII, because names of folders may contain characters that UTF-8 cannot encode.
     text = json.dumps(content, indent=1, allow_nan=False) + "\n"
-    return text.replace(_NO_DIGEST, _digest_without(text, _NO_DIGEST), 1)
+    return text.replace(_NO_DIGEST, digest_without(text, _NO_DIGEST), 1)
 
 
-def _digest_without(text: str | bytes, stated: str) -> str:
+def digest_without(text: str | bytes, stated: str) -> str:
     """Return the sha256 of a manifest in which the digest that it states is 64 zeros."""
     from hashlib import sha256  # takes long
 

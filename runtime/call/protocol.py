@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,9 @@ from ranklet.runtime.call.query import QueryContext, QueryVector, SparseQuery
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.explanation import Explanation
 from ranklet.runtime.text.analysis import Analyzer
+
+if TYPE_CHECKING:
+    from ranklet.runtime.bundles.files import BundleFiles
 
 Role = Literal["query", "document"]
 # Of texts: (texts, dimension) float32, terms with weights, or (tokens, dimension) float32 each.
@@ -76,6 +79,13 @@ class Ranker(ABC):
     def provider(self) -> str:
         """The provider that its model runs on; empty if it has no model."""
         return ""
+
+    def over(self, parts: "Sequence[BundleFiles]") -> "Sequence[Ranker | None]":
+        """Return the ranker over each of some parts of a collection, of which its own is the first.
+
+        None stands for a part whose documents it reads as it does the caller's texts.
+        """
+        return [self, *[None] * len(parts[1:])]
 
     def first_slice(self, *, texts: bool) -> int:  # noqa: ARG002
         """Return `slice_size` of stored candidates, or of the caller's texts."""

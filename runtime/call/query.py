@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ranklet.runtime.call.mask import Mask
 from ranklet.runtime.sets import among, distinct
-from ranklet.runtime.text.analysis import CLASSES, Analysis
+from ranklet.runtime.text.analysis import CLASSES, Analysis, Analyzer, PartAnalysis
 
 T = TypeVar("T")
 
@@ -50,19 +50,30 @@ class QueryContext:
         left_out: Sequence[str] = (),
     ) -> None:
         self.text, self.analysis, self.allowed = text, analysis, allowed
-        self._added, self.corrections = added, dict(corrections or {})
+        self.added, self.corrections = added, dict(corrections or {})
         self.phrases, self.left_out = phrases, tuple(left_out)
         self._fields: dict[str, NDArray[np.int32]] = {}
         self._values: dict[object, Any] = {}
         self._locks: dict[object, Lock] = {}
+        self._everywhere: Sequence[QueryContext] = (self,)
+
+    @property
+    def everywhere(self) -> "Sequence[QueryContext]":
+        """The query in the words of each part of the collection, of which its own is the first."""
+        return self._everywhere
+
+    def spread(self, others: Sequence[Analyzer]) -> None:
+        """Let the query be asked in further parts of the collection, by their words."""
+        parts = [PartQuery(self, PartAnalysis(each, self.analysis)) for each in others]
+        self._everywhere = (self, *parts)
 
     def tokens(self, field: str) -> NDArray[np.int32]:
         """Return the query's token ids in a field, in order with repetitions, (tokens,) int32."""
         if field not in self._fields:
             tokens = self.analysis.asked(self.text, field)
-            if self._added is not None and field != "wordpieces":
+            if self.added is not None and field != "wordpieces":
                 known = "lemmas" if field == CLASSES else field  # not what begins like them
-                added = distinct(self.analysis.in_field(self._added, known))
+                added = distinct(self.analysis.in_field(self.added, known))
                 tokens = np.append(tokens, added[~among(added, np.sort(tokens))])
             self._fields[field] = tokens
         return self._fields[field]
@@ -87,6 +98,35 @@ class QueryContext:
                 self._values[key] = make()
         value: T = self._values[key]
         return value
+
+
+class PartQuery(QueryContext):
+    """A query in the words of one part of a collection, which has a vocabulary of its own.
+
+    Its tokens stand in the same order as those of the whole query, and what a model has made of
+    the query is shared.
+
+    Args:
+        whole: the query.
+        analysis: the part's.
+    """
+
+    def __init__(self, whole: QueryContext, analysis: PartAnalysis) -> None:
+        super().__init__(whole.text, analysis)
+        self._whole, self.own = whole, analysis
+        self._values, self._locks = whole._values, whole._locks
+
+    @property
+    def everywhere(self) -> Sequence[QueryContext]:
+        """The query in the words of each part."""
+        return self._whole.everywhere
+
+    def tokens(self, field: str) -> NDArray[np.int32]:
+        """Return the query's token ids in a field; see `QueryContext.tokens`."""
+        if field not in self._fields:
+            tokens = self._whole.tokens(field)
+            self._fields[field] = tokens if field == "wordpieces" else self.own.renumbered(tokens)
+        return self._fields[field]
 
 
 class SparseQuery(NamedTuple):

@@ -122,6 +122,13 @@ class ImpactIndex:
         begin, end = self.offsets[term], self.offsets[term + 1]
         return self.documents[begin:end], self.impacts[begin:end]
 
+    def frequencies(self, terms: NDArray[np.int32]) -> NDArray[np.int64]:
+        """Return how many documents have each term, (terms,) int64."""
+        known = terms < len(self.offsets) - 1
+        df = np.zeros(len(terms), np.int64)
+        df[known] = self.offsets[terms[known] + 1] - self.offsets[terms[known]]
+        return df
+
     def retrieve(
         self,
         terms: NDArray[np.int32],

@@ -8,7 +8,7 @@ numbers, days or microseconds since 1970.
 import re
 from abc import ABC, abstractmethod
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
 from itertools import pairwise
 from math import ceil, floor
@@ -277,13 +277,18 @@ def _check_codes(column: Column, codes: NDArray[Any], distinct: Strings) -> None
 class Metadata:
     """The columns of a bundle; each is opened when it is first used, and shared by all threads.
 
+    Args:
+        bundle: the bundle.
+        types: the types of all fields, of which the bundle may lack some; None for those it has.
+
     Attributes:
         types: the type of each field by its name, sorted by name.
     """
 
-    def __init__(self, bundle: BundleFiles) -> None:
-        self._bundle, self.types = bundle, bundle.manifest.metadata
-        self._places = {name: place for place, name in enumerate(self.types)}
+    def __init__(self, bundle: BundleFiles, types: Mapping[str, str] | None = None) -> None:
+        own = bundle.manifest.metadata
+        self._bundle, self.types = bundle, own if types is None else types
+        self._places = {name: place for place, name in enumerate(own)}
         self._columns: dict[str, Column] = {}
         self._lock = Lock()
 
@@ -311,7 +316,8 @@ class Metadata:
         Raises:
             BundleError: one differs.
         """
-        folders = tuple(folder_of(self._places[name]) for name in names)
+        places = self._places
+        folders = tuple(folder_of(places[name]) for name in names if name in places)
         files = self._bundle.manifest.files
         self._bundle.compare(name for name in files if folders and name.startswith(folders))
 
@@ -324,7 +330,7 @@ class Metadata:
         """
         missing = (folder_of(place) + MISSING for place in self._places.values())
         self._bundle.fetch(name for name in missing if self._bundle.has(name))
-        columns = [self.column(name) for name in self.types]
+        columns = [self.column(name) for name in self._places]
         lists = [each for each in columns if isinstance(each, Lists)]
         keys = [each.keys for each in columns if isinstance(each, Ordered)]
         ragged = [(each.offsets, each.codes) for each in lists]
@@ -338,11 +344,13 @@ class Metadata:
 
     def of(self, number: int) -> dict[str, Value]:
         """Return a document's values by field, without those that are missing."""
-        values = ((name, self.column(name).value(number)) for name in self.types)
+        values = ((name, self.column(name).value(number)) for name in self._places)
         return {name: value for name, value in values if value is not None}
 
     def _open(self, name: str) -> Column:
         bundle, count = self._bundle, len(self)
+        if name not in self._places:
+            return _blank(name, self.types[name], count)
         folder, type_ = folder_of(self._places[name]), self.types[name]
         missing: NDArray[np.uint8] | None = None
         if bundle.has(folder + MISSING):
@@ -364,6 +372,17 @@ class Metadata:
 
     def _codes(self, folder: str, count: int) -> NDArray[Any]:
         return self._bundle.array(folder + CODES, np.uint8, (count,), np.uint16, np.uint32)
+
+
+def _blank(name: str, type_: str, count: int) -> Column:
+    """Return a column without any value."""
+    zeros, missing = np.zeros(count, np.uint8), np.ones(count, np.uint8)
+    if type_ == LIST:
+        return Lists(name, np.zeros(count + 1, np.int64), zeros[:0], missing, Strings.pack([]))
+    if type_ == STRING:
+        return Texts(name, zeros, missing, Strings.pack([]))
+    kind = Dates if type_ in (DATE, DATETIME) else Numbers
+    return kind(name, zeros.astype(np.int64), missing, type_)
 
 
 def read_date(text: str) -> date | datetime | None:

@@ -1,6 +1,6 @@
 """BM25 over one field, which ranks a collection by an impact index and also scores other texts."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -64,8 +64,12 @@ class BM25(Retriever):
 
     slice_size = AT_ONCE
 
-    def __init__(self, settings: BM25Settings, index: ImpactIndex, average_length: float) -> None:
+    def __init__(
+        self, settings: BM25Settings, index: ImpactIndex, average_length: float, name: str = ""
+    ) -> None:
         self.settings, self.index, self.average_length = settings, index, average_length
+        self._name = name  # in its bundle
+        self._everywhere: Sequence[BM25] = (self,)  # in every part of the collection
 
     @classmethod
     def open(cls, bundle: "BundleFiles", name: str) -> "BM25":
@@ -74,13 +78,20 @@ class BM25(Retriever):
         settings: BM25Settings = bundle.settings(name)
         if settings.title_boost != 1 and not bundle.manifest.titles:
             raise BundleError(f"{name}: words of titles are boosted, but titles are not ranked")
-        folder = f"rankers/{name}/"
-        terms = bundle.analyzer.size(settings.field)
-        index = ImpactIndex.open(bundle, folder, terms, (settings.impacts,))
-        average = float(bundle.array(folder + STATISTICS, np.float64, (1,))[0])
+        index, statistics = _open_index(bundle, name), f"rankers/{name}/{STATISTICS}"
+        average = float(bundle.array(statistics, np.float64, (1,))[0])
         if not 0 <= average < float("inf"):
-            raise BundleError(f"{folder + STATISTICS}: the average document length is {average}")
-        return cls(settings, index, average)
+            raise BundleError(f"{statistics}: the average document length is {average}")
+        return cls(settings, index, average, name)
+
+    def over(self, parts: "Sequence[BundleFiles]") -> "list[BM25]":
+        """Return the ranker over each of some parts of a collection, which share their idf."""
+        name, average = self._name, self.average_length
+        indexes = [self.index, *(_open_index(part, name) for part in parts[1:])]
+        every = [BM25(self.settings, index, average, name) for index in indexes]
+        for each in every:
+            each._everywhere = every
+        return every
 
     @property
     def nested(self) -> bool:
@@ -90,7 +101,8 @@ class BM25(Retriever):
     def retrieve(self, query: QueryContext, k: int, allowed: Mask | None = None) -> Retrieved:
         """Return the k best documents of the collection, or of those that a mask allows."""
         terms, counts = self._terms(query)
-        return Retrieved(*self.index.retrieve(terms, counts, k, allowed))
+        weights = counts * self._factors(query, terms)
+        return Retrieved(*self.index.retrieve(terms, weights, k, allowed))
 
     def query_vector(self, query: QueryContext) -> SparseQuery:
         """Return the query's terms and how often each stands there."""
@@ -107,17 +119,14 @@ class BM25(Retriever):
     def score(self, query: QueryContext, candidates: Candidates) -> Scores:
         """Return Σ idf · saturation over the query's tokens, with repetitions."""
         terms, counts = self._terms(query)
-        if candidates.stored is not None:  # no stored document has an unknown word
-            known = terms < len(self.index.offsets) - 1
-            terms, counts = terms[known], counts[known]
         # In float64, rounding cannot make a document's score depend on the other documents.
         weights = counts.astype(np.float64)
-        return Scores((weights @ self._impacts(terms, candidates)).astype(np.float32))
+        return Scores((weights @ self._impacts(query, terms, candidates)).astype(np.float32))
 
     def scale(self, query: QueryContext) -> float:
         """Return 1 / Σ idf over the query's tokens (Boytsov & Kolter, §4.1)."""
         terms, counts = self._terms(query)
-        total = float(counts @ self._idf(terms)) if len(terms) else 0.0
+        total = float(counts @ self._idf(query, terms)) if len(terms) else 0.0
         return 1 / total if total > 0 else 1.0
 
     def explain(self, query: QueryContext, candidate: Candidates) -> Explanation:
@@ -126,7 +135,7 @@ class BM25(Retriever):
         field, parts = self.settings.field, []
         there = np.isin(terms, candidate.tokens(self.settings.terms).tokens)
         terms, counts = terms[there], counts[there]  # a few of a long query's
-        impacts = self._impacts(terms, candidate)[:, 0]
+        impacts = self._impacts(query, terms, candidate)[:, 0]
         for term, count, impact in zip(terms.tolist(), counts, impacts, strict=True):
             if impact > 0:
                 name = query.analysis.name(term, field)
@@ -146,18 +155,36 @@ class BM25(Retriever):
         terms, counts = np.unique(query.tokens(self.settings.terms), return_counts=True)
         return terms, counts.astype(np.float32)
 
-    def _idf(self, terms: NDArray[np.int32]) -> NDArray[np.float32]:
-        """Return each term's idf; a term that is not in the collection counts as the rarest."""
-        offsets = self.index.offsets
-        df = np.zeros(len(terms), np.int64)
-        known = terms < len(offsets) - 1
-        df[known] = offsets[terms[known] + 1] - offsets[terms[known]]
-        return idf(df, self.index.size)
+    def _idf(self, query: QueryContext, terms: NDArray[np.int32]) -> NDArray[np.float32]:
+        """Return the idf of some of a query's terms in all parts of the collection.
 
-    def _impacts(self, terms: NDArray[np.int32], candidates: Candidates) -> NDArray[np.float32]:
+        A term that is nowhere counts as the rarest.
+        """
+        if len(self._everywhere) == 1:
+            return idf(self.index.frequencies(terms), self.index.size)
+        every = zip(self._everywhere, query.everywhere, strict=True)
+        field, own = self.settings.terms, query.tokens(self.settings.terms)
+        df = np.sum([each.index.frequencies(there.tokens(field)) for each, there in every], axis=0)
+        order = np.argsort(own)
+        at = order[np.searchsorted(own, terms, sorter=order)]
+        return idf(df[at], sum(each.index.size for each in self._everywhere))
+
+    def _factors(self, query: QueryContext, terms: NDArray[np.int32]) -> NDArray[np.float32]:
+        """Return what makes impacts of this part those of the whole collection, (terms,)."""
+        if len(self._everywhere) == 1:
+            return np.ones(len(terms), np.float32)
+        own = idf(self.index.frequencies(terms), self.index.size)
+        return self._idf(query, terms) / own
+
+    def _impacts(
+        self, query: QueryContext, terms: NDArray[np.int32], candidates: Candidates
+    ) -> NDArray[np.float32]:
         """Return the impact of each term on each candidate, (terms, candidates) float32."""
         if candidates.stored is not None:
-            return self.index.matrix(terms, candidates.stored)
+            impacts = self.index.matrix(terms, candidates.stored)
+            if len(self._everywhere) > 1:
+                impacts *= self._factors(query, terms)[:, None]
+            return impacts
         documents, settings = candidates.tokens(self.settings.terms), self.settings
         tf = documents.frequencies(terms)
         lengths: NDArray[np.float32] = documents.lengths[None, :].astype(np.float32)
@@ -166,7 +193,13 @@ class BM25(Retriever):
             tf = boosted(tf, titles.frequencies(terms), boost)
             lengths = boosted(lengths, titles.lengths[None, :], boost)
         weight = saturation(tf, lengths, self.average_length, settings.k1, settings.b)
-        return self.index.rounded(self._idf(terms)[:, None] * weight)
+        return self.index.rounded(self._idf(query, terms)[:, None] * weight)
+
+
+def _open_index(bundle: "BundleFiles", name: str) -> ImpactIndex:
+    settings: BM25Settings = bundle.settings(name)
+    terms = bundle.analyzer.size(settings.field)
+    return ImpactIndex.open(bundle, f"rankers/{name}/", terms, (settings.impacts,))
 
 
 RANKER = BM25

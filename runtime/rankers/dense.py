@@ -218,6 +218,10 @@ class Dense(Retriever, EncodesTexts):
         """Open the ranker `name` of a bundle; its index is opened by the first search."""
         return cls(DenseEncoder.open(bundle, name), bundle, name)
 
+    def over(self, parts: "Sequence[BundleFiles]") -> list["Dense"]:
+        """Return the ranker over each of some parts of a collection; they share the encoder."""
+        return [self, *(Dense(self.encoder, each, self._name) for each in parts[1:])]
+
     @property
     def provider(self) -> str:
         """The onnxruntime provider that the encoder runs on."""
@@ -240,7 +244,7 @@ class Dense(Retriever, EncodesTexts):
         return iter(self.vectors)
 
     def _encoded(self, query: QueryContext) -> Encoded:
-        return query.once(self, lambda: self.encoder.encode_queries([query.text]))
+        return query.once(self.encoder, lambda: self.encoder.encode_queries([query.text]))
 
     @cached_property
     def vectors(self) -> StoredVectors:
@@ -251,12 +255,13 @@ class Dense(Retriever, EncodesTexts):
     @cached_property
     def index(self) -> "ExactIndex | BinaryIndex | HNSWIndex":
         """The index of the documents' vectors."""
-        if self.settings.search == "hnsw":
+        search = self._bundle.settings(self._name).search  # an addition is too small for codes
+        if search == "hnsw":
             from ranklet.runtime.dense.hnsw import HNSWIndex  # with what writes temporary files
 
             data = self._bundle.file(self._folder + HNSW)
             return HNSWIndex(data, self.vectors, ef=self.settings.ef)
-        if self.settings.search != "binary":
+        if search != "binary":
             return ExactIndex(self.vectors)
         shape = (-(-self.settings.dimension // WORD), len(self.vectors))
         return BinaryIndex(self._bundle.array(self._folder + CODES, np.uint64, shape), self.vectors)

@@ -205,6 +205,10 @@ class LearnedSparse(Retriever, EncodesTexts):
         """Open the ranker `name` of a bundle; models and vectors are opened when first used."""
         return cls(cls.encoders_class.open(bundle, name), bundle, name)
 
+    def over(self, parts: "Sequence[BundleFiles]") -> list[Self]:
+        """Return the ranker over each of some parts of a collection; they share the encoders."""
+        return [self, *(type(self)(self.encoders, each, self._name) for each in parts[1:])]
+
     @property
     def provider(self) -> str:
         """The provider that queries are encoded on."""
@@ -256,7 +260,7 @@ class LearnedSparse(Retriever, EncodesTexts):
             (vector,), truncated = self.encoders.encode_queries([query.text])
             return vector, bool(truncated)
 
-        return query.once(self, encode)
+        return query.once(self.encoders, encode)
 
     @property
     def nested(self) -> bool:

@@ -1,6 +1,6 @@
 """Search the documents that a bundle has."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, partial
 from typing import Self
 
@@ -8,10 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.runtime.arguments import Where
-from ranklet.runtime.bundles.files import PASSAGES, BundleFiles
+from ranklet.runtime.bundles.documents import Documents
+from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.call.candidates import StoredCandidates, numbers_of
 from ranklet.runtime.call.deadline import Deadline
 from ranklet.runtime.call.mask import Mask
+from ranklet.runtime.call.protocol import Ranker
 from ranklet.runtime.call.query import QueryContext
 from ranklet.runtime.errors import UnknownDocumentError
 from ranklet.runtime.execution.execution import Execution
@@ -31,17 +33,28 @@ from ranklet.runtime.syntax.query_syntax import Query
 
 
 class LocalSearch(Search):
-    """The documents of a bundle, named by their numbers; immutable and shared by all threads."""
+    """The documents of a bundle, named by their numbers; immutable and shared by all threads.
 
-    def __init__(self, files: BundleFiles) -> None:
+    Args:
+        files: the bundle.
+        types: the types of all fields of the metadata; None for those that the bundle has.
+    """
+
+    def __init__(self, files: BundleFiles, types: Mapping[str, str] | None = None) -> None:
         super().__init__(files)
-        self.columns = Metadata(files)
-        self._masks, self._ranker = Masks(self.columns), partial(ranker_of, files)
+        self.columns = Metadata(files, types)
+        self.masks = Masks(self.columns)
+        self._ranker: Callable[[str], Ranker] = partial(ranker_of, files)
 
     @property
     def exists(self) -> bool:
         """Whether there are documents to rank."""
         return bool(self.files.manifest.documents)
+
+    @property
+    def documents(self) -> Documents:
+        """The documents."""
+        return self.files.need_documents()
 
     @property
     def titles(self) -> bool:
@@ -51,16 +64,15 @@ class LocalSearch(Search):
     @property
     def metadata(self) -> Mapping[str, str]:
         """The type of each field of the documents besides id, title and text."""
-        return self.files.manifest.metadata
+        return self.columns.types
 
     def count(self, *, passages: bool = False) -> int:
         """Return the number of documents, or of passages, which is 0 if documents are whole."""
-        if not self.exists or (passages and not self.files.has(PASSAGES)):
+        if not self.exists or (passages and self.documents.first is None):
             return 0
-        mask = self.allowed()
+        mask, documents = self.allowed(), self.documents
         if passages:
-            return self.files.manifest.documents if mask is None else int(np.count_nonzero(mask))
-        documents = self.files.need_documents()
+            return len(documents) if mask is None else int(np.count_nonzero(mask))
         if mask is None:
             return documents.whole
         return int(np.count_nonzero(mask if documents.begins is None else mask[documents.begins]))
@@ -69,7 +81,7 @@ class LocalSearch(Search):
         """Return the titles of evenly spaced documents, or the beginnings of untitled texts."""
         mask = self.allowed()
         among = None if mask is None else np.flatnonzero(mask).tolist()
-        return self.files.need_documents().samples(count, among)
+        return self.documents.samples(count, among)
 
     def read(self, query: str | Query, deadline: Deadline | None = None) -> QueryContext:
         """Return a query that is ready to rank by."""
@@ -103,11 +115,17 @@ class LocalSearch(Search):
             OutOfTimeError: there is no time to evaluate it.
         """
         condition = self.condition(where)
-        return None if condition is None else self._masks.mask(condition, deadline)
+        return self.visible(condition, deadline)
+
+    def visible(
+        self, condition: Condition | None, deadline: Deadline | None, _: None = None
+    ) -> Mask | None:
+        """Return which documents a condition allows, (documents,) bool; None allows all."""
+        return None if condition is None else self.masks.mask(condition, deadline)
 
     def _run(self, call: Call, reach: int | None = None) -> "_LocalRun":
         query, pipeline, deadline, where = call
-        allowed, documents = self.allowed(where, deadline), self.files.documents
+        allowed, documents = self.allowed(where, deadline), self.documents if self.exists else None
         execution = Execution(
             pipeline, self._ranker, documents, query, None, deadline, allowed, reach=reach
         )
@@ -115,13 +133,13 @@ class LocalSearch(Search):
 
     def _run_on(self, call: Call, parts: Sequence[NDArray[np.uint32]]) -> "_LocalRun":
         query, pipeline, deadline, _ = call
-        given = StoredCandidates(self.files.need_documents(), np.concatenate(parts))
+        given = StoredCandidates(self.documents, np.concatenate(parts))
         execution = Execution(pipeline, self._ranker, None, query, given, deadline)
         return _LocalRun(self, query, execution)
 
     def passages(self, document_id: str) -> list[Passage]:
         """Return a document's passages in their order; see `Search`."""
-        documents, numbers = self.files.need_documents(), self._parts(document_id).tolist()
+        documents, numbers = self.documents, self._parts(document_id).tolist()
         return [
             Passage(str(number), document_id, documents.passage(number), title, text, metadata)
             for number in numbers
@@ -130,8 +148,8 @@ class LocalSearch(Search):
         ]
 
     def _parts(self, document_id: str) -> NDArray[np.uint32]:
-        documents, mask = self.files.need_documents(), self.allowed()
-        if mask is None:
+        documents, mask = self.documents, self.allowed()
+        if mask is None or self.only is None:
             return documents.passages(documents.number(document_id))
         # One message for ids that are nowhere and for those that others may see.
         unknown = UnknownDocumentError(f"unknown document id {str(document_id)[:80]!r}")
@@ -142,6 +160,20 @@ class LocalSearch(Search):
         if not mask[number]:
             raise unknown
         return documents.passages(number)
+
+    def groups(self, name: str, numbers: NDArray[np.uint32]) -> NDArray[np.intp]:
+        """Return the number of each document's group, (documents,); see `groups_of`."""
+        return groups_of(name, numbers, self.columns)
+
+    def fetch(self, numbers: NDArray[np.uint32], *, tokens: bool) -> None:
+        """Fetch at once what hits show, and perhaps their tokens, from object storage."""
+        if self.files.is_remote and len(numbers):
+            self.columns.fetch(numbers, self.documents.stored(tokens=tokens))
+
+    def ids(self, numbers: NDArray[np.uint32]) -> list[str]:
+        """Return the ids of some documents."""
+        fetch_rows(numbers, ragged=self.documents.stored(shown=False))
+        return [self.documents.ids[number] for number in numbers.tolist()]
 
 
 class _LocalRun(Run):
@@ -165,23 +197,19 @@ class _LocalRun(Run):
 
     def ids(self, positions: NDArray[np.intp]) -> list[str]:
         """Return the ids of the documents at some positions."""
-        documents, numbers = self.files.need_documents(), self._numbers[positions]
-        fetch_rows(numbers, ragged=documents.stored(shown=False))
-        return [documents.ids[number] for number in numbers.tolist()]
+        return self._search.ids(self._numbers[positions])
 
     def groups(self, name: str, positions: NDArray[np.intp]) -> NDArray[np.intp]:
         """Return the number of each document's group, (positions,); see `Selection`."""
-        return groups_of(name, self._numbers[positions], self._search.columns)
+        return self._search.groups(name, self._numbers[positions])
 
     def fetch(self, positions: NDArray[np.intp], *, tokens: bool) -> None:
         """Fetch at once what hits show, and perhaps their tokens, from object storage."""
-        if self.files.is_remote and len(positions):
-            stored = self.files.need_documents().stored(tokens=tokens)
-            self._search.columns.fetch(self._numbers[positions], stored)
+        self._search.fetch(self._numbers[positions], tokens=tokens)
 
     def hit(self, position: int, score: float, explanation: Explanation | None) -> Hit:
         """Return a hit, whose index is the document's number among those that `only` allows."""
-        number, documents = int(self._numbers[position]), self.files.need_documents()
+        number, documents = int(self._numbers[position]), self._search.documents
         name, title, text = documents.record(number)
         metadata, passage = self._search.columns.of(number), documents.passage(number)
         begin = number if documents.first is None else int(documents.first[number])
@@ -191,7 +219,7 @@ class _LocalRun(Run):
     @cached_property
     def _begins(self) -> NDArray[np.intp] | None:
         """The first passage of each document that `only` allows; None for all, if all are whole."""
-        mask, begins = self._search.allowed(), self.files.need_documents().begins
+        mask, begins = self._search.allowed(), self._search.documents.begins
         if mask is None:
             return begins
         return np.flatnonzero(mask) if begins is None else begins[mask[begins]]

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.runtime.arguments import Where
+from ranklet.runtime.bundles.additions import Additions
 from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.call.deadline import Deadline
 from ranklet.runtime.call.query import QueryContext
@@ -60,6 +61,7 @@ class Search(ABC):
         address: the collection's address, if another system stores it; None for the bundle's own.
         longest: how many documents or passages one list can have; None for any number.
         closed: whether a connection that it needs was ended.
+        additions: what was added and deleted since the bundle was built; None if nothing was.
 
     Args:
         files: the bundle.
@@ -69,6 +71,7 @@ class Search(ABC):
     address: str | None = None
     longest: int | None = None
     closed = False
+    additions: Additions | None = None
 
     def __init__(self, files: BundleFiles) -> None:
         self.files = files

@@ -23,6 +23,7 @@ def read_query(
     own: bool = False,
     visible: Callable[[None], Mask | None] = lambda _: None,
     deadline: Deadline | None = None,
+    known: Callable[[str], bool] = lambda _: False,
 ) -> QueryContext:
     """Return a query that is ready to rank by.
 
@@ -33,6 +34,7 @@ def read_query(
         visible: returns, without a further filter, the documents that the caller may learn of,
             (documents,) bool; None for all. It is called only for a query with syntax.
         deadline: the call's deadline; None for none.
+        known: see `meaning`.
 
     Raises:
         InputError: as `meaning`; or the text is empty or no string, or a query with syntax comes
@@ -55,7 +57,7 @@ def read_query(
     with bundle.damage_reported():
         documents = bundle.need_documents()
         postings = _postings(bundle, documents)
-        meant = meaning(query, documents, seen, postings=postings, deadline=deadline)
+        meant = meaning(query, documents, seen, postings=postings, deadline=deadline, known=known)
     text, added, allowed, corrected, phrases, left_out = meant
     return QueryContext(text, analysis, added, allowed, corrected, phrases, left_out)
 

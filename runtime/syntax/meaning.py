@@ -1,6 +1,6 @@
 """Find what a query with syntax means in a collection: documents, further words, corrections."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -19,6 +19,7 @@ from ranklet.runtime.syntax.word_places import Postings, Reading
 from ranklet.runtime.text.analysis import STOPPED
 from ranklet.runtime.text.compounds import only_word, parts
 from ranklet.runtime.text.spellings import beginnings, unaccented
+from ranklet.runtime.text.splitter import Splitter
 
 Words = NDArray[np.int32]  # ids of words, (words,)
 
@@ -43,6 +44,7 @@ def meaning(
     *,
     postings: Postings | None = None,
     deadline: Deadline | None = None,
+    known: Callable[[str], bool] = lambda _: False,
 ) -> Meaning:
     """Return what a query means in a collection.
 
@@ -56,13 +58,14 @@ def meaning(
             prefix stands for words of these only, because explanations name them.
         postings: an index of every word; None if the bundle has none.
         deadline: the call's deadline; None for none.
+        known: says of further words that they need no correction.
 
     Raises:
         InputError: an excluded word or a whole phrase consists of stop words, which no index has,
             or a prefix is several words or stands for more than `MOST_WORDS`.
     """
     collection = _Collection(documents, postings, deadline or Deadline())
-    query, corrected = collection.corrected(query) if query.typos else (query, {})
+    query, corrected = collection.corrected(query, known) if query.typos else (query, {})
     asked = _Asked.of(query, collection)
     found = collection.found(asked, visible)
     added = asked.prefixes if visible is None else [ids[found.seen[ids]] for ids in asked.prefixes]
@@ -74,6 +77,22 @@ def meaning(
     words, restricts = distinct(_joined(added)), query.restricts
     allowed, exact = (found.allowed, found.exact) if restricts else (None, None)
     return Meaning(query.text, words, allowed, corrected, exact, found.left_out)
+
+
+def with_corrections(query: Query, replaced: Mapping[str, str], splitter: Splitter) -> Query:
+    """Return a query in which some words are replaced, and no others will be."""
+
+    def new(texts: Sequence[str]) -> tuple[str, ...]:
+        return tuple(corrections.corrected(text, replaced, splitter) for text in texts)
+
+    return replace(
+        query,
+        text=new([query.text])[0],
+        phrases=new(query.phrases),
+        excluded=new(query.excluded),
+        excluded_phrases=new(query.excluded_phrases),
+        typos=False,
+    )
 
 
 class _Phrase(NamedTuple):
@@ -224,27 +243,17 @@ class _Collection:
         left_out = f"looking up the query: {left:,} of {every:,} documents were not read"
         return _Found(allowed, self._exact(query, possible), seen, (left_out,) if left else ())
 
-    def corrected(self, query: Query) -> tuple[Query, dict[str, str]]:
+    def corrected(self, query: Query, known: Callable[[str], bool]) -> tuple[Query, dict[str, str]]:
         """Return a query whose unknown words are replaced, and the replacements by these words."""
         vocabulary, split = self._vocabulary, self._vocabulary.splitter
         prefixes = frozenset(split.words(" ".join(query.prefixes)))
         texts = (query.text, *query.phrases, *query.excluded, *query.excluded_phrases)
         unknown = corrections.unknown_words(texts, vocabulary, prefixes)
+        unknown = [each for each in unknown if not known(each)]
         found = corrections.alternatives(unknown, vocabulary, self._deadline)
         counts = self._counts(_joined(ids for ids in found.values() if len(ids) > 1))
         replaced = corrections.most_frequent(found, counts, vocabulary.forms)
-
-        def new(texts: Sequence[str]) -> tuple[str, ...]:
-            return tuple(corrections.corrected(text, replaced, split) for text in texts)
-
-        changed = replace(
-            query,
-            text=new([query.text])[0],
-            phrases=new(query.phrases),
-            excluded=new(query.excluded),
-            excluded_phrases=new(query.excluded_phrases),
-        )
-        return changed, replaced
+        return with_corrections(query, replaced, split), replaced
 
     def _counts(self, words: Words) -> NDArray[np.int64]:
         """Return how often each of some words occurs, 0 for all others, (vocabulary,)."""

@@ -412,6 +412,14 @@ class Analysis:
         every = CLASSES if field == "lemmas" else field
         return [self.name(token, field) for token in self.in_field(self._word_ids([word]), every)]
 
+    def spelled(self, tokens: NDArray[np.integer]) -> list[str]:
+        """Return the strings of words or their classes."""
+        return [Analysis.name(self, token, "words") for token in tokens.tolist()]
+
+    def numbers_of(self, strings: Sequence[str]) -> NDArray[np.int32]:
+        """Return the ids of words or their classes, as `spelled` gives them."""
+        return np.array([self._id_of(each) for each in strings], np.int32)
+
     def name(self, token: int, field: str) -> str:
         """Return the spelling of a token id, for explanations; a word for a lemma."""
         if field == "wordpieces":
@@ -421,3 +429,38 @@ class Analysis:
             return vocabulary.forms[vocabulary.shown[token] if field == "lemmas" else token]
         place = token - len(self._analyzer.vocabulary)
         return self._spellings[place] if place < len(self._spellings) else f"#{token}"
+
+
+class PartAnalysis(Analysis):
+    """The analysis of a call in one part of a collection, whose words have numbers of its own.
+
+    Args:
+        analyzer: the part's.
+        whole: the analysis of the call, which has split the texts and says how words are shown.
+    """
+
+    def __init__(self, analyzer: Analyzer, whole: Analysis) -> None:
+        super().__init__(analyzer, whole.look)
+        self._whole = whole
+
+    def renumbered(self, tokens: NDArray[np.integer]) -> NDArray[np.int32]:
+        """Return tokens of the whole, of words or their classes, as this part numbers them."""
+        return _renumbered(tokens, self._whole, self)
+
+    def in_whole(self, tokens: NDArray[np.integer]) -> NDArray[np.int32]:
+        """Return tokens of this part, of words or their classes, as the whole numbers them."""
+        return _renumbered(tokens, self, self._whole)
+
+    def name(self, token: int, field: str) -> str:
+        """Return the spelling of a token id, for explanations; a word for a lemma."""
+        if field == "wordpieces":
+            return super().name(token, field)
+        spelled = super().name(token, "words")
+        return self._whole.name(int(self._whole.numbers_of([spelled])[0]), field)
+
+
+def _renumbered(
+    tokens: NDArray[np.integer], origin: Analysis, target: Analysis
+) -> NDArray[np.int32]:
+    distinct, places = np.unique(tokens, return_inverse=True)
+    return target.numbers_of(origin.spelled(distinct))[places]

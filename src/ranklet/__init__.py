@@ -14,6 +14,7 @@ from ranklet.version import __version__
 if TYPE_CHECKING:
     from ranklet.corpus.updating.merge import merge
     from ranklet.corpus.updating.update import update
+    from ranklet.corpus.updating.writable import open  # noqa: A004
     from ranklet.export.build import build
     from ranklet.export.build_options import BuildOptions
     from ranklet.export.learning.learn import learn
@@ -30,6 +31,7 @@ _MODULES = {
     "learn": "ranklet.export.learning.learn",
     "load": "ranklet.runtime",
     "merge": "ranklet.corpus.updating.merge",
+    "open": "ranklet.corpus.updating.writable",
     "rank": "ranklet.runtime",
     "rank_batch": "ranklet.runtime",
     "rerank": "ranklet.runtime",
@@ -46,6 +48,7 @@ __all__ = [
     "learn",
     "load",
     "merge",
+    "open",
     "rank",
     "rank_batch",
     "rerank",

@@ -49,7 +49,7 @@ def index(job: IndexJob) -> RankerEntry:
     job.copy(leave_out=INDEXED)
     rows = term_rows(known_words(source, job.name), analysed.analyzer.vocabulary)
     bare = term_matching(settings, analysed, rows, lambda: _session(source, folder))
-    cache = _cache(source, folder, bare, writer.resume_folder / job.name)
+    cache = _cache(source, folder, bare, writer.resume(job.name))
     floors = latent_floors(bare, analysed, cache)
     matching = term_matching(settings, analysed, rows, lambda: bare.session, floors)
     likely = likely_terms(matching, analysed, cache)
@@ -99,7 +99,9 @@ def _network(source: BundleFiles, folder: str) -> str:
     raise BuildError(f"the bundle has no network in {folder}; export it again")
 
 
-def _cache(source: BundleFiles, folder: str, matching: TermMatching, path: Path) -> BlockCache:
+def _cache(
+    source: BundleFiles, folder: str, matching: TermMatching, path: Path | None
+) -> BlockCache:
     """Return the cache of finished blocks, which depend on the network and the vocabulary."""
     settings = matching.settings
     digest = source.manifest.files[_network(source, folder)].sha256 if settings.latent else ""

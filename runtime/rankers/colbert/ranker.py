@@ -70,6 +70,10 @@ class ColBERT(Retriever, EncodesTexts):
         """Open the ranker `name` of a bundle; vectors are mapped when they are first used."""
         return cls(ColBERTEncoder.open(bundle, name), bundle, name)
 
+    def over(self, parts: "Sequence[BundleFiles]") -> list["ColBERT"]:
+        """Return the ranker over each of some parts of a collection; they share the encoder."""
+        return [self, *(type(self)(self.encoder, each, self._name) for each in parts[1:])]
+
     @property
     def provider(self) -> str:
         """The provider that the encoder of queries runs on."""
@@ -88,7 +92,7 @@ class ColBERT(Retriever, EncodesTexts):
         return self._encoded(query)[0]
 
     def _encoded(self, query: QueryContext) -> tuple[Quantised, bool]:
-        return query.once(self, lambda: self.encoder.encode_query(query.text))
+        return query.once(self.encoder, lambda: self.encoder.encode_query(query.text))
 
     @property
     def store(self) -> MaxSimStore:

@@ -1,0 +1,250 @@
+"""Add documents to a bundle and delete some, in an addition beside it, while others read it.
+
+One write is an addition, which is on the disk before the list that names it. So a document is there
+once its writer has returned, and nobody sees half of one.
+"""
+
+import secrets
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ranklet.corpus.building.packages import check_packages
+from ranklet.corpus.collections.collection import Document
+from ranklet.corpus.index import words_of
+from ranklet.corpus.indexing.field_types import BITS, NOTHING, Unusable, typed
+from ranklet.corpus.updating.addition import PLACES, Kept, New, pack_addition
+from ranklet.corpus.updating.changes import Counts, by_id, is_same, numbers_to_delete
+from ranklet.runtime.bundles.additions import LIST, Addition, Additions, folder_of, read_additions
+from ranklet.runtime.bundles.manifest import MAX_FIELDS, PLURALS, STRING
+from ranklet.runtime.bundles.parts import AdditionFiles, Shifts
+from ranklet.runtime.errors import CollectionError, InputError
+from ranklet.runtime.search.local import LocalSearch
+from ranklet.runtime.search.parted import parts_of
+from ranklet.runtime.storage.address import Address, writable
+from ranklet.runtime.writing.atomic_file import atomic_file
+from ranklet.runtime.writing.syncing import sync_folder
+
+MOST = 3  # additions; a search asks each of them
+GROWTH = 8  # an addition is joined with what follows it unless it is so many times as large
+SHARE, LEAST = 10, 1000  # additions are joined with the base if they are a tenth of it, and so many
+
+
+class Written(NamedTuple):
+    """What a write has changed."""
+
+    counts: Counts
+    refused: tuple[str, ...] = ()  # documents that were left out, and why
+
+
+@dataclass(frozen=True)
+class Live:
+    """A bundle whose lock is held, as it is now."""
+
+    search: LocalSearch
+
+    @property
+    def additions(self) -> Additions:
+        """Its additions."""
+        return self.search.additions or read_additions(self.search.files)
+
+    @property
+    def parts(self) -> list[LocalSearch]:
+        """The search in the base and in each addition."""
+        return parts_of(self.search)
+
+    def write(
+        self,
+        added: Iterable[Document],
+        deleted: Sequence[str],
+        *,
+        missing_ok: bool = False,
+        skip_bad: bool = False,
+    ) -> Written:
+        """Add documents, or replace those with the same ids, and delete others.
+
+        Raises:
+            InputError, UnknownDocumentError: as `update`.
+            CollectionError: a document has a value that a field cannot hold.
+        """
+        files, documents = self.search.files, self.search.documents
+        words_of(files.manifest)  # raises if nothing says how words are read
+        parts = by_id(added)
+        refused = self._refused(parts)
+        if refused and not skip_bad:
+            raise CollectionError("\n".join(refused.values()))
+        parts = {id_: own for id_, own in parts.items() if id_ not in refused}
+        gone, missing = numbers_to_delete(documents, deleted, parts, missing_ok)
+        known = {id_: number for id_ in parts if (number := documents.find(id_)) >= 0}
+        same = {id_ for id_, number in known.items() if self._is_same(number, parts[id_])}
+        changing = {id_: own for id_, own in parts.items() if id_ not in same}
+        replaced = [number for id_, number in known.items() if id_ in changing]
+        left = self.search.count() - len(gone)
+        counts = Counts(
+            len(changing) - len(replaced), len(replaced), len(gone), left - len(replaced), missing
+        )
+        if not left + counts.added:
+            raise InputError(
+                "no document remains; a bundle needs one, so leave one out of those to delete"
+            )
+        if changing or gone:
+            if changing:
+                check_packages(files.manifest)
+            self._commit(changing, [*replaced, *gone])
+        return Written(counts, tuple(refused.values()))
+
+    def _refused(self, parts: Mapping[str, Sequence[Document]]) -> dict[str, str]:
+        """Return why documents cannot be added, by their ids."""
+        types, refused = dict(self.search.metadata), dict[str, str]()
+        for at, (id_, (document, *_)) in enumerate(parts.items()):
+            place = getattr(document.metadata, "place", "") or f"documents[{at}]"
+            for name, value in document.metadata.items():
+                if fault := _fault(name, value, types):
+                    refused[id_] = f"{place}: {fault}"
+        return refused
+
+    def _is_same(self, number: int, document: Sequence[Document]) -> bool:
+        part, own = self._shifts.place(number)
+        return is_same(self.parts[part].files, own, document)
+
+    @property
+    def _shifts(self) -> Shifts:
+        return Shifts([each.files.manifest.documents for each in self.parts])
+
+    def _commit(self, changing: Mapping[str, Sequence[Document]], gone: Sequence[int]) -> None:
+        """Write an addition and the list that names it; nothing was written until then."""
+        files, documents, before = self.search.files, self.search.documents, self.additions
+        deleted = [set(each) for each in before.deleted]
+        rows = np.concatenate([np.empty(0, np.uint32), *map(documents.passages, gone)])
+        for part, _, own in self._shifts.shares(rows):
+            deleted[part] |= set(own.tolist())
+        new, following = self._placed(changing, before.next)
+        alive = [
+            part.files.manifest.documents - len(numbers)
+            for part, numbers in zip(self.parts[1:], deleted[1:], strict=True)
+        ]
+        first = first_to_join(alive, len(new)) if new else len(alive)
+        kept = [
+            Kept(part.files, _others(part.files.manifest.documents, numbers))
+            for part, numbers in zip(self.parts[1 + first :], deleted[1 + first :], strict=True)
+            if isinstance(part.files, AdditionFiles)
+        ]
+        folder = _made_folder(files.path)
+        parts, version = list(before.parts[:first]), before.version + 1
+        if new:
+            packed = pack_addition(files, kept, new, dict(self.search.metadata))
+            name = f"{version:06d}-{secrets.token_hex(4)}.zip"
+            with atomic_file(folder / name) as file:
+                file.write(packed.content)
+            parts.append(Addition(name, len(packed.content), packed.sha256))
+        numbers = [tuple(sorted(each)) for each in deleted[: 1 + first]] + [()] * bool(new)
+        listed = Additions(before.base, following, version, tuple(parts), tuple(numbers))
+        with atomic_file(folder / LIST) as file:
+            file.write(listed.to_json().encode())
+        remove_unlisted(folder, listed)
+
+    def _placed(
+        self, changing: Mapping[str, Sequence[Document]], following: int
+    ) -> tuple[list[New], int]:
+        """Return documents with their places, and the place that follows all."""
+        found: list[New] = []
+        for id_, passages in changing.items():
+            number = self.search.documents.find(id_)
+            place = following if number < 0 else self._place(number)
+            following += number < 0
+            found += [New(each, place) for each in passages]
+        return found, following
+
+    def _place(self, number: int) -> int:
+        """Return the place of a document among all, by the number of its first passage."""
+        part, own = self._shifts.place(number)
+        return int(self.parts[part].files.array(PLACES, np.int64, (None,))[own]) if part else own
+
+    @property
+    def is_large(self) -> bool:
+        """Whether additions are so large that they are better joined with the base."""
+        changed = sum(each.files.manifest.documents for each in self.parts[1:])
+        changed += len(self.additions.deleted[0])
+        return changed > max(LEAST, self.parts[0].files.manifest.documents // SHARE)
+
+
+def first_to_join(sizes: Sequence[int], new: int) -> int:
+    """Return the first of the additions that a new one replaces; their number if it replaces none.
+
+    Of additions that grow one by one each is large compared with the next. So a document is written
+    again a few times only, and there are never more than `MOST`.
+
+    >>> first_to_join([100, 8], 1), first_to_join([100, 9], 1), first_to_join([900, 100, 9], 1)
+    (1, 2, 2)
+
+    Args:
+        sizes: passages of each addition.
+        new: passages of the new one.
+    """
+    first = len(sizes)
+    while first and (sizes[first - 1] <= GROWTH * new or first == MOST):
+        first -= 1
+        new += sizes[first]
+    return first
+
+
+def _fault(name: str, value: object, types: dict[str, str]) -> str:
+    """Return why a field cannot hold a value, "" if it can; types of new fields are added."""
+    try:
+        found = typed(value)
+    except Unusable:  # it is not kept, as in a build
+        return ""
+    if found is None or found[0] == NOTHING:
+        return ""
+    if name not in types:
+        types[name] = next(type_ for type_, bit in BITS.items() if found[0] & bit)
+        if len(types) > MAX_FIELDS:
+            return f"{name!r:.80} would be one of more than {MAX_FIELDS} fields"
+    type_ = types[name]
+    if type_ == STRING or found[0] & BITS[type_]:
+        return ""
+    return (
+        f"{name!r:.80} is {value!r:.60}, but the bundle holds {PLURALS[type_]} there; correct it, "
+        "or run `ranklet update`, which gives the field another type"
+    )
+
+
+def _others(count: int, numbers: Iterable[int]) -> NDArray[np.int64]:
+    """Return the numbers below a count that are none of some."""
+    flags = np.ones(count, np.bool_)
+    flags[list(numbers)] = False
+    return np.flatnonzero(flags)
+
+
+def _made_folder(path: Path | Address) -> Path:
+    folder = local_folder(path)
+    if not folder.is_dir():
+        folder.mkdir()
+        sync_folder(folder.parent)
+    return folder
+
+
+def local_folder(path: Path | Address) -> Path:
+    """Return the folder of a bundle's additions.
+
+    Raises:
+        InputError: the bundle is at an address.
+    """
+    return Path(folder_of(writable(path if isinstance(path, Path) else path.raw)))
+
+
+def remove_unlisted(folder: Path, listed: Additions | None) -> None:
+    """Remove additions that a list does not name, and what killed writers left; all without one."""
+    names = {LIST, *(each.file for each in listed.parts)} if listed else set()
+    with suppress(OSError):
+        for path in folder.iterdir():
+            if path.name not in names and path.name.endswith((".zip", ".partial", LIST)):
+                with suppress(OSError):  # open on Windows; the next writer removes it
+                    path.unlink()
+        if not listed:
+            folder.rmdir()

@@ -1,0 +1,177 @@
+"""A bundle that can be written to while others read it."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Self
+
+from ranklet.corpus.collections.collection import Collection
+from ranklet.corpus.sources.options import SourceOptions
+from ranklet.corpus.sources.source import Source, Texts
+from ranklet.corpus.updating.changes import Counts
+from ranklet.corpus.updating.compact import compact
+from ranklet.corpus.updating.live import Live
+from ranklet.corpus.updating.update import documents_to_add
+from ranklet.runtime.arguments import listed
+from ranklet.runtime.bundle import Bundle
+from ranklet.runtime.errors import InputError
+from ranklet.runtime.extras import hinted
+from ranklet.runtime.ranking import load
+from ranklet.runtime.search.local import LocalSearch
+from ranklet.runtime.short_tracebacks import short_tracebacks
+from ranklet.runtime.storage.address import BundleLike, on_disk
+from ranklet.runtime.storage.address import writable as place_of
+from ranklet.runtime.writing.leftovers import clean_up
+from ranklet.runtime.writing.locks import locked
+
+
+@short_tracebacks
+def open(  # noqa: A001
+    bundle: BundleLike | None = None, *, writable: bool = False, **options: Any
+) -> Bundle:
+    """Open a bundle as `load` does, or so that documents can be added and deleted.
+
+    Args:
+        bundle: a path; for reading also an address.
+        writable: whether it is written to; then it is a `WritableBundle`.
+        options: `device` and `strict`, and for reading all others of `load`.
+
+    Raises:
+        InputError: it is to be written to, and an address or a collection in Milvus.
+        BundleError: it cannot be read, or has no collection.
+    """
+    return WritableBundle(bundle, **options) if writable else load(bundle, **options)
+
+
+class WritableBundle(Bundle):
+    """A bundle on disk to which documents are added, and whose documents are deleted.
+
+    It sees what it has written, and what others had written until then. Several processes and
+    threads may write to one bundle; they follow each other. Who reads it sees a write at the next
+    `load`, and a server within a second.
+
+    Args:
+        bundle: its path.
+        device: where models run; see `load`.
+        strict: whether a missing device is an error; see `load`.
+
+    Attributes:
+        counts: what the last write has changed.
+        skipped: why the last write has left out documents, a line for each; see `add`.
+
+    Raises:
+        InputError: an address is given.
+        BundleError: the bundle cannot be read, or has no collection.
+    """
+
+    def __init__(
+        self, bundle: BundleLike | None, *, device: str = "auto", strict: bool = False
+    ) -> None:
+        opened = load(bundle, device=device, strict=strict)
+        if opened.restriction is not None or opened.collection is not None:
+            raise InputError("a part of a bundle cannot be written to; open the bundle by its path")
+        on_disk(opened.path if isinstance(opened.path, Path) else opened.path.raw)
+        opened.files.need_collection()
+        self._search, self._device, self._strict = opened._search, device, strict
+        self.counts, self.skipped = Counts(), tuple[str, ...]()
+
+    @short_tracebacks
+    def add(
+        self,
+        documents: Texts | Source | Collection,
+        *,
+        skip_bad: bool = False,
+        options: SourceOptions | None = None,
+    ) -> Self:
+        """Add documents, each of which replaces the one with its id; return the bundle.
+
+        Once this returns, they are on the disk, and whoever opens the bundle finds them.
+
+        Args:
+            documents: as `build` reads them, such as a list of objects with an id and a text.
+            skip_bad: whether documents that cannot be used are left out, which `skipped` lists;
+                otherwise nothing is written if there is one.
+            options: how documents are read. Texts are split as those of the bundle were.
+
+        Raises:
+            CollectionError: a document cannot be used; the message names its index and the field.
+            InputError: documents have no ids, or are read in another way than the bundle's.
+            BundleError: the bundle is damaged.
+        """
+        return self.change(documents, skip_bad=skip_bad, options=options)
+
+    @short_tracebacks
+    def delete(self, ids: Iterable[str], *, missing_ok: bool = False) -> Self:
+        """Delete documents; return the bundle.
+
+        Args:
+            ids: the documents' ids.
+            missing_ok: whether ids may be unknown.
+
+        Raises:
+            UnknownDocumentError: an id is unknown; nothing is deleted.
+            InputError: no document would remain.
+        """
+        return self.change(delete=ids, missing_ok=missing_ok)
+
+    @short_tracebacks
+    def change(
+        self,
+        add: Texts | Source | Collection | None = None,
+        delete: Iterable[str] = (),
+        *,
+        missing_ok: bool = False,
+        skip_bad: bool = False,
+        options: SourceOptions | None = None,
+    ) -> Self:
+        """Add and delete documents in one step; see `add` and `delete`."""
+        wanted = listed(delete, "delete", "put the one id in a list")
+        place = place_of(self.path)
+        with hinted(), locked(place):
+            clean_up(place)
+            self._reload()
+            source = self._source(add, options, skip_bad=skip_bad)
+            with self.files.damage_reported():
+                documents, _ = documents_to_add(self.files, source, may_be_empty=bool(wanted))
+                done = Live(self._local).write(
+                    documents, wanted, missing_ok=missing_ok, skip_bad=skip_bad
+                )
+            self._reload()
+            large = Live(self._local).is_large
+        problems = str(source.problems).splitlines() if isinstance(source, Source) else ()
+        self.counts, self.skipped = done.counts, (*problems, *done.refused)
+        return self.compact() if large else self
+
+    @short_tracebacks
+    def compact(self) -> Self:
+        """Join the bundle with all that was added to it; return the bundle. See `compact`."""
+        compact(self.path)
+        self._reload()
+        return self
+
+    def _reload(self) -> None:
+        """See what was written until now."""
+        self._search = load(self.path, device=self._device, strict=self._strict)._search
+
+    @property
+    def _local(self) -> LocalSearch:
+        if not isinstance(self._search, LocalSearch):  # unreachable after the check
+            raise InputError("a collection in Milvus is written to there")
+        return self._search
+
+    def _source(
+        self,
+        add: Texts | Source | Collection | None,
+        options: SourceOptions | None,
+        *,
+        skip_bad: bool,
+    ) -> Source | Collection | None:
+        """Return what is to be added as it is read for the bundle."""
+        if add is None or isinstance(add, Source | Collection):
+            return add
+        words, overlap = self.manifest.splitting
+        chosen = replace(
+            options or SourceOptions(), passage_words=words, overlap_words=overlap,
+            skip_bad=skip_bad or bool(options and options.skip_bad),
+        )  # fmt: skip
+        return Source(add, chosen, types=self.manifest.declared)
