@@ -19,14 +19,13 @@ from ranklet.runtime.arguments import (
     listed,
     own_documents,
 )
-from ranklet.runtime.bundles.additions import Additions
-from ranklet.runtime.bundles.files import BundleFiles, Check
+from ranklet.runtime.bundles.files import BundleFiles, Check, additions_of, stamp_of
 from ranklet.runtime.bundles.manifest import Manifest, in_words
 from ranklet.runtime.call.deadline import Deadline
 from ranklet.runtime.call.protocol import Role
 from ranklet.runtime.call.query import QueryContext
 from ranklet.runtime.display import strongest
-from ranklet.runtime.errors import InputError
+from ranklet.runtime.errors import BundleError, InputError
 from ranklet.runtime.explanation import Explanation
 from ranklet.runtime.highlight import Span, spans
 from ranklet.runtime.hits import Hit, Ranking
@@ -36,7 +35,6 @@ from ranklet.runtime.pipeline import FIXED, SCALINGS, PipelineLike
 from ranklet.runtime.rankers.encoding import encode, similarity
 from ranklet.runtime.rankers.opening import analysis_of
 from ranklet.runtime.search.local import LocalSearch
-from ranklet.runtime.search.opening import open_search
 from ranklet.runtime.search.port import Search
 from ranklet.runtime.search.reading import read_query
 from ranklet.runtime.search.run import TextRun, own_passages
@@ -49,6 +47,9 @@ from ranklet.runtime.text.analysis import Analysis
 from ranklet.runtime.text.common_words import Places, common_words
 from ranklet.runtime.text.ranked import ranked_part
 from ranklet.runtime.tracing import record
+
+if TYPE_CHECKING:
+    from ranklet.runtime.bundles.additions import Additions
 
 # What to type for names that people know from other packages.
 _INSTEAD = {
@@ -171,7 +172,7 @@ class Bundle(os.PathLike[str]):
         return self._search.only
 
     @property
-    def additions(self) -> Additions | None:
+    def additions(self) -> "Additions | None":
         """What was added and deleted since the bundle was built; None if nothing was."""
         return self._search.additions
 
@@ -179,6 +180,10 @@ class Bundle(os.PathLike[str]):
     def collection(self) -> str | None:
         """The address of the collection in Milvus that is ranked; None for the bundle's own."""
         return self._search.address
+
+    def forget(self) -> None:
+        """Close models and indexes; what is needed again is opened again."""
+        self._search.forget()
 
     def close(self) -> None:
         """End the connection to Milvus, if there is one; nothing can be ranked there afterwards."""
@@ -617,3 +622,31 @@ class Bundle(os.PathLike[str]):
         check_query(query)
         check_one_of("scaling", scaling, SCALINGS)
         return self._search.features(query, self.manifest.pipeline(pipeline), scaling)
+
+
+def open_search(files: BundleFiles, before: LocalSearch | None = None) -> LocalSearch:
+    """Return the search of a bundle with all that was added to it.
+
+    Args:
+        files: the bundle.
+        before: an earlier search of the same bundle, whose parts are used again.
+
+    Raises:
+        BundleError: the list of additions, or one of them, is damaged.
+        RemoteError: they cannot be read.
+    """
+    folder = additions_of(files.path)
+    while True:
+        if not files.is_remote and not stamp_of(folder):
+            return LocalSearch(files)
+        from ranklet.runtime.bundles.additions import read_additions  # few bundles have any
+        from ranklet.runtime.search.parted import PartedSearch
+
+        additions = read_additions(files)
+        if not additions.version:
+            return LocalSearch(files)
+        try:
+            return PartedSearch(files, additions, before)
+        except BundleError:  # perhaps the additions were joined after the list was read
+            if read_additions(files) == additions:
+                raise

@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 
 from ranklet.runtime.arguments import Document, RankOptions, listed
 from ranklet.runtime.bundle import Bundle
-from ranklet.runtime.bundles.additions import folder_of, stamp_of
-from ranklet.runtime.bundles.files import Check
+from ranklet.runtime.bundles.files import Check, additions_of, stamp_of
 from ranklet.runtime.bundles.manifest import MANIFEST
 from ranklet.runtime.errors import InputError, RemoteError
 from ranklet.runtime.hits import Ranking
@@ -105,7 +104,7 @@ def load(
         with opening:
             now = _loaded.get(key)
             if now is None or now is entry or check == "full":
-                added = stamp_of(folder_of(path))  # before the list is read
+                added = stamp_of(additions_of(path))  # before the list is read
                 if now is not None and check == "fast" and not now.is_replaced(stamp):
                     opened = now.bundle.current()
                 else:
@@ -127,7 +126,7 @@ def _keep(key: _Key, entry: "_Loaded") -> None:
         _loaded[key] = entry
         if len(_loaded) > KEPT:
             left = _loaded.pop(min(_loaded, key=lambda each: _loaded[each].asked))
-            left.bundle.files.forget()
+            left.bundle.forget()
 
 
 @short_tracebacks
@@ -213,7 +212,7 @@ class _Loaded:
 
     def __init__(self, stamp: tuple[int, ...], added: tuple[int, ...], bundle: Bundle) -> None:
         self.stamp, self.bundle, self._added = stamp, bundle, added
-        self._folder = folder_of(bundle.path)
+        self._folder = additions_of(bundle.path)
         self._seen = self.asked = monotonic()
 
     def is_stale(self, stamp: tuple[int, ...]) -> bool:

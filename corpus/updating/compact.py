@@ -15,12 +15,11 @@ from ranklet.corpus.updating.addition import PLACES
 from ranklet.corpus.updating.changes import Changes, Counts
 from ranklet.corpus.updating.live import local_folder, remove_unlisted
 from ranklet.corpus.updating.update import analyse_changes
-from ranklet.runtime.bundle import Bundle
+from ranklet.runtime.bundle import Bundle, open_search
 from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.bundles.manifest import REMARKS
 from ranklet.runtime.extras import hinted
 from ranklet.runtime.ranking import load
-from ranklet.runtime.search.opening import open_search
 from ranklet.runtime.search.parted import PartedSearch
 from ranklet.runtime.short_tracebacks import short_tracebacks
 from ranklet.runtime.storage.address import BundleLike

@@ -20,7 +20,8 @@ from ranklet.corpus.index import words_of
 from ranklet.corpus.indexing.field_types import BITS, NOTHING, Unusable, typed
 from ranklet.corpus.updating.addition import PLACES, Kept, New, pack_addition
 from ranklet.corpus.updating.changes import Counts, by_id, is_same, numbers_to_delete
-from ranklet.runtime.bundles.additions import LIST, Addition, Additions, folder_of, read_additions
+from ranklet.runtime.bundles.additions import Addition, Additions, read_additions
+from ranklet.runtime.bundles.files import LIST, additions_of
 from ranklet.runtime.bundles.manifest import MAX_FIELDS, PLURALS, STRING
 from ranklet.runtime.bundles.parts import AdditionFiles, Shifts
 from ranklet.runtime.errors import CollectionError, InputError
@@ -235,7 +236,7 @@ def local_folder(path: Path | Address) -> Path:
     Raises:
         InputError: the bundle is at an address.
     """
-    return Path(folder_of(writable(path if isinstance(path, Path) else path.raw)))
+    return Path(additions_of(writable(path if isinstance(path, Path) else path.raw)))
 
 
 def remove_unlisted(folder: Path, listed: Additions | None) -> None:

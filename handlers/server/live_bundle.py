@@ -72,7 +72,7 @@ class LiveBundle:
         A new bundle that cannot be read does not replace an old one that can.
         """
         if self._former is not None:  # else its models would stay until garbage is collected
-            self._former.files.forget()
+            self._former.forget()
             self._former = None
         try:
             bundle = self._load("fast")
@@ -98,7 +98,9 @@ class LiveBundle:
             verb = "serves"
             if former is not None:
                 verb = "was replaced and serves"
-                if not former.files.is_remote:  # there, what a request still needs may be gone
+                if former.files is bundle.files:
+                    verb = "has other documents and serves"
+                elif not former.files.is_remote:  # there, what a request still needs may be gone
                     self._former = former
             self.reason = self._logged_error = None
             self._log("NOTICE", f"the bundle {shown(self._path)!r} {verb} {bundle.size}")

@@ -10,7 +10,7 @@ import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from ranklet.runtime.bundles.files import BundleFiles
+from ranklet.runtime.bundles.files import LIST, BundleFiles, additions_of, file_in
 from ranklet.runtime.bundles.manifest import (
     FORMAT_VERSION,
     MAX_MANIFEST_BYTES,
@@ -20,9 +20,6 @@ from ranklet.runtime.bundles.manifest import (
 from ranklet.runtime.bundles.parts import AdditionFiles
 from ranklet.runtime.errors import BundleError
 from ranklet.runtime.storage.address import S3, Address
-
-LIST = "list.json"
-FOLDER = ".additions"  # what follows the bundle's name
 
 
 @dataclass(frozen=True)
@@ -80,19 +77,6 @@ class Additions:
         return read
 
 
-def folder_of(path: Path | Address) -> Path | Address:
-    """Return the folder of a bundle's additions, which need not exist."""
-    if isinstance(path, Address):
-        return Address(path.raw.rstrip("/") + FOLDER)
-    real = path.resolve()  # a link stays, and what it leads to is written
-    return real.with_name(real.name + FOLDER)
-
-
-def file_in(folder: Path | Address, name: str) -> Path | Address:
-    """Return a file in a folder of additions."""
-    return Address(f"{folder.raw}/{name}") if isinstance(folder, Address) else folder / name
-
-
 def read_additions(files: BundleFiles) -> Additions:
     """Return what was added to a bundle, which is nothing if its list is another bundle's.
 
@@ -103,7 +87,7 @@ def read_additions(files: BundleFiles) -> Additions:
     none = Additions(files.manifest.sha256, files.manifest.documents)
     if not files.manifest.documents:
         return none
-    place = file_in(folder_of(files.path), LIST)
+    place = file_in(additions_of(files.path), LIST)
     text = _remote(place) if isinstance(place, Address) else _local(place)
     found = none if text is None else Additions.from_json(text, str(place))
     return found if found.base == none.base else none
@@ -115,23 +99,11 @@ def open_addition(files: BundleFiles, addition: Addition) -> AdditionFiles:
     Raises:
         BundleError: it is missing, or another file than the list names.
     """
-    path = file_in(folder_of(files.path), addition.file)
+    path = file_in(additions_of(files.path), addition.file)
     opened = AdditionFiles(path, files)
     if opened.manifest.sha256 != addition.sha256:
         raise BundleError(f"{str(path)!r} is another addition than {LIST} names")
     return opened
-
-
-def stamp_of(folder: Path | Address) -> tuple[int, ...]:
-    """Return what changes when a bundle's list does; () if there is none, or it is far away."""
-    place = file_in(folder, LIST)
-    if isinstance(place, Address):
-        return ()
-    try:
-        stat = place.stat()
-    except (OSError, ValueError):
-        return ()
-    return stat.st_ino, stat.st_mtime_ns, stat.st_size
 
 
 def _local(path: Path) -> bytes | None:

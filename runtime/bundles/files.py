@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 Check = Literal["fast", "full"]
 PASSAGES = "documents/passages.npy"  # if documents are split; see `Documents.first`
 DICTIONARY = ".dictionary.npy"  # of strings that are compressed
+ADDITIONS, LIST = ".additions", "list.json"  # of a bundle; see runtime/bundles/additions.py
 POINTER = b"version https://git-lfs"  # how a file begins that git-lfs has not fetched
 CUT = "cut.npy"  # in a ranker's folder, the numbers of the documents that its model truncated
 TOKENIZER = "text/tokenizer.json"
@@ -395,3 +396,31 @@ class BundleFiles:
             raise BundleError(
                 f"the bundle {str(self.path)!r} is damaged ({error}); run `ranklet verify` on it"
             ) from error
+
+
+def additions_of(path: Path | Address) -> Path | Address:
+    """Return the folder of a bundle's additions, which need not exist."""
+    if isinstance(path, Address):
+        return Address(path.raw.rstrip("/") + ADDITIONS)
+    try:
+        real = path.resolve()  # a link stays, and what it leads to is written
+    except (OSError, RuntimeError, ValueError):  # which opening the bundle reports
+        real = path
+    return real.with_name(real.name + ADDITIONS)
+
+
+def file_in(folder: Path | Address, name: str) -> Path | Address:
+    """Return a file in a folder of additions."""
+    return Address(f"{folder.raw}/{name}") if isinstance(folder, Address) else folder / name
+
+
+def stamp_of(folder: Path | Address) -> tuple[int, ...]:
+    """Return what changes when a bundle's list does; () if there is none, or it is far away."""
+    place = file_in(folder, LIST)
+    if isinstance(place, Address):
+        return ()
+    try:
+        stat = place.stat()
+    except (OSError, ValueError):
+        return ()
+    return stat.st_ino, stat.st_mtime_ns, stat.st_size

@@ -69,10 +69,8 @@ class AdditionFiles(BundleFiles):
     @property
     def analyzer(self) -> Analyzer:
         """The text analysis of the addition's words, which splits texts as the base does."""
-        base = self.base.analyzer
-        return self.once(
-            "analyzer", lambda: Analyzer(self._open_vocabulary, lambda: base.tokenizer)
-        )
+        base, opened = self.base.analyzer, self._open_vocabulary
+        return self.once("analyzer", lambda: Analyzer(opened(), lambda: base.tokenizer))
 
     def _open_vocabulary(self) -> Vocabulary:
         own, base = super()._open_vocabulary(), self.base.analyzer.vocabulary

@@ -6,6 +6,7 @@ An index is searched with terms and their weights, or with one vector.
 from collections.abc import Callable, Mapping, Sequence
 from threading import Lock
 from typing import Any, NamedTuple, Protocol, Self, TypeVar
+from weakref import proxy
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,17 +56,16 @@ class QueryContext:
         self._fields: dict[str, NDArray[np.int32]] = {}
         self._values: dict[object, Any] = {}
         self._locks: dict[object, Lock] = {}
-        self._everywhere: Sequence[QueryContext] = (self,)
+        self._others: Sequence[QueryContext] = ()
 
     @property
     def everywhere(self) -> "Sequence[QueryContext]":
         """The query in the words of each part of the collection, of which its own is the first."""
-        return self._everywhere
+        return (self, *self._others)
 
     def spread(self, others: Sequence[Analyzer]) -> None:
         """Let the query be asked in further parts of the collection, by their words."""
-        parts = [PartQuery(self, PartAnalysis(each, self.analysis)) for each in others]
-        self._everywhere = (self, *parts)
+        self._others = [PartQuery(self, PartAnalysis(each, self.analysis)) for each in others]
 
     def tokens(self, field: str) -> NDArray[np.int32]:
         """Return the query's token ids in a field, in order with repetitions, (tokens,) int32."""
@@ -113,7 +113,8 @@ class PartQuery(QueryContext):
 
     def __init__(self, whole: QueryContext, analysis: PartAnalysis) -> None:
         super().__init__(whole.text, analysis)
-        self._whole, self.own = whole, analysis
+        self.own: PartAnalysis = analysis
+        self._whole: QueryContext = proxy(whole)  # which has this one, so both would wait for a gc
         self._values, self._locks = whole._values, whole._locks
 
     @property

@@ -60,16 +60,28 @@ class BM25Settings(Settings):
 
 
 class BM25(Retriever):
-    """Okapi BM25 in Lucene's variant (see `ranklet.runtime.lexical.bm25`)."""
+    """Okapi BM25 in Lucene's variant (see `ranklet.runtime.lexical.bm25`).
+
+    Args:
+        settings: the field, and how frequencies count.
+        index: the impacts.
+        average_length: mean number of tokens per document.
+        name: its name in a bundle.
+        everywhere: the impacts of every part of the collection; None if `index` has all documents.
+    """
 
     slice_size = AT_ONCE
 
     def __init__(
-        self, settings: BM25Settings, index: ImpactIndex, average_length: float, name: str = ""
+        self,
+        settings: BM25Settings,
+        index: ImpactIndex,
+        average_length: float,
+        name: str = "",
+        everywhere: Sequence[ImpactIndex] | None = None,
     ) -> None:
         self.settings, self.index, self.average_length = settings, index, average_length
-        self._name = name  # in its bundle
-        self._everywhere: Sequence[BM25] = (self,)  # in every part of the collection
+        self._name, self._everywhere = name, everywhere or [index]
 
     @classmethod
     def open(cls, bundle: "BundleFiles", name: str) -> "BM25":
@@ -88,10 +100,7 @@ class BM25(Retriever):
         """Return the ranker over each of some parts of a collection, which share their idf."""
         name, average = self._name, self.average_length
         indexes = [self.index, *(_open_index(part, name) for part in parts[1:])]
-        every = [BM25(self.settings, index, average, name) for index in indexes]
-        for each in every:
-            each._everywhere = every
-        return every
+        return [BM25(self.settings, index, average, name, indexes) for index in indexes]
 
     @property
     def nested(self) -> bool:
@@ -164,10 +173,10 @@ class BM25(Retriever):
             return idf(self.index.frequencies(terms), self.index.size)
         every = zip(self._everywhere, query.everywhere, strict=True)
         field, own = self.settings.terms, query.tokens(self.settings.terms)
-        df = np.sum([each.index.frequencies(there.tokens(field)) for each, there in every], axis=0)
+        df = np.sum([each.frequencies(there.tokens(field)) for each, there in every], axis=0)
         order = np.argsort(own)
         at = order[np.searchsorted(own, terms, sorter=order)]
-        return idf(df[at], sum(each.index.size for each in self._everywhere))
+        return idf(df[at], sum(each.size for each in self._everywhere))
 
     def _factors(self, query: QueryContext, terms: NDArray[np.int32]) -> NDArray[np.float32]:
         """Return what makes impacts of this part those of the whole collection, (terms,)."""

@@ -1,6 +1,6 @@
 """Search the documents that a bundle has."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property, partial
 from typing import Self
 
@@ -44,7 +44,10 @@ class LocalSearch(Search):
         super().__init__(files)
         self.columns = Metadata(files, types)
         self.masks = Masks(self.columns)
-        self._ranker: Callable[[str], Ranker] = partial(ranker_of, files)
+
+    def ranker(self, name: str) -> Ranker:
+        """Return a ranker, opened on first use."""
+        return ranker_of(self.files, name)
 
     @property
     def exists(self) -> bool:
@@ -127,14 +130,14 @@ class LocalSearch(Search):
         query, pipeline, deadline, where = call
         allowed, documents = self.allowed(where, deadline), self.documents if self.exists else None
         execution = Execution(
-            pipeline, self._ranker, documents, query, None, deadline, allowed, reach=reach
+            pipeline, self.ranker, documents, query, None, deadline, allowed, reach=reach
         )
         return _LocalRun(self, query, execution)
 
     def _run_on(self, call: Call, parts: Sequence[NDArray[np.uint32]]) -> "_LocalRun":
         query, pipeline, deadline, _ = call
         given = StoredCandidates(self.documents, np.concatenate(parts))
-        execution = Execution(pipeline, self._ranker, None, query, given, deadline)
+        execution = Execution(pipeline, self.ranker, None, query, given, deadline)
         return _LocalRun(self, query, execution)
 
     def passages(self, document_id: str) -> list[Passage]:

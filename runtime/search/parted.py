@@ -50,7 +50,6 @@ class PartedSearch(LocalSearch):
         super().__init__(files, types)
         self.additions: Additions = additions
         self._rankers: dict[str, Ranker] = {}
-        self._ranker = self._opened
         self.parts: list[LocalSearch] = []
         for own in opened:
             same = known.get(own.path.name)
@@ -86,6 +85,12 @@ class PartedSearch(LocalSearch):
         read.spread([each.files.analyzer for each in self.parts[1:]])
         return read
 
+    def forget(self) -> None:
+        """Close what was opened on demand; what is needed again is opened again."""
+        self._rankers.clear()
+        for part in self.parts:
+            part.files.forget()
+
     def groups(self, name: str, numbers: NDArray[np.uint32]) -> NDArray[np.intp]:
         """Return the number of each document's group, (documents,); see `groups_of`."""
         values = [self.columns.value(name, number) for number in numbers.tolist()]
@@ -111,8 +116,8 @@ class PartedSearch(LocalSearch):
             return None
         return np.concatenate([each.masks.mask(condition, deadline) for each in self.parts])
 
-    def _opened(self, name: str) -> Ranker:
-        """Return a ranker over all parts."""
+    def ranker(self, name: str) -> Ranker:
+        """Return a ranker over all parts, opened on first use."""
         if name not in self._rankers:
             base = ranker_of(self.files, name)
             kind = PartedRetriever if isinstance(base, Retriever) else PartedRanker

@@ -4,13 +4,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from functools import wraps
-from typing import Any, Concatenate, NamedTuple, ParamSpec, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, NamedTuple, ParamSpec, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.runtime.arguments import Where
-from ranklet.runtime.bundles.additions import Additions
 from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.call.deadline import Deadline
 from ranklet.runtime.call.query import QueryContext
@@ -21,6 +20,9 @@ from ranklet.runtime.pipeline import Pipeline, Retrieve
 from ranklet.runtime.search.run import Passage, Run
 from ranklet.runtime.search.selection import Selection
 from ranklet.runtime.syntax.query_syntax import Query
+
+if TYPE_CHECKING:
+    from ranklet.runtime.bundles.additions import Additions
 
 _PASSAGES = 4  # of one document that are expected among those that were asked for, at most
 
@@ -71,7 +73,7 @@ class Search(ABC):
     address: str | None = None
     longest: int | None = None
     closed = False
-    additions: Additions | None = None
+    additions: "Additions | None" = None
 
     def __init__(self, files: BundleFiles) -> None:
         self.files = files
@@ -152,6 +154,10 @@ class Search(ABC):
     def steady(self, call: Callable[[Self], T]) -> T:
         """Return the result of a call that sees only one state of the collection."""
         return call(self)
+
+    def forget(self) -> None:
+        """Close what was opened on demand; what is needed again is opened again."""
+        self.files.forget()
 
     def close(self) -> None:  # noqa: B027  # most have none
         """End the connection, if there is one."""

@@ -11,7 +11,7 @@ from tests.updates import SPLIT, WHOLE, WORDS, Record, changes, first_records, h
 import ranklet
 from ranklet.corpus.updating import writable
 from ranklet.runtime.bundle import Bundle
-from ranklet.runtime.bundles.additions import folder_of
+from ranklet.runtime.bundles.files import additions_of
 from ranklet.runtime.kinds import KINDS
 from ranklet.runtime.pipeline import Pipeline, Retrieve
 from ranklet.runtime.ranking import load
@@ -86,7 +86,7 @@ def follow(rankers: Path, seed: int, folder: Path, steps: int = STEPS) -> None:
             bundle.compact()
             assert held(target) == held(folder / "scratch")
             assert bundle.additions is None
-            assert not folder_of(target).exists()  # type: ignore[union-attr]
+            assert not additions_of(target).exists()  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize("seed", range(4))
