@@ -52,8 +52,7 @@ def with_probes(
         begins = [shortened(text, checkpoint.settings) for text in texts]
         with step(COMPARING, COMPARING_SECONDS):
             light = set_aside(checkpoint, (*texts, *begins))[0]
-            original = compare(folders[name], light, texts)
-        result = str(original or "not compared, because its library is not installed")
+            result = str(compare(folders[name], light, texts))
         _log.info("%s: %s", name, result)
         training = {**checkpoint.training, ORIGINAL: result}
         ready[name] = replace(checkpoint, probes=checkpoint.probes or probes, training=training)

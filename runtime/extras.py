@@ -27,8 +27,8 @@ EXTRAS = {
     "parquet": ("pyarrow",),
     "ray": ("ray",),
     "zst": ("zstandard",),
-    "train": ("safetensors", "torch", "transformers"),
-    "export": ("onnx", "onnxscript", "sentence_transformers"),
+    "train": ("safetensors", "sentence_transformers", "torch", "transformers"),
+    "export": ("onnx", "onnxscript"),
     "openvino": ("openvino", "nncf"),
 }
 # The extras in each of these extras.

@@ -33,6 +33,11 @@ _NAMES = {
     "cls_token": ("[CLS]", "<s>"),
     "mask_token": ("[MASK]", "<mask>"),
 }
+# Poolings, as the files of all versions of sentence-transformers name them.
+_POOLINGS = {
+    "mean": "mean_tokens", "cls": "cls_token", "max": "max_tokens", "last": "lasttoken",
+    "weighted_mean": "weightedmean_tokens", "mean_sqrt": "mean_sqrt_len_tokens",
+}  # fmt: skip
 LINEAR, NORM = "Dense", "LayerNorm"  # layers after the pooling, as sentence-transformers names them
 _OWN = "ranklet_"  # how our keys in config.json begin
 
@@ -111,7 +116,6 @@ def _write_tokenizer(checkpoint: Checkpoint, target: Path) -> None:
 def _write_modules(checkpoint: Checkpoint, target: Path) -> None:
     """Write what sentence-transformers reads of an encoder that ranklet has trained."""
     from ranklet.training.imported.layers import LAYERS
-    from ranklet.training.imported.sentence_settings import POOLING_MODES
 
     settings = checkpoint.settings
     if not hasattr(settings, "pooling"):  # it has not one vector per text
@@ -137,7 +141,7 @@ def _write_modules(checkpoint: Checkpoint, target: Path) -> None:
         ],
     )
     (target / "1_Pooling").mkdir()
-    pooling = {mode: own == settings.pooling for mode, own in POOLING_MODES.items()}
+    pooling = {f"pooling_mode_{_POOLINGS[settings.pooling]}": True}
     hidden = layers[0]["in"] if layers else settings.dimension
     _write(target / "1_Pooling" / CONFIG, {"word_embedding_dimension": hidden, **pooling})
     for layer, place in zip(layers, places, strict=True):
@@ -186,9 +190,9 @@ def _write_prompts(checkpoint: Checkpoint, model: ModelFolder, target: Path) -> 
     if not hasattr(settings, "query_prompt"):
         return
     chosen = Prompts(settings.query_prompt, settings.document_prompt)
-    if chosen != prompts_of(model):
-        named = dict(zip(prompt_names(model), chosen, strict=True))
-        prompts = {**(model.sentence.get("prompts") or {}), **named}
+    if chosen != prompts_of(model.prompts):
+        named = dict(zip(prompt_names(model.prompts), chosen, strict=True))
+        prompts = {**model.prompts, **named}
         _write(target / SENTENCE, {**model.sentence, "prompts": prompts})
 
 

@@ -8,66 +8,64 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ranklet.corpus.faults import one_line
 from ranklet.runtime.errors import ModelFolderError
-from ranklet.training.imported.folder import CONFIG, check_no_adapter, check_weights, read_json
+from ranklet.training.imported.folder import CONFIG
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     import torch
 
-CHANGES = ("config_kwargs", "config_args")  # of the config; newer and older name
-NO_CHANGES: Mapping[str, Any] = {}
+# So that what a folder lacks is named, and not begun at random.
+REPORTED: Mapping[str, Any] = {"output_loading_info": True, "ignore_mismatched_sizes": True}
 GENERATIVE = ("ForCausalLM", "LMHeadModel", "ForConditionalGeneration", "ForSeq2SeqLM")
 
 _log = logging.getLogger(__name__)
 
 
-def load_network(
-    folder: Path, loader: str, settings: Mapping[str, Any], *, whole: bool = False
-) -> "tuple[torch.nn.Module, dict[str, Any]]":
-    """Return a network in evaluation mode, float32, and the content of its config.json.
+@contextmanager
+def whole_weights(folder: Path) -> "Iterator[None]":
+    """Check what transformers loads, by whatever library, against what a folder lacks.
 
-    Args:
-        folder: holds config.json and safe weights.
-        loader: the class of transformers, AutoModel or another Auto class.
-        settings: what sentence-transformers says of the network, which may change its config.
-        whole: whether the network needs its pooler, as classifiers do and most encoders do not.
+    It says so itself only in a table that it logs, and begins the missing weights at random.
 
     Raises:
-        ModelFolderError: weights are missing or damaged, or transformers does not know the network.
+        ModelFolderError: see `check_whole`.
     """
-    check_no_adapter(folder)
-    config = read_json(folder / CONFIG)
-    check_weights(folder)
-    check_known(folder, config, loader)
-    with one_line(f"{str(folder)!r} cannot be loaded"), quiet():
-        network, report = pretrained(folder, loader, config, "eager", chosen(settings, CHANGES))
-    missing = [each for each in report["missing_keys"] if whole or "pooler" not in each]
-    check_whole(folder, missing, report)
-    return network.float().eval(), plain_config(network)
+    from transformers import PreTrainedModel
+
+    own = PreTrainedModel.__dict__["from_pretrained"]
+
+    def checked(cls: Any, *arguments: Any, **options: Any) -> Any:
+        network, report = own.__func__(cls, *arguments, **{**options, **REPORTED})
+        # Most encoders do not need their pooler, but classifiers do.
+        needs_all = cls.__name__.endswith("ForSequenceClassification")
+        missing = [each for each in report["missing_keys"] if needs_all or "pooler" not in each]
+        check_whole(folder, missing, report)
+        return network
+
+    PreTrainedModel.from_pretrained = classmethod(checked)  # type: ignore[assignment]
+    try:
+        yield
+    finally:
+        PreTrainedModel.from_pretrained = own  # type: ignore[method-assign]
 
 
 def pretrained(
-    folder: Path,
-    loader: str,
-    config: Mapping[str, Any],
-    attention: str,
-    changes: Mapping[str, Any] = NO_CHANGES,
+    folder: Path, loader: str, config: Mapping[str, Any], attention: str
 ) -> tuple[Any, Mapping[str, Any]]:
     """Return a network as transformers loads it, and its report of what the folder lacks."""
     import torch
 
-    forced = {
-        # In 16 bits even numbers that are no weights, such as a scale, would be rounded.
-        "torch_dtype": torch.float32, "attn_implementation": implementation(attention),
-        "local_files_only": True, "use_safetensors": True, "trust_remote_code": False,
-        # So that what a folder lacks is named, and not begun at random.
-        "output_loading_info": True, "ignore_mismatched_sizes": True,
-    }  # fmt: skip
     found: tuple[Any, Mapping[str, Any]] = network_class(loader, config).from_pretrained(
-        str(folder), **{**changes, **forced}
+        str(folder),
+        # In 16 bits even numbers that are no weights, such as a scale, would be rounded.
+        dtype=torch.float32,
+        attn_implementation=implementation(attention),
+        local_files_only=True,
+        use_safetensors=True,
+        trust_remote_code=False,
+        **REPORTED,
     )
     return found
 
@@ -102,22 +100,6 @@ def check_numbers(folder: Path, weights: Mapping[str, Any]) -> None:
             )
 
 
-def chosen(settings: Mapping[str, Any], names: Sequence[str]) -> Mapping[str, Any]:
-    """Return a setting by the first of its several names that is present; empty if none is."""
-    found: Mapping[str, Any] = next((settings[name] for name in names if settings.get(name)), {})
-    return found
-
-
-def state_size(network: "torch.nn.Module") -> int:
-    """Return the length of a token's vector in a network's last layer, by running it once."""
-    import torch
-
-    ids = torch.zeros((1, 2), dtype=torch.int64)
-    with torch.inference_mode():
-        states = network(input_ids=ids, attention_mask=torch.ones_like(ids)).last_hidden_state
-    return int(states.shape[-1])
-
-
 def network_class(loader: str, config: Mapping[str, Any]) -> Any:
     """Return the class of transformers that loads a network.
 
@@ -147,7 +129,7 @@ def implementation(attention: str) -> str | None:
 
 
 def new_network(loader: str, config: Mapping[str, Any], attention: str) -> "torch.nn.Module":
-    """Return a network with random weights, float32; see `network_class` and `load_network`."""
+    """Return a network with random weights, float32; see `network_class`."""
     described, source = known_config(config), network_class(loader, config)
     if source.__name__ != loader:
         described._attn_implementation = implementation(attention)
@@ -165,7 +147,7 @@ def known_config(config: Mapping[str, Any]) -> Any:
     return AutoConfig.for_model(**{key: value for key, value in config.items() if key not in types})
 
 
-def check_known(folder: Path, config: Mapping[str, Any], loader: str) -> None:
+def check_known(folder: Path, config: Mapping[str, Any]) -> None:
     """Check that a network can be used at all.
 
     Raises:
@@ -175,7 +157,7 @@ def check_known(folder: Path, config: Mapping[str, Any], loader: str) -> None:
         return
     import transformers
 
-    own = [config["auto_map"].get(key) for key in ("AutoConfig", "AutoModel", loader)]
+    own = [config["auto_map"].get(key) for key in ("AutoConfig", "AutoModel")]
     names = [str(place).rsplit(".", 1)[-1] for place in own if place]
     unknown = [name for name in names if not hasattr(transformers, name)]
     if unknown:

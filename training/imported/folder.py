@@ -1,12 +1,12 @@
 """Read the files of a model's folder, without ever opening a pickle file."""
 
 import json
+import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from functools import cached_property
 from math import prod
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,17 +15,16 @@ from ranklet.runtime.bundles.files import POINTER
 from ranklet.runtime.bundles.manifest import MANIFEST
 from ranklet.runtime.errors import ModelFolderError
 
-if TYPE_CHECKING:
-    from torch import Tensor
-
-# Packages of the modules that are supported, which are described and never run.
-LIBRARIES = ("sentence_transformers", "pylate")
+# What the classes of modules begin with. sentence-transformers has a class for each of PyLate's.
+LIBRARIES = ("sentence_transformers.", "pylate.")
 MODULES, CONFIG, SENTENCE = "modules.json", "config.json", "config_sentence_transformers.json"
 WEIGHTS, SHARDS = "model.safetensors", "model.safetensors.index.json"
 PICKLES = ("pytorch_model.bin", "model.bin", "pytorch_model.bin.index.json")
 PROOF = "ranklet_proof.json"  # of a folder that `ranklet export --layout hub` has written
-METADATA = "artifact.metadata"  # of colbert-ir's ColBERT
 ADAPTER = "adapter_config.json"  # of peft
+_READ = (".safetensors", ".model", ".metadata")  # files that libraries read, beside JSON
+# An activation function that is no class of torch, in whose place libraries take another one.
+_CODE = re.compile(r'activation\w*"\s*:\s*"(?!torch\.)(\w[\w.]*\.\w+)"')
 PAGES = (b"<!doctype html", b"<html", b"<?xml")
 INCOMPLETE = "*.incomplete"  # files that the hub's client was still fetching
 _DTYPES = {
@@ -34,13 +33,11 @@ _DTYPES = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True)
-class Module:
+class Module(NamedTuple):
     """One module of a sentence-transformers model, such as Pooling, and the folder of its files."""
 
     name: str
     folder: Path
-    config: Mapping[str, Any] = field(default_factory=dict)
 
 
 class ModelFolder:
@@ -80,41 +77,36 @@ class ModelFolder:
         """
         if not (self.path / MODULES).is_file():
             return ()
-        modules = []
+        modules, root = [], self.path.resolve()
         for entry in read_json(self.path / MODULES, list):
             try:
-                modules.append(self.module(entry["type"], entry["path"], MODULES))
-            except (KeyError, TypeError):
+                kind, place = entry["type"], root / entry["path"]
+                name = kind.rsplit(".", 1)[-1]
+            except (KeyError, TypeError, AttributeError):
                 raise ModelFolderError(
                     f"{self.path / MODULES}: {entry!r:.80} is no module"
                 ) from None
+            if not kind.startswith(LIBRARIES):
+                raise ModelFolderError(
+                    f"{str(self.path)!r} needs code of its own ({kind}), which is never run; "
+                    "modules of sentence-transformers are supported"
+                )
+            if not place.resolve().is_relative_to(root):
+                raise ModelFolderError(
+                    f"{self.path / MODULES}: {entry['path']!r} is outside of the folder"
+                )
+            modules.append(Module(name, place.resolve()))
         return tuple(modules)
-
-    def module(self, kind: str, place: str, named_in: str) -> Module:
-        """Return the module of a class and a place in the folder, which a JSON file names.
-
-        Raises:
-            TypeError: they are no texts.
-            ModelFolderError: the class is code of the folder, or the place is outside of it.
-        """
-        if not isinstance(kind, str) or not isinstance(place, str):
-            raise TypeError
-        if not kind.startswith(tuple(f"{library}." for library in LIBRARIES)):
-            raise ModelFolderError(
-                f"{str(self.path)!r} needs code of its own ({kind}), which is never run; modules "
-                "of sentence-transformers are supported"
-            )
-        root = self.path.resolve()
-        folder = (root / place).resolve()
-        if not folder.is_relative_to(root):
-            raise ModelFolderError(f"{self.path / named_in}: {place!r} is outside of the folder")
-        own = folder != root and (folder / CONFIG).is_file()
-        return Module(kind.rsplit(".", 1)[-1], folder, read_json(folder / CONFIG) if own else {})
 
     @cached_property
     def sentence(self) -> Mapping[str, Any]:
         """What sentence-transformers says of the whole model: prompts, similarity, activation."""
         return self.json(SENTENCE) if (self.path / SENTENCE).is_file() else {}
+
+    @property
+    def prompts(self) -> Mapping[str, str | None]:
+        """The texts that sentence-transformers puts before others, by name."""
+        return self.sentence.get("prompts") or {}
 
     @cached_property
     def type(self) -> str:
@@ -199,7 +191,7 @@ def read_json(path: Path, kind: type = dict) -> Any:
 
     Args:
         path: the file.
-        kind: dict for an object, list for an array.
+        kind: dict for an object, list for an array, object for either.
 
     Raises:
         ModelFolderError: the file is missing or no JSON, or contains something else.
@@ -215,30 +207,45 @@ def read_json(path: Path, kind: type = dict) -> Any:
     return content
 
 
-def check_weights(folder: Path) -> None:
-    """Raise ModelFolderError unless a folder has weights that are safe to read and complete."""
-    paths = sorted(folder.glob("*.safetensors"))
-    if not paths:
-        if (folder / PROOF).is_file():
+def check_files(folder: Path) -> None:
+    """Check the files of a folder and of all folders in it before a library opens them.
+
+    Raises:
+        ModelFolderError: one is damaged, was not fetched, or is no file; or there are no weights,
+            or weights that only pickle can read.
+    """
+    for path in sorted(folder.rglob("*")):
+        if path.name == ADAPTER:
+            check_no_adapter(path.parent)
+        if path.name in PICKLES and not any(path.parent.glob("*.safetensors")):
             raise ModelFolderError(
-                f"{str(folder)!r} is an export of ranklet's, whose graphs others read; give the "
-                "folder of the model that it was made of"
+                f"{str(path.parent)!r} has its weights only in {path.name}, a pickle file, which "
+                "can run any code and is never opened; save the model again with "
+                "safe_serialization=True"
             )
-        pickled = next((name for name in PICKLES if (folder / name).is_file()), None)
-        if pickled:
+        if path.suffix == ".json":
+            read_json(path, object)
+        elif path.suffix in _READ or not (path.is_file() or path.is_dir()):
+            check_content(path)
+        if path.suffix == ".safetensors":
+            _stored(path)
+        if path.name in (CONFIG, SENTENCE) and (own := _CODE.search(path.read_text("utf-8"))):
             raise ModelFolderError(
-                f"{str(folder)!r} has its weights only in {pickled}, a pickle file, which can run "
-                "any code and is never opened; save the model again with safe_serialization=True"
+                f"{str(path)!r} needs code of its own ({own[1]}), which is never run; activation "
+                "functions of torch.nn are supported"
             )
+        if path.name == SHARDS:
+            shards = read_json(path).get("weight_map")
+            for name in sorted(set(shards.values())) if isinstance(shards, dict) else ():
+                if not (path.parent / str(name)).is_file():
+                    raise _missing(path.parent, name)
+    if (folder / PROOF).is_file():
+        raise ModelFolderError(
+            f"{str(folder)!r} is an export of ranklet's, whose graphs others read; give the folder "
+            "of the model that it was made of"
+        )
+    if not any(folder.rglob("*.safetensors")):
         raise _missing(folder, WEIGHTS)
-    if (folder / SHARDS).is_file():
-        shards = read_json(folder / SHARDS).get("weight_map")
-        for name in sorted(set(shards.values())) if isinstance(shards, dict) else ():
-            if not (folder / str(name)).is_file():
-                raise _missing(folder, name)
-    for path in paths:
-        check_content(path)
-        _stored(path)
 
 
 class _Stored(NamedTuple):
@@ -304,9 +311,9 @@ def read_arrays(folder: Path) -> dict[str, NDArray[Any]]:
     """Return the weights of a module that has one file of them, float32 and int64.
 
     Raises:
-        ModelFolderError: see `check_weights`.
+        ModelFolderError: see `check_files`.
     """
-    check_weights(folder)
+    check_files(folder)
     path = folder / WEIGHTS
     if not path.is_file():
         raise _missing(folder, WEIGHTS)
@@ -318,10 +325,3 @@ def read_arrays(folder: Path) -> dict[str, NDArray[Any]]:
         kind = np.float32 if values.dtype.kind == "f" else np.int64
         arrays[name] = values.reshape(stored.shape).astype(kind, copy=False)
     return arrays
-
-
-def read_weights(folder: Path) -> "dict[str, Tensor]":
-    """Return what `read_arrays` does, as tensors."""
-    import torch
-
-    return {name: torch.from_numpy(values) for name, values in read_arrays(folder).items()}

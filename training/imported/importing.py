@@ -59,7 +59,7 @@ def _recognised(folder: ModelFolder) -> Form:
     matches = {name: form.recognises(folder) for name, form in forms().items()}
     best = max(matches.values())
     if best < Match.SURE and not folder.modules:
-        check_known(folder.path, folder.config, "AutoModel")
+        check_known(folder.path, folder.config)
         check_not_generative(folder.path, folder.config)
     fitting = [forms()[name] for name, match in matches.items() if match == best][::-1]
     if len(fitting) > 1:

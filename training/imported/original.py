@@ -1,24 +1,28 @@
-"""Compare an imported model with the library that it was made for."""
+"""Read a model by the library that it was made for, and compare what is imported with it."""
 
 from collections.abc import Sequence
 from importlib.metadata import version
-from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ranklet.corpus.faults import one_line
 from ranklet.corpus.memory import release
 from ranklet.runtime.errors import ModelFolderError
 from ranklet.training.checkpoint import Checkpoint
-from ranklet.training.imported.encoder import quiet
-from ranklet.training.imported.folder import ModelFolder
+from ranklet.training.imported.encoder import check_known, plain_config, quiet, whole_weights
+from ranklet.training.imported.folder import CONFIG, ModelFolder, check_files, read_json
 from ranklet.training.imported.importing import form_of
-from ranklet.training.imported.tokenizer import position_rows
+from ranklet.training.imported.tokenizer import check_tokenizer, own_tokenizer, position_rows
 from ranklet.training.one_thread import one_thread_each
 
-LIBRARY, PACKAGE = "sentence-transformers", "sentence_transformers"
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+
+LIBRARY = "sentence-transformers"
 LARGEST = 1e-4  # difference of a number of a vector, or of a score, in float32
 TEXTS = 16  # compared texts, of all lengths; a network that is read wrongly differs on any text
+NO_LIMIT = 1_000_000  # a tokenizer without a limit has this number or a larger one
+LONGEST = 512  # tokens, if nothing limits them
 
 
 class Original(NamedTuple):
@@ -32,7 +36,7 @@ class Original(NamedTuple):
 
 
 def load_original(kind: str, path: Path) -> Any:
-    """Return a model of sentence-transformers, in float32 on the CPU.
+    """Return a model of sentence-transformers, in float32 on the CPU, which runs no code of its.
 
     The library would otherwise compute in the type of the saved weights, and round what ranklet
     does not. It would also need whatever attention on a GPU the folder asks for.
@@ -40,19 +44,94 @@ def load_original(kind: str, path: Path) -> Any:
     Args:
         kind: the name of its class, such as SentenceTransformer.
         path: the model's folder.
+
+    Raises:
+        ModelFolderError: a file is damaged or unsafe, or the library cannot read the folder.
     """
     import sentence_transformers
     import torch
 
-    plain = {"dtype": torch.float32, "attn_implementation": "eager"}
-    with quiet():
+    check_files(path)
+    check_tokenizer(path)
+    for place in sorted(path.rglob(CONFIG)):
+        check_known(place.parent, read_json(place))
+    plain = {"dtype": torch.float32, "attn_implementation": "eager", "use_safetensors": True}
+    with one_line(f"{str(path)!r} cannot be loaded"), quiet(), whole_weights(path):
         model = getattr(sentence_transformers, kind)(
             str(path), device="cpu", local_files_only=True, model_kwargs=plain
         )
-    rows = position_rows(model)  # which the library does not look at
-    if rows and (model.max_seq_length or rows + 1) > rows:
-        model.max_seq_length = rows
-    return model.float()
+    for each in model.modules():
+        rows = position_rows(each.model) if is_transformer(each) else None
+        if rows:  # which the library does not look at
+            each.max_seq_length = min(each.max_seq_length or rows, rows)
+    return model.float().eval()
+
+
+def is_transformer(module: Any) -> bool:
+    """Return whether a module of sentence-transformers is a transformer."""
+    from sentence_transformers.base.modules import Transformer
+
+    return isinstance(module, Transformer)
+
+
+def names_of(modules: Sequence[Any]) -> list[str]:
+    """Return the names of the classes of modules."""
+    return ["Transformer" if is_transformer(each) else type(each).__name__ for each in modules]
+
+
+def modules_by_role(model: Any, path: Path) -> tuple[list[Any], list[Any]]:
+    """Return the modules that encode queries and those that encode documents.
+
+    They are the same ones, unless the first module is a router, whose routes come before the rest.
+
+    Raises:
+        ModelFolderError: the router has no route for one of them, or chooses in another way.
+    """
+    from sentence_transformers.base.modules import Router
+
+    first, *rest = modules = list(model)
+    if not isinstance(first, Router):
+        return modules, modules
+    routes: Any = first.sub_modules
+    if first.route_mappings or not {"query", "document"} <= routes.keys():
+        raise ModelFolderError(
+            f"{str(path)!r} has a router of {', '.join(routes)}; supported are the routes query "
+            "and document, without route_mappings"
+        )
+    return [*routes["query"], *rest], [*routes["document"], *rest]
+
+
+class ReadTransformer(NamedTuple):
+    """A transformer as its library has read it."""
+
+    network: Any  # of transformers
+    config: dict[str, Any]  # the content of its config.json
+    tokenizer: "Tokenizer"
+    longest: int  # tokens that it reads of a text, special tokens counted
+    limits: tuple[int, int]  # tokens of a query and of a document
+
+    @classmethod
+    def of(cls, module: Any, path: Path, most: int = NO_LIMIT) -> "ReadTransformer":
+        """Return what a module has; at most `most` tokens of a text are read.
+
+        Raises:
+            ModelFolderError: see `own_tokenizer`; or it is called with arguments of its own.
+        """
+        calls = module.processing_kwargs
+        if own := {key: calls[key] for key in ("common", "text") if calls.get(key)}:
+            raise ModelFolderError(
+                f"{str(path)!r} calls its tokenizer with arguments of its own (processing_kwargs "
+                f"{own!r:.80}), which is not supported"
+            )
+        tokenizer = own_tokenizer(module.tokenizer, path)
+        own_limit = module.max_seq_length
+        longest = min(own_limit if own_limit and own_limit < NO_LIMIT else LONGEST, most)
+        query, document = (
+            min(limit or longest, longest)
+            for limit in (module.query_length, module.document_length)
+        )
+        config = plain_config(module.model)
+        return cls(module.model, config, tokenizer, longest, (query, document))
 
 
 def shortened(text: str, settings: Any) -> str:
@@ -65,8 +144,29 @@ def shortened(text: str, settings: Any) -> str:
     return text[: max(1, settings.max_query_tokens // 4)]  # UTF-8 has up to 4 bytes per character
 
 
-def compare(folder: str | Path, checkpoint: Checkpoint, texts: Sequence[str]) -> Original | None:
-    """Compare a checkpoint with the original model; return None if its library is not installed.
+def encode_with_library(
+    model: Any, texts: Sequence[str], settings: Any, **options: Any
+) -> tuple[Any, Any]:
+    """Encode texts as queries and as documents with a model of sentence-transformers.
+
+    Each text is encoded alone, because padding changes the positions that some networks see.
+
+    Args:
+        model: the model.
+        texts: the texts.
+        settings: of a ranker, whose prompts are used if it has any.
+        options: further arguments.
+    """
+    options = {"show_progress_bar": False, "batch_size": 1, **options}
+    query, document = (
+        encode(list(texts), prompt=getattr(settings, f"{role}_prompt", ""), **options)
+        for role, encode in (("query", model.encode_query), ("document", model.encode_document))
+    )
+    return query, document
+
+
+def compare(folder: str | Path, checkpoint: Checkpoint, texts: Sequence[str]) -> Original:
+    """Compare a checkpoint with the original model.
 
     Args:
         folder: the original model.
@@ -77,8 +177,6 @@ def compare(folder: str | Path, checkpoint: Checkpoint, texts: Sequence[str]) ->
         ModelFolderError: the difference is larger than `LARGEST`, so the import is wrong, or the
             library cannot load the model.
     """
-    if find_spec(PACKAGE) is None:
-        return None
     importing = form_of(checkpoint).importer()
     library = f"{LIBRARY} {version(LIBRARY)}"
     with one_line(f"{str(folder)!r} cannot be compared with {library}"), quiet(), one_thread_each:

@@ -2,8 +2,8 @@
 
 import logging
 import re
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from collections.abc import Mapping
+from typing import NamedTuple
 
 from ranklet.runtime.errors import InputError, ModelFolderError
 from ranklet.training.imported.folder import ModelFolder
@@ -11,13 +11,6 @@ from ranklet.training.imported.folder import ModelFolder
 _log = logging.getLogger(__name__)
 
 _SIMILARITIES = {"cosine": "cosine", "dot": "dot", "dot_product": "dot"}
-# Its names of poolings in the older of its formats, and ours.
-POOLING_MODES = {
-    "pooling_mode_mean_tokens": "mean", "pooling_mode_cls_token": "cls",
-    "pooling_mode_max_tokens": "max", "pooling_mode_lasttoken": "last",
-    "pooling_mode_weightedmean_tokens": "weighted_mean",
-    "pooling_mode_mean_sqrt_len_tokens": "mean_sqrt",
-}  # fmt: skip
 _PROMPTS = (("query",), ("document", "passage", "corpus"))  # names of both roles
 
 
@@ -36,22 +29,20 @@ _USUAL = {
 }
 
 
-def prompts_of(folder: ModelFolder) -> Prompts:
-    """Return the prompts of a folder.
+def prompts_of(prompts: Mapping[str, str | None]) -> Prompts:
+    """Return the prompts of queries and documents among those of a model, by their names.
 
     The default prompt is for neither role: sentence-transformers' encode_query and encode_document
     do not use it.
     """
-    prompts = folder.sentence.get("prompts") or {}
-    return Prompts(*(prompts.get(name) or "" for name in prompt_names(folder)))
+    return Prompts(*(prompts.get(name) or "" for name in prompt_names(prompts)))
 
 
-def prompt_names(folder: ModelFolder) -> tuple[str, str]:
+def prompt_names(prompts: Mapping[str, str | None]) -> tuple[str, str]:
     """Return the names of the prompts of queries and documents, which may be empty or lacking.
 
     sentence-transformers writes an empty prompt "document" next to a prompt "passage".
     """
-    prompts = folder.sentence.get("prompts") or {}
     query, document = (
         next((name for name in names if prompts.get(name)), names[0]) for names in _PROMPTS
     )
@@ -64,13 +55,13 @@ def chosen_prompts(folder: ModelFolder, query: str | None, document: str | None)
     A warning says that a model has only prompts of other names, or that one of a family that needs
     prompts has none.
     """
-    own = prompts_of(folder)
+    own = prompts_of(folder.prompts)
     prompts = Prompts(
         own.query if query is None else query, own.document if document is None else document
     )
     if any(prompts) or query is not None or document is not None:
         return prompts
-    others = [name for name, text in (folder.sentence.get("prompts") or {}).items() if text]
+    others = [name for name, text in folder.prompts.items() if text]
     family = _FAMILY.search(folder.name.lower())
     if others:
         _log.warning(
@@ -90,28 +81,6 @@ def chosen_prompts(folder: ModelFolder, query: str | None, document: str | None)
             f" --document-prompt {usual.document!r}" if usual.document else "",
         )
     return prompts
-
-
-def encode_with_library(
-    model: Any,
-    folder: ModelFolder,
-    texts: Sequence[str],
-    prompts: tuple[str, str] | None = None,
-    **options: Any,
-) -> tuple[Any, Any]:
-    """Encode texts as queries and as documents with a model of sentence-transformers.
-
-    Each text is encoded alone, because padding changes the positions that some networks see. Other
-    prompts than the folder's may be given.
-    """
-    _, document = prompt_names(folder)
-    given, own = list(texts), {} if document == _PROMPTS[1][0] else {"prompt_name": document}
-    options = {"show_progress_bar": False, "batch_size": 1, **options}
-    if prompts is not None and prompts != prompts_of(folder):
-        query, document = prompts
-        encoded = model.encode_query(given, prompt=query, **options)
-        return encoded, model.encode_document(given, prompt=document, **options)
-    return model.encode_query(given, **options), model.encode_document(given, **own, **options)
 
 
 def similarity_of(folder: ModelFolder) -> str:

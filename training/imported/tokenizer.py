@@ -1,110 +1,59 @@
-"""Read the tokenizer of a model's folder as transformers and sentence-transformers do."""
+"""Read the tokenizer of a model's folder as transformers does."""
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from ranklet.corpus.faults import one_line
 from ranklet.runtime.errors import InputError, ModelFolderError
-from ranklet.training.imported.encoder import chosen, quiet
-from ranklet.training.imported.folder import check_content, read_json
+from ranklet.training.imported.encoder import quiet
+from ranklet.training.imported.folder import check_content
 
 if TYPE_CHECKING:
     import torch
     from tokenizers import Tokenizer
 
 TOKENIZER, TOKENIZER_CONFIG = "tokenizer.json", "tokenizer_config.json"
-# Files that a tokenizer can be made of where there is no tokenizer.json.
+# Files that a tokenizer is made of.
 SOURCES = (
-    "vocab.txt", "vocab.json", "spiece.model", "sentencepiece.bpe.model", "spm.model",
+    TOKENIZER, "vocab.txt", "vocab.json", "spiece.model", "sentencepiece.bpe.model", "spm.model",
     "tokenizer.model",
 )  # fmt: skip
-# Settings of a Transformer module, in its folder; old versions had a file name per architecture.
-SETTINGS = tuple(
-    f"sentence_{kind}_config.json"
-    for kind in ("bert", "roberta", "distilbert", "camembert", "albert", "xlm-roberta", "xlnet")
-)
-ARGUMENTS = ("processor_kwargs", "tokenizer_args")  # of the tokenizer; newer and older name
-NO_LIMIT = 1_000_000  # a tokenizer without a limit has this number or a larger one
-LONGEST = 512  # tokens, if nothing limits them
 
 
-class ModelTokenizer(NamedTuple):
-    """A model's tokenizer, and what its folder says about long texts."""
-
-    tokenizer: "Tokenizer"
-    limit: int | None  # tokens of a text, special tokens counted; None if nothing limits them
-    fixed: bool  # whether sentence-transformers sets the limit, whatever the network's positions
-    inputs: tuple[str, ...]  # what it returns, such as token_type_ids
-
-    def longest_text(self, network: "torch.nn.Module") -> int:
-        """Return how many tokens a network reads of a text, special tokens counted.
-
-        Positions in a table limit the text. Other networks can read more than they were trained
-        on, and sentence-transformers lets them if its settings say so.
-        """
-        rows = position_rows(network)
-        trained = getattr(network.config, "max_position_embeddings", None)
-        limits = [self.limit, rows]
-        if isinstance(trained, int) and trained > 0 and (rows or not self.fixed):
-            limits.append(trained)
-        return min((limit for limit in limits if limit), default=LONGEST)
-
-
-def transformer_settings(folder: Path) -> Mapping[str, Any]:
-    """Return what sentence-transformers says of a Transformer module; empty for a plain model.
-
-    Raises:
-        ModelFolderError: its tokenizer is called with arguments of its own.
-    """
-    path = next((folder / name for name in SETTINGS if (folder / name).is_file()), None)
-    settings: Mapping[str, Any] = read_json(path) if path else {}
-    calls = settings.get("processing_kwargs") or {}
-    if own := {key: calls[key] for key in ("common", "text") if calls.get(key)}:
+def check_tokenizer(folder: Path) -> None:
+    """Raise ModelFolderError if nothing in a folder is a tokenizer; libraries may make one up."""
+    if not any(path.name in SOURCES for path in folder.rglob("*")):
         raise ModelFolderError(
-            f"{str(path)!r} calls its tokenizer with arguments of its own (processing_kwargs "
-            f"{own!r:.80}), which is not supported"
+            f"{str(folder)!r} has no tokenizer; save the model's tokenizer there"
         )
-    return settings
 
 
-def text_limits(settings: Mapping[str, Any]) -> tuple[int, int]:
-    """Return the tokens of a query and of a document that a Transformer module reads; 0 for all."""
-    return settings.get("query_length") or 0, settings.get("document_length") or 0
-
-
-def model_tokenizer(folder: Path) -> ModelTokenizer:
+def model_tokenizer(folder: Path) -> "Tokenizer":
     """Read the tokenizer of a network's folder: WordPiece, SentencePiece or byte-level BPE.
 
     transformers changes what is in tokenizer.json by tokenizer_config.json, and makes a new
     tokenizer of its vocabulary for many architectures. So the tokenizer is what transformers makes.
 
     Raises:
-        ModelFolderError: there is none, it has no fast version, or it cuts texts at their begin.
+        ModelFolderError: see `own_tokenizer`.
     """
     from transformers import AutoTokenizer
 
-    names = [name for name in (TOKENIZER, *SOURCES) if (folder / name).is_file()]
-    if not names:
-        raise ModelFolderError(
-            f"{str(folder)!r} has no tokenizer; save the model's tokenizer there"
+    check_tokenizer(folder)
+    with one_line(f"the tokenizer of {str(folder)!r} cannot be loaded"), quiet():
+        whole: Any = AutoTokenizer.from_pretrained(
+            str(folder), local_files_only=True, trust_remote_code=False
         )
-    for name in names:
-        check_content(folder / name)
-    settings = transformer_settings(folder)
-    arguments = chosen(settings, ARGUMENTS)
-    longest = settings.get("max_seq_length")
-    if longest is not None:
-        arguments = {"model_max_length": longest, **arguments}
-    forced = {"local_files_only": True, "trust_remote_code": False}
-    try:
-        with one_line(f"the tokenizer of {str(folder)!r} cannot be loaded"), quiet():
-            whole: Any = AutoTokenizer.from_pretrained(str(folder), **{**arguments, **forced})
-    except ModelFolderError:
-        if TOKENIZER in names:
-            plain_tokenizer(folder)  # a damaged file has a message of its own
-        raise
-    if not whole.is_fast:
+    return own_tokenizer(whole, folder)
+
+
+def own_tokenizer(whole: Any, folder: Path) -> "Tokenizer":
+    """Return the tokenizer in one of transformers, without its truncation and padding.
+
+    Raises:
+        ModelFolderError: it has no fast version, or it cuts texts at their begin.
+    """
+    if not getattr(whole, "is_fast", False):
         raise ModelFolderError(
             f"the tokenizer of {str(folder)!r} is a {type(whole).__name__}, which has no fast "
             f"version; only tokenizers that can be saved as {TOKENIZER} are supported"
@@ -118,11 +67,7 @@ def model_tokenizer(folder: Path) -> ModelTokenizer:
     tokenizer: Tokenizer = whole.backend_tokenizer
     tokenizer.no_truncation()
     tokenizer.no_padding()
-    if settings.get("do_lower_case"):
-        _lower_case(tokenizer)
-    limit = int(whole.model_max_length) if 0 < whole.model_max_length < NO_LIMIT else None
-    fixed = "model_max_length" in arguments and limit is not None
-    return ModelTokenizer(tokenizer, limit, fixed, tuple(whole.model_input_names))
+    return tokenizer
 
 
 def plain_tokenizer(folder: Path) -> "Tokenizer":
@@ -145,13 +90,6 @@ def plain_tokenizer(folder: Path) -> "Tokenizer":
         raise
     except InputError as error:
         raise ModelFolderError(str(error)) from None
-
-
-def _lower_case(tokenizer: "Tokenizer") -> None:
-    from tokenizers import normalizers
-
-    own = [tokenizer.normalizer] if tokenizer.normalizer else []
-    tokenizer.normalizer = normalizers.Sequence([normalizers.Lowercase(), *own])
 
 
 def position_rows(network: "torch.nn.Module") -> int | None:

@@ -17,7 +17,7 @@ from ranklet.training.imported.encoder import (
     pretrained,
     quiet,
 )
-from ranklet.training.imported.folder import check_weights, model_name, read_json
+from ranklet.training.imported.folder import check_files, model_name, read_json
 from ranklet.training.imported.hub import model_folder
 from ranklet.training.imported.tokenizer import (
     TOKENIZER,
@@ -166,7 +166,7 @@ def _load(folder: Path, name: str, attention: str, masked: bool, segments: bool)
     tokenizer = _tokenizer(folder)
     padding_token(tokenizer)  # raises an error if there is none
     config = read_json(folder / "config.json")
-    check_weights(folder)
+    check_files(folder)
     with one_line(f"the backbone {name!r} cannot be loaded"), quiet():
         loader = "AutoModelForMaskedLM" if masked else "AutoModel"
         model, report = pretrained(folder, loader, config, attention)
@@ -198,7 +198,7 @@ def _tokenizer(folder: Path) -> "Tokenizer":
     """
     if (folder / TOKENIZER).is_file() and not (folder / TOKENIZER_CONFIG).is_file():
         return read_tokenizer(folder)
-    return model_tokenizer(folder).tokenizer
+    return model_tokenizer(folder)
 
 
 def _begin_head(model: Any, missing: set[str]) -> None:

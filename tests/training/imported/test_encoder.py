@@ -9,7 +9,8 @@ import torch
 from tests.models import transformer_folder
 
 from ranklet.runtime.errors import ModelFolderError
-from ranklet.training.imported.encoder import check_known, load_network, network_class, new_network
+from ranklet.training.imported.encoder import check_known, network_class, new_network, plain_config
+from ranklet.training.imported.original import load_original
 
 
 @pytest.mark.parametrize(
@@ -32,10 +33,10 @@ from ranklet.training.imported.encoder import check_known, load_network, network
 def test_code_of_a_folder_is_not_needed_where_transformers_has_it(own: Any, known: bool) -> None:
     config = {"model_type": "nomic_bert", "auto_map": own}
     if known:
-        check_known(Path("model"), config, "AutoModel")
+        check_known(Path("model"), config)
     else:
         with pytest.raises(ModelFolderError, match=r"'model' needs code of its own .* has no "):
-            check_known(Path("model"), config, "AutoModel")
+            check_known(Path("model"), config)
 
 
 def test_a_network_with_a_decoder_is_loaded_as_its_encoder() -> None:
@@ -49,8 +50,8 @@ def test_a_network_with_a_decoder_is_loaded_as_its_encoder() -> None:
 def test_a_network_saved_in_16_bits_is_one_of_32(dtype: str, tmp_path: Path) -> None:
     folder = transformer_folder(tmp_path / "model", "gemma3", saved_as=dtype)
     assert json.loads((folder / "config.json").read_text())["dtype"] == dtype
-    network, config = load_network(folder, "AutoModel", {})
-    again = new_network("AutoModel", {**config, "dtype": dtype}, "eager")
+    network = load_original("SentenceTransformer", folder)[0].model
+    again = new_network("AutoModel", {**plain_config(network), "dtype": dtype}, "eager")
     for each in (network, again):
         values = [*each.state_dict().values(), *each.buffers()]
         assert {value.dtype for value in values if value.is_floating_point()} == {torch.float32}

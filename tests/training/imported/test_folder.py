@@ -13,7 +13,7 @@ from ranklet.export.imported import ranker_name
 from ranklet.runtime.errors import ModelFolderError
 from ranklet.training.imported.folder import (
     ModelFolder,
-    check_weights,
+    check_files,
     model_name,
     read_arrays,
     read_json,
@@ -70,7 +70,7 @@ def test_models_without_an_organisation_and_other_folders_keep_their_names(tmp_p
 @pytest.mark.parametrize(
     ("name", "read"),
     [
-        ("model.safetensors", check_weights),
+        ("model.safetensors", check_files),
         ("config.json", lambda folder: read_json(folder / "config.json")),
         ("tokenizer.json", plain_tokenizer),
     ],
@@ -89,9 +89,9 @@ def test_a_missing_shard_is_named(tmp_path: Path) -> None:
     index = tmp_path / "model.safetensors.index.json"
     index.write_text(json.dumps({"weight_map": shards}))
     with pytest.raises(ModelFolderError, match=r"has no model-00002-of-00002\.safetensors"):
-        check_weights(tmp_path)
+        check_files(tmp_path)
     save_file({"b": np.ones(2, np.float32)}, tmp_path / "model-00002-of-00002.safetensors")
-    check_weights(tmp_path)
+    check_files(tmp_path)
 
 
 def test_an_interrupted_download_is_named(tmp_path: Path) -> None:
@@ -100,7 +100,7 @@ def test_an_interrupted_download_is_named(tmp_path: Path) -> None:
     blobs.mkdir()
     (blobs / "abc.incomplete").write_bytes(os.urandom(9))
     with pytest.raises(ModelFolderError, match=r"its download was interrupted .'abc\.incomplete"):
-        check_weights(path)
+        check_files(path)
 
 
 @pytest.mark.parametrize(
@@ -151,7 +151,7 @@ def test_weights_of_a_type_that_is_not_read_are_not_called_damaged(tmp_path: Pat
     values = torch.zeros(2).to(torch.float8_e4m3fn)
     save_file({"a": values}, tmp_path / "model.safetensors")
     with pytest.raises(ModelFolderError, match=r"^\S+ has weights of the type F8_E4M3, which"):
-        check_weights(tmp_path)
+        check_files(tmp_path)
 
 
 def test_an_adapter_is_named_whether_or_not_there_is_a_config(tmp_path: Path) -> None:

@@ -17,8 +17,8 @@ from ranklet.training.imported.importing import read_model, recognise
 
 LIBRARY = "sentence_transformers.models"
 ENCODER = [
-    {"type": f"{LIBRARY}.Transformer", "path": ""},
-    {"type": f"{LIBRARY}.Pooling", "path": "1_Pooling"},
+    {"type": f"{LIBRARY}.Transformer", "path": "", "name": "0"},
+    {"type": f"{LIBRARY}.Pooling", "path": "1_Pooling", "name": "1"},
 ]
 MEAN = {"word_embedding_dimension": 32, "pooling_mode_mean_tokens": True}
 
@@ -31,19 +31,19 @@ def write(path: Path, content: Any) -> None:
 
 def modules_of(folder: Path, *more: dict[str, str], **pooling: Any) -> None:
     """Make a folder of transformers one of sentence-transformers."""
-    write(folder / "modules.json", [*ENCODER, *more])
+    write(folder / "modules.json", [*ENCODER, *({**each, "name": "2"} for each in more)])
     write(folder / "1_Pooling" / "config.json", {**MEAN, **pooling})
 
 
-def add_dense(folder: Path, rows: int = 32, **config: Any) -> None:
-    """Add a Dense module of 4 outputs."""
+def add_dense(folder: Path, rows: int = 32, out: int = 4, **config: Any) -> None:
+    """Add a Dense module."""
     import numpy as np
 
     modules_of(folder, {"type": f"{LIBRARY}.Dense", "path": "2_Dense"})
-    known = {"in_features": 32, "out_features": 4, "activation_function": "torch.nn.Tanh"}
+    known = {"in_features": 32, "out_features": out, "activation_function": "torch.nn.Tanh"}
     write(folder / "2_Dense" / "config.json", {**known, **config})
     weights = {
-        "linear.weight": np.ones((4, rows), np.float32), "linear.bias": np.zeros(4, np.float32)
+        "linear.weight": np.ones((out, rows), np.float32), "linear.bias": np.zeros(out, np.float32)
     }  # fmt: skip
     save_file(weights, folder / "2_Dense" / "model.safetensors")
 
@@ -102,7 +102,7 @@ UNUSABLE: dict[str, tuple[Callable[[Path], object], str]] = {
     ),
     "no tokenizer": (drop_tokenizer, "has no tokenizer"),
     "a damaged tokenizer": (
-        lambda f: (f / "tokenizer.json").write_text("{}"), "cannot be read as a tokenizer"
+        lambda f: (f / "tokenizer.json").write_text("{"), "tokenizer.json' cannot be read: Exp"
     ),
     "a generative model": (
         lambda f: change(f, architectures=["GPT2LMHeadModel"], model_type="gpt2"),
@@ -119,21 +119,20 @@ UNUSABLE: dict[str, tuple[Callable[[Path], object], str]] = {
     ),
     "several poolings": (
         lambda f: modules_of(f, pooling_mode_max_tokens=True),
-        "poolings pooling_mode_mean_tokens, pooling_mode_max_tokens; supported is one of",
-    ),
-    "no pooling": (
-        lambda f: modules_of(f, pooling_mode_mean_tokens=False), "has no pooling; supported is one"
+        r"has the pooling \('max', 'mean'\); supported is one of",
     ),
     "an unknown pooling": (
-        lambda f: modules_of(f, pooling_mode="middle"), "has the pooling middle; supported is one"
+        lambda f: modules_of(f, pooling_mode="middle"), "Invalid pooling mode: 'middle'"
     ),
     "an unknown module": (
-        lambda f: modules_of(f, {"type": f"{LIBRARY}.CNN", "path": "2_CNN"}),
-        "has the module CNN, which is not supported",
+        lambda f: modules_of(f, {"type": f"{LIBRARY}.WordWeights2", "path": "2"}),
+        "cannot be loaded: .*WordWeights2",
     ),
     "a module before pooling": (
-        lambda f: write(f / "modules.json", [ENCODER[0], {**ENCODER[1], "type": f"{LIBRARY}.BoW"}]),
-        "has the modules Transformer, BoW; supported are",
+        lambda f: write(
+            f / "modules.json", [ENCODER[0], {**ENCODER[1], "type": f"{LIBRARY}.Normalize"}]
+        ),
+        "has the modules Transformer, Normalize; supported are",
     ),
     "a module of its own": (
         lambda f: modules_of(f, {"type": "custom_st.Head", "path": "2"}),
@@ -157,23 +156,28 @@ UNUSABLE: dict[str, tuple[Callable[[Path], object], str]] = {
         lambda f: write(f / "modules.json", {"type": 1}), "modules.json' must contain an array"
     ),
     "a layer of another size": (
-        lambda f: add_dense(f, rows=8), "the weights in .*2_Dense' do not fit: .*size mismatch"
+        lambda f: add_dense(f, rows=8), "cannot be loaded: .*Dense"
     ),
     "an unknown activation": (
         lambda f: add_dense(f, activation_function="torch.nn.Hardswish"),
-        "has the activation function 'torch.nn.Hardswish'; supported are Identity, Tanh",
+        "has the activation function Hardswish; supported are Identity, Tanh",
     ),
     "a layer without its size": (
         lambda f: (add_dense(f), write(f / "2_Dense" / "config.json", {})),  # type: ignore[func-returns-value]
-        "'in_features' is missing",
+        "cannot be loaded: .*'in_features'",
     ),
-    "a residual layer": (lambda f: add_dense(f, use_residual=True), "Dense with use_residual"),
+    "an activation of its own": (
+        lambda f: add_dense(f, activation_function="evil.Tanh"), "code of its own .evil.Tanh."
+    ),
+    "a residual layer": (
+        lambda f: add_dense(f, out=32, use_residual=True), "Dense with use_residual"
+    ),
     "a layer of tokens": (
-        lambda f: add_dense(f, module_input_name="token_embeddings"), "Dense with token_embeddings"
+        lambda f: add_dense(f, module_input_name="token_embeddings"), "Dense from token_embeddings"
     ),
     "a layer without weights": (
         lambda f: (add_dense(f), (f / "2_Dense" / "model.safetensors").unlink()),  # type: ignore[func-returns-value]
-        "2_Dense' has no model.safetensors",
+        "Could not find 'model.safetensors'",
     ),
     "weights that are not a number": (spoil_weights, "no finite numbers .* of 'encoder"),
     "an unknown similarity": (
@@ -224,7 +228,7 @@ class Harm:
 
 PICKLED = (
     "pytorch_model.bin", "model.bin", "training_args.bin", "optimizer.pt", "heads.pt",
-    "1_Pooling/pytorch_model.bin", "2_Dense/pytorch_model.bin", "tokenizer.pkl",
+    "2_Dense/pytorch_model.bin", "tokenizer.pkl",
 )  # fmt: skip
 opened: list[str] = []
 watched = False

@@ -8,8 +8,8 @@ import pytest
 from tests.models import LONGEST, tokenizer, transformer_folder
 
 from ranklet.runtime.errors import ModelFolderError
-from ranklet.training.imported.encoder import load_network
-from ranklet.training.imported.tokenizer import model_tokenizer, transformer_settings
+from ranklet.training.imported.original import ReadTransformer, load_original
+from ranklet.training.imported.tokenizer import model_tokenizer
 
 POSITIONS = 80  # of the saved networks
 
@@ -37,16 +37,12 @@ def test_texts_that_lose_their_begin_are_refused(name: str, tmp_path: Path) -> N
         model_tokenizer(tmp_path)
 
 
-def test_settings_of_the_tokenizer_are_used(tmp_path: Path) -> None:
+def test_truncation_and_padding_are_left_out(tmp_path: Path) -> None:
     tokenizer().save_pretrained(tmp_path)
-    change(tmp_path / "tokenizer.json", truncation=None, padding=None)
     change(tmp_path / "tokenizer_config.json", padding_side="left", model_max_length=7)
-    found = model_tokenizer(tmp_path)
-    assert found.limit == 7
-    assert not found.fixed
-    assert len(found.tokenizer.encode("a dog " * 40).ids) > 40  # ranklet itself cuts texts
-    change(tmp_path / "sentence_bert_config.json", tokenizer_args={"model_max_length": 9})
-    assert model_tokenizer(tmp_path)[1:3] == (9, True)
+    assert (
+        len(model_tokenizer(tmp_path).encode("a dog " * 40).ids) > 40
+    )  # ranklet itself cuts texts
 
 
 def test_a_tokenizer_without_a_fast_version_is_refused(tmp_path: Path) -> None:
@@ -71,23 +67,25 @@ LIMITS = [
 ]
 
 
+def read(folder: Path, settings: dict[str, Any]) -> ReadTransformer:
+    """Read a transformer as a module that sentence-transformers has saved with settings."""
+    module = {"idx": 0, "name": "0", "path": "", "type": "sentence_transformers.models.Transformer"}
+    (folder / "modules.json").write_text(json.dumps([module]))
+    (folder / "sentence_roberta_config.json").write_text(json.dumps(settings))  # its older name
+    return ReadTransformer.of(load_original("SentenceTransformer", folder)[0], folder)
+
+
 @pytest.mark.parametrize(("name", "longest", "limit", "expected"), LIMITS)
 def test_long_texts_are_cut_as_the_library_does(
     name: str, longest: int | None, limit: int | None, expected: int, folders: dict[str, Path]
 ) -> None:
     folder = folders[name]
     change(folder / "tokenizer_config.json", model_max_length=limit or 10**30)
-    settings = folder / "sentence_roberta_config.json"  # its older name
-    settings.write_text(json.dumps({"max_seq_length": longest}))
-    network, _ = load_network(folder, "AutoModel", {})
-    assert model_tokenizer(folder).longest_text(network) == expected
+    assert read(folder, {"max_seq_length": longest}).longest == expected
     assert LONGEST < POSITIONS
 
 
-def test_other_arguments_of_the_tokenizer_are_refused(tmp_path: Path) -> None:
-    path = tmp_path / "sentence_bert_config.json"
-    path.write_text(json.dumps({"processing_kwargs": {"text": {"max_length": 9}}}))
+def test_other_arguments_of_the_tokenizer_are_refused(folders: dict[str, Path]) -> None:
     with pytest.raises(ModelFolderError, match=r"processing_kwargs .'text': .'max_length': 9"):
-        transformer_settings(tmp_path)
-    path.write_text(json.dumps({"processing_kwargs": {"text": {}, "chat_template": {"a": 1}}}))
-    assert transformer_settings(tmp_path)
+        read(folders["bert"], {"processing_kwargs": {"text": {"max_length": 9}}})
+    read(folders["bert"], {"processing_kwargs": {"text": {}, "chat_template": {"a": 1}}})

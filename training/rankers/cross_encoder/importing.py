@@ -3,7 +3,6 @@
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,15 +21,9 @@ from ranklet.runtime.text.pairing import (
 )
 from ranklet.runtime.text.tokenizing import encode
 from ranklet.training.checkpoint import Checkpoint
-from ranklet.training.imported.encoder import check_not_generative, load_network
-from ranklet.training.imported.folder import CONFIG, ModelFolder, read_json
+from ranklet.training.imported.folder import ModelFolder
 from ranklet.training.imported.layers import activation_of
-from ranklet.training.imported.original import load_original, shortened
-from ranklet.training.imported.tokenizer import (
-    ModelTokenizer,
-    model_tokenizer,
-    transformer_settings,
-)
+from ranklet.training.imported.original import ReadTransformer, load_original, names_of, shortened
 from ranklet.training.learning.weights import load_weights
 from ranklet.training.pretrained.backbone import takes_token_types
 from ranklet.training.rankers.cross_encoder.classifier import (
@@ -44,6 +37,7 @@ from ranklet.training.rankers.cross_encoder.classifier import (
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
+FUNCTIONS = ("identity", "sigmoid", "softmax")  # of logits
 SHOWN = 20  # labels in a message
 # The names of the second of two labels that means relevant, and of the first that means the
 # opposite. Without names it is the second one since monoBERT (Nogueira & Cho 2019, §2).
@@ -73,22 +67,25 @@ def import_model(
         ModelFolderError: the folder cannot be used, or it has several labels and none is chosen.
         InputError: there is no such label.
     """
-    place = _place(folder)
-    check_not_generative(folder.path, read_json(place / CONFIG))
-    own_settings = transformer_settings(place)
-    network, config = load_network(
-        place, "AutoModelForSequenceClassification", own_settings, whole=True
-    )
-    labels = {int(number): str(name) for number, name in config["id2label"].items()}
+    model = load_original("CrossEncoder", folder.path)
+    names, prompt = names_of(model), model.prompts.get(model.default_prompt_name)
+    if names != ["Transformer"] or prompt:
+        raise ModelFolderError(
+            f"{str(folder.path)!r} has the modules {', '.join(names)} and the prompt {prompt!r:.60}"
+            "; supported for a cross-encoder is Transformer alone, without a prompt"
+        )
+    read = ReadTransformer.of(model[0], folder.path, MOST_TOKENS)
+    network, tokenizer, marks = read.network, read.tokenizer, marking or "none"
+    labels = {int(number): str(name) for number, name in read.config["id2label"].items()}
     number = choose_label(folder, labels, label)
-    activation = _activation(folder, read_json(place / CONFIG), len(labels))
-    own = model_tokenizer(place)
-    tokenizer, marks = own.tokenizer, marking or "none"
+    activation = activation_of(model.activation_fn, folder.path, FUNCTIONS)
+    if len(labels) == 2 and activation == "identity":  # one logit of two says nothing alone
+        activation = "softmax"
     if added_tokens(marks):
         tokenizer = _without_markers(tokenizer)
     try:
         layout = pair_layout(tokenizer)
-        longest = min(own.longest_text(network), MOST_TOKENS)
+        longest = read.longest
         most = longest if marks == "none" else longest // 2  # the other half is for marks
         settings = CrossEncoderSettings(
             max_query_tokens=max(1, (most - layout.around) // 2),
@@ -105,14 +102,14 @@ def import_model(
     keys = {
         LABEL: number,
         ACTIVATION: activation,
-        SEGMENTS: _reads_segments(place, network, own, layout),
+        SEGMENTS: _reads_segments(folder, model[0], layout),
     }
     return Checkpoint(
         "cross_encoder",
         settings,
         tokenizer=tokenizer,
         training={"imported": folder.name, "label": labels[number], "activation": activation},
-        network={**config, **keys},
+        network={**read.config, **keys},
         weights={name: values.numpy() for name, values in network.state_dict().items()},
     )
 
@@ -126,8 +123,6 @@ def largest_difference(folder: ModelFolder, checkpoint: Checkpoint, texts: Seque
     """
     settings: CrossEncoderSettings = replace(checkpoint.settings, marking="none")
     theirs = load_original("CrossEncoder", folder.path)
-    # Without this, RoBERTa's own limit counts two position embeddings that no text may use.
-    theirs.tokenizer.model_max_length = settings.max_tokens
     firsts = (shortened(text, settings) for text in texts)
     pairs = list(zip(firsts, texts[::-1], strict=True))
     options: dict[str, Any] = {"show_progress_bar": False, "batch_size": 1}
@@ -198,53 +193,15 @@ def choose_label(folder: ModelFolder, labels: Mapping[int, str], label: str | No
     raise InputError(f"{folder.name} has no label {label!r}; its labels are {listed}")
 
 
-def _place(folder: ModelFolder) -> Path:
-    """Return the folder of the network's files."""
-    names = [module.name for module in folder.modules]
-    if names not in ([], ["Transformer"]):
-        raise ModelFolderError(
-            f"{str(folder.path)!r} has the modules {', '.join(names)}; supported for a "
-            "cross-encoder is Transformer alone"
-        )
-    if not names:
-        return folder.path
-    prompt = (folder.sentence.get("prompts") or {}).get(folder.sentence.get("default_prompt_name"))
-    if prompt:
-        raise ModelFolderError(
-            f"{str(folder.path)!r} puts the prompt {prompt!r:.60} before its texts, which is not "
-            "supported for a cross-encoder"
-        )
-    return folder.modules[0].folder
-
-
-def _activation(folder: ModelFolder, config: Mapping[str, Any], labels: int) -> str:
-    """Return the function of the logits as sentence-transformers chooses it.
-
-    Of two labels without one it is the softmax, because one logit alone says nothing.
-    """
-    saved = config.get("sentence_transformers") or {}
-    path = (
-        # sentence-transformers reads its own file only where there are modules.
-        (folder.modules and folder.sentence.get("activation_fn"))
-        or saved.get("activation_fn")
-        or config.get("sbert_ce_default_activation_function")
-    )
-    if not path:
-        return {1: "sigmoid", 2: "softmax"}.get(labels, "identity")
-    return activation_of(path, folder.path, ("identity", "sigmoid", "softmax"))
-
-
-def _reads_segments(
-    place: Path, network: torch.nn.Module, tokenizer: ModelTokenizer, layout: PairLayout
-) -> bool:
+def _reads_segments(folder: ModelFolder, module: Any, layout: PairLayout) -> bool:
     """Return whether a network gets token_type_ids that tell the document from the query."""
-    given = takes_token_types(network) and "token_type_ids" in tokenizer.inputs
-    if not given or not any(layout.segments):
+    named = "token_type_ids" in module.tokenizer.model_input_names
+    if not (named and takes_token_types(module.model) and any(layout.segments)):
         return False
     if layout.segments != BERT_SEGMENTS:
         raise ModelFolderError(
-            f"the tokenizer of {str(place)!r} numbers the segments of a pair {layout.segments}; "
-            f"supported are {BERT_SEGMENTS}, as BERT does, and zeros"
+            f"the tokenizer of {str(folder.path)!r} numbers the segments of a pair "
+            f"{layout.segments}; supported are {BERT_SEGMENTS}, as BERT does, and zeros"
         )
     return True
 

@@ -11,13 +11,8 @@ from ranklet.runtime.onnx.token_table import TokenTable
 from ranklet.runtime.rankers.dense import DenseEncoder, DenseSettings
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.imported.folder import ModelFolder, read_arrays, read_json
-from ranklet.training.imported.original import load_original
-from ranklet.training.imported.sentence_settings import (
-    dimension_of,
-    encode_with_library,
-    prompts_of,
-    similarity_of,
-)
+from ranklet.training.imported.original import encode_with_library, load_original
+from ranklet.training.imported.sentence_settings import dimension_of, prompts_of, similarity_of
 from ranklet.training.imported.tokenizer import plain_tokenizer
 
 if TYPE_CHECKING:
@@ -64,7 +59,7 @@ def import_model(folder: ModelFolder, *, dimension: int | None = None) -> Checkp
         unknown = _unknown(tokenizer)
         if unknown is not None:
             table[unknown] = 0
-    kept, prompts = dimension_of(folder, dimension, table.shape[1]), prompts_of(folder)
+    kept, prompts = dimension_of(folder, dimension, table.shape[1]), prompts_of(folder.prompts)
     settings = DenseSettings(
         longest,
         longest,
@@ -113,7 +108,7 @@ def largest_difference(folder: ModelFolder, checkpoint: Checkpoint, texts: Seque
     normalise = settings.similarity == "cosine"
     table = TokenTable(checkpoint.arrays[TABLE], checkpoint.need_tokenizer(), normalise=normalise)
     encoder, differences = DenseEncoder(settings, table), []
-    encoded = encode_with_library(theirs, folder, texts)
+    encoded = encode_with_library(theirs, texts, settings)
     for encode, expected in zip(
         (encoder.encode_queries, encoder.encode_documents), encoded, strict=True
     ):

@@ -26,10 +26,10 @@ from ranklet.training.imported.layers import LAYERS
 from ranklet.training.learning.device import autocast, choose_device
 from ranklet.training.learning.losses import in_batch_softmax
 from ranklet.training.learning.record import planned
-from ranklet.training.learning.weights import weights_of
+from ranklet.training.learning.weights import load_weights, weights_of
 from ranklet.training.pretrained.backbone import load_backbone
 from ranklet.training.pretrained.start import load_network
-from ranklet.training.rankers.dense.importing import describe_backbone, load_layers
+from ranklet.training.rankers.dense.importing import import_backbone
 from ranklet.training.rankers.dense.network import DenseNetwork
 from ranklet.training.rankers.dense.options import KEEP, MINED, Options
 
@@ -66,25 +66,27 @@ def train(
         TrainingError: see `fit`.
     """
     backbone = load_backbone(options.backbone, segments=options.segments == "distinct")
-    begin = describe_backbone(backbone.folder)
-    whole = begin.dimension or backbone.config.hidden_size
+    begin = import_backbone(backbone.folder)
+    layers = begin.network.get(LAYERS, ()) if begin else ()
+    kept = begin.settings if begin else DenseSettings(dimension=backbone.config.hidden_size)
     settings = DenseSettings(
         *options.limits,
-        min(whole, begin.truncated or whole),
-        pooling=begin.pooling,
-        similarity=begin.similarity if options.similarity == KEEP else options.similarity,
+        kept.dimension,
+        pooling=kept.pooling,
+        similarity=kept.similarity if options.similarity == KEEP else options.similarity,
         document_segment=(
-            begin.document_segment
+            kept.document_segment
             if options.segments == KEEP
             else int(options.segments == "distinct")
         ),
-        query_prompt=begin.query_prompt,
-        document_prompt=begin.document_prompt,
+        query_prompt=kept.query_prompt,
+        document_prompt=kept.document_prompt,
     )
     prompts = settings.query_prompt, settings.document_prompt
     texts = EncoderTexts(collection, queries, dev, options, backbone, prompts)
-    model = DenseNetwork(backbone.model, settings, begin.layers)
-    load_layers(model, begin)
+    model = DenseNetwork(backbone.model, settings, layers)
+    if begin is not None:
+        load_weights(model.layers, begin.weights, "layers.")
     of_queries = partial(texts.encode, model, model.forward, 0)
     of_documents = partial(texts.encode, model, model.forward, settings.document_segment)
     scale, score_loss = 1.0, {"softmax": in_batch_softmax, "margin": in_batch_loss}[options.loss]
@@ -123,7 +125,7 @@ def train(
     if share:  # it has the weights whose average was the best
         average(model, start, share)
         trained = replace(trained, weights=weights_of(model))
-    return replace(trained, network={**trained.network, LAYERS: list(begin.layers)})
+    return replace(trained, network={**trained.network, LAYERS: list(layers)})
 
 
 def load(checkpoint: Checkpoint, *, attention: str = "sdpa") -> DenseNetwork:

@@ -72,9 +72,7 @@ def inference_free(
 def check_served(checkpoint: Checkpoint, folder: Path, scratch: Path) -> None:
     """Compare the vectors of an fp32 bundle with sentence-transformers', and rank with it."""
     theirs = sentence_transformers().SparseEncoder(str(folder), device="cpu")
-    original = compare(folder, checkpoint, TEXTS)
-    assert original is not None
-    assert original.difference < LARGEST
+    compare(folder, checkpoint, TEXTS)
     path = Path(export_bundle({"sparse": checkpoint}, scratch / "bundle", FP32))
     bundle = load(path, device="cpu")
     ranker = opened(path, "sparse", SPLADE)
@@ -101,9 +99,7 @@ def test_every_architecture_weighs_terms_as_the_library_does(
 @pytest.mark.slow
 def test_a_model_saved_in_16_bits_is_compared_in_32(tmp_path: Path) -> None:
     folder = sparse_folder(tmp_path / "model", saved_as="bfloat16")
-    original = compare(folder, read_model(folder), TEXTS)
-    assert original is not None
-    assert original.difference < LARGEST
+    compare(folder, read_model(folder), TEXTS)
 
 
 @pytest.mark.slow
@@ -141,21 +137,6 @@ def test_queries_without_a_network_keep_their_weights(frozen: bool, tmp_path: Pa
     checkpoint = read_model(folder)
     assert checkpoint.settings.queries == ("idf" if frozen else "learned")
     check_served(checkpoint, folder, tmp_path)
-
-
-@pytest.mark.slow
-def test_weights_of_queries_are_read_from_json(tmp_path: Path) -> None:
-    import torch
-
-    folder = inference_free(tmp_path / "model", torch.ones)
-    (place,) = folder.rglob("*SparseStaticEmbedding")
-    (place / "model.safetensors").unlink()
-    (place / "idf.json").write_text(json.dumps({"cat": 2.5, "##s": 0.5, "unheard-of": 9}))
-    checkpoint = read_model(folder)
-    weights = checkpoint.weights["head.weight"][:, 0]
-    number = checkpoint.need_tokenizer().token_to_id
-    assert sorted(weights[weights > 0].tolist()) in ([0.5], [0.5, 2.5])
-    assert weights[number("##s") or 0] == 0.5
 
 
 VOCABULARY, WEIGHED = 70_000, 66_000  # pieces, and the first one that queries have
@@ -226,9 +207,7 @@ def test_the_layout_of_public_encoders_without_a_query_network(
         "query_0_SparseStaticEmbedding", "document_1_SpladePooling",
     }  # fmt: skip
     checkpoint = read_model(folder)
-    original = compare(folder, checkpoint, TEXTS)
-    assert original is not None
-    assert original.difference < LARGEST
+    compare(folder, checkpoint, TEXTS)
     # Thousands of terms are kept, those first that add most to the score of some query.
     options = ExportOptions(variants=("fp32",), probes=probes(), prune=5000)
     exported = Path(export_bundle({"sparse": checkpoint}, tmp_path / "rankers", options))
@@ -272,15 +251,13 @@ def test_a_plain_encoder_with_weights_of_query_terms_runs_no_network_for_queries
     (folder / "idf.json").write_text(json.dumps(idf), "utf-8")
     checkpoint = read_model(folder)
     assert (checkpoint.kind, checkpoint.settings.queries) == ("splade", "idf")
-    original = compare(folder, checkpoint, TEXTS)
-    assert original is not None
-    assert original.difference < LARGEST
+    compare(folder, checkpoint, TEXTS)
     path = Path(export_bundle({"sparse": checkpoint}, tmp_path / "bundle", FP32))
     query = "cats and dogs"
     scores = load(path, device="cpu").score(query, list(TEXTS))
     np.testing.assert_allclose(scores, direct_scores(folder, idf, query, "relu"), rtol=2e-3)
-    (folder / "idf.json").write_text(json.dumps({"unheard-of": 9}), "utf-8")
-    with pytest.raises(ModelFolderError, match="gives no term of a query a weight"):
+    (folder / "idf.json").write_text("{}", "utf-8")
+    with pytest.raises(ModelFolderError, match="and 0 one above 0"):
         read_model(folder)
     (folder / "idf.json").rename(folder / "query_token_weights.txt")
     with pytest.raises(ModelFolderError, match="does not have all of them; fetch idf"):
@@ -321,58 +298,26 @@ def test_a_plain_masked_language_model_is_a_splade_if_its_name_says_so(tmp_path:
         read_model(other, kind="sparse")
 
 
-UNUSABLE: dict[str, tuple[list[dict[str, str]], str]] = {
-    "no pooling": (
-        [{"type": "sentence_transformers.models.MLMTransformer", "path": ""}],
-        "by MLMTransformer; supported are",
-    ),
-    "a sparse autoencoder": (
-        [
-            {"type": "sentence_transformers.models.Transformer", "path": ""},
-            {"type": "sentence_transformers.models.Pooling", "path": "1_Pooling"},
-            {"type": "sentence_transformers.models.SparseAutoEncoder", "path": "2"},
-        ],
-        "Pooling, SparseAutoEncoder; supported are",
-    ),
-    "an unknown pooling": (
-        [
-            {"type": "sentence_transformers.models.Transformer", "path": ""},
-            {"type": "sentence_transformers.models.SpladePooling", "path": "mean"},
-        ],
-        "'mean' is not supported; max and sum are",
-    ),
-}
-
-
-@pytest.mark.parametrize("name", UNUSABLE)
-def test_other_sparse_encoders_are_refused_in_one_line(name: str, tmp_path: Path) -> None:
-    modules, message = UNUSABLE[name]
-    (tmp_path / "config.json").write_text("{}")
-    (tmp_path / "modules.json").write_text(json.dumps(modules))
-    described = {"model_type": "SparseEncoder"}
-    (tmp_path / "config_sentence_transformers.json").write_text(json.dumps(described))
-    (tmp_path / "mean").mkdir()
-    (tmp_path / "mean" / "config.json").write_text(json.dumps({"pooling_strategy": "mean"}))
-    with pytest.raises(ModelFolderError, match=message) as caught:
-        read_model(tmp_path)
-    assert "\n" not in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    ("said", "message"),
-    [
-        ({"similarity_fn_name": "cosine"}, "vectors by 'cosine'; supported for a sparse"),
-        ({"max_active_dims": 64}, "keeps 64 terms of each text .max_active_dims"),
-    ],
-)
-def test_vectors_that_are_changed_or_compared_otherwise_are_refused(
-    said: dict[str, object], message: str, tmp_path: Path
-) -> None:
-    (tmp_path / "config.json").write_text("{}")
-    described = {"model_type": "SparseEncoder", **said}
-    (tmp_path / "config_sentence_transformers.json").write_text(json.dumps(described))
-    with pytest.raises(ModelFolderError, match=message):
-        read_model(tmp_path)
+def test_other_sparse_encoders_are_refused_in_one_line(tmp_path: Path) -> None:
+    folder = sparse_folder(tmp_path / "model")
+    said, modules = folder / "config_sentence_transformers.json", folder / "modules.json"
+    pooling = folder / "1_SpladePooling" / "config.json"
+    listed = json.loads(modules.read_text("utf-8"))
+    changes: list[tuple[Path, Any, str]] = [
+        (said, {"similarity_fn_name": "cosine"}, "has the similarity cosine, which is not"),
+        (said, {"max_active_dims": 64}, "has max_active_dims 64, which is not"),
+        (said, {"prompts": {"query": "q: "}}, "has the prompts query, which is not"),
+        (modules, listed[:1], "encodes documents by Transformer and queries by Transformer"),
+        (pooling, {"pooling_strategy": "mean"}, "cannot be loaded: ValueError: pooling_strategy"),
+    ]
+    for path, change, message in changes:
+        kept = path.read_text("utf-8")
+        new = {**json.loads(kept), **change} if isinstance(change, dict) else change
+        path.write_text(json.dumps(new), "utf-8")
+        with pytest.raises(ModelFolderError, match=message) as caught:
+            read_model(folder)
+        assert "\n" not in str(caught.value)
+        path.write_text(kept, "utf-8")
 
 
 @pytest.mark.slow
@@ -382,9 +327,7 @@ def test_queries_of_a_sparse_encoder_have_a_limit_of_their_own(tmp_path: Path) -
     path.write_text(json.dumps({**json.loads(path.read_text()), "query_length": 6}))
     checkpoint = read_model(folder)
     assert checkpoint.settings.max_query_tokens == 6
-    original = compare(folder, checkpoint, TEXTS)
-    assert original is not None
-    assert original.difference < LARGEST
+    compare(folder, checkpoint, TEXTS)
 
 
 @pytest.mark.slow
@@ -405,9 +348,7 @@ def test_the_splade_of_a_wheel_is_imported(tmp_path: Path) -> None:
     folder = Path(spec.submodule_search_locations[0]) / "model"
     sentence_transformers()
     checkpoint = read_model(folder, kind="splade")
-    original = compare(folder, checkpoint, (*TEXTS, "How do cats sleep at night?"))
-    assert original is not None
-    assert original.difference < LARGEST
+    compare(folder, checkpoint, (*TEXTS, "How do cats sleep at night?"))
     path = Path(export_bundle({"splade": checkpoint}, tmp_path / "bundle", FP32))
     ranking = load(path, device="cpu").rank("sleepy cat", documents=list(TEXTS))
     assert ranking[0].text == TEXTS[-1]
