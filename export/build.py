@@ -4,6 +4,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
@@ -24,6 +25,8 @@ from ranklet.export.exporter import exporter
 from ranklet.export.imported import with_probes
 from ranklet.export.models import exported, read_models, steps
 from ranklet.export.options import ExportOptions
+from ranklet.export.query_tables.agreement import say_agreement
+from ranklet.export.query_tables.writing import with_query_tables
 from ranklet.export.vocabulary.cutting import cut_all
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.bundles.files import BundleFiles
@@ -106,14 +109,20 @@ def build(
             folders = {name: each.folder for name, each in read.items()}
             ranked = partial(_texts, texts, titles=titles)
             rankers |= cut_all(with_probes(checkpoints, folders), ranked)
-        made = export_bundle(rankers, scratch / "rankers", _left(export, rankers))
-        bundle = options.engine.opened(made.path)
+        made = export_bundle(rankers, scratch / "rankers", _left(export, rankers)).path
+        if options.query.table:
+            titled = chain(texts.titled(), options.query.titled())
+            made = with_query_tables(made, scratch / "tables", titled, options.query.table_minutes)
+        bundle = options.engine.opened(made)
         analysed = texts.analysed(bundle, writer.resume_folder)
         provenance = {"collection": {"name": source.name, "titles": titles}}
         write_indexed(
             bundle, analysed, writer, source.splitting, provenance, options.fusion, source.types
         )
-    return load(Path(target))
+    built = load(Path(target))
+    if options.query.table:
+        say_agreement(built)
+    return built
 
 
 def _left(options: ExportOptions, rankers: Mapping[str, Checkpoint | Path]) -> ExportOptions:
@@ -129,6 +138,10 @@ class _Given(NamedTuple):
 
     listed: Callable[[], Iterator[Document]]  # its passages
     analysed: Callable[[BundleFiles, Path], AnalysedCollection]  # for rankers; see `analysed_on`
+
+    def titled(self) -> Iterator[tuple[str, str]]:
+        """Yield the title and the text of each passage."""
+        return ((each.title, each.text) for each in self.listed())
 
 
 def _texts(given: _Given, *, titles: bool) -> Iterator[str]:

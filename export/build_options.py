@@ -13,6 +13,7 @@ from ranklet.corpus.languages.names import AUTO
 from ranklet.corpus.languages.options import TextOptions
 from ranklet.corpus.sources.options import SourceOptions
 from ranklet.export.options import ExportOptions
+from ranklet.export.query_tables.options import QUERIES, QueryOptions
 from ranklet.runtime.arguments import listed
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.lexical.impact_index import IMPACT_TYPES
@@ -49,6 +50,7 @@ class BuildOptions(Checked):
         words: the language of the texts, and what counts as forms of one word.
         fusion: how the lists of several rankers become one.
         engine: where documents are analysed and encoded, on this machine or on several by Ray.
+        query: what encodes queries, the models' network or a table.
         export: how models are exported. They are verified on ranklet's own texts, so that the same
             model is exported once on a machine, and kept in the user's folder for caches.
     """
@@ -83,6 +85,7 @@ class BuildOptions(Checked):
     words: TextOptions = WORDS
     fusion: FusionOptions = FUSION
     engine: EngineOptions = LOCAL
+    query: QueryOptions = QUERIES
     export: ExportOptions | None = None
 
     def __post_init__(self) -> None:
@@ -94,6 +97,8 @@ class BuildOptions(Checked):
         super().__post_init__()
         if self.export is not None:
             check_type("export", self.export, ExportOptions)
+        if not self.models and self.query.table:
+            raise InputError("a table of queries learns from a model; give models, or leave it out")
         if not self.models and (self.export is not None or self.fusion.fusion != FUSION.fusion):
             raise InputError(
                 f"{'fusion' if self.export is None else 'export'} has no effect without models; "
@@ -116,6 +121,7 @@ class BuildOptions(Checked):
         """
         own = {each.name for each in fields(self)}
         inner = dict.fromkeys((each.name for each in fields(TextOptions)), "words")
+        inner |= dict.fromkeys((each.name for each in fields(QueryOptions)), "query")
         inner["types"] = "source"
         for name in given:
             if name not in own | inner.keys():

@@ -4,7 +4,7 @@ RepBERT (Zhan et al. 2020, §3) is the configuration with mean pooling, the inne
 and token_type_ids that tell documents from queries. A sentence encoder has others.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
@@ -24,10 +24,11 @@ from ranklet.runtime.errors import damaged
 from ranklet.runtime.explanation import RANKER_FIELD, Explanation
 from ranklet.runtime.kinds import Settings
 from ranklet.runtime.onnx.encoder import TOKENIZER, Encoded, Encoder, open_encoder
+from ranklet.runtime.onnx.query_table import QUERIES, QueryTable
 from ranklet.runtime.onnx.token_table import TokenTable
 from ranklet.runtime.options import MOST_TEXT, integer, one_of, text
 from ranklet.runtime.text.analysis import Analyzer
-from ranklet.runtime.text.tokenizing import TextToken
+from ranklet.runtime.text.tokenizing import TextToken, encode
 
 if TYPE_CHECKING:
     from ranklet.runtime.bundles.files import BundleFiles
@@ -47,13 +48,14 @@ CODES = "codes.npy"  # of all documents, (words, documents) uint64, if `search` 
 TABLE = "table.npy"  # (vocabulary, dimension) float32, float16 or int8
 TABLE_SCALES = "table_scales.npy"  # of a table of int8, the factor of each row, (vocabulary,)
 
-NETWORKS = "networks"
-ENCODERS = ("network", "table", NETWORKS)
-QUERIES = "query/"  # the folder, below rankers/NAME/, of a network of queries alone
+NETWORKS, QUERY_TABLE = "networks", "query_table"
+ENCODERS = ("network", "table", NETWORKS, QUERY_TABLE)
 POOLINGS = ("mean", "cls", "max", "last", "weighted_mean", "mean_sqrt")
 SIMILARITIES = ("dot", "cosine")
 EXHAUSTIVE = "exhaustive"  # exact search at any size; indexing replaces "exact" if there are many
 SEARCHES = ("exact", "binary", "hnsw")
+COMMON = "what all queries have in common"  # the part of a `QueryTable`'s constant
+MARKED = 1 << 16  # characters of a document in which the tokens of a query are looked for
 EXACT = 1e-6  # rounding; a larger difference of a score from its explanation is shown
 
 
@@ -63,7 +65,8 @@ class DenseSettings(Settings):
 
     For the similarity cosine the encoder returns vectors of length 1. The encoder ``table`` is one
     stored vector per token, whose mean is a text's vector. The encoder ``networks`` has one network
-    for documents and another one for queries.
+    for documents and another one for queries, and ``query_table`` a network for documents and a
+    `QueryTable` for queries, which reads no prompt.
 
     Attributes:
         stored: how the vectors of documents are stored, one of `FORMS`; queries have 32 bits.
@@ -95,15 +98,27 @@ class DenseEncoder:
 
     Args:
         settings: the limits and prompts.
-        encoder: the encoder of both, or of documents.
+        encoder: the encoder of both, or of documents; or what opens it when documents are encoded.
         queries: the encoder of queries, if they have one of their own.
     """
 
     def __init__(
-        self, settings: DenseSettings, encoder: Encoder | TokenTable, queries: Encoder | None = None
+        self,
+        settings: DenseSettings,
+        encoder: Encoder | TokenTable | Callable[[], Encoder],
+        queries: Encoder | QueryTable | None = None,
     ) -> None:
-        self.settings, self.encoder = settings, encoder
-        self._of_queries = queries or encoder
+        self.settings, self._given, self._queries = settings, encoder, queries
+
+    @cached_property
+    def encoder(self) -> Encoder | TokenTable:
+        """The encoder of both, or of documents."""
+        return self._given() if callable(self._given) else self._given
+
+    @property
+    def of_queries(self) -> Encoder | TokenTable | QueryTable:
+        """The encoder of queries."""
+        return self._queries or self.encoder
 
     @classmethod
     def open(cls, bundle: "BundleFiles", name: str, *, many: bool = False) -> "DenseEncoder":
@@ -116,10 +131,14 @@ class DenseEncoder:
         """
         settings: DenseSettings = bundle.settings(name)
         folder, dimension = f"rankers/{name}/", settings.dimension
-        if settings.encoder != "table":
-            opened = partial(open_encoder, bundle, output=OUTPUT, dimension=dimension, many=many)
+        opened = partial(open_encoder, bundle, output=OUTPUT, dimension=dimension, many=many)
+        if settings.encoder in ("network", NETWORKS):
             apart = settings.encoder == NETWORKS
             return cls(settings, opened(folder), opened(folder + QUERIES) if apart else None)
+        if settings.encoder == QUERY_TABLE:
+            return cls(
+                settings, partial(opened, folder), QueryTable.open(bundle, folder, dimension)
+            )
         tokenizer = bundle.tokenizer(folder + TOKENIZER)
         table = bundle.array(folder + TABLE, np.float16, (None, dimension), np.float32, np.int8)
         digest, scales = bundle.manifest.files[folder + TABLE].sha256, None
@@ -134,8 +153,9 @@ class DenseEncoder:
     def encode_queries(self, texts: list[str]) -> Encoded:
         """Return vectors of queries, (texts, dimension) float32."""
         settings = self.settings
-        prompted = [settings.query_prompt + text for text in texts]
-        return self._of_queries.encode(prompted, settings.max_query_tokens, 0)
+        prompt = "" if settings.encoder == QUERY_TABLE else settings.query_prompt
+        prompted = [prompt + text for text in texts]
+        return self.of_queries.encode(prompted, settings.max_query_tokens, 0)
 
     def encode_documents(self, texts: list[str]) -> Encoded:
         """Return vectors of documents, (texts, dimension) float32."""
@@ -211,7 +231,7 @@ class Dense(Retriever, EncodesTexts):
     def __init__(self, encoder: DenseEncoder, bundle: "BundleFiles", name: str) -> None:
         self.encoder, self.settings = encoder, encoder.settings
         self._bundle, self._name, self._folder = bundle, name, f"rankers/{name}/"
-        self.analyzer = Analyzer.of_pieces(encoder.encoder.tokenizer)
+        self.analyzer = Analyzer.of_pieces(encoder.of_queries.tokenizer)
 
     @classmethod
     def open(cls, bundle: "BundleFiles", name: str) -> "Dense":
@@ -224,8 +244,8 @@ class Dense(Retriever, EncodesTexts):
 
     @property
     def provider(self) -> str:
-        """The onnxruntime provider that the encoder runs on."""
-        return self.encoder.encoder.provider
+        """The onnxruntime provider that the encoder of queries runs on; empty for a table."""
+        return self.encoder.of_queries.provider
 
     def encode(self, texts: Sequence[str], role: Role) -> Encoded:
         """Return the vectors of texts, (texts, dimension) float32, with the role's prompt."""
@@ -279,14 +299,19 @@ class Dense(Retriever, EncodesTexts):
 
         The caller's texts are stored like those of the collection, so that equal ones score alike.
         """
-        if candidates.stored is not None:
-            vectors, numbers, cut = self.vectors, candidates.stored, list[int]()
-        else:
-            encoded, cut = self.encoder.encode_documents(list(candidates.texts))
-            vectors = StoredVectors.of(encoded, self.settings.stored)
-            numbers = np.arange(len(encoded), dtype=np.uint32)
+        vectors, numbers, cut = self._vectors_of(candidates)
         queries, query_truncated = self._encoded(query)
         return Scores(vectors.products_of(numbers, queries[0]), cut, bool(query_truncated))
+
+    def _vectors_of(
+        self, candidates: Candidates
+    ) -> tuple[StoredVectors, NDArray[np.uint32], list[int]]:
+        """Return vectors with the numbers of the candidates' own, and which texts were cut."""
+        if candidates.stored is not None:
+            return self.vectors, candidates.stored, []
+        encoded, cut = self.encoder.encode_documents(list(candidates.texts))
+        vectors = StoredVectors.of(encoded, self.settings.stored)
+        return vectors, np.arange(len(encoded), dtype=np.uint32), cut
 
     def scale(self, query: QueryContext) -> float:  # noqa: ARG002
         """Return 1, because the scores of one encoder are comparable as they are."""
@@ -298,10 +323,12 @@ class Dense(Retriever, EncodesTexts):
         The text is encoded again. If its vector differs from the stored one, that is a part, too,
         as it does by rounding unless vectors are stored in 32 bits.
         An encoder that pools in another way, or that was exported without the states of tokens, has
-        no parts by token.
+        no parts by token. A table of queries explains a score by the words of the query instead.
         """
         name = {"dot": "inner product", "cosine": "cosine"}[self.settings.similarity]
         label = f"{name} of the vectors"
+        if isinstance(self.encoder.of_queries, QueryTable):
+            return self._explain_by_query(self.encoder.of_queries, label, query, candidate)
         score = float(self.score(query, candidate).values[0])
         if not self.encoder.divides:
             return Explanation(f"{label}, which cannot be divided among words", score)
@@ -320,10 +347,28 @@ class Dense(Retriever, EncodesTexts):
         rest = Explanation(f"{stored} differs from the sum of its tokens", difference)
         return replace(explanation, value=score, parts=(*explanation.parts, rest))
 
+    def _explain_by_query(
+        self, table: QueryTable, label: str, query: QueryContext, candidate: Candidates
+    ) -> Explanation:
+        """Explain a score by the query's words; the document's equal tokens are what is marked."""
+        vectors, numbers, _ = self._vectors_of(candidate)
+        vector = vectors.floats(numbers)[0].astype(np.float64)
+        found = table.shares(query.text, self.settings.max_query_tokens)
+        there = frozenset(encode(table.tokenizer, candidate.texts[0][:MARKED]).tokens)
+        field, parts = RANKER_FIELD + self._name, list[Explanation]()
+        for token, amount in zip(found.tokens, found.of_tokens @ vector, strict=True):
+            piece = (field, token.spelling)
+            source = piece if token.spelling in there else None
+            parts.append(
+                Explanation(token.spelling, float(amount), source=source, query_token=piece)
+            )
+        parts.append(Explanation(COMMON, float(found.constant @ vector)))
+        return Explanation.total(label, parts)
+
     def verify(self) -> None:
         """Check every vector and that the index can be read; raise BundleError at a fault."""
-        if isinstance(self.encoder.encoder, TokenTable):
-            self.encoder.encoder.verify(self._name)
+        if isinstance(self.encoder.of_queries, TokenTable | QueryTable):
+            self.encoder.of_queries.verify(self._name)
         self.vectors.verify(self._name)
         self.index.search(self.vectors.floats(slice(1))[0], 1)
         if isinstance(self.index, BinaryIndex):

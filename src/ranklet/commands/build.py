@@ -43,6 +43,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="how the vectors of documents are stored, such as float16; `ranklet export --help` "
         "lists the names of each kind",
     )  # fmt: skip
+    parser.add_argument(
+        "--texts", nargs="+", default=[], metavar="FILE",
+        help="files or folders of texts from which a table of queries learns, beside the documents",
+    )  # fmt: skip
     parser.add_argument("--force", action="store_true", help="replace an existing bundle")
     add_groups(parser, BUILD)
 
@@ -65,6 +69,7 @@ def run(options: argparse.Namespace) -> None:
             raise InputError(f"--{name} has no effect without a --model; leave it out, or give one")
     models = [model_folder(each, download=options.download) for each in options.model]
     chosen = options_from(replace(BUILD, models=models), vars(options))
+    chosen = replace(chosen, query=replace(chosen.query, texts=options.texts))
     if options.model:
         own = {"stored": options.stored} if options.stored else {}
         variants = tuple(read_names(options.variants or "int8"))

@@ -1,0 +1,1 @@
+"""Tables of vectors that encode queries in place of a network."""

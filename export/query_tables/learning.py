@@ -1,0 +1,198 @@
+"""Learn a table of queries from an exported network, in minutes, and keep it.
+
+The network encodes what the table is to learn: first random words of its own vocabulary, so that
+such a table serves every collection, and then texts. Both are kept by their digests.
+"""
+
+import hashlib
+import inspect
+import logging
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain, islice
+from pathlib import Path
+from time import monotonic
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ranklet.corpus.progress import Measured, progress, say
+from ranklet.export import kept
+from ranklet.export.errors import ExportError
+from ranklet.export.query_tables import texts as texts_module
+from ranklet.export.query_tables.texts import bare, random_texts, words_of
+from ranklet.runtime.bundles.files import BundleFiles
+from ranklet.runtime.rankers.dense import NETWORKS, DenseEncoder, DenseSettings
+from ranklet.runtime.text.tokenizing import Tokenizer, encode_batch
+
+MODEL_SHARE = 0.6  # of the minutes are for the model's own words, the others for texts
+ENCODING_SHARE = 0.7  # of these are for the network, the others for the table
+LEAST, MOST = 5_000, 400_000  # texts that are encoded
+SINGLES = 40_000  # tokens that are encoded alone, at most
+BLOCK = 1024  # texts
+LENGTH = 0.1  # of a row in the beginning; Adam's steps are of one size, whatever a row's length
+LEARNING_TEXTS = "encoding texts for the table of queries"
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Learned:
+    """A table with what is known of it.
+
+    Attributes:
+        rows: (vocabulary, dimension) float32.
+        constant: (dimension,) float32.
+        texts: how many it learned from.
+        cosine: mean cosine to the network of texts that it has not seen.
+        seconds: that it took; of an earlier build if it was kept.
+    """
+
+    rows: NDArray[np.float32]
+    constant: NDArray[np.float32]
+    texts: int
+    cosine: float
+    seconds: float
+
+
+class Teacher(NamedTuple):
+    """The network of an exported ranker."""
+
+    encode: Callable[[list[str]], NDArray[np.float32]]  # vectors of queries, of length 1
+    tokenizer: Tokenizer  # of queries
+    dimension: int
+    digest: str  # of all that its vectors depend on
+
+
+def teacher_of(bundle: BundleFiles, name: str) -> Teacher:
+    """Return the network of a bundle's ranker.
+
+    Raises:
+        ExportError: it has none, or does not compare by the cosine.
+    """
+    entry = bundle.manifest.rankers[name]
+    settings: DenseSettings = bundle.settings(name)
+    if entry.kind != "dense" or settings.encoder not in ("network", NETWORKS):
+        raise ExportError(f"{name!r} has no network that makes one vector of a query")
+    if settings.similarity != "cosine":
+        raise ExportError(f"{name!r} compares by the inner product; a table learns cosines only")
+    encoder = DenseEncoder.open(bundle, name, many=True)
+    own = sorted(
+        (file.removeprefix(f"rankers/{name}/"), each.sha256)
+        for file, each in bundle.manifest.files.items()
+        if file.startswith(f"rankers/{name}/")
+    )
+    digest = repr((own, settings.query_prompt, settings.max_query_tokens, settings.dimension))
+    return Teacher(
+        lambda texts: encoder.encode_queries(texts).vectors,
+        encoder.of_queries.tokenizer, settings.dimension, digest,
+    )  # fmt: skip
+
+
+def learned_table(teacher: Teacher, texts: Sequence[str], minutes: float) -> Learned:
+    """Return the table that learned from a network's own words, and then from texts if there are.
+
+    Args:
+        teacher: the network.
+        texts: in a random order; the first of them are used.
+        minutes: how long it may take on this machine, unless it is kept.
+    """
+    first = _kept(teacher, [], minutes * MODEL_SHARE, lambda: _of_model(teacher, minutes))
+    if not texts:
+        return first
+    return _kept(teacher, texts, minutes, lambda: _of_texts(teacher, texts, first, minutes))
+
+
+def _of_model(teacher: Teacher, minutes: float) -> Learned:
+    from ranklet.training.rankers.dense.query_table import Learning, Table
+
+    began, tokenizer = monotonic(), teacher.tokenizer
+    size = tokenizer.get_vocab_size()
+    special = tokenizer.get_added_tokens_decoder()
+    spelled = [tokenizer.id_to_token(at) or "" for at in range(size)]
+    alone = [at for at in range(size) if at not in special and bare(spelled[at])][:SINGLES]
+    single = [bare(spelled[at]) for at in alone]
+    words = random_texts(words_of(tokenizer))
+    seconds = 60 * minutes * MODEL_SHARE
+    given, vectors = _encoded(teacher, chain(single, words), seconds, len(single) + LEAST)
+    rows = np.zeros((size, teacher.dimension), np.float32)
+    own = vectors[: len(single)].astype(np.float32)
+    own -= own.mean(0)
+    rows[alone] = LENGTH * own / np.maximum(np.linalg.norm(own, axis=1, keepdims=True), 1e-9)
+    begin = Table(rows, np.zeros(teacher.dimension, np.float32))
+    return _learned(teacher, given, vectors, begin, Learning(), began)
+
+
+def _of_texts(teacher: Teacher, texts: Sequence[str], first: Learned, minutes: float) -> Learned:
+    from ranklet.training.rankers.dense.query_table import AGAIN, Table
+
+    began = monotonic()
+    words = random_texts(words_of(teacher.tokenizer))
+    mixed = (text for pair in zip(texts, islice(words, len(texts)), strict=True) for text in pair)
+    seconds = 60 * minutes * (1 - MODEL_SHARE)
+    given, vectors = _encoded(teacher, mixed, seconds, LEAST)
+    begin = Table(first.rows, first.constant)
+    return _learned(teacher, given, vectors, begin, AGAIN, began)
+
+
+def _learned(
+    teacher: Teacher, texts: list[str], vectors: NDArray[np.float16], begin: Any, learning: Any,
+    began: float,
+) -> Learned:  # fmt: skip
+    from ranklet.training.rankers.dense.query_table import learn
+
+    tokens = [each.ids for each in encode_batch(teacher.tokenizer, texts)]
+    say(f"the table of queries learns from {len(texts):,} texts")
+    table, cosine = learn(
+        tokens, vectors, begin, learning,
+        lambda epoch, value: _log.info("pass %d: cosine of unseen texts %.3f", epoch, value),
+    )  # fmt: skip
+    return Learned(*table, len(texts), cosine, monotonic() - began)
+
+
+def _encoded(
+    teacher: Teacher, texts: Iterable[str], seconds: float, least: int
+) -> tuple[list[str], NDArray[np.float16]]:
+    """Return as many of some texts as the network encodes in time, with their vectors."""
+    began, given, vectors = monotonic(), list[str](), list[NDArray[np.float16]]()
+    limit, waiting = seconds * ENCODING_SHARE, iter(texts)
+
+    def blocks() -> Iterator[list[str]]:
+        while block := list(islice(waiting, BLOCK)):
+            yield block
+            if len(given) >= MOST or (len(given) >= least and monotonic() - began > limit):
+                return
+
+    shown = Measured(blocks(), lambda: min(1.0, (monotonic() - began) / limit))
+    for block in progress(shown, LEARNING_TEXTS):
+        given += block
+        vectors.append(teacher.encode(block).astype(np.float16))
+    return given, np.concatenate(vectors)
+
+
+def _kept(
+    teacher: Teacher, texts: Sequence[str], minutes: float, make: Callable[[], Learned]
+) -> Learned:
+    """Return a table of an earlier build, or make it and keep it."""
+    from ranklet.training.rankers.dense import query_table
+
+    found = hashlib.sha256(repr((teacher.digest, round(minutes, 3))).encode())
+    for module in (query_table, texts_module):  # how it learns, and from what
+        found.update(inspect.getsource(module).encode())
+    for text in texts:
+        found.update(text.encode("utf-8", "replace") + b"\0")
+    key = found.hexdigest()
+    if (path := kept.find(key)) is not None:
+        with np.load(path, allow_pickle=False) as arrays:
+            texts_, cosine, seconds = arrays["facts"].tolist()
+            return Learned(arrays["rows"], arrays["constant"], int(texts_), cosine, seconds)
+    made = make()
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "table.zip"
+        with file.open("wb") as opened:
+            facts = np.array([made.texts, made.cosine, made.seconds])
+            np.savez(opened, rows=made.rows, constant=made.constant, facts=facts)
+        kept.keep(key, file)
+    return made

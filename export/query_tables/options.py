@@ -1,0 +1,65 @@
+"""Options of what encodes queries."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+from ranklet.corpus.sources.source import Source
+from ranklet.runtime.arguments import listed
+from ranklet.runtime.errors import InputError
+from ranklet.runtime.options import Checked, Idle, number, one_of
+
+SIDES = ("network", "table")
+
+
+@dataclass(frozen=True, kw_only=True)
+class QueryOptions(Checked):
+    """What encodes queries where a network encodes documents.
+
+    Attributes:
+        queries: ``network``, or ``table`` for one vector per token, so that queries need no
+            onnxruntime.
+        table_minutes: how long a table may learn, unless it is kept from an earlier time.
+        texts: files or folders of texts from which it learns, too.
+    """
+
+    GROUP = "queries"
+    IDLE: ClassVar[Idle] = {"table_minutes": ("queries", "network")}
+
+    queries: str = one_of(
+        SIDES[0],
+        SIDES,
+        "what encodes queries: the model's network, or a table with one vector per token, which "
+        "learns from the network, so that queries need no onnxruntime",
+    )
+    table_minutes: float = number(
+        5.0, "minutes in which a table learns, unless an earlier build has kept it", 0.01, 60
+    )
+    texts: Sequence[str | Path] = ()
+
+    def __post_init__(self) -> None:
+        """Check every value, and that texts are learned from."""
+        super().__post_init__()
+        given = [self.texts] if isinstance(self.texts, str | Path) else self.texts
+        object.__setattr__(self, "texts", tuple(listed(given, "texts", "give files of texts")))
+        if self.texts and not self.table:
+            raise InputError("texts have no effect unless queries is table; leave them out")
+
+    @property
+    def table(self) -> bool:
+        """Whether a table encodes queries."""
+        return self.queries == SIDES[1]
+
+    def titled(self) -> Iterator[tuple[str, str]]:
+        """Yield the title and the text of each passage of the files.
+
+        Raises:
+            CollectionError: a file cannot be read.
+        """
+        for path in self.texts:
+            for each in Source(path).documents():
+                yield each.title, each.text
+
+
+QUERIES = QueryOptions()
