@@ -8,16 +8,14 @@ from typing import Any
 from ranklet.corpus.building.writer import BundleWriter
 from ranklet.corpus.progress import say
 from ranklet.export.errors import ExportError
-from ranklet.export.onnx.int8_embeddings import quantise_rows
-from ranklet.export.query_tables.learning import Learned, learned_table, teacher_of
+from ranklet.export.query_tables.learning import learned_table, teacher_of
+from ranklet.export.query_tables.stored import TABLE, arrays_of, described
 from ranklet.export.query_tables.texts import short_texts
 from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.onnx.encoder import TOKENIZER
-from ranklet.runtime.onnx.query_table import CONSTANT, QUERIES, ROWS, SCALES
+from ranklet.runtime.onnx.query_table import QUERIES
 from ranklet.runtime.rankers.dense import NETWORKS, QUERY_TABLE, DenseSettings
 from ranklet.runtime.storage.address import BundleLike
-
-TABLE = "query table"  # key in a checkpoint's report
 
 
 def with_query_tables(
@@ -42,8 +40,9 @@ def with_query_tables(
     """
     source, texts = BundleFiles(path), short_texts(titled)
     manifest, rankers = source.manifest, dict(source.manifest.rankers)
-    names = [name for name, entry in rankers.items() if entry.kind == "dense"]
-    if not names:
+    encoders = [name for name, entry in rankers.items() if entry.kind == "dense"]
+    names = [name for name in encoders if source.settings(name).encoder != QUERY_TABLE]
+    if not encoders:
         raise ExportError(
             "no model makes one vector of a text, so no table can encode queries; give a sentence "
             "encoder, or leave --queries out"
@@ -55,15 +54,12 @@ def with_query_tables(
             made = learned_table(teacher, texts, minutes)
             settings: DenseSettings = source.settings(name)
             folder = f"rankers/{name}/{QUERIES}"
-            rows, scales = quantise_rows(made.rows)
-            writer.array(folder + ROWS, rows)
-            writer.array(folder + SCALES, scales[:, 0])
-            writer.array(folder + CONSTANT, made.constant)
+            for file, values in arrays_of(made).items():
+                writer.array(folder + file, values)
             if settings.encoder == NETWORKS:
                 writer.data(folder + TOKENIZER, source.file(folder + TOKENIZER))
-            report = _described(made, rows.nbytes + scales.nbytes)
-            say(f"{name}: {report}")
-            trainings[name] = {**trainings[name], TABLE: report}
+            say(f"{name}: {described(made)}")
+            trainings[name] = {**trainings[name], TABLE: described(made)}
             own = replace(settings, encoder=QUERY_TABLE)
             rankers[name] = replace(rankers[name], settings=asdict(own))
         replaced = tuple(f"rankers/{name}/{QUERIES}" for name in names)
@@ -72,11 +68,3 @@ def with_query_tables(
                 writer.data(file, source.file(file))
         provenance = {**manifest.provenance, "checkpoints": trainings}
         return writer.finish(replace(manifest, rankers=rankers, provenance=provenance))
-
-
-def _described(made: Learned, size: int) -> str:
-    return (
-        f"a table of {len(made.rows):,} tokens in {size / 1e6:.1f} MB encodes queries; cosine to "
-        f"the network on unseen texts {made.cosine:.3f}, learned from {made.texts:,} texts in "
-        f"{made.seconds:.0f} s"
-    )

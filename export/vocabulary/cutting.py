@@ -23,6 +23,7 @@ from ranklet.training.checkpoint import Checkpoint
 
 LARGE = 100_000  # tokens from which on a network is proven with those of its probes only
 SIZE, TABLE = "vocab_size", "table"  # in config.json, and the array of static embeddings
+BY_TOKEN = {"query_rows", "query_scales"}  # arrays of a table of queries, a row per token
 
 _log = logging.getLogger(__name__)
 
@@ -85,6 +86,8 @@ def cut_to_collection(checkpoint: Checkpoint, texts: Texts) -> Checkpoint:
     whole = checkpoint.need_tokenizer()
     small, former = cut(checkpoint, texts())
     check_same(whole, small.need_tokenizer(), former, lambda: texts_read(checkpoint, texts()))
+    of_queries = {name: checkpoint.arrays[name][former] for name in BY_TOKEN & {*checkpoint.arrays}}
+    small = replace(small, arrays={**small.arrays, **of_queries})
     some, every = small.need_tokenizer().get_vocab_size(), whole.get_vocab_size()
     kept = f"{some:,} of {every:,} tokens, those of the collection"
     return replace(small, training={**checkpoint.training, VOCABULARY: kept})

@@ -24,6 +24,7 @@ QUERIES = "query/"  # the folder, below rankers/NAME/, of what encodes queries a
 ROWS = "rows.npy"  # T, (vocabulary, dimension) int8
 SCALES = "scales.npy"  # > 0, the factor of each row, (vocabulary,) float32
 CONSTANT = "constant.npy"  # b, (dimension,) float32
+FILES = (ROWS, SCALES, CONSTANT)
 
 
 class QueryShares(NamedTuple):

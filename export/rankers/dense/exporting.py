@@ -28,15 +28,18 @@ from ranklet.export.onnx.int8_embeddings import quantise_rows
 from ranklet.export.proof.as_others import STATES, AsOthers, Pooled
 from ranklet.export.proof.variants import encoder_graph, export_proven, why_refused, write_reports
 from ranklet.export.proof.vectors import Vectors, VectorScore
+from ranklet.export.query_tables.stored import array_of
 from ranklet.runtime.bundles.manifest import RankerEntry
 from ranklet.runtime.dense.stored import FORMS, LARGEST_HALF, WHOLE, StoredVectors
 from ranklet.runtime.onnx.encoder import TOKEN_STATES, TOKENIZER, Encoder
+from ranklet.runtime.onnx.query_table import FILES as QUERY_FILES
+from ranklet.runtime.onnx.query_table import QUERIES
 from ranklet.runtime.onnx.session import Runs
 from ranklet.runtime.onnx.token_table import TokenTable
 from ranklet.runtime.rankers.dense import (
     EXHAUSTIVE,
     OUTPUT,
-    QUERIES,
+    QUERY_TABLE,
     TABLE,
     TABLE_SCALES,
     DenseEncoder,
@@ -86,6 +89,9 @@ def export(job: ExportJob) -> RankerEntry:
     stored = form_reports(*score.first, probes.relevant)
     write_reports(job, [*proof.reports, *stored], probes)
     job.write_tokenizer()
+    if settings.encoder == QUERY_TABLE:
+        for file in QUERY_FILES:
+            job.writer.array(job.folder + QUERIES + file, job.checkpoint.arrays[array_of(file)])
     if queries is not None:
         tokenizer = replace(job, checkpoint=queries).tokenizer()
         job.writer.data(f"{job.folder}{QUERIES}{TOKENIZER}", tokenizer.to_str().encode())
@@ -98,6 +104,8 @@ def _vectors(job: ExportJob, sessions: Sequence[Runs], texts: Probes) -> Vectors
     There is no second one where one network encodes both.
     """
     settings: DenseSettings = job.settings
+    if settings.encoder == QUERY_TABLE:  # what is proven is the network that it learned from
+        settings = replace(settings, encoder="network")
     tokenizers = [job.tokenizer()]
     if job.checkpoint.queries is not None:
         tokenizers.append(job.checkpoint.queries.need_tokenizer())

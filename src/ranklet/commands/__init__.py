@@ -40,6 +40,7 @@ GROUPS = {
         "learn": "learn the best search of a bundle's documents from judged queries",
         "train": "train a ranker on a collection and write a checkpoint",
         "export": "pack checkpoints into a bundle of rankers",
+        "table": "let a table learn to encode queries as a model's network does",
         "index": "add a collection to a bundle's rankers and write a bundle that can rank it",
         "demo": "build a search of Python's own documentation, and learn",
     },

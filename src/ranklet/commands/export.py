@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 EXAMPLE = "example: export-onnx models/all-MiniLM-L6-v2 --layout hub -o minilm"
 LAYOUTS = ("bundle", "hub")
 BUNDLED = ("dimension", "marking", "prune")  # options that other libraries cannot follow
+TABLE = "table"  # in place of a file of queries
 REFUSED = 3  # exit status if a variant was refused and others were written
 
 
@@ -95,7 +96,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--queries",
         metavar="FILE",
         help="queries to verify the variants on, one per line, or JSON Lines with a text (default: "
-        "titles or sentences of the texts)",
+        "titles or sentences of the texts); or the word table, for a table that encodes queries in "
+        "place of a network and learns from the texts, too",
     )
     group = parser.add_argument_group("settings of some kinds", "They replace the checkpoint's.")
     for name in exported_settings():
@@ -148,7 +150,10 @@ def run(options: argparse.Namespace) -> int:
         checkpoints = _verified(checkpoints, folders, chosen.probes, options)
         if hub:
             return _export_hub(checkpoints, folders, chosen, options)
-        export_bundle(checkpoints, options.output, chosen, overwrite=options.force)
+        if options.queries == TABLE:
+            _export_tables(checkpoints, chosen, options)
+        else:
+            export_bundle(checkpoints, options.output, chosen, overwrite=options.force)
     reports = read_reports(options.output)
     for name, proofs in reports.items():
         show(f"{name}\n{report_table(proofs)}")
@@ -210,6 +215,24 @@ def _export_hub(
     show(report_table(reports))
     say(f"{name} → {options.output}")
     return REFUSED if any(report.refused for report in reports) else 0
+
+
+def _export_tables(
+    checkpoints: "Mapping[str, Checkpoint]", chosen: ExportOptions, options: argparse.Namespace
+) -> None:
+    """Write a bundle whose encoders read queries by tables."""
+    import tempfile
+
+    from ranklet.export.bundles import export_bundle
+    from ranklet.export.query_tables.options import QueryOptions
+    from ranklet.export.query_tables.writing import with_query_tables
+
+    tables = QueryOptions(queries=TABLE, texts=[options.texts] if options.texts else ())
+    with tempfile.TemporaryDirectory() as folder:
+        made = export_bundle(checkpoints, Path(folder) / "b", chosen).path
+        with_query_tables(
+            made, options.output, tables.titled(), tables.table_minutes, overwrite=options.force
+        )
 
 
 def named_folders(arguments: list[str], *, download: bool = False) -> dict[str, Path]:
@@ -279,7 +302,9 @@ def _check(options: argparse.Namespace) -> None:
         raise InputError("--split needs --probes; give the collection, too")
     if options.texts and options.probes:
         raise InputError("--texts has no judgements and --probes has them; give one of the two")
-    if options.queries and not options.texts:
+    if options.queries == TABLE and options.layout == "hub":
+        raise InputError("a table of queries is for bundles; leave it or --layout hub out")
+    if options.queries not in (None, TABLE) and not options.texts:
         raise InputError("--queries needs --texts; give the texts that the queries search, too")
 
 
@@ -303,10 +328,15 @@ def _verified(
         return checkpoints
     for name in models:
         say(f"{name}: {described(checkpoints[name])}")
-    ready = with_probes(checkpoints, folders, probes or unjudged(options.texts, options.queries))
+    ready = with_probes(checkpoints, folders, probes or unjudged(options.texts, _queries(options)))
     for name in models:
         say(f"{name}: {ready[name].training[ORIGINAL]}")
     return ready
+
+
+def _queries(options: argparse.Namespace) -> str | None:
+    """Return the file of queries, if there is one."""
+    return None if options.queries == TABLE else options.queries
 
 
 def unjudged(texts: str | None, queries: str | None) -> "Probes":

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from torch.nn.functional import cross_entropy, normalize
 
 SCALE = 20.0  # of the cosines of a batch, before the softmax
-HELD = 4_000  # texts at most, one in fifty, by which the result is known
+LEAST_HELD, MOST_HELD = 100, 4_000  # texts by which the result is known, one in fifty
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ def learn(
     draw = np.random.default_rng(0)
     known = np.array([at for at, ids in enumerate(tokens) if len(ids)])
     order = draw.permutation(known)
-    held, seen = np.split(order, [min(HELD, len(order) // 50)])
+    held, seen = np.split(order, [_held(len(order))])
     student = _Student(begin)
     sparse = torch.optim.SparseAdam([student.rows], lr=learning.row_rate)
     dense = torch.optim.Adam([student.matrix, student.constant], lr=learning.rate)
@@ -133,6 +133,11 @@ class _Student(torch.nn.Module):
     def table(self) -> Table:
         rows = self.rows @ self.matrix.T
         return Table(rows.numpy(), self.constant.numpy().copy())
+
+
+def _held(texts: int) -> int:
+    """Return how many of some texts a table does not learn from, at most a fifth."""
+    return min(MOST_HELD, max(texts // 50, min(LEAST_HELD, texts // 5)))
 
 
 def _tensor(vectors: NDArray[np.float16 | np.float32]) -> torch.Tensor:

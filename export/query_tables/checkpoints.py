@@ -1,0 +1,56 @@
+"""A checkpoint of an encoder whose queries are encoded by a table, which `--model` takes."""
+
+import tempfile
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+
+from ranklet.corpus.progress import say
+from ranklet.export.bundles import export_bundle
+from ranklet.export.models import exported, read_models
+from ranklet.export.options import ExportOptions
+from ranklet.export.query_tables.learning import learned_table, teacher_of
+from ranklet.export.query_tables.stored import TABLE, array_of, arrays_of, described
+from ranklet.export.query_tables.texts import short_texts
+from ranklet.runtime.bundles.files import BundleFiles
+from ranklet.runtime.rankers.dense import QUERY_TABLE
+from ranklet.training.checkpoint import check_place
+from ranklet.training.imported.importing import read_model
+
+
+def write_table(
+    model: str | Path,
+    target: str | Path,
+    titled: Iterable[tuple[str, str]],
+    minutes: float,
+    *,
+    overwrite: bool = False,
+) -> Path:
+    """Write the folder of a model with a table that learned to encode queries.
+
+    Args:
+        model: the folder of an encoder that makes one vector of a text.
+        target: the new folder.
+        titled: titles and texts from which the table learns, beside random words of the model.
+        minutes: that it may take.
+        overwrite: whether an earlier folder of a model is replaced.
+
+    Raises:
+        InputError: the model cannot be read, or the target is something else.
+        ExportError: a table cannot replace its network.
+    """
+    check_place(Path(target), replace=overwrite)
+    read = read_models([model], ExportOptions(variants=("int8",)))
+    ((name, found),) = read.items()
+    with tempfile.TemporaryDirectory() as folder:
+        ready = exported({name: found}, Path(folder))
+        teacher = teacher_of(BundleFiles(export_bundle(ready, Path(folder) / "b").path), name)
+        made = learned_table(teacher, short_texts(titled), minutes)
+    say(f"{name}: {described(made)}")
+    checkpoint = read_model(model)
+    return replace(
+        checkpoint,
+        settings=replace(checkpoint.settings, encoder=QUERY_TABLE),
+        arrays={array_of(file): values for file, values in arrays_of(made).items()},
+        training={**checkpoint.training, TABLE: described(made)},
+    ).save(target)

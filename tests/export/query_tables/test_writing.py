@@ -1,0 +1,133 @@
+"""A bundle whose queries are encoded by a table, from a model to a search."""
+
+import json
+from pathlib import Path
+from unittest.mock import patch
+
+import numpy as np
+import pytest
+from tests.kinds import TinyRankers
+from tests.query_tables import MINUTES, indexed_with_table, rankers_with_network, rankers_with_table
+
+import ranklet
+from ranklet.export.errors import ExportError
+from ranklet.export.query_tables import agreement as agreement_module
+from ranklet.export.query_tables import learning
+from ranklet.export.query_tables.agreement import Agreement, agreement, say_agreement
+from ranklet.export.query_tables.checkpoints import write_table
+from ranklet.export.query_tables.learning import learned_table, teacher_of
+from ranklet.export.query_tables.writing import with_query_tables
+from ranklet.runtime.bundles.files import BundleFiles
+from ranklet.runtime.errors import InputError
+from ranklet.runtime.rankers.dense import Dense, DenseEncoder
+from ranklet.runtime.rankers.opening import ranker_of
+from ranklet.runtime.verification import verify
+
+DENSE = [{"stage": "retrieve", "ranker": "dense", "k": 20}]
+
+
+@pytest.fixture(autouse=True)
+def few_texts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(learning, "LEAST", 400)
+
+
+def test_documents_keep_the_network_and_queries_have_a_table(tiny: TinyRankers) -> None:
+    network, table = (
+        BundleFiles(path) for path in (rankers_with_network(tiny), rankers_with_table(tiny))
+    )
+    texts = ["quiet stream", "old river"]
+    exact, ours = (DenseEncoder.open(bundle, "dense") for bundle in (network, table))
+    np.testing.assert_array_equal(
+        exact.encode_documents(texts).vectors, ours.encode_documents(texts).vectors
+    )
+    found, wanted = (each.encode_queries(texts).vectors for each in (ours, exact))
+    np.testing.assert_allclose(np.linalg.norm(found, axis=1), 1, rtol=1e-6)
+    assert (found * wanted).sum(1).min() > 0.5
+    report = table.manifest.provenance["checkpoints"]["dense"]["query table"]
+    assert "cosine to the network on unseen texts" in report
+    rows = np.load(table.path / "rankers/dense/query/rows.npy")
+    assert rows.dtype == np.int8
+    assert verify(indexed_with_table(tiny)) is not None
+
+
+def test_a_table_is_learned_once(tiny: TinyRankers, monkeypatch: pytest.MonkeyPatch) -> None:
+    teacher = teacher_of(BundleFiles(rankers_with_network(tiny)), "dense")
+    first = learned_table(teacher, [], MINUTES)
+    mute = teacher._replace(encode=lambda _: pytest.fail("it learns again"))
+    again = learned_table(mute, [], MINUTES)
+    np.testing.assert_array_equal(first.rows, again.rows)
+    assert (first.cosine, first.texts, first.seconds) == (again.cosine, again.texts, again.seconds)
+    other = teacher._replace(digest="another network")
+    monkeypatch.setattr(learning, "_of_model", lambda *_: first)
+    assert learned_table(other, [], MINUTES) is first
+
+
+def test_what_has_no_network_for_queries_is_refused(tiny: TinyRankers, tmp_path: Path) -> None:
+    with pytest.raises(ExportError, match="compares by the inner product"):
+        teacher_of(BundleFiles(tiny.exported("dense")), "dense")
+    with pytest.raises(ExportError, match="no model makes one vector"):
+        with_query_tables(tiny.exported("bm25"), tmp_path / "b", [], MINUTES)
+    with pytest.raises(InputError, match="learns from a model"):
+        ranklet.build(["a text"], tmp_path / "b", queries="table")
+    with pytest.raises(InputError, match="texts have no effect"):
+        ranklet.build(["a text"], tmp_path / "b", texts=["x.csv"], models=["y"])
+
+
+def test_the_first_documents_are_compared_with_the_networks(
+    tiny: TinyRankers, capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    bundle = ranklet.load(indexed_with_table(tiny))
+    found = agreement(bundle, "dense")
+    assert found.words is not None
+    assert 0 < found.table <= 1
+    say_agreement(bundle)
+    told = f"{found.table:.0%} of the table's first ten are the network's"
+    assert told in capsys.readouterr().out
+    ranker = ranker_of(bundle.files, "dense")
+    assert isinstance(ranker, Dense)
+    same = {"_queries": ranker.encoder.encoder}
+    with patch.dict(vars(ranker.encoder), same):
+        assert agreement(bundle, "dense").table == 1
+    with patch.object(agreement_module, "agreement", lambda *_: Agreement(0.2, 0.3)):
+        say_agreement(bundle)
+    assert "no better than words" in caplog.text
+
+
+def test_documents_are_added_with_the_network(tiny: TinyRankers, tmp_path: Path) -> None:
+    added = [{"id": "new", "text": "a quiet stream of new words"}]
+    target = tmp_path / "b"
+    ranklet.update(indexed_with_table(tiny), added, target=target)
+    hits = ranklet.load(target).rank("quiet stream", k=48, pipeline=DENSE)
+    assert "new" in {hit.id for hit in hits}
+
+
+@pytest.mark.slow
+def test_a_models_folder_with_a_table_is_a_model(tiny: TinyRankers, tmp_path: Path) -> None:
+    model = tiny.checkpoint_folder("dense", similarity="cosine")
+    folder = write_table(model, tmp_path / "model", [("", "a quiet stream")], MINUTES)
+    assert json.loads((folder / "ranklet.json").read_text())["settings"]["encoder"] == "query_table"
+    texts = [f"{each.title} {each.text}" for each in tiny.data.collection.documents()]
+    bundle = ranklet.build(texts, tmp_path / "b", models=[folder])
+    encoder = ranker_of(bundle.files, "model")
+    assert isinstance(encoder, Dense)
+    assert encoder.provider == ""
+    assert bundle.rank("quiet stream")
+    cut = ranklet.build(texts, tmp_path / "c", models=[folder], vocabulary="collection")
+    rows, fewer = (
+        np.load(Path(each.path) / "rankers/model/query/rows.npy") for each in (bundle, cut)
+    )
+    assert len(fewer) <= len(rows)
+    with pytest.raises(InputError, match="exists"):
+        write_table(model, folder, [], MINUTES)
+
+
+@pytest.mark.slow
+def test_a_build_learns_a_table_of_its_own_texts(tiny: TinyRankers, tmp_path: Path) -> None:
+    model = tiny.checkpoint_folder("dense", similarity="cosine")
+    texts = [f"{each.title} {each.text}" for each in tiny.data.collection.documents()]
+    bundle = ranklet.build(
+        texts, tmp_path / "b", models=[model], queries="table", table_minutes=MINUTES
+    )
+    hits = bundle.rank("quiet stream", explain=True)
+    assert hits[0].explanation is not None
+    assert len({*bundle.manifest.pipelines}) > 1
