@@ -7,6 +7,7 @@ from importlib import import_module
 from ranklet.export.errors import ExportError
 from ranklet.export.jobs import ExportJob
 from ranklet.export.proof.as_others import AsOthers
+from ranklet.export.query_side import QueryTables
 from ranklet.runtime.bundles.manifest import RankerEntry
 from ranklet.runtime.kinds import KINDS, ranker_module
 from ranklet.runtime.options import Option, options_of
@@ -22,6 +23,7 @@ class Exporter:
         prunes: whether `ExportOptions.prune` has a meaning for the kind.
         cuts: whether a ranker that splits texts itself needs no more tokens than they have.
         as_others: returns the network as other libraries run it; None if none does.
+        tables: how a table can encode queries; None if none can.
     """
 
     export: Callable[[ExportJob], RankerEntry]
@@ -29,6 +31,7 @@ class Exporter:
     prunes: bool = False
     cuts: bool = False
     as_others: Callable[[ExportJob], AsOthers] | None = None
+    tables: QueryTables | None = None
 
 
 def exporter(kind: str) -> Exporter:

@@ -7,15 +7,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.corpus.progress import say
+from ranklet.export.exporter import exporter
 from ranklet.export.query_tables.texts import phrase
+from ranklet.export.query_tables.writing import tables_of
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.bundles.documents import Documents
 from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.call.protocol import Retriever
 from ranklet.runtime.call.query import QueryContext
-from ranklet.runtime.dense.stored import ExactIndex
 from ranklet.runtime.kinds import KINDS
-from ranklet.runtime.rankers.dense import QUERY_TABLE, Dense, DenseSettings
 from ranklet.runtime.rankers.opening import ranker_of
 
 QUERIES, FIRST = 200, 10
@@ -33,7 +33,8 @@ class Agreement(NamedTuple):
 def say_agreement(bundle: Bundle) -> None:
     """Say how well each table of queries agrees with its network; warn if words do as well."""
     for name, entry in bundle.manifest.rankers.items():
-        if entry.settings.get("encoder") != QUERY_TABLE:
+        tables = exporter(entry.kind).tables
+        if tables is None or not tables.encodes(bundle.files.settings(name)):
             continue
         found = agreement(bundle, name)
         others = "" if found.words is None else f", and {found.words:.0%} of those of words"
@@ -41,7 +42,7 @@ def say_agreement(bundle: Bundle) -> None:
         if found.words is not None and found.table <= found.words:
             _log.warning(
                 "%s: the table of queries follows its network no better than words alone do; "
-                "let it learn from more texts, or leave --queries out", name,
+                "let it learn from more texts, or let the network encode queries", name,
             )  # fmt: skip
 
 
@@ -52,25 +53,20 @@ def agreement(bundle: Bundle, name: str) -> Agreement:
         bundle: with a collection.
         name: of the ranker with the table.
     """
-    files, settings = bundle.files, cast("DenseSettings", bundle.files.settings(name))
-    ranker = cast("Dense", ranker_of(files, name))
+    files, queries = bundle.files, _made_queries(bundle.files.need_documents())
     words = [each for each, entry in files.manifest.rankers.items() if KINDS[entry.kind].every_term]
-    queries = _made_queries(files.need_documents())
-    prompted = [settings.query_prompt + query for query in queries]
-    exact = ranker.encoder.encoder.encode(prompted, settings.max_query_tokens, 0).vectors
-    index, shares = ExactIndex(ranker.vectors), list[tuple[float, ...]]()
-    for query, vector in zip(queries, exact, strict=True):
-        context = QueryContext(query, files.analyzer.begin())
-        lists = [index.search(ranker.encode_query(context), FIRST)[0]]
-        lists += [_first(files, each, context) for each in words[:1]]
-        wanted = index.search(vector, FIRST)[0]
-        shares.append(tuple(float(np.isin(wanted, own).mean()) for own in lists))
-    table, *others = np.mean(shares, axis=0).tolist()
-    return Agreement(table, others[0] if others else None)
+    shares = list[tuple[float, ...]]()
+    found = tables_of(files, name).first(files, name, queries, FIRST)
+    for query, (table, network) in zip(queries, found, strict=True):
+        lists = [table, *(_first(files, each, query) for each in words[:1])]
+        shares.append(tuple(float(np.isin(network, own).mean()) for own in lists))
+    own, *others = np.mean(shares, axis=0).tolist()
+    return Agreement(own, others[0] if others else None)
 
 
-def _first(files: BundleFiles, name: str, query: QueryContext) -> NDArray[np.uint32]:
-    return cast("Retriever", ranker_of(files, name)).retrieve(query, FIRST).numbers
+def _first(files: BundleFiles, name: str, query: str) -> NDArray[np.uint32]:
+    ranker = cast("Retriever", ranker_of(files, name))
+    return ranker.retrieve(QueryContext(query, files.analyzer.begin()), FIRST).numbers
 
 
 def _made_queries(documents: Documents) -> list[str]:

@@ -9,11 +9,11 @@ from ranklet.corpus.progress import say
 from ranklet.export.bundles import export_bundle
 from ranklet.export.models import exported, read_models
 from ranklet.export.options import ExportOptions
-from ranklet.export.query_tables.learning import learned_table, teacher_of
-from ranklet.export.query_tables.stored import TABLE, array_of, arrays_of, described
+from ranklet.export.query_side import REPORT
+from ranklet.export.query_tables.learning import learned_table
 from ranklet.export.query_tables.texts import short_texts
+from ranklet.export.query_tables.writing import tables_of
 from ranklet.runtime.bundles.files import BundleFiles
-from ranklet.runtime.rankers.dense import QUERY_TABLE
 from ranklet.training.checkpoint import check_place
 from ranklet.training.imported.importing import read_model
 
@@ -44,13 +44,9 @@ def write_table(
     ((name, found),) = read.items()
     with tempfile.TemporaryDirectory() as folder:
         ready = exported({name: found}, Path(folder))
-        teacher = teacher_of(BundleFiles(export_bundle(ready, Path(folder) / "b").path), name)
-        made = learned_table(teacher, short_texts(titled), minutes)
-    say(f"{name}: {described(made)}")
-    checkpoint = read_model(model)
-    return replace(
-        checkpoint,
-        settings=replace(checkpoint.settings, encoder=QUERY_TABLE),
-        arrays={array_of(file): values for file, values in arrays_of(made).items()},
-        training={**checkpoint.training, TABLE: described(made)},
-    ).save(target)
+        bundle = BundleFiles(export_bundle(ready, Path(folder) / "b").path)
+        tables = tables_of(bundle, name)
+        made = learned_table(tables.teacher(bundle, name), short_texts(titled), minutes)
+    say(f"{name}: {made}")
+    taught = tables.checkpoint(read_model(model), made)
+    return replace(taught, training={**taught.training, REPORT: str(made)}).save(target)

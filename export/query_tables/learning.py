@@ -9,23 +9,20 @@ import inspect
 import logging
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
 from time import monotonic
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.corpus.progress import Measured, progress, say
 from ranklet.export import kept
-from ranklet.export.errors import ExportError
+from ranklet.export.query_side import Learned, Teacher
 from ranklet.export.query_tables import texts as texts_module
 from ranklet.export.query_tables.texts import bare, random_texts, words_of
-from ranklet.runtime.bundles.files import BundleFiles
-from ranklet.runtime.rankers.dense import NETWORKS, DenseEncoder, DenseSettings
-from ranklet.runtime.text.tokenizing import Tokenizer, encode_batch
+from ranklet.runtime.text.tokenizing import encode_batch
 
 MODEL_SHARE = 0.6  # of the minutes are for the model's own words, the others for texts
 ENCODING_SHARE = 0.7  # of these are for the network, the others for the table
@@ -36,59 +33,6 @@ LENGTH = 0.1  # of a row in the beginning; Adam's steps are of one size, whateve
 LEARNING_TEXTS = "encoding texts for the table of queries"
 
 _log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True)
-class Learned:
-    """A table with what is known of it.
-
-    Attributes:
-        rows: (vocabulary, dimension) float32.
-        constant: (dimension,) float32.
-        texts: how many it learned from.
-        cosine: mean cosine to the network of texts that it has not seen.
-        seconds: that it took; of an earlier build if it was kept.
-    """
-
-    rows: NDArray[np.float32]
-    constant: NDArray[np.float32]
-    texts: int
-    cosine: float
-    seconds: float
-
-
-class Teacher(NamedTuple):
-    """The network of an exported ranker."""
-
-    encode: Callable[[list[str]], NDArray[np.float32]]  # vectors of queries, of length 1
-    tokenizer: Tokenizer  # of queries
-    dimension: int
-    digest: str  # of all that its vectors depend on
-
-
-def teacher_of(bundle: BundleFiles, name: str) -> Teacher:
-    """Return the network of a bundle's ranker.
-
-    Raises:
-        ExportError: it has none, or does not compare by the cosine.
-    """
-    entry = bundle.manifest.rankers[name]
-    settings: DenseSettings = bundle.settings(name)
-    if entry.kind != "dense" or settings.encoder not in ("network", NETWORKS):
-        raise ExportError(f"{name!r} has no network that makes one vector of a query")
-    if settings.similarity != "cosine":
-        raise ExportError(f"{name!r} compares by the inner product; a table learns cosines only")
-    encoder = DenseEncoder.open(bundle, name, many=True)
-    own = sorted(
-        (file.removeprefix(f"rankers/{name}/"), each.sha256)
-        for file, each in bundle.manifest.files.items()
-        if file.startswith(f"rankers/{name}/")
-    )
-    digest = repr((own, settings.query_prompt, settings.max_query_tokens, settings.dimension))
-    return Teacher(
-        lambda texts: encoder.encode_queries(texts).vectors,
-        encoder.of_queries.tokenizer, settings.dimension, digest,
-    )  # fmt: skip
 
 
 def learned_table(teacher: Teacher, texts: Sequence[str], minutes: float) -> Learned:
@@ -106,7 +50,7 @@ def learned_table(teacher: Teacher, texts: Sequence[str], minutes: float) -> Lea
 
 
 def _of_model(teacher: Teacher, minutes: float) -> Learned:
-    from ranklet.training.rankers.dense.query_table import Learning, Table
+    from ranklet.training.distilling.query_table import Learning, Table
 
     began, tokenizer = monotonic(), teacher.tokenizer
     size = tokenizer.get_vocab_size()
@@ -126,7 +70,7 @@ def _of_model(teacher: Teacher, minutes: float) -> Learned:
 
 
 def _of_texts(teacher: Teacher, texts: Sequence[str], first: Learned, minutes: float) -> Learned:
-    from ranklet.training.rankers.dense.query_table import AGAIN, Table
+    from ranklet.training.distilling.query_table import AGAIN, Table
 
     began = monotonic()
     words = random_texts(words_of(teacher.tokenizer))
@@ -141,7 +85,7 @@ def _learned(
     teacher: Teacher, texts: list[str], vectors: NDArray[np.float16], begin: Any, learning: Any,
     began: float,
 ) -> Learned:  # fmt: skip
-    from ranklet.training.rankers.dense.query_table import learn
+    from ranklet.training.distilling.query_table import learn
 
     tokens = [each.ids for each in encode_batch(teacher.tokenizer, texts)]
     say(f"the table of queries learns from {len(texts):,} texts")
@@ -176,7 +120,7 @@ def _kept(
     teacher: Teacher, texts: Sequence[str], minutes: float, make: Callable[[], Learned]
 ) -> Learned:
     """Return a table of an earlier build, or make it and keep it."""
-    from ranklet.training.rankers.dense import query_table
+    from ranklet.training.distilling import query_table
 
     found = hashlib.sha256(repr((teacher.digest, round(minutes, 3))).encode())
     for module in (query_table, texts_module):  # how it learns, and from what

@@ -1,21 +1,34 @@
 """Write a bundle whose queries are encoded by tables."""
 
 from collections.abc import Iterable
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from ranklet.corpus.building.writer import BundleWriter
 from ranklet.corpus.progress import say
 from ranklet.export.errors import ExportError
-from ranklet.export.query_tables.learning import learned_table, teacher_of
-from ranklet.export.query_tables.stored import TABLE, arrays_of, described
+from ranklet.export.exporter import exporter
+from ranklet.export.query_side import REPORT, QueryTables
+from ranklet.export.query_tables.learning import learned_table
 from ranklet.export.query_tables.texts import short_texts
 from ranklet.runtime.bundles.files import BundleFiles
-from ranklet.runtime.onnx.encoder import TOKENIZER
-from ranklet.runtime.onnx.query_table import QUERIES
-from ranklet.runtime.rankers.dense import NETWORKS, QUERY_TABLE, DenseSettings
 from ranklet.runtime.storage.address import BundleLike
+
+
+def tables_of(bundle: BundleFiles, name: str) -> QueryTables:
+    """Return how a table encodes the queries of a bundle's ranker.
+
+    Raises:
+        ExportError: none can.
+    """
+    kind = bundle.manifest.rankers[name].kind
+    if (tables := exporter(kind).tables) is None:
+        raise ExportError(
+            f"{name!r} is a {kind}; a table encodes the queries of models that make one vector of "
+            "a text, so give such a model, or leave the table out"
+        )
+    return tables
 
 
 def with_query_tables(
@@ -38,33 +51,26 @@ def with_query_tables(
     Raises:
         ExportError: no ranker has a network that a table can replace.
     """
-    source, texts = BundleFiles(path), short_texts(titled)
+    source = BundleFiles(path)
     manifest, rankers = source.manifest, dict(source.manifest.rankers)
-    encoders = [name for name, entry in rankers.items() if entry.kind == "dense"]
-    names = [name for name in encoders if source.settings(name).encoder != QUERY_TABLE]
-    if not encoders:
-        raise ExportError(
-            "no model makes one vector of a text, so no table can encode queries; give a sentence "
-            "encoder, or leave --queries out"
-        )
+    able = [name for name, entry in rankers.items() if exporter(entry.kind).tables]
+    if not able:
+        tables_of(source, [*rankers][-1])  # which says what is needed
+    texts = short_texts(titled)
     trainings: dict[str, Any] = dict(manifest.provenance["checkpoints"])
     with BundleWriter(target, overwrite=overwrite) as writer:
-        for name in names:
-            teacher = teacher_of(source, name)
-            made = learned_table(teacher, texts, minutes)
-            settings: DenseSettings = source.settings(name)
-            folder = f"rankers/{name}/{QUERIES}"
-            for file, values in arrays_of(made).items():
-                writer.array(folder + file, values)
-            if settings.encoder == NETWORKS:
-                writer.data(folder + TOKENIZER, source.file(folder + TOKENIZER))
-            say(f"{name}: {described(made)}")
-            trainings[name] = {**trainings[name], TABLE: described(made)}
-            own = replace(settings, encoder=QUERY_TABLE)
-            rankers[name] = replace(rankers[name], settings=asdict(own))
-        replaced = tuple(f"rankers/{name}/{QUERIES}" for name in names)
+        written = list[str]()
+        for name in able:
+            tables = tables_of(source, name)
+            if tables.encodes(source.settings(name)):
+                continue
+            made = learned_table(tables.teacher(source, name), texts, minutes)
+            rankers[name] = tables.write(writer, source, name, made)
+            say(f"{name}: {made}")
+            trainings[name] = {**trainings[name], REPORT: str(made)}
+            written.append(f"rankers/{name}/")
         for file in source.manifest.files:
-            if not file.startswith(replaced):
+            if not file.startswith(tuple(written)):
                 writer.data(file, source.file(file))
         provenance = {**manifest.provenance, "checkpoints": trainings}
         return writer.finish(replace(manifest, rankers=rankers, provenance=provenance))

@@ -28,11 +28,10 @@ from ranklet.export.onnx.int8_embeddings import quantise_rows
 from ranklet.export.proof.as_others import STATES, AsOthers, Pooled
 from ranklet.export.proof.variants import encoder_graph, export_proven, why_refused, write_reports
 from ranklet.export.proof.vectors import Vectors, VectorScore
-from ranklet.export.query_tables.stored import array_of
+from ranklet.export.rankers.dense.query_table import TABLES, write_arrays
 from ranklet.runtime.bundles.manifest import RankerEntry
 from ranklet.runtime.dense.stored import FORMS, LARGEST_HALF, WHOLE, StoredVectors
 from ranklet.runtime.onnx.encoder import TOKEN_STATES, TOKENIZER, Encoder
-from ranklet.runtime.onnx.query_table import FILES as QUERY_FILES
 from ranklet.runtime.onnx.query_table import QUERIES
 from ranklet.runtime.onnx.session import Runs
 from ranklet.runtime.onnx.token_table import TokenTable
@@ -90,8 +89,7 @@ def export(job: ExportJob) -> RankerEntry:
     write_reports(job, [*proof.reports, *stored], probes)
     job.write_tokenizer()
     if settings.encoder == QUERY_TABLE:
-        for file in QUERY_FILES:
-            job.writer.array(job.folder + QUERIES + file, job.checkpoint.arrays[array_of(file)])
+        write_arrays(job.writer, job.folder, job.checkpoint)
     if queries is not None:
         tokenizer = replace(job, checkpoint=queries).tokenizer()
         job.writer.data(f"{job.folder}{QUERIES}{TOKENIZER}", tokenizer.to_str().encode())
@@ -249,4 +247,5 @@ EXPORTER = Exporter(
     settings=("stored", "search", "m", "ef_construction", "ef"),
     cuts=True,
     as_others=as_others,
+    tables=TABLES,
 )

@@ -25,7 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("-o", "--output", required=True, help="folder to write")
     parser.add_argument(
-        "--minutes", type=float, default=5.0, help="minutes in which it learns (default 5; 60)"
+        "--minutes", type=float, default=5.0, help="minutes in which it learns, at most 60"
     )
     parser.add_argument("--download", action="store_true", help="fetch a model of the hub")
     parser.add_argument("--force", action="store_true", help="replace an earlier folder")

@@ -15,13 +15,16 @@ from ranklet.export.query_tables import agreement as agreement_module
 from ranklet.export.query_tables import learning
 from ranklet.export.query_tables.agreement import Agreement, agreement, say_agreement
 from ranklet.export.query_tables.checkpoints import write_table
-from ranklet.export.query_tables.learning import learned_table, teacher_of
+from ranklet.export.query_tables.learning import learned_table
 from ranklet.export.query_tables.writing import with_query_tables
+from ranklet.export.rankers.dense.query_table import TABLES
 from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.rankers.dense import Dense, DenseEncoder
 from ranklet.runtime.rankers.opening import ranker_of
 from ranklet.runtime.verification import verify
+
+pytestmark = pytest.mark.slow  # tiny models, but each is trained, exported and proven
 
 DENSE = [{"stage": "retrieve", "ranker": "dense", "k": 20}]
 
@@ -45,13 +48,13 @@ def test_documents_keep_the_network_and_queries_have_a_table(tiny: TinyRankers) 
     assert (found * wanted).sum(1).min() > 0.5
     report = table.manifest.provenance["checkpoints"]["dense"]["query table"]
     assert "cosine to the network on unseen texts" in report
-    rows = np.load(table.path / "rankers/dense/query/rows.npy")
+    rows = np.load(Path(str(table.path)) / "rankers/dense/query/rows.npy")
     assert rows.dtype == np.int8
     assert verify(indexed_with_table(tiny)) is not None
 
 
 def test_a_table_is_learned_once(tiny: TinyRankers, monkeypatch: pytest.MonkeyPatch) -> None:
-    teacher = teacher_of(BundleFiles(rankers_with_network(tiny)), "dense")
+    teacher = TABLES.teacher(BundleFiles(rankers_with_network(tiny)), "dense")
     first = learned_table(teacher, [], MINUTES)
     mute = teacher._replace(encode=lambda _: pytest.fail("it learns again"))
     again = learned_table(mute, [], MINUTES)
@@ -64,8 +67,8 @@ def test_a_table_is_learned_once(tiny: TinyRankers, monkeypatch: pytest.MonkeyPa
 
 def test_what_has_no_network_for_queries_is_refused(tiny: TinyRankers, tmp_path: Path) -> None:
     with pytest.raises(ExportError, match="compares by the inner product"):
-        teacher_of(BundleFiles(tiny.exported("dense")), "dense")
-    with pytest.raises(ExportError, match="no model makes one vector"):
+        TABLES.teacher(BundleFiles(tiny.exported("dense")), "dense")
+    with pytest.raises(ExportError, match="models that make one vector"):
         with_query_tables(tiny.exported("bm25"), tmp_path / "b", [], MINUTES)
     with pytest.raises(InputError, match="learns from a model"):
         ranklet.build(["a text"], tmp_path / "b", queries="table")
@@ -101,7 +104,6 @@ def test_documents_are_added_with_the_network(tiny: TinyRankers, tmp_path: Path)
     assert "new" in {hit.id for hit in hits}
 
 
-@pytest.mark.slow
 def test_a_models_folder_with_a_table_is_a_model(tiny: TinyRankers, tmp_path: Path) -> None:
     model = tiny.checkpoint_folder("dense", similarity="cosine")
     folder = write_table(model, tmp_path / "model", [("", "a quiet stream")], MINUTES)
@@ -121,7 +123,6 @@ def test_a_models_folder_with_a_table_is_a_model(tiny: TinyRankers, tmp_path: Pa
         write_table(model, folder, [], MINUTES)
 
 
-@pytest.mark.slow
 def test_a_build_learns_a_table_of_its_own_texts(tiny: TinyRankers, tmp_path: Path) -> None:
     model = tiny.checkpoint_folder("dense", similarity="cosine")
     texts = [f"{each.title} {each.text}" for each in tiny.data.collection.documents()]

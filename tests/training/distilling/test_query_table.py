@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from ranklet.training.rankers.dense.query_table import AGAIN, Learning, Table, learn
+from ranklet.training.distilling.query_table import AGAIN, Learning, Table, learn
 
 SIZE, DIMENSION = 40, 12
 

@@ -1,0 +1,94 @@
+"""A table that encodes the queries of a dense encoder; see `ranklet.runtime.onnx.query_table`."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from typing import Any, cast
+
+from numpy.typing import NDArray
+
+from ranklet.corpus.building.writer import BundleWriter
+from ranklet.export.errors import ExportError
+from ranklet.export.onnx.int8_embeddings import quantise_rows
+from ranklet.export.query_side import FirstDocuments, Learned, QueryTables, Teacher
+from ranklet.runtime.bundles.files import BundleFiles
+from ranklet.runtime.bundles.manifest import RankerEntry
+from ranklet.runtime.dense.stored import ExactIndex
+from ranklet.runtime.onnx.encoder import TOKENIZER
+from ranklet.runtime.onnx.query_table import CONSTANT, FILES, QUERIES, ROWS, SCALES
+from ranklet.runtime.rankers.dense import NETWORKS, QUERY_TABLE, Dense, DenseEncoder, DenseSettings
+from ranklet.runtime.rankers.opening import ranker_of
+from ranklet.training.checkpoint import Checkpoint
+
+
+def array_of(file: str) -> str:
+    """Return the name of a checkpoint's array by that of a bundle's file.
+
+    >>> array_of("rows.npy")
+    'query_rows'
+    """
+    return f"query_{file.removesuffix('.npy')}"
+
+
+def _teacher(bundle: BundleFiles, name: str) -> Teacher:
+    settings: DenseSettings = bundle.settings(name)
+    if settings.encoder not in ("network", NETWORKS):
+        raise ExportError(f"{name!r} has no network that encodes queries, so none can be replaced")
+    if settings.similarity != "cosine":
+        raise ExportError(f"{name!r} compares by the inner product; a table learns cosines only")
+    encoder, folder = DenseEncoder.open(bundle, name, many=True), f"rankers/{name}/"
+    own = sorted(
+        (file.removeprefix(folder), each.sha256)
+        for file, each in bundle.manifest.files.items()
+        if file.startswith(folder)
+    )
+    digest = repr((own, settings.query_prompt, settings.max_query_tokens, settings.dimension))
+    return Teacher(
+        lambda texts: encoder.encode_queries(texts).vectors,
+        encoder.of_queries.tokenizer, settings.dimension, digest,
+    )  # fmt: skip
+
+
+def _write(writer: BundleWriter, source: BundleFiles, name: str, made: Learned) -> RankerEntry:
+    settings: DenseSettings = source.settings(name)
+    own, queries = f"rankers/{name}/", f"rankers/{name}/{QUERIES}"
+    for file in source.manifest.files:
+        replaced = file.startswith(queries) and file != queries + TOKENIZER
+        if file.startswith(own) and not replaced:
+            writer.data(file, source.file(file))
+    for file, values in _arrays(made).items():
+        writer.array(queries + file, values)
+    with_table = replace(settings, encoder=QUERY_TABLE)
+    return replace(source.manifest.rankers[name], settings=asdict(with_table))
+
+
+def _checkpoint(checkpoint: Checkpoint, made: Learned) -> Checkpoint:
+    settings = replace(checkpoint.settings, encoder=QUERY_TABLE)
+    arrays = {array_of(file): values for file, values in _arrays(made).items()}
+    return replace(checkpoint, settings=settings, arrays=arrays)
+
+
+def _arrays(made: Learned) -> dict[str, NDArray[Any]]:
+    """Return a table in 8 bits, with a scale per row, by the names of a bundle's files."""
+    rows, scales = quantise_rows(made.rows)
+    return {ROWS: rows, SCALES: scales[:, 0], CONSTANT: made.constant}
+
+
+def write_arrays(writer: BundleWriter, folder: str, checkpoint: Checkpoint) -> None:
+    """Write the table of a checkpoint into a ranker's folder."""
+    for file in FILES:
+        writer.array(folder + QUERIES + file, checkpoint.arrays[array_of(file)])
+
+
+def _first(bundle: BundleFiles, name: str, queries: Sequence[str], k: int) -> list[FirstDocuments]:
+    settings: DenseSettings = bundle.settings(name)
+    ranker = cast("Dense", ranker_of(bundle, name))
+    index, encoder = ExactIndex(ranker.vectors), ranker.encoder
+    prompted = [settings.query_prompt + query for query in queries]
+    exact = encoder.encoder.encode(prompted, settings.max_query_tokens, 0).vectors
+    pairs = zip(encoder.encode_queries(list(queries)).vectors, exact, strict=True)
+    return [FirstDocuments(*(index.search(each, k)[0] for each in pair)) for pair in pairs]
+
+
+TABLES = QueryTables(
+    lambda settings: settings.encoder == QUERY_TABLE, _teacher, _write, _checkpoint, _first
+)
