@@ -15,13 +15,15 @@ def read_query_texts(path: str | Path) -> list[str]:
     """Return the queries of a file: one per line, or the ``text`` of JSON Lines.
 
     The file's ending tells which, and may be followed by .gz or .zst. Empty lines are left out.
+    A pipe is read, too, because it is read once.
 
     Raises:
         CollectionError: the file cannot be read, is a table, or has no query.
     """
     path = Path(path)
-    if not path.is_file():
-        raise CollectionError(f"{path} does not exist; give a file with one query per line")
+    if path.is_dir() or not path.exists():
+        what = "is a folder" if path.is_dir() else "does not exist"
+        raise CollectionError(f"{path} {what}; give a file with one query per line")
     if format_suffix(path) in TABLES:
         raise CollectionError(
             f"{path} is a table; give a text with one query per line, or JSON Lines with a text"

@@ -1,5 +1,7 @@
 import gzip
+import os
 from pathlib import Path
+from threading import Thread
 
 import pytest
 
@@ -22,6 +24,18 @@ def test_queries_are_lines_or_texts_of_objects(tmp_path: Path, name: str, conten
     compressed = tmp_path / f"{name}.gz"
     compressed.write_bytes(gzip.compress(content.encode()))
     assert read_query_texts(compressed) == ["what is yeast", "why knead dough"]
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
+def test_a_pipe_is_read_as_a_file(tmp_path: Path) -> None:
+    os.mkfifo(path := tmp_path / "queries")
+    Thread(target=path.write_text, args=("what is yeast\nwhy knead dough\n",), daemon=True).start()
+    assert read_query_texts(path) == ["what is yeast", "why knead dough"]
+
+
+def test_a_folder_has_no_queries(tmp_path: Path) -> None:
+    with pytest.raises(CollectionError, match="is a folder; give a file with one query per line"):
+        read_query_texts(tmp_path)
 
 
 @pytest.mark.parametrize(
