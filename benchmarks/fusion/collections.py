@@ -121,4 +121,5 @@ def bundle_of(place: Place, each: Compared, folder: Path) -> runtime.Bundle:
         index_bundle(rankers, source, path, words=words, overwrite=True)
 
     rankers = place.keep(f"{each.model}.rankers", export)
-    return runtime.load(place.keep(f"{each.name}.{each.model}.ranklet", index))
+    name = f"{each.name}.{each.model}.{each.documents}.ranklet"
+    return runtime.load(place.keep(name, index))
