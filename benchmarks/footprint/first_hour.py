@@ -148,7 +148,7 @@ def _functions(folder: Path) -> list[Step]:
 def _learning(place: Place, folder: Path) -> Step:
     def learn() -> None:
         data = str(place.data / LEARNED)
-        _ranklet(folder, ["build", f"{data}/corpus.jsonl", "-o", "learn-from.ranklet"])
+        _ranklet(folder, ["build", f"{data}/corpus.jsonl.gz", "-o", "learn-from.ranklet"])
         command = ["learn", "learn-from.ranklet", data, "-o", "learned.ranklet"]
         _ranklet(folder, [*command, "--minutes", str(MINUTES), "--lexical"], status=(0, 3))
 

@@ -5,7 +5,8 @@ than one standard error. All values are cross-validated: the weights by which a 
 learned on other queries.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from time import monotonic
 from typing import NamedTuple
 
 import numpy as np
@@ -29,6 +30,7 @@ NAME = "learned"  # of the pipeline
 LAST = "last"  # the name of a sum in which a ranker of pairs is
 
 Values = NDArray[np.float64]  # of a measure, (queries,)
+Fits = Callable[[float], bool]  # whether there is time for a piece of work of some seconds
 
 
 class Pool(NamedTuple):
@@ -96,8 +98,12 @@ def path(
     one_of: Sequence[str],
     measure: str,
     more: More = NO_MORE,
-) -> list[Step]:
+    fits: Fits = lambda _: True,
+) -> tuple[list[Step], list[str]]:
     """Return pipelines of more and more rankers, each better than the one before.
+
+    A ranker is tried only while there is time for twice as long as the longest trial before took.
+    Those that were not are returned, too.
 
     Args:
         bundle: with all rankers.
@@ -108,19 +114,25 @@ def path(
         one_of: rankers of which at most one may be added, because a network reads the query.
         measure: the goal.
         more: queries that weights are learned on, too, where no ranker has learned from them.
+        fits: whether there is time.
     """
+    began, longest = monotonic(), 0.0
     steps = [weigh(bundle, queries, pools, tuple(first), measure, more)]
     while True:
         last = steps[-1]
         left = [name for name in others if name not in last.members]
         if set(one_of) & set(last.members):
             left = [name for name in left if name not in one_of]
-        tried = [
-            weigh(bundle, queries, pools, (*last.members, name), measure, more) for name in left
-        ]
+        tried, untried = [], list[str]()
+        for name in left:
+            longest, began = max(longest, monotonic() - began), monotonic()
+            if not fits(2 * longest):
+                untried.append(name)
+                continue
+            tried.append(weigh(bundle, queries, pools, (*last.members, name), measure, more))
         best = max(tried, key=lambda each: float(each.values.mean()), default=None)
         if best is None or not surely_better(best.values, last.values):
-            return steps
+            return steps, untried
         steps.append(best)
 
 

@@ -4,6 +4,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from time import monotonic
 
@@ -80,6 +81,7 @@ def learn(
     cost = cost_of(before.files, parts.choose, None)
     budget.measured = 2 * (monotonic() - began)  # of the pipeline that is kept, and its writing
     budget.reserve(budget.measured + _seconds_later(before, parts))
+    budget.indexing = INDEX_SECONDS * before.manifest.documents
     with kept_work(place, _digest(files, parts, options)) as work:
         check_target(place, overwrite)  # another process may have written it meanwhile
         splits = {"train": parts.learn, "dev": parts.tune}
@@ -106,13 +108,15 @@ def _choose(
 ) -> Learned:  # fmt: skip
     """Choose a pipeline, report on it, and write it if its gain is sure."""
     options, work = task.options, task.work
-    left = task.budget.left(task.budget.measured)
-    passes = int(left / _seconds_of_query(after, task.parts))
+    each, measured = _seconds_of_query(after, task.parts), task.budget.measured
+    passes = int(task.budget.left(measured) / each)
     parts = fitting(task.parts, passes)
     if parts is not task.parts:
         say(f"there is time for {_ranked(parts)} only")
     more = max(0, min(WEIGHING, passes - 2 * sum(parts.sizes[2:])))
-    found = select(before, after, parts, options, more)
+    later = measured + 2 * each * len(parts.report)
+    fits = partial(task.budget.fits, reserved=later)
+    found = select(before, after, parts, options, more, fits)
     rows = _report(before, cost, after, parts, task, found)
     told = {**skipped, **found.skipped}
     bm25 = _said(work) if work.has(BM25) else ""
@@ -127,7 +131,8 @@ def _choose(
     step = found.steps[found.at]
     splits = [*given.splits] if {*step.members} & {*trained_rankers(after.manifest)} else []
     provenance = {"learned": provenance_of(result, given.collection, splits)}
-    variant = fastest_variant(after, step.pipeline, parts, options, work)
+    spare = partial(task.budget.fits, reserved=0.0)
+    variant = fastest_variant(after, step.pipeline, parts, options, work, spare)
     kept = write_reduced(
         after.files, place, {NAME: step.pipeline}, NAME, provenance, variant, overwrite=overwrite
     )
@@ -196,11 +201,10 @@ def _begin(files: BundleFiles, options: LearnOptions) -> Path | None:
 
 
 def _seconds_later(bundle: Bundle, parts: Parts) -> float:
-    """Return about how long everything takes that follows the trainings."""
+    """Return about how long it takes to choose and to report."""
     learn_, tune, choose, report = parts.sizes
     passes = min(WEIGHING, learn_ + tune) + 2 * (choose + report)
-    texts = INDEX_SECONDS * bundle.manifest.documents
-    return texts + passes * _seconds_of_query(bundle, parts)
+    return passes * _seconds_of_query(bundle, parts)
 
 
 def _seconds_of_query(bundle: Bundle, parts: Parts) -> float:

@@ -39,7 +39,7 @@ def learn_rankers(task: Task) -> tuple[Path, dict[str, str]]:
     """Return a bundle with all rankers, old and new, and why some were not learned.
 
     Raises:
-        OutOfBudgetError: there is no time to tune BM25 and to index it.
+        OutOfBudgetError: there is no time to tune BM25, or to index what counts words.
     """
     work = task.work
     with task.budget.kept():
@@ -53,7 +53,9 @@ def learn_rankers(task: Task) -> tuple[Path, dict[str, str]]:
             skipped[each.about] = reason
     # What reads tokens of the collection is indexed together, and encoders one by one.
     together = {name: each for name, each in learned.items() if each.settings.field}
-    whole = work.bundle(".".join(together), partial(_index, together, task, tuned))
+    task.budget.indexing = 0.0
+    with task.budget.kept():
+        whole = work.bundle(".".join(together), partial(_index, together, task, tuned))
     parts = [(BundleFiles(whole), list(together))]
     parts += [
         (BundleFiles(_indexed(name, task, learned)), [name])

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from time import monotonic
 
 from ranklet.corpus.building.default_pipelines import RERANKED, rerankers
 from ranklet.corpus.collections.splits import JudgedQuery
@@ -10,6 +11,7 @@ from ranklet.corpus.evaluation.systems import evaluate
 from ranklet.export.learning.candidates import BM25, LEAST_PAIRS
 from ranklet.export.learning.choosing import (
     NAME,
+    Fits,
     More,
     Step,
     cheapest,
@@ -53,8 +55,9 @@ class Selected:
 
 
 def select(
-    before: Bundle, after: Bundle, parts: Parts, options: LearnOptions, more: int = WEIGHING
-) -> Selected:
+    before: Bundle, after: Bundle, parts: Parts, options: LearnOptions, more: int = WEIGHING,
+    fits: Fits = lambda _: True,
+) -> Selected:  # fmt: skip
     """Return the cheapest pipeline of a bundle that is about as good as its best.
 
     Args:
@@ -63,6 +66,7 @@ def select(
         parts: the queries.
         options: the limits, and the measure.
         more: queries, at most, on which rankers that learned nothing are weighed, too.
+        fits: whether there is time for a piece of work.
     """
     queries, measure, rankers = parts.choose, options.measure, after.manifest.rankers
     names, skipped = list(rankers), dict[str, str]()
@@ -78,10 +82,13 @@ def select(
     )
     others = [name for name in names if name != first]
     pools, further = pools_of(after, queries, names), _more(after, parts, names, more)
-    steps = path(after, queries, pools, [first], others, networks, measure, further)
+    steps, untried = path(after, queries, pools, [first], others, networks, measure, further, fits)
     costs = [_cost(after, queries, each.pipeline, options) for each in steps]
     for name in last:
         depth = _depth(after, queries, options, steps[-1], name, costs[-1])
+        if not fits(0.0):
+            skipped[name] = "there was no time to weigh it"
+            continue
         if depth < LEAST_PAIRS:
             skipped[name] = f"it would read fewer than {LEAST_PAIRS} documents within --max-ms"
             continue
@@ -92,7 +99,7 @@ def select(
     for name in (*names, *last):
         if name not in steps[-1].members:
             why = "it gained no more than one standard error on the queries to choose on"
-            skipped.setdefault(name, why)
+            skipped.setdefault(name, "there was no time to weigh it" if name in untried else why)
     fits = [place for place, cost in enumerate(costs) if cost is None or cost.within(options)]
     for place in set(range(len(steps))) - set(fits):
         skipped[" + ".join(steps[place].members)] = f"it takes {costs[place]}"
@@ -105,21 +112,31 @@ def select(
 
 
 def fastest_variant(
-    bundle: Bundle, pipeline: Pipeline, parts: Parts, options: LearnOptions, work: Work
-) -> str:
-    """Return the variant of the networks that answers fastest; a smaller one if it is as fast."""
+    bundle: Bundle, pipeline: Pipeline, parts: Parts, options: LearnOptions, work: Work,
+    fits: Fits = lambda _: True,
+) -> str:  # fmt: skip
+    """Return the variant of the networks that answers fastest; a smaller one if it is as fast.
+
+    Variants are measured as long as there is time for one more.
+    """
     files = [name.rpartition("/")[2] for name in needed_files(bundle.files, pipeline.rankers(), "")]
     variants = [name for name, file in VARIANTS.items() if file in files]
     if len(variants) < 2:
         return "int8"
-    costs = {}
+    costs, began, longest = dict[str, Cost](), monotonic(), 0.0
+    variants.sort(key=lambda each: each != "int8")  # the smallest one first
     for variant in variants:
+        if not fits(longest):
+            break
         place = work.folder / f"{variant}.ranklet"
         write_reduced(bundle.files, place, {NAME: pipeline}, NAME, {}, variant, overwrite=True)
         costs[variant] = cost_of(BundleFiles(place), parts.choose, NAME)
-    fits = [name for name in variants if costs[name].within(options)] or variants
-    fastest = min(costs[name].p50 for name in fits)
-    near = [name for name in fits if costs[name].p50 <= SAME * fastest]
+        longest, began = max(longest, monotonic() - began), monotonic()
+    if not costs:
+        return variants[0]
+    within = [name for name in costs if costs[name].within(options)] or [*costs]
+    fastest = min(costs[name].p50 for name in within)
+    near = [name for name in within if costs[name].p50 <= SAME * fastest]
     return min(near, key=lambda name: costs[name].mb)
 
 

@@ -42,7 +42,9 @@ def material(count: int = 80) -> tuple[list[JudgedQuery], list[Pool]]:
 
 def test_what_gains_is_added_and_noise_is_not(bundle: Bundle) -> None:
     queries, pools = material()
-    steps = path(bundle, queries, pools, ["bm25"], ["model1", "model1_pieces"], [], MEASURE)
+    others = ["model1", "model1_pieces"]
+    steps, untried = path(bundle, queries, pools, ["bm25"], others, [], MEASURE)
+    assert untried == []
     assert [each.members for each in steps] == [("bm25",), ("bm25", "model1")]
     assert min(steps[-1].weights) > 0
     assert steps[-1].values.mean() > steps[0].values.mean()
@@ -57,8 +59,23 @@ def test_at_most_one_network_reads_a_query(bundle: Bundle) -> None:
         pool._replace(scores={**pool.scores, "model1_pieces": pool.scores["model1"] + own})
         for pool, own in zip(pools, noise, strict=True)
     ]
-    (_, last) = path(bundle, queries, good, ["bm25"], names, names, MEASURE)
+    (_, last), _ = path(bundle, queries, good, ["bm25"], names, names, MEASURE)
     assert len(set(last.members) & set(names)) == 1
+
+
+def test_rankers_are_tried_while_there_is_time(bundle: Bundle) -> None:
+    queries, pools = material()
+    asked = list[float]()
+
+    def once(seconds: float) -> bool:
+        asked.append(seconds)
+        return len(asked) == 1
+
+    others = ["model1_pieces", "model1"]
+    steps, untried = path(bundle, queries, pools, ["bm25"], others, [], MEASURE, fits=once)
+    assert [each.members for each in steps] == [("bm25",)]  # noise gains nothing
+    assert untried == ["model1"]
+    assert 0 < asked[0] <= asked[1]
 
 
 @pytest.mark.slow
@@ -66,7 +83,8 @@ def test_a_ranker_of_pairs_reads_the_best_last(
     tiny_bundle: Callable[[str], Bundle], tiny_collection: Collection
 ) -> None:
     bundle, queries = tiny_bundle("cross_encoder"), read_split(tiny_collection, "dev")
-    (first,) = path(bundle, queries, pools_of(bundle, queries, ["bm25"]), ["bm25"], [], [], MEASURE)
+    pools = pools_of(bundle, queries, ["bm25"])
+    (first,), _ = path(bundle, queries, pools, ["bm25"], [], [], MEASURE)
     step, base = reranked(bundle, queries, first, "cross", MEASURE, depth=10)
     assert step.members == ("bm25", "cross")
     assert base.tolist() == first.values.tolist()
