@@ -100,12 +100,12 @@ def select(
         if name not in steps[-1].members:
             why = "it gained no more than one standard error on the queries to choose on"
             skipped.setdefault(name, "there was no time to weigh it" if name in untried else why)
-    fits = [place for place, cost in enumerate(costs) if cost is None or cost.within(options)]
-    for place in set(range(len(steps))) - set(fits):
+    within = [place for place, cost in enumerate(costs) if cost is None or cost.within(options)]
+    for place in set(range(len(steps))) - set(within):
         skipped[" + ".join(steps[place].members)] = f"it takes {costs[place]}"
-    if not fits:
+    if not within:
         return Selected(steps, costs, None, skipped)
-    at = fits[cheapest([steps[place] for place in fits])]
+    at = within[cheapest([steps[place] for place in within])]
     (base_,) = evaluate(before, queries, {DEFAULT: None}, measures=[measure], depth=100)
     better = surely_better(steps[at].values, base_.values[measure])
     return Selected(steps, costs, at if better else None, skipped)
