@@ -72,6 +72,7 @@ STUDIES = (
     Study("medquad"),
     Study("google-wiki"),
     Study("debian-de", E5, language="de"),
+    Study("debian-fr", E5, language="fr"),
 )
 
 

@@ -125,7 +125,9 @@ def _remote(address: Address) -> bytes | None:
     ranges = S3Ranges if address.lower().startswith(f"{S3}:") else HTTPRanges
     transport = ranges(address)
     try:
-        return transport.last(MAX_MANIFEST_BYTES).data
+        text = transport.last(MAX_MANIFEST_BYTES).data
+        # Some web servers answer with a page of theirs where they have no file.
+        return text if text.lstrip().startswith(b"{") else None
     except AbsentError:
         return None
     finally:
