@@ -478,6 +478,13 @@ def test_an_object_that_is_no_bundle_is_reported(content: bytes) -> None:
     assert "\n" not in str(raised.value)
 
 
+def test_a_page_for_missing_files_is_no_list_of_additions(
+    server: RangeServer, built: "Built"
+) -> None:
+    server.objects["/b.zip.additions/list.json"] = b"<html>Not found</html>"
+    assert answers(Bundle(server.address()), "dough") == answers(Bundle(built.fused), "dough")
+
+
 def test_a_file_that_differs_from_its_sha256_is_refused_and_read_again(
     server: RangeServer, built: "Built"
 ) -> None:
