@@ -108,6 +108,8 @@ def two_nodes() -> Iterator[Any]:
     It has room for two actors, of which the second node has one at least.
     """
     ray_cluster = pytest.importorskip("ray.cluster_utils")
+    # A lost head is noticed after this time; a minute would be waited for otherwise.
+    os.environ["RAY_gcs_rpc_server_reconnect_timeout_s"] = "5"  # noqa: SIM112  # Ray's own name
     head = {"num_cpus": 1, "include_dashboard": False, **SIZE}
     cluster = ray_cluster.Cluster(initialize_head=True, head_node_args=head)
     try:

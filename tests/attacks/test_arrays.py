@@ -11,7 +11,7 @@ import zlib
 from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
@@ -21,9 +21,6 @@ from tests.damage import change_manifest
 from ranklet.corpus.building.writer import sha256, write_zip
 from ranklet.runtime import Bundle, BundleError, InputError
 from ranklet.runtime.verification import verify
-
-if TYPE_CHECKING:
-    pass
 
 Damage = Callable[[Path], object]  # changes one file
 Change = Callable[[NDArray[Any]], NDArray[Any]]

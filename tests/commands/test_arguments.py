@@ -1,14 +1,10 @@
 import argparse
-from typing import TYPE_CHECKING
 
 import pytest
 
 from ranklet.commands.arguments import add_engine, engine_from
 from ranklet.corpus.distributed.options import LOCAL, EngineOptions
 from ranklet.runtime.errors import InputError
-
-if TYPE_CHECKING:
-    pass
 
 
 def given(*arguments: str) -> EngineOptions:

@@ -72,35 +72,6 @@ def test_errors_of_nodes_are_errors_of_ranklet(
         pass
 
 
-def test_if_a_node_is_killed_nothing_is_lost_and_nothing_is_twice(
-    cluster: Any, tmp_path: Path
-) -> None:
-    (tmp_path / "file").touch()
-    folder = tmp_path / "waiting"
-    folder.mkdir()
-    payloads = [b"%d" % at for at in range(40)]
-    found: list[tuple[int, bytes]] = []
-    (second,) = cluster.worker_nodes
-
-    def work() -> None:
-        task = Task(open_gate, {"folder": str(folder)}, tmp_path / "file")
-        with connected(on(cluster)) as nodes:
-            assert nodes is not None
-            found.extend(nodes.each(task, payloads))
-
-    running = threading.Thread(target=work)
-    running.start()
-    try:
-        wait_for(lambda: any(each.name.startswith(second.node_id) for each in folder.iterdir()))
-        assert found == []  # its payloads wait, and so do all others
-        kill_second(cluster)
-    finally:
-        (folder / "go").touch()
-        running.join()
-    assert found == list(enumerate(payloads))
-    add_second(cluster)
-
-
 def test_an_index_equals_that_of_one_machine_though_a_node_was_killed(
     cluster: Any, built: "Built", tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -123,11 +94,12 @@ def test_an_index_equals_that_of_one_machine_though_a_node_was_killed(
     )
 
 
-def test_a_cluster_that_is_lost_is_an_error(tmp_path: Path) -> None:
+def test_a_cluster_that_is_lost_is_an_error(cluster: Any, tmp_path: Path) -> None:
+    """The last test, because nothing is left of the cluster."""
     (tmp_path / "file").touch()
     folder = tmp_path / "waiting"
     folder.mkdir()
-    with two_nodes() as nodes, connected(on(nodes)) as connection:
+    with connected(on(cluster)) as connection:
         assert connection is not None
         made = connection.each(
             Task(open_gate, {"folder": str(folder)}, tmp_path / "file"), [b"a", b"b"]
@@ -135,8 +107,8 @@ def test_a_cluster_that_is_lost_is_an_error(tmp_path: Path) -> None:
 
         def kill() -> None:
             wait_for(lambda: any(folder.iterdir()))
-            kill_second(nodes)  # the process may be connected through either node
-            nodes.remove_node(nodes.head_node, allow_graceful=False)
+            kill_second(cluster)  # the process may be connected through either node
+            cluster.remove_node(cluster.head_node, allow_graceful=False)
 
         ends = threading.Thread(target=kill)
         ends.start()

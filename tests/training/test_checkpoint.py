@@ -12,7 +12,6 @@ from ranklet.runtime.bundles.manifest import FORMAT_VERSION
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.rankers.bm25 import BM25Settings
 from ranklet.runtime.rankers.dense import DenseSettings
-from ranklet.runtime.writing import replacing
 from ranklet.training.checkpoint import Checkpoint, check_finite, read_checkpoint
 
 if TYPE_CHECKING:
@@ -43,25 +42,6 @@ def test_what_was_saved_reads_back_equal(
         assert read.tokenizer.to_str() == trained.tokenizer.to_str()
 
 
-def test_saving_again_replaces_and_leaves_nothing_else(tmp_path: Path) -> None:
-    path = Checkpoint("bm25", BM25Settings(), {"x": np.arange(3)}, ("é",)).save(
-        tmp_path / "a" / "b"
-    )
-    assert read_checkpoint(path).tokens == ("é",)
-    BM25.save(str(path))
-    assert (read_checkpoint(path).settings, read_checkpoint(path).arrays) == (BM25.settings, {})
-    assert [each.name for each in (tmp_path / "a").iterdir()] == ["b"]
-
-
-def test_the_working_folder_can_be_replaced(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    BM25.save(tmp_path / "here")
-    monkeypatch.chdir(tmp_path / "here")
-    BM25.save(".")
-    assert read_checkpoint(tmp_path / "here").settings == BM25.settings
-
-
 def test_a_folder_with_other_files_is_left_alone(tmp_path: Path) -> None:
     path = BM25.save(tmp_path / "c")
     (path / "runs").mkdir()
@@ -77,14 +57,6 @@ def test_a_folder_with_other_files_is_left_alone(tmp_path: Path) -> None:
         BM25.save(path)
 
 
-def test_a_link_stays_and_what_it_leads_to_is_written(tmp_path: Path) -> None:
-    BM25.save(tmp_path / "v1")
-    (tmp_path / "current").symlink_to(tmp_path / "v1")
-    Checkpoint("bm25", BM25Settings(k1=0.5)).save(tmp_path / "current")
-    assert (tmp_path / "current").is_symlink()
-    assert read_checkpoint(tmp_path / "v1").settings == BM25Settings(k1=0.5)
-
-
 def test_nothing_is_written_to_an_address(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     with pytest.raises(InputError, match="nothing can be written"):
@@ -98,13 +70,6 @@ def test_what_is_no_checkpoint_is_left_alone(tmp_path: Path) -> None:
         with pytest.raises(InputError, match="exists and is no checkpoint"):
             BM25.save(path)
     assert (tmp_path / "thesis.txt").read_text() == "years of work"
-
-
-def test_a_failure_leaves_nothing(tmp_path: Path) -> None:
-    wrong = Checkpoint("bm25", BM25Settings(), {"x": np.array([object()])})
-    with pytest.raises(ValueError, match="allow_pickle"):
-        wrong.save(tmp_path / "a")
-    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("make", [lambda path: path / "nothing", lambda path: path])
@@ -149,25 +114,6 @@ def test_a_damaged_checkpoint_is_refused(built: "Built", tmp_path: Path, name: s
         read_checkpoint(path)
 
 
-def test_an_earlier_checkpoint_survives_a_save_that_fails(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = Checkpoint("bm25", BM25Settings(k1=0.5)).save(tmp_path / "c")
-    rename = Path.rename
-
-    def fails(self: Path, target: Path) -> Path:
-        if ".partial-" in self.name:
-            raise OSError("no")
-        return rename(self, target)
-
-    monkeypatch.setattr(replacing, "_exchange", lambda *_: False)
-    monkeypatch.setattr(Path, "rename", fails)
-    with pytest.raises(OSError, match="no"):
-        Checkpoint("bm25", BM25Settings(k1=0.9)).save(path)
-    assert read_checkpoint(path).settings == BM25Settings(k1=0.5)
-    assert [each.name for each in tmp_path.iterdir()] == ["c"]
-
-
 # -------------------------------------------------------------------------- with a network
 
 
@@ -190,19 +136,6 @@ def test_a_checkpoint_comes_back_as_it_was_saved(tmp_path: Path) -> None:
     assert back.probes == saved.probes
 
 
-def test_ranklet_json_stands_next_to_hugging_faces_files(tmp_path: Path) -> None:
-    neural(a=[1]).save(tmp_path / "c")
-    names = {path.name for path in (tmp_path / "c").iterdir()}
-    assert names == {"ranklet.json", "config.json", "model.safetensors", "probes.json"}
-    assert json.loads((tmp_path / "c" / "ranklet.json").read_text())["kind"] == "dense"
-
-
-def test_a_lexical_checkpoint_has_no_network(tmp_path: Path) -> None:
-    Checkpoint("bm25", BM25Settings(k1=1.5)).save(tmp_path / "c")
-    assert [path.name for path in (tmp_path / "c").iterdir()] == ["ranklet.json"]
-    assert read_checkpoint(tmp_path / "c").settings.k1 == 1.5
-
-
 @pytest.mark.parametrize("bad", [float("nan"), float("inf"), -float("inf")])
 def test_what_is_not_finite_is_neither_saved_nor_passed(tmp_path: Path, bad: float) -> None:
     broken = neural(fine=[0], layer=[1, bad])
@@ -211,16 +144,6 @@ def test_what_is_not_finite_is_neither_saved_nor_passed(tmp_path: Path, bad: flo
     assert list(tmp_path.iterdir()) == []
     with pytest.raises(InputError, match="the exported model: 1 of the 2"):
         check_finite(broken.weights, "the exported model")
-
-
-def test_an_earlier_checkpoint_is_replaced_and_nothing_else_is(tmp_path: Path) -> None:
-    neural(a=[1]).save(tmp_path / "c")
-    neural(b=[2]).save(tmp_path / "c")
-    assert set(read_checkpoint(tmp_path / "c").weights) == {"b"}
-    (tmp_path / "mine").mkdir()
-    (tmp_path / "mine" / "config.json").write_text("{}")
-    with pytest.raises(InputError, match=r"no checkpoint \(it holds no ranklet\.json\)"):
-        neural(a=[1]).save(tmp_path / "mine")
 
 
 def test_damaged_weights_are_refused(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import pytest
 from ranklet.corpus.collections.collection import Collection, Document, write_collection
 from ranklet.corpus.collections.splits import JudgedQuery
 from ranklet.runtime.errors import BundleError, InputError
-from ranklet.training.kept_state import STATE, digest_of, has_state, remove_state, state_folder
+from ranklet.training.kept_state import digest_of, remove_state, state_folder
 
 
 def test_a_state_is_removed_when_all_is_done(tmp_path: Path) -> None:
@@ -37,22 +37,6 @@ def test_a_state_of_others_is_refused(tmp_path: Path) -> None:
     (tmp_path / "model.run").chmod(0o777)
     with pytest.raises(BundleError, match="others can write to it"):
         state_folder(tmp_path / "model")
-
-
-def test_an_address_is_refused() -> None:
-    with pytest.raises(InputError, match="nothing can be written"):
-        state_folder(Path("s3://bucket/model"))
-
-
-def test_what_comes_before_the_first_step_is_no_state(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="nothing to resume"):
-        has_state(tmp_path / "run")
-    with pytest.raises(InputError, match="nothing to resume"):
-        has_state(tmp_path)
-    (tmp_path / "teacher.npz").touch()
-    assert not has_state(tmp_path)
-    (tmp_path / STATE).touch()
-    assert has_state(tmp_path)
 
 
 def test_other_queries_judgements_or_documents_have_another_digest(tmp_path: Path) -> None:

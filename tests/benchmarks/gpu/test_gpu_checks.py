@@ -10,15 +10,17 @@ checks = pytest.importorskip("benchmarks.gpu.gpu_checks")
 command = pytest.importorskip("benchmarks.gpu.__main__")
 
 from benchmarks.gpu.material import FOLDER  # noqa: E402
-from benchmarks.gpu.setting import KINDS, Setting  # noqa: E402
+from benchmarks.gpu.setting import Setting  # noqa: E402
 from benchmarks.harness import report  # noqa: E402
+
+KINDS = ("dense", "cross_encoder")  # one that encodes texts and one that reads pairs
 
 
 def tiny_setting(tiny: TinyRankers, folder: Path) -> Setting:
     """Return the setting of a run that takes seconds, with the tests' collection and encoder."""
     shutil.copytree(tiny.data.collection.path, folder / FOLDER)
     return Setting(
-        folder, device="cpu", backbone=str(tiny.data.bert), steps=2, probes=(4, 12),
+        folder, device="cpu", backbone=str(tiny.data.bert), kinds=KINDS, steps=2, probes=(4, 12),
         pair_probes=(3, 12), lengths=(16,), pair_tokens=32, batches=(1, 2), rounds=1,
         clients=(1, 2), client_seconds=0.3,
     )  # fmt: skip

@@ -15,7 +15,6 @@ import pytest
 from tests.classifiers import classifier_folder
 from tests.kinds import TinyRankers
 from tests.models import (
-    ARCHITECTURES,
     TEXTS,
     probes,
     sentence_folder,
@@ -59,7 +58,7 @@ def outputs(folder: Path, *texts: Any) -> tuple[Any, Any]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("architecture", ARCHITECTURES)
+@pytest.mark.parametrize("architecture", ["bert", "roberta", "modernbert", "gemma3"])
 def test_states_make_the_vectors_of_the_original(architecture: str, tmp_path: Path) -> None:
     folder = sentence_folder(tmp_path / "model", architecture=architecture)
     theirs = sentence_transformers().SentenceTransformer(str(folder), device="cpu")
@@ -73,7 +72,7 @@ def test_states_make_the_vectors_of_the_original(architecture: str, tmp_path: Pa
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("architecture", ["bert", "roberta", "modernbert", "deberta-v2"])
+@pytest.mark.parametrize("architecture", ["bert", "deberta-v2"])
 def test_logits_are_those_of_the_classifier(architecture: str, tmp_path: Path) -> None:
     folder = classifier_folder(tmp_path / "judge", architecture, num_labels=1)
     library = sentence_transformers()

@@ -1,7 +1,7 @@
 """Budgets: what ends in time gives the same scores as ever; the rest is left out and reported."""
 
 from contextvars import copy_context
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,9 +16,6 @@ from ranklet.runtime.call.query import QueryContext
 from ranklet.runtime.execution.execution import Execution
 from ranklet.runtime.explanation import Explanation
 from ranklet.runtime.pipeline import Pipeline
-
-if TYPE_CHECKING:
-    pass
 
 
 class Clock:

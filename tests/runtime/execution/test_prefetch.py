@@ -1,7 +1,7 @@
 """A query is encoded while the first stage runs: once, in a thread, and errors are not lost."""
 
 import threading
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,9 +17,6 @@ from ranklet.runtime.execution import prefetch as ahead
 from ranklet.runtime.execution.execution import Execution
 from ranklet.runtime.explanation import Explanation
 from ranklet.runtime.pipeline import Pipeline
-
-if TYPE_CHECKING:
-    pass
 
 RECIPE = Pipeline.from_json(
     [{"stage": "retrieve", "ranker": "first"}, {"stage": "rescore", "ranker": "second"}]

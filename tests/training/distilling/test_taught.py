@@ -83,10 +83,3 @@ def test_only_a_run_is_read(tiny_collection: Collection, tmp_path: Path) -> None
     path.write_text("garbage\n")
     with pytest.raises(CollectionError, match="expected 6"):
         read_taught(TaughtOptions(teacher=path), tiny_collection, queries)
-
-
-def test_other_scores_have_another_digest(small: Collection) -> None:
-    judged = read_split(small, "train")
-    other = {**RUN, "q1": {"d0": 2.5, "d2": 1.0}}
-    digests = {match(run, small, judged, "it.run").facts["digest"] for run in (RUN, other)}
-    assert len(digests) == 2

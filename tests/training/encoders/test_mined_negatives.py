@@ -1,7 +1,6 @@
 """Mined negatives are an encoder's own best documents, and a resumed training has the same."""
 
 from contextlib import nullcontext
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -70,17 +69,6 @@ def test_a_negative_is_among_the_best_but_neither_relevant_nor_too_good() -> Non
             assert own.tolist() == batch.queries.tolist()
 
 
-def test_the_parts_of_an_epoch_are_its_batches() -> None:
-    found = [batch for part in (2, 3) for batch in mined().batches(part)]
-    expected = [batch.queries.tolist() for batch in Pairs().batches(1)]
-    assert [batch.queries.tolist() for batch in found] == expected
-
-
-def test_only_a_sample_is_searched() -> None:
-    drawn = {n for b in mined(among=20).batches(0) for n in b.documents[len(b.queries) :].tolist()}
-    assert len(drawn) <= 20
-
-
 @pytest.mark.parametrize("resume", [True, False])
 def test_a_resumed_training_has_what_was_found_before(tmp_path: Path, resume: bool) -> None:
     first = mined(tmp_path, seed=1).batches(0)
@@ -102,24 +90,6 @@ def test_the_encoder_learns_on_after_it_has_looked() -> None:
     model = nn.Dropout()
     mined(model=model).batches(0)
     assert model.training
-
-
-def test_the_encoder_looks_in_the_precision_in_which_it_learns() -> None:
-    seen = set()
-
-    class Looking(MinedNegatives):
-        def _encoded(self, tokens: Tokens, encode: Any) -> NDArray[np.float32]:
-            def run(tokens: Tokens, rows: NDArray[np.integer]) -> Tensor:
-                seen.add(torch.is_autocast_enabled("cpu"))
-                found: Tensor = encode(tokens, rows)
-                return found
-
-            return super()._encoded(tokens, run)
-
-    precision = partial(torch.autocast, "cpu", torch.bfloat16)
-    mined(kind=Looking, precision=precision).batches(0)
-    assert seen == {True}
-    assert not torch.is_autocast_enabled("cpu")
 
 
 def _documents(batches: list[Batch]) -> list[NDArray[np.int64]]:

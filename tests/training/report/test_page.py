@@ -1,4 +1,3 @@
-from dataclasses import asdict
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -8,10 +7,8 @@ from tests.kinds import ROWS, TinyRankers
 
 from ranklet.runtime.rankers.bm25 import BM25Settings
 from ranklet.training.checkpoint import REPORT
-from ranklet.training.learning.options import recorded
 from ranklet.training.outcome import Lists, comparison_of
-from ranklet.training.rankers.dense.options import Options
-from ranklet.training.report.page import options_said, page, settings_said
+from ranklet.training.report.page import page
 
 TRAINING: dict[str, Any] = {
     "comparison": comparison_of(Lists("MRR@10", 7, 0.5), 0.25, 0.75), "warning": "", "seconds": 61,
@@ -89,21 +86,3 @@ def test_every_kind_writes_its_report(kind: str, tiny: TinyRankers, tmp_path: Pa
         not any(text.startswith("Warning") for text in found.texts)
         or (checkpoint.training["warning"])
     )
-
-
-def test_only_what_was_changed_is_marked() -> None:
-    options = Options(learning_rate=1e-3, titles=False, bm25=BM25Settings(k1=2))
-    found = {each.name: each for each in options_said("dense", recorded(options))}
-    changed = {name: each.value for name, each in found.items() if each.changed}
-    bm25 = "field lemmas, k1 2, b 0.4, title_boost 1, impacts float32"
-    assert changed == {"--lr": "0.001", "--no-titles": "yes", "--bm25": bm25}
-    assert found["--float32"].value == "no"
-    assert found["--batch"].about == "queries per batch, each with a relevant document"
-
-
-@pytest.mark.parametrize("settings", [BM25Settings(), BM25Settings("words", 1.5, 0.1)])
-def test_settings_are_said_with_what_they_are(settings: BM25Settings) -> None:
-    found = {each.name: each for each in settings_said(settings)}
-    assert set(found) <= set(asdict(settings))
-    assert found["k1"].value == f"{settings.k1:g}"
-    assert all(each.about for each in found.values())

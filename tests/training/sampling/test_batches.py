@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from ranklet.runtime.errors import InputError
-from ranklet.training.sampling.batches import batches, draw, draw_several
+from ranklet.training.sampling.batches import batches, draw
 
 
 def test_a_draw_is_of_the_pool_and_depends_on_seed_epoch_and_stream() -> None:
@@ -30,18 +30,3 @@ def test_batches_hold_each_item_once_and_like_lengths_together() -> None:
 
     at_random = batches(lengths, 16, seed=3, epoch=0, window=1)
     assert padded(cut) < 1.1 * lengths.sum() < padded(at_random)
-
-
-def test_several_are_drawn_without_repeats_while_there_are_enough() -> None:
-    pools = [np.array([3, 1, 4, 8]), np.array([5, 9])]
-    drawn = draw_several(pools, 3, seed=0, epoch=1)
-    assert drawn.shape == (2, 3)
-    assert len(set(drawn[0])) == 3
-    assert set(drawn[0]) < {3, 1, 4, 8}
-    assert set(drawn[1]) == {5, 9}
-    np.testing.assert_array_equal(drawn, draw_several(pools, 3, seed=0, epoch=1))
-    epochs = [draw_several(pools, 3, seed=0, epoch=epoch)[0].tolist() for epoch in range(9)]
-    assert any(each != epochs[0] for each in epochs)
-    for wrong in ([], [np.array([1]), np.empty(0, np.int64)]):
-        with pytest.raises(InputError, match="no document to learn from"):
-            draw_several(wrong, 2, seed=0, epoch=0)

@@ -7,7 +7,6 @@ from ranklet.corpus.indexing.analysed import AnalysedCollection, open_bm25
 from ranklet.runtime.rankers.bm25 import BM25Settings
 from ranklet.training.sampling.negatives import (
     bm25_negatives,
-    known_positives,
     random_negatives,
     random_pools,
     relevant_numbers,
@@ -65,12 +64,4 @@ def test_random_negatives_are_different_and_unknown(documents: int) -> None:
     assert not np.isin(found, known).any()
     assert [each.tolist() for each in random_pools(documents, [known], count=4)] == [
         each.tolist() for each in random_pools(documents, [known], count=4)
-    ]
-
-
-def test_known_positives_of_other_queries_are_known() -> None:
-    relevant = [np.array([1, 7]), np.array([2])]
-    assert known_positives(relevant, np.array([1, 2, 7])).tolist() == [
-        [True, False, True],
-        [False, True, False],
     ]

@@ -56,26 +56,6 @@ def test_full_attention_is_eq_1() -> None:
             np.testing.assert_allclose(found[batch, head], expected, rtol=1e-4, atol=1e-5)
 
 
-def test_separable_attention_makes_no_matrix_of_n_by_n() -> None:
-    """The largest tensor that autograd keeps grows with n, not with n²."""
-
-    def largest(attend: object, n: int) -> int:
-        sizes = [0]
-        queries, keys, values = (torch.randn(1, 1, n, 4, requires_grad=True) for _ in range(3))
-        held = torch.ones(1, n, dtype=torch.bool)
-
-        def noted(kept: torch.Tensor) -> torch.Tensor:
-            sizes.append(kept.numel())
-            return kept
-
-        with torch.autograd.graph.saved_tensors_hooks(noted, lambda kept: kept):
-            attend(queries, keys, values, held)  # type: ignore[operator]
-        return max(sizes)
-
-    assert largest(separable_attention, 400) == 4 * largest(separable_attention, 100)
-    assert largest(full_attention, 400) == 16 * largest(full_attention, 100)
-
-
 @pytest.mark.parametrize(("attention", "width"), [("separable", 3), ("full", 0), ("separable", 0)])
 def test_padding_reaches_no_other_place(attention: str, width: int) -> None:
     with seeded(1):

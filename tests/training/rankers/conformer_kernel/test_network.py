@@ -65,17 +65,6 @@ def test_each_query_term_counts_for_itself(architecture: str, form: str) -> None
     assert whole == pytest.approx(sum(alone), rel=1e-5)
 
 
-@pytest.mark.parametrize("network", [SMALL_TK, SMALL_TKL])
-def test_tk_reads_its_query_together(network: TKNetwork) -> None:
-    net = tk(network)
-    with torch.no_grad():
-        whole = net(pairs(QUERY, DOCUMENT)).item()
-        alone = [net(pairs([term], DOCUMENT)).item() for term in QUERY]
-        moved = net(pairs(QUERY[::-1], DOCUMENT)).item()
-    assert abs(whole - sum(alone)) > 1e-3
-    assert abs(whole - moved) > 1e-6
-
-
 @pytest.mark.parametrize(
     "net",
     [
@@ -121,24 +110,6 @@ def test_ndrm2_is_bm25_with_learned_k1_and_b() -> None:
     np.testing.assert_allclose(found, 2 * saturation(tf, length, average, k1, b), rtol=1e-4)
 
 
-def test_explicit_matching_begins_as_bm25() -> None:
-    net = model("ndrm2")
-    explicit = net.explicit
-    assert explicit is not None
-    explicit.tf.mean.fill_(0.3)
-    explicit.length.mean.fill_(31.0)
-    k1, b, average = 0.8, 0.6, 25.0
-    explicit.begin_as_bm25(k1, b, average)
-    tf, length = np.array([0.0, 1, 2, 7]), np.array([3.0, 40, 10, 90])
-    found = ConformerKernelSettings(architecture="ndrm2", **net.served()).matches(  # type: ignore[arg-type]
-        tf, length, np.array([2.0])
-    )
-    np.testing.assert_allclose(found, 2 * saturation(tf, length, average, k1, b), rtol=1e-4)
-    explicit.begin_as_bm25(0, b, average)
-    assert explicit.bias > 0
-    assert explicit.weight > 0
-
-
 def test_the_runtimes_formula_is_the_networks() -> None:
     net = model("ndrm2")
     rng = np.random.default_rng(0)
@@ -178,17 +149,6 @@ def test_ndrm3_is_eq_3_and_is_served_without_its_constants() -> None:
     served = net.served()
     constant = found - (served["latent_weight"] * latent + served["explicit_weight"] * explicit)
     np.testing.assert_allclose(constant, constant[0].expand(len(QUERY)), atol=1e-4)
-
-
-def test_a_word_that_the_network_does_not_know_has_its_exact_matches_only() -> None:
-    net = model("ndrm3")
-    with torch.no_grad():
-        unknown = pairs([1], [1, 7, 8])
-        assert net.latent_norm is not None
-        shifted = net.term_scores(unknown)
-        net.latent_norm.mean.fill_(50.0)
-        assert net.term_scores(unknown).item() == shifted.item()
-        assert model("ndrm1").term_scores(unknown).item() == 0
 
 
 def test_the_best_window_counts() -> None:
@@ -236,16 +196,6 @@ def test_the_authors_form_maps_query_terms_and_has_a_window_without_a_match() ->
         assert (net.features(rows, document)[0] - before).abs().max() > 1e-3
 
 
-def test_query_terms_have_plain_embeddings_and_documents_do_not() -> None:
-    net = model("ndrm1").latent
-    assert net is not None
-    with torch.no_grad():
-        rows = torch.tensor([[5, 9, 3]])
-        torch.testing.assert_close(net.encoder.queries(rows), net.encoder.embedding(rows))
-        moved = net.encoder.contextual(torch.tensor([[5, 9, 4]]))[0, 0]
-        assert (net.encoder.contextual(rows)[0, 0] - moved).abs().max() > 1e-4
-
-
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
@@ -262,16 +212,6 @@ def test_query_terms_have_plain_embeddings_and_documents_do_not() -> None:
 def test_sizes_that_are_not_allowed_are_refused(changes: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
         replace(SMALL, **changes)
-
-
-def test_dropout_is_off_when_it_serves() -> None:
-    net = model("ndrm1")
-    with torch.no_grad():
-        assert net(pairs(QUERY, DOCUMENT)).item() == net(pairs(QUERY, DOCUMENT)).item()
-        net.train()
-        found = {round(net(pairs(QUERY, DOCUMENT)).item(), 6) for _ in range(8)}
-    assert len(found) > 1
-    assert all(math.isfinite(each) for each in found)
 
 
 # ------------------------------------------------------------------------------------ in parts
@@ -312,11 +252,3 @@ def test_full_attention_in_parts_gives_the_same_scores_and_gradient(
     largest = max(float(value.abs().max()) for value in gradient.values())
     for name, value in gradient.items():  # some are 0 behind BatchNorm, and rounded
         torch.testing.assert_close(in_parts[name], value, atol=1e-5 * largest, rtol=1e-3, msg=name)
-
-
-def test_separable_attention_needs_no_parts() -> None:
-    net = model("ndrm1")
-    assert net.latent is not None
-    assert net.latent.numbers(20, 4000) == 0
-    assert layers.pairs_together(0) > 1 << 20
-    assert layers.pairs_together(tk().latent.numbers(20, 1 << 20)) == 1

@@ -6,18 +6,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
 from tests.kinds import tiny_options
 
 from ranklet.commands import main
 from ranklet.commands.train import FELL_SHORT
 from ranklet.corpus.collections.collection import Collection
 from ranklet.corpus.collections.splits import read_split
-from ranklet.runtime.errors import InputError
 from ranklet.runtime.rankers.conformer_kernel.settings import ConformerKernelSettings
 from ranklet.training.checkpoint import Checkpoint, read_checkpoint
 from ranklet.training.rankers.conformer_kernel import training as conformer_kernel
-from ranklet.training.rankers.conformer_kernel.network import ConformerKernel, Pairs
 
 OPTIONS = tiny_options("conformer_kernel", epochs=1)
 
@@ -46,27 +43,6 @@ def test_it_learns_by_which_other_words_people_ask(learned: Checkpoint) -> None:
     assert learned.settings.tf_mean != 1
 
 
-def test_a_checkpoint_holds_the_model(learned: Checkpoint, tmp_path: Path) -> None:
-    back = read_checkpoint(learned.save(tmp_path / "c"))
-    assert back.settings == learned.settings
-    assert back.tokens == learned.tokens
-    given = Pairs(
-        torch.tensor([[4, 5]]), torch.tensor([[4, 6, 7]]), torch.tensor([[1.0, 0.0]]),
-        torch.tensor([[2.0, 3.0]]), torch.tensor([3.0]),
-    )  # fmt: skip
-    one, same = (conformer_kernel.load(each) for each in (back, learned))
-    assert isinstance(one, ConformerKernel)
-    with torch.no_grad():
-        assert one(given).item() == same(given).item()
-    with pytest.raises(InputError, match="do not fit"):
-        conformer_kernel.load(replace(learned, network={**learned.network, "kernels": 9}))
-    with pytest.raises(InputError, match="lacks 'vocabulary'"):
-        conformer_kernel.load(replace(learned, network={}))
-    other = replace(learned, settings=replace(learned.settings, architecture="ndrm1"))
-    with pytest.raises(InputError, match="ndrm1"):
-        conformer_kernel.load(other)
-
-
 @pytest.mark.parametrize("architecture", ["ndrm1", "ndrm2"])
 def test_every_architecture_trains(architecture: str, tiny_collection: Collection) -> None:
     found = train(tiny_collection, architecture)
@@ -90,16 +66,6 @@ def test_exact_matching_begins_as_bm25_or_as_in_the_authors_code(
     for name, first in (("explicit.weight", 1), ("explicit.bias", 0)):
         assert theirs[name] == pytest.approx(first, abs=1e-6)
         assert ours[name] != pytest.approx(first, abs=1e-2)
-
-
-def test_options_that_are_not_allowed_are_refused() -> None:
-    for wrong in ({"most": 0}, {"least": 0}, {"batch": 0}):
-        with pytest.raises(InputError, match=next(iter(wrong))):
-            replace(OPTIONS, **wrong)
-    for name, value in (("architecture", "tk"), ("field", "wordpieces"), ("impacts", "int4"),
-                        ("max_query_terms", 0), ("floor", 2), ("tf_mean", -1)):  # fmt: skip
-        with pytest.raises(InputError, match=name):
-            ConformerKernelSettings(**{name: value})  # type: ignore[arg-type]
 
 
 def test_the_command_trains_and_cleans_up(

@@ -1,7 +1,5 @@
 """Which terms a network knows, and which row each word form has."""
 
-from ranklet.corpus.collections.collection import Collection
-from ranklet.corpus.collections.splits import read_split
 from ranklet.corpus.indexing.analysed import AnalysedCollection
 from ranklet.corpus.rankers.conformer_kernel.terms import term_rows
 from ranklet.runtime.rankers.conformer_kernel.network import FIRST, UNKNOWN
@@ -28,12 +26,3 @@ def test_terms_are_the_frequent_ones_and_rows_lead_to_them(
     for at, term in enumerate(terms):
         assert rows[vocabulary.forms.find(term)] == FIRST + 1 + at
     assert (rows == UNKNOWN).sum() == len(rows) - 6
-
-
-def test_words_of_queries_count_where_the_collection_knows_them(
-    tiny_analysed: AnalysedCollection, tiny_collection: Collection
-) -> None:
-    queries = read_split(tiny_collection, "train")
-    assert "motor" not in choose_terms(tiny_analysed, "words", [], least=1, most=99)
-    assert "motor" in choose_terms(tiny_analysed, "words", queries, least=4, most=99)
-    assert "motor" not in choose_terms(tiny_analysed, "words", queries, least=5, most=99)

@@ -181,29 +181,6 @@ def test_passages_are_the_first_of_each_document_and_some_others(
     assert 0 < kept < others / 4
 
 
-def test_a_second_phase_learns_from_passages(
-    tiny_collection: Collection, tiny_bert: Path, tmp_path: Path
-) -> None:
-    settings = replace(SETTINGS, max_query_tokens=4, max_tokens=9, chunks=8, combine="max")
-    changes: dict[str, Any] = {"settings": settings, "loss": "cross_entropy"}
-    first = train(tiny_collection, tiny_bert, **changes)
-    start = first.save(tmp_path / "first")
-    by_passages = train(tiny_collection, None, **changes, start=start, learn_from="passages")
-    by_documents = train(tiny_collection, None, **changes, start=start)
-    assert by_passages.training["options"]["learn_from"] == "passages"
-    assert by_passages.settings == settings
-    assert by_passages.curve["loss"] != by_documents.curve["loss"]
-
-
-def test_electra_has_embeddings_of_another_size(
-    tiny_collection: Collection, tiny_electra: Path
-) -> None:
-    settings = replace(SETTINGS, head="cedr_knrm", marking="pre_doc", mark_tokens=24)
-    found = train(tiny_collection, tiny_electra, settings=settings, loss="cross_entropy", layers=2)
-    assert found.weights["embeddings.word_embeddings.weight"].shape[1] == 16
-    cross_encoder.load(found)
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -229,11 +206,6 @@ def test_what_is_not_allowed_is_refused(
         train(tiny_collection, tiny_bert, **options)
 
 
-def test_the_head_of_an_imported_model_cannot_be_trained() -> None:
-    with pytest.raises(InputError, match="cannot be trained; choose one of vanilla, model1"):
-        replace(OPTIONS, settings=replace(SETTINGS, head="imported"))
-
-
 def test_a_backbone_that_loses_its_trained_head_is_reported(
     tiny_collection: Collection, tiny_bert: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -248,12 +220,6 @@ def test_a_backbone_that_loses_its_trained_head_is_reported(
     caplog.clear()
     train(tiny_collection, tiny_bert)
     assert not caplog.text
-
-
-@pytest.mark.slow
-def test_a_checkpoint_without_its_layers_is_refused(learned: Checkpoint) -> None:
-    with pytest.raises(InputError, match="ranklet_head_layers"):
-        cross_encoder.load(replace(learned, network={**learned.network, "ranklet_head_layers": 0}))
 
 
 def test_the_command_trains(tiny_collection: Collection, tiny_bert: Path, tmp_path: Path) -> None:

@@ -20,12 +20,11 @@ from ranklet.commands.train import FELL_SHORT
 from ranklet.corpus.collections.collection import Collection
 from ranklet.corpus.collections.splits import read_split
 from ranklet.corpus.indexing.wordpieces import padding_token
-from ranklet.runtime.errors import InputError
 from ranklet.runtime.onnx.encoder import Encoder
 from ranklet.runtime.rankers.dense import DenseSettings
 from ranklet.training.checkpoint import Checkpoint, read_checkpoint
 from ranklet.training.encoders.encoder_texts import encoder_inputs
-from ranklet.training.encoders.text_pairs import Pool, TextPairs, tokenise
+from ranklet.training.encoders.text_pairs import TextPairs, tokenise
 from ranklet.training.pretrained.backbone import Backbone, load_backbone
 from ranklet.training.rankers.dense import training as dense_training
 from ranklet.training.rankers.dense.network import DenseNetwork, pool
@@ -74,44 +73,11 @@ def test_the_loss_is_multi_label_margin_loss(data: st.DataObject) -> None:
     assert found.item() == pytest.approx(expected.item(), rel=1e-5, abs=1e-6)
 
 
-def test_a_share_of_the_start_is_kept(tiny_collection: Collection, tiny_bert: Path) -> None:
-    changes: dict[str, Any] = {"epochs": 8, "evaluations": 1}
-    start, own, kept = (
-        train(tiny_collection, tiny_bert, **changes, **more)
-        for more in ({"learning_rate": 1e-9}, {}, {"keep_start": 0.25})
-    )
-    for each in (own, kept):  # the last weights are the best
-        (_, before), (_, after) = (tuple(e.values()) for e in each.training["evaluations"])
-        assert after > before
-    for name, weights in own.weights.items():
-        expected = 0.25 * start.weights[name] + 0.75 * weights
-        np.testing.assert_allclose(kept.weights[name], expected, atol=1e-6)
-    assert kept.training["options"]["keep_start"] == 0.25
-
-
-def test_the_loss_by_hand() -> None:
-    # Relevant: the first and the third; (1 − (2 − 1.5)) + max(0, 1 − (0 − 1.5)), over 3 documents.
-    scores, relevant = torch.tensor([[2.0, 1.5, 0.0]]), torch.tensor([[True, False, True]])
-    assert in_batch_loss(scores, relevant).item() == pytest.approx((0.5 + 2.5) / 3)
-
-
 def test_the_mean_leaves_padding_out() -> None:
     states = torch.arange(12.0).reshape(1, 4, 3)
     mask = torch.tensor([[1, 1, 0, 0]])
     assert pool(states, mask, "mean").tolist() == [[1.5, 2.5, 3.5]]
     assert pool(states, torch.zeros_like(mask), "mean").tolist() == [[0, 0, 0]]
-
-
-def test_tokens_are_cut_and_padded(tiny_tokenizer: "Tokenizer") -> None:
-    ids, mask, segments = encode_tokens(tiny_tokenizer, ["red apple", "old river here", ""], 4, 1)
-    cls, sep = tiny_tokenizer.token_to_id("[CLS]"), tiny_tokenizer.token_to_id("[SEP]")
-    words = [tiny_tokenizer.token_to_id(word) for word in ("red", "apple", "old", "river")]
-    assert ids.tolist() == [
-        [cls, words[0], words[1], sep], [cls, words[2], words[3], sep], [cls, sep, 0, 0]
-    ]  # fmt: skip
-    assert mask.tolist() == segments.tolist() == [[1] * 4, [1] * 4, [1, 1, 0, 0]]
-    assert ids.dtype == mask.dtype == segments.dtype == torch.int64
-    assert encode_tokens(tiny_tokenizer, ["red"], 4, 0)[2].tolist() == [[0, 0, 0]]
 
 
 def test_training_and_serving_cut_texts_into_the_same_tokens(tiny_tokenizer: "Tokenizer") -> None:
@@ -181,19 +147,6 @@ def test_hard_negatives_stand_behind_the_relevant_documents(
     ]
     found = train(tiny_collection, tiny_bert, epochs=1, negatives=negatives)
     assert found.training["options"]["negatives"] == negatives
-
-
-def test_the_pool_measures_mrr(tiny_collection: Collection, tiny_tokenizer: "Tokenizer") -> None:
-    pairs = TextPairs(
-        list(tiny_collection.documents()), read_split(tiny_collection, "train"), tiny_tokenizer,
-        OPTIONS,
-    )  # fmt: skip
-    pool = Pool(pairs, read_split(tiny_collection, "dev"), seed=0)
-    assert len(pool) == 48
-    count = len(pool.queries.lengths)
-    relevant = pool.relevant.astype(np.float32)
-    assert pool.reciprocal_ranks(np.eye(count, dtype=np.float32) @ relevant).tolist() == [1] * count
-    assert pool.reciprocal_ranks(np.zeros((count, 48), np.float32)).tolist() == [0] * count
 
 
 @pytest.mark.slow
@@ -269,11 +222,6 @@ def test_a_softmax_with_mined_negatives_learns(tiny: TinyRankers, tiny_bert: Pat
     )  # fmt: skip
     assert learned.training["best"] > learned.training["comparison"]["before"]
     assert learned.training["steps"] == 25 * -(-learned.training["queries"] // OPTIONS.batch)
-
-
-def test_options_of_mining_need_mined_negatives() -> None:
-    with pytest.raises(InputError, match="need --negatives mined"):
-        replace(OPTIONS, mine_every=3)
 
 
 @pytest.mark.slow

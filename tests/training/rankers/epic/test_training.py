@@ -20,7 +20,6 @@ from ranklet.runtime.rankers.epic import EPICSettings
 from ranklet.training.checkpoint import Checkpoint, read_checkpoint
 from ranklet.training.encoders.text_pairs import tokenise
 from ranklet.training.learning.device import seeded
-from ranklet.training.learning.losses import in_batch_softmax, listwise_loss
 from ranklet.training.pretrained.backbone import Backbone, load_backbone
 from ranklet.training.rankers.epic import training as epic
 from ranklet.training.rankers.epic.network import EPIC, DocumentEncoder, EPICHead
@@ -136,17 +135,6 @@ def test_a_text_has_the_same_vector_alone_and_in_a_batch(
     torch.testing.assert_close(alone[0], together[0], atol=1e-5, rtol=1e-5)
 
 
-def test_the_loss_of_a_batch_by_hand() -> None:
-    scores = torch.tensor([[2.0, 1.0, 0.5], [0.0, 3.0, 1.0]])
-    relevant = torch.tensor([[True, False, True], [False, True, False]])
-    first = -math.log(math.exp(2) / (math.exp(2) + math.exp(1)))  # the third is relevant, too
-    second = -math.log(math.exp(3) / (math.exp(0) + math.exp(3) + math.exp(1)))
-    found = in_batch_softmax(scores, relevant)
-    assert found.item() == pytest.approx((first + second) / 2, rel=1e-5)
-    pair = torch.tensor([[2.0, 0.5]])
-    assert listwise_loss(pair, 1.0).item() == pytest.approx(math.log(1 + math.exp(-1.5)), rel=1e-5)
-
-
 @pytest.fixture(scope="module")
 def learned(tiny_collection: Collection, tiny_bert: Path) -> Checkpoint:
     return train(tiny_collection, backbone=tiny_bert)
@@ -159,14 +147,6 @@ def test_it_learns(learned: Checkpoint) -> None:
     assert learned.settings == EPICSettings(12, 16, vocabulary)
     assert learned.weights["head.expansion.weight"].shape == (vocabulary, 32)
     assert learned.training["options"]["head_rate"] == 10
-
-
-def test_in_batch_negatives_are_learned_from(tiny_collection: Collection, tiny_bert: Path) -> None:
-    alone = replace(OPTIONS, backbone=tiny_bert, epochs=2, pairwise=False, negatives="in-batch")
-    found = train(tiny_collection, **vars(alone))
-    assert found.training["options"]["pairwise"] is False
-    with pytest.raises(InputError, match="--pairwise needs one negative"):
-        replace(alone, pairwise=True)
 
 
 def test_the_checkpoint_is_read_back_and_transformers_opens_it(
@@ -199,17 +179,6 @@ def test_a_second_phase_goes_on_with_all_that_was_learned(
     cut = {n: w[:1] if n == "head.expansion.weight" else w for n, w in learned.weights.items()}
     with pytest.raises(InputError, match="do not fit"):
         train(tiny_collection, start=replace(learned, weights=cut).save(tmp_path / "cut"))
-
-
-def test_electras_embeddings_are_brought_to_the_size_of_its_vectors(tiny_electra: Path) -> None:
-    electra = load_backbone(tiny_electra)
-    start, report = expansion_start(electra)
-    project: Any = electra.model.embeddings_project
-    with torch.no_grad():
-        wanted = torch.from_numpy(electra.word_vectors()) @ project.weight.T
-    np.testing.assert_allclose(start, wanted.numpy(), atol=1e-6)
-    assert start.shape[1] == electra.config.hidden_size
-    assert "without a prediction matrix" in report
 
 
 def test_expansion_begins_with_the_prediction_matrix_where_there_is_one(

@@ -5,13 +5,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from ranklet.runtime.errors import InputError
-from ranklet.training.rankers.model1 import bitext
-from ranklet.training.rankers.model1.bitext import (
-    Bitext,
-    build_bitext,
-    chunk_counts,
-    concatenated_ranges,
-)
+from ranklet.training.rankers.model1.bitext import Bitext, build_bitext, chunk_counts
 
 Rows = list[list[int]]
 SENTENCES = st.lists(st.integers(0, 9), max_size=12)
@@ -47,15 +41,6 @@ def forward(queries: Rows, documents: Rows) -> list[tuple[list[int], list[int]]]
     return pairs[: len(pairs) // 2]
 
 
-def test_document_is_cut_before_it_is_split(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bitext, "MOST_TOKENS", 2)
-    assert forward([[1]], [[5, 6, 7, 8]]) == [([1], [5]), ([1], [6])]
-
-
-def test_pairs_with_an_empty_side_are_skipped() -> None:
-    assert forward([[], [1], [2]], [[5], [], [6]]) == [([2], [6])]
-
-
 def test_chunk_counts_stay_between_one_and_the_tokens_there_are() -> None:
     queries, documents = np.array([10, 2, 2, 1]), np.array([3, 5, 8, 2])
     assert chunk_counts(queries, documents).tolist() == [1, 3, 4, 2]
@@ -79,10 +64,3 @@ def test_chunks_put_together_are_the_document(aligned: list[tuple[list[int], lis
             joined += chunk
         assert joined == document
     assert not pairs
-
-
-@given(st.lists(st.tuples(st.integers(0, 99), st.integers(0, 5)), max_size=9))
-def test_concatenated_ranges(ranges: list[tuple[int, int]]) -> None:
-    starts, lengths = (np.array([pair[i] for pair in ranges], np.int64) for i in (0, 1))
-    expected = [value for start, length in ranges for value in range(start, start + length)]
-    assert concatenated_ranges(starts, lengths).tolist() == expected

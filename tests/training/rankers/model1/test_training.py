@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from ranklet.corpus.collections.collection import Collection
-from ranklet.corpus.collections.splits import JudgedQuery, read_split
+from ranklet.corpus.collections.splits import JudgedQuery
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.rankers.bm25 import BM25Settings
 from ranklet.runtime.rankers.model1 import Model1Settings
@@ -60,31 +60,6 @@ def test_the_best_point_of_the_grid_is_taken(checkpoints: dict[str, Checkpoint])
     likelihoods = found.training["log_likelihoods"]
     assert len(likelihoods) == 5
     assert likelihoods == sorted(likelihoods)
-
-
-def test_the_same_input_gives_the_same_table(
-    collection: Collection, checkpoints: dict[str, Checkpoint]
-) -> None:
-    queries = read_split(collection, "train")
-    again = train(collection, queries[:30], queries[30:], Options())
-    for key, values in checkpoints["model1"].arrays.items():
-        np.testing.assert_array_equal(again.arrays[key], values)
-
-
-def test_lemmas_do_as_well(collection: Collection) -> None:
-    queries = read_split(collection, "train")
-    options = Options(field="lemmas", iterations=2)
-    found = train(collection, queries[:20], queries[20:25], options)
-    assert "dough" in found.tokens
-    assert len(found.training["log_likelihoods"]) == 2
-
-
-def test_a_threshold_of_one_gives_an_empty_table_without_an_error(collection: Collection) -> None:
-    queries = read_split(collection, "test")
-    options = Options(threshold=1.0, iterations=1)
-    found = train(collection, queries[:5], queries[5:8], options)
-    assert found.training["pairs"] == len(found.arrays["source"])
-    assert len(found.tokens) <= 2 * len(found.arrays["source"])
 
 
 @pytest.mark.parametrize(

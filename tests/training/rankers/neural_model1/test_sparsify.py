@@ -7,7 +7,7 @@ from ranklet.runtime.errors import InputError
 from ranklet.training.learning.device import seeded
 from ranklet.training.rankers.neural_model1 import sparsify as sparsifying
 from ranklet.training.rankers.neural_model1.network import Network, NetworkTranslation, NeuralModel1
-from ranklet.training.rankers.neural_model1.sparsify import logit, sparsify, tables
+from ranklet.training.rankers.neural_model1.sparsify import sparsify, tables
 
 SIZE = 120
 SPECIAL = (0, 1, 2)
@@ -60,15 +60,6 @@ def test_pairs_are_sorted_as_a_translation_table_wants_them() -> None:
     as_table(found, SIZE).verify("sparsified")
 
 
-def test_some_tokens_only() -> None:
-    net = model()
-    whole, some = sparsify(net), sparsify(net, tokens=np.array([9, 5, 0, 70]), leave_out=[70])
-    inside = np.isin(whole.target, [5, 9]) & np.isin(whole.source, [5, 9])
-    np.testing.assert_array_equal(some.target, whole.target[inside])
-    np.testing.assert_allclose(some.probability, whole.probability[inside], atol=1e-6)
-    assert len(sparsify(net, tokens=np.array([], np.int64))) == 0
-
-
 def test_the_tables_of_tuning_are_those_that_will_be_served() -> None:
     net = model()
     query, documents = np.array([9, 5, 9, 1]), np.array([30, 9, 31, 0, 30])
@@ -94,8 +85,3 @@ def test_what_cannot_be_sparse_is_refused(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(sparsifying, "MOST_PAIRS", 100)
     with pytest.raises(InputError, match="would not be sparse"):
         sparsify(model())
-
-
-def test_the_threshold_in_logits() -> None:
-    assert logit(1) == float("inf")
-    assert 1 / (1 + np.exp(-logit(1e-4))) == pytest.approx(1e-4)

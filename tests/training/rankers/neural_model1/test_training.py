@@ -1,5 +1,4 @@
 import math
-import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -28,7 +27,7 @@ from ranklet.training.rankers.neural_model1.network import (
 )
 from ranklet.training.rankers.neural_model1.options import Options, PairOptions
 from ranklet.training.rankers.neural_model1.sparsify import tables
-from ranklet.training.rankers.neural_model1.training import Pairs, start_from
+from ranklet.training.rankers.neural_model1.training import Pairs
 from ranklet.training.sampling.negatives import relevant_numbers
 
 SIZE, PADDING = 40, 0
@@ -177,21 +176,6 @@ def test_the_runtimes_scorer_gives_the_same_ranking_score(p_self: float, lambda_
     assert served == pytest.approx(score - nothing, rel=1e-4, abs=1e-4)
 
 
-def test_nothing_overflows_where_nothing_translates() -> None:
-    net = model()
-    with torch.no_grad():
-        network_of(net).third.bias.fill_(-200)
-    query, empty = torch.tensor([[5, 9]]), torch.zeros((1, 3), dtype=torch.int64)
-    for document in (torch.tensor([[7, 20, 3]]), empty):
-        score = net(query, document)
-        background = (0.1 * net.background[[5, 9]]).log().sum().item()
-        assert score.item() == pytest.approx(background, rel=1e-5)
-        score.sum().backward()
-        assert all(
-            each.grad is None or torch.isfinite(each.grad).all() for each in net.parameters()
-        )
-
-
 def test_losses_by_hand() -> None:
     positive, negative = torch.tensor([3.0, 1.0, 0.0]), torch.tensor([0.0, 0.5, 2.0])
     assert margin_loss(positive, negative, 1.0).item() == pytest.approx(0 + 0.5 + 3)
@@ -201,20 +185,6 @@ def test_losses_by_hand() -> None:
     assert listwise_loss(scores, 5.0).item() == pytest.approx(by_hand)
     found = smoothed(torch.tensor([0.0, 0.5]), torch.tensor([1e-9, 0.2]), 0.1)
     assert found.tolist() == pytest.approx([math.log(1e-10), math.log(0.45 + 0.02)], rel=1e-5)
-
-
-def test_word_vectors_are_brought_to_size_by_their_main_axes() -> None:
-    vectors = np.random.default_rng(0).normal(size=(SIZE, 12)).astype(np.float32)
-    net = model()
-    start_from(net, vectors)
-    table = net.translate.queries.weight.detach().numpy()
-    np.testing.assert_array_equal(table, net.translate.documents.weight.detach().numpy())
-    full = np.linalg.svd(vectors - vectors.mean(0), compute_uv=False)[:8] ** 2
-    spread = np.sort((table.astype(np.float64) ** 2).sum(0))[::-1]
-    np.testing.assert_allclose(spread / spread.sum(), full / full.sum(), rtol=1e-3)
-    for wrong in (vectors[1:], vectors[:, :4]):
-        with pytest.raises(InputError, match="word vectors"):
-            start_from(net, wrong)
 
 
 def train(collection: Collection, tokenizer: Path, **changes: Any) -> Checkpoint:
@@ -256,38 +226,6 @@ def test_a_checkpoint_holds_the_model_that_was_tuned(learned: Checkpoint, tmp_pa
         neural_model1.load(replace(learned, network={**learned.network, "vector": 9}))
     with pytest.raises(InputError, match="lacks 'vocabulary'"):
         neural_model1.load(replace(learned, network={}))
-
-
-def test_a_backbone_may_have_more_rows_than_word_pieces(
-    tiny_collection: Collection, tiny_bert: Path, tmp_path: Path
-) -> None:
-    transformers = pytest.importorskip("transformers")
-    model = transformers.AutoModel.from_pretrained(tiny_bert)
-    pieces = model.config.vocab_size
-    model.resize_token_embeddings(pieces + 7, mean_resizing=False)
-    model.save_pretrained(tmp_path / "padded")
-    for each in tiny_bert.glob("tokenizer*"):
-        shutil.copy(each, tmp_path / "padded")
-    queries, dev = read_split(tiny_collection, "train"), read_split(tiny_collection, "dev")
-    begun = {
-        folder: neural_model1.train(
-            tiny_collection,
-            queries,
-            dev,
-            replace(OPTIONS, epochs=1, embeddings="backbone", backbone=folder),
-        )
-        for folder in (tiny_bert, tmp_path / "padded")
-    }
-    for name, weights in begun[tiny_bert].weights.items():
-        np.testing.assert_array_equal(begun[tmp_path / "padded"].weights[name], weights)
-
-
-def test_the_cosine_variant_trains_too(tiny_collection: Collection, tiny_bert: Path) -> None:
-    found = train(
-        tiny_collection, tiny_bert, epochs=2, batch=8, negatives="random", negatives_each=1,
-        objective="margin", parametrisation="cosine",
-    )  # fmt: skip
-    assert neural_model1.load(found).network.parametrisation == "cosine"
 
 
 @pytest.mark.parametrize(

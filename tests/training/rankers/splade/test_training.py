@@ -8,14 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from safetensors.numpy import load_file
 from tests.kinds import TinyRankers
 
-from ranklet.commands import main
 from ranklet.corpus.collections.collection import Collection
 from ranklet.corpus.collections.splits import read_split
 from ranklet.corpus.indexing.wordpieces import special_tokens
-from ranklet.runtime.errors import InputError
 from ranklet.runtime.rankers.splade import SPLADESettings
 from ranklet.training.checkpoint import Checkpoint, read_checkpoint
 from ranklet.training.pretrained.backbone import load_backbone
@@ -124,25 +121,3 @@ def test_transformers_opens_a_checkpoint_as_the_model_that_it_is(
     with torch.no_grad():
         expected = term_weights(theirs(ids, attention_mask=mask).logits, mask)
         torch.testing.assert_close(ours(ids, mask, segments), expected)
-
-
-def test_a_training_starts_where_another_ended(
-    tiny_collection: Collection, tiny_bert: Path, tmp_path: Path
-) -> None:
-    start = train(tiny_collection, tiny_bert, queries="learned", epochs=2).save(tmp_path / "start")
-    rate = {"learning_rate": 1e-9, "epochs": 1}
-    again = train(tiny_collection, None, start=start, queries="learned", **rate)  # type: ignore[arg-type]
-    for name, values in load_file(start / "model.safetensors").items():
-        np.testing.assert_allclose(again.weights[name], values, atol=1e-6)
-
-
-def test_wrong_options_are_refused(
-    tiny_collection: Collection, tiny_bert: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    with pytest.raises(InputError, match="queries is 'bm25'; allowed are network, idf, learned"):
-        replace(OPTIONS, queries="bm25")
-    with pytest.raises(InputError, match="sparse_documents is -1"):
-        replace(OPTIONS, sparse_documents=-1)
-    with pytest.raises(SystemExit):
-        main(["train", "splade", str(tiny_collection.path), "-o", "x", "--pairwise"])
-    assert "--sparse-queries" in capsys.readouterr().err

@@ -17,11 +17,6 @@ def test_every_token_has_the_centroids_of_its_own_vectors() -> None:
         np.testing.assert_allclose(table[token, 0], expected, atol=1e-6)
 
 
-def test_few_vectors_are_kept_as_they_are() -> None:
-    vectors = np.array([[1, 0], [0, 1]], np.float32)
-    np.testing.assert_array_equal(k_means(vectors, 3), [[1, 0], [0, 1], [0.5, 0.5]])
-
-
 def test_clusters_that_lie_apart_are_found() -> None:
     rng = np.random.default_rng(0)
     centres = np.array([[0, 0], [10, 0], [0, 10]], np.float32)

@@ -1,7 +1,6 @@
 """Light vectors learn: distillation comes near the oracle, and fine-tuning changes what it may."""
 
 from dataclasses import replace
-from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -82,41 +81,6 @@ def test_distillation_comes_near_the_oracle(
     begun = error(material, trained(material, oracle, **own, **nothing, distil_steps=0))
     learned = error(material, trained(material, oracle, **own, distil_steps=200))
     assert learned < begun
-
-
-def test_distillation_takes_half_of_the_minutes_and_fine_tuning_the_rest(
-    material: Material, oracle: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    clock, losses, left = count(), list[list[float]](), list[float | None]()
-    distil, tune = srm.distil, srm._fine_tuned
-
-    def distilled(*given: Any) -> list[float]:
-        losses.append(distil(*given))
-        return losses[-1]
-
-    def tuned(*given: Any) -> Checkpoint:
-        left.append(given[-1].max_minutes)
-        return tune(*given)
-
-    monkeypatch.setattr(srm, "monotonic", lambda: float(next(clock)))  # a second per call
-    monkeypatch.setattr(srm, "distil", distilled)
-    monkeypatch.setattr(srm, "_fine_tuned", tuned)
-    trained(material, oracle, max_minutes=1 / 6)
-    assert len(losses[0]) == 4  # of 20 steps
-    assert left == [pytest.approx((10 - 7) / 60)]
-
-
-def test_more_sub_embeddings_are_nearer(material: Material, oracle: Path) -> None:
-    errors = [
-        error(
-            material,
-            trained(
-                material, oracle, sub_embeddings=count, window=0, fine_tune=False, distil_steps=60
-            ),
-        )
-        for count in (1, 4)
-    ]
-    assert errors[1] < errors[0]
 
 
 def test_fine_tuning_leaves_the_table_alone(
@@ -207,15 +171,6 @@ def test_a_window_reads_no_further(material: Material) -> None:
     )
     changed = (before != after).any(2)[0].tolist()
     assert changed == [False, False, False, True, True]
-
-
-def test_interrupted_vectors_are_not_computed_again(
-    tiny: TinyRankers, oracle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    first = read(tiny, oracle, folder=tmp_path)
-    monkeypatch.setattr(type(first.network), "forward", lambda *_: pytest.fail("computed again"))
-    again = read(tiny, oracle, folder=tmp_path)
-    np.testing.assert_array_equal(first.documents.of(5)[1], again.documents.of(5)[1])
 
 
 def test_what_cannot_be_an_oracle_is_refused(tiny: TinyRankers, tmp_path: Path) -> None:

@@ -91,16 +91,6 @@ def test_it_is_the_formula_in_numpy(regions: int) -> None:
         np.testing.assert_allclose(found[pair], expected, rtol=1e-3, atol=1e-4)
 
 
-def test_a_document_of_one_chunk_is_read_as_a_whole() -> None:
-    net = network(replace(SMALL, chunk=40, overlap=0))
-    with torch.no_grad():
-        vectors, rows = net.local(DOCUMENTS)
-        torch.testing.assert_close(vectors[:, :13], net.encoder.contextual(DOCUMENTS))
-    assert rows.shape == (2, 40)
-    assert torch.equal(rows[:, :13], DOCUMENTS)
-    assert not rows[:, 13:].any()
-
-
 def test_terms_see_no_further_than_the_overlap(net: LongTransformerKernel) -> None:
     """Of the terms at places 0 to 3, which read up to place 5."""
     changed = DOCUMENTS[:1].clone()
@@ -128,13 +118,6 @@ def test_padding_and_the_order_of_pairs_change_nothing(net: LongTransformerKerne
         torch.testing.assert_close(swapped, expected, atol=1e-5, rtol=1e-4)
         alone = net(QUERY[1:, :3], DOCUMENTS[1:, :3])
         torch.testing.assert_close(alone[0], expected[1, :3], atol=1e-5, rtol=1e-4)
-
-
-def test_attention_grows_linearly(net: LongTransformerKernel) -> None:
-    assert net.numbers(4, 4000) == 10 * net.numbers(4, 400)
-    whole = TK(replace(SMALL, architecture="tk")).latent
-    assert whole.numbers(4, 4000) == 100 * whole.numbers(4, 400)
-    assert net.numbers(90, 4) == whole.numbers(90, 4)
 
 
 @pytest.mark.parametrize(

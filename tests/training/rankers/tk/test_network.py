@@ -1,7 +1,5 @@
 """TK's network against numpy, and its query terms."""
 
-import math
-
 import numpy as np
 import pytest
 import torch
@@ -25,14 +23,6 @@ def net() -> TransformerKernel:
     with torch.no_grad():
         found.branches.copy_(torch.tensor([0.7, -1.3]))
     return found
-
-
-def test_positions_by_hand() -> None:
-    found = positions(3, 4, torch.zeros(1))
-    expected = [
-        [math.sin(at), math.cos(at), math.sin(at / 100), math.cos(at / 100)] for at in range(3)
-    ]
-    np.testing.assert_allclose(found, expected, atol=1e-6)
 
 
 def unit(vectors: NDArray[np.float32]) -> NDArray[np.float64]:

@@ -58,7 +58,6 @@ QUERY = torch.tensor([[5, 9, 1, 3], [4, 4, 8, 0]])
 DOCUMENTS = torch.tensor(
     [[7, 5, 5, 20, 1, 11, 12, 9, 30, 31, 5, 9, 33], [4, 8, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]]
 )
-NOTHING = torch.zeros(2, 1, dtype=torch.int64)
 
 
 @pytest.fixture(params=ARCHITECTURES)
@@ -69,13 +68,6 @@ def model(request: pytest.FixtureRequest) -> TK:
     )  # fmt: skip
     with seeded(7):
         return TK(sizes)
-
-
-def test_an_empty_document_and_an_empty_query_have_scores(model: TK) -> None:
-    net = model.eval().latent
-    with torch.no_grad():
-        assert torch.isfinite(net(QUERY, NOTHING)).all()
-        assert not net(NOTHING, DOCUMENTS).any()
 
 
 def test_every_parameter_learns(model: TK) -> None:

@@ -290,18 +290,3 @@ def test_histograms_share_each_similarity_between_two_bins() -> None:
     assert found == pytest.approx([1, 0, 0, 0, 0, 0, 0.5, 0.5, 0, 0.5, 1.5], abs=1e-5)
     assert sum(found) == pytest.approx(4)
     assert slow_histogram([1.0, -1.0, 0.3, 0.9]) == pytest.approx(found, abs=1e-5)
-
-
-def test_chunks_can_be_scored_alone_and_combined() -> None:
-    from ranklet.training.rankers.cross_encoder.network import CrossNetwork
-
-    made, given = head("vanilla"), read_by("vanilla", reading(ROWS))
-    with torch.no_grad():
-        alone = made(given.each_alone())
-        for combine, expected in {
-            "first": [alone[0], alone[2]],
-            "max": [alone[:2].max(), alone[2]],
-            "mean": [alone[:2].mean(), alone[2]],
-        }.items():
-            network = CrossNetwork(nn.Identity(), made, 1, combine, [CLS, SEP], [])
-            torch.testing.assert_close(network.score(given), torch.stack(expected))
