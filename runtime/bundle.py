@@ -19,6 +19,7 @@ from ranklet.runtime.arguments import (
     listed,
     own_documents,
 )
+from ranklet.runtime.bundles.documents import Documents
 from ranklet.runtime.bundles.files import BundleFiles, Check, additions_of, stamp_of
 from ranklet.runtime.bundles.manifest import Manifest, in_words
 from ranklet.runtime.call.deadline import Deadline
@@ -291,6 +292,15 @@ class Bundle(os.PathLike[str]):
     def metadata(self) -> Mapping[str, str]:
         """The type of each field of the documents besides id, title and text, sorted by name."""
         return self._search.metadata
+
+    @property
+    def documents(self) -> Documents:
+        """The documents that the bundle has, those that were added included.
+
+        Raises:
+            BundleError: it has none.
+        """
+        return self._search.documents
 
     @property
     def has_collection(self) -> bool:

@@ -6,7 +6,9 @@ from itertools import pairwise
 
 import numpy as np
 
+from ranklet.runtime.bundles.additions import open_addition, read_additions
 from ranklet.runtime.bundles.files import CUT, TOKENIZER, BundleFiles
+from ranklet.runtime.bundles.parts import AdditionFiles
 from ranklet.runtime.call.candidates import TextCandidates
 from ranklet.runtime.call.query import QueryContext
 from ranklet.runtime.errors import BundleError, MissingPackageError
@@ -54,6 +56,22 @@ def verify(path: BundleLike) -> Iterator[str]:
     if TOKENIZER in bundle.manifest.files:
         _tokenizer(bundle)
         yield "tokenizer"
+    for addition in read_additions(bundle).parts:
+        _addition(open_addition(bundle, addition, check="full"))
+        yield f"addition {addition.file}"
+
+
+def _addition(addition: AdditionFiles) -> None:
+    _vocabulary(addition)
+    _documents(addition)
+    _forwards(addition)
+    if addition.manifest.metadata:
+        _metadata(addition)
+    for name in addition.manifest.rankers:
+        own = ranker_of(addition.base, name).over([addition.base, addition])[1]
+        if own is not None:
+            own.verify()
+        _truncated(addition, name)
 
 
 def _models(bundle: BundleFiles) -> None:

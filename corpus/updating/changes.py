@@ -7,7 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ranklet.corpus.building.joined import analyse_joined
+from ranklet.corpus.building.writing import needs_of
 from ranklet.corpus.collections.collection import Document
+from ranklet.corpus.index import words_of
+from ranklet.corpus.indexing.analysed import AnalysedCollection
 from ranklet.corpus.indexing.field_types import Unusable, as_string, typed
 from ranklet.corpus.indexing.origins import Origins, joined_strings
 from ranklet.corpus.indexing.reuse import Contents, first_passages
@@ -94,6 +98,16 @@ def find_changes(
     whole = int(np.count_nonzero(stays & (first == np.arange(count))))
     counts = Counts(len(changing) - len(replaced), len(replaced), len(gone), whole, missing)
     return Changes(rows.contents(bundle), rows.origins(bundle), counts)
+
+
+def analyse_changes(changes: Changes, source: BundleFiles) -> AnalysedCollection:
+    """Return the analysis of a changed collection for its rankers; see `analyse_joined`."""
+    manifest = source.manifest
+    words = words_of(manifest)
+    needs = needs_of(source)
+    return analyse_joined(
+        changes.contents, changes.origins, needs, titles=manifest.titles, words=words
+    )
 
 
 class _Rows:

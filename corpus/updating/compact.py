@@ -12,11 +12,11 @@ from ranklet.corpus.indexing.origins import Origins
 from ranklet.corpus.indexing.reuse import Contents, first_passages
 from ranklet.corpus.sources.bundle_documents import metadata_of
 from ranklet.corpus.updating.addition import PLACES
-from ranklet.corpus.updating.changes import Changes, Counts
+from ranklet.corpus.updating.changes import Changes, Counts, analyse_changes
 from ranklet.corpus.updating.live import local_folder, remove_unlisted
-from ranklet.corpus.updating.update import analyse_changes
 from ranklet.runtime.bundle import Bundle, open_search
-from ranklet.runtime.bundles.files import BundleFiles
+from ranklet.runtime.bundles.additions import refuse_additions
+from ranklet.runtime.bundles.files import BundleFiles, additions_of, stamp_of
 from ranklet.runtime.bundles.manifest import REMARKS
 from ranklet.runtime.extras import hinted
 from ranklet.runtime.ranking import load
@@ -54,6 +54,18 @@ def compact(bundle: BundleLike) -> Bundle:
                 write_indexed(source, found, out, splitting, provenance, types=types)
         remove_unlisted(local_folder(Path(bundle)), None)
     return load(Path(bundle))
+
+
+def compact_or_refuse(bundle: BundleLike, *, in_place: bool) -> None:
+    """Join a bundle with what was added to it, if it will be replaced.
+
+    Raises:
+        InputError: it has additions and stays as it is.
+    """
+    if not in_place:
+        refuse_additions(BundleFiles(bundle))
+    elif stamp_of(additions_of(Path(bundle))):
+        compact(bundle)
 
 
 def _joined(search: PartedSearch) -> Changes:

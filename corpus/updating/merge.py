@@ -18,10 +18,10 @@ from ranklet.corpus.evaluation.proof_report import REPORT
 from ranklet.corpus.indexing.origins import Origins
 from ranklet.corpus.indexing.reuse import Contents, first_passages
 from ranklet.corpus.sources.bundle_documents import metadata_of
-from ranklet.corpus.updating.changes import Changes, Counts, first_ids
-from ranklet.corpus.updating.update import analyse_changes
+from ranklet.corpus.updating.changes import Changes, Counts, analyse_changes, first_ids
 from ranklet.runtime.arguments import listed
 from ranklet.runtime.bundle import Bundle
+from ranklet.runtime.bundles.additions import refuse_additions
 from ranklet.runtime.bundles.documents import Documents
 from ranklet.runtime.bundles.files import TOKENIZER, BundleFiles
 from ranklet.runtime.bundles.manifest import REMARKS
@@ -76,6 +76,7 @@ def merge(
         sources = [BundleFiles(each, check="full") for each in bundles]
         for source in sources:
             source.need_collection()
+            refuse_additions(source)
         for other in sources[1:]:
             check_same(sources[0], other)
         changes = _joined(sources, prefer)

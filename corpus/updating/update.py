@@ -9,21 +9,19 @@ from typing import TypeGuard
 
 import numpy as np
 
-from ranklet.corpus.building.joined import analyse_joined
 from ranklet.corpus.building.packages import check_packages
 from ranklet.corpus.building.writer import BundleWriter, check_source
-from ranklet.corpus.building.writing import needs_of, write_indexed
+from ranklet.corpus.building.writing import write_indexed
 from ranklet.corpus.collections.collection import Collection, Document, is_collection
 from ranklet.corpus.distributed.cluster import Cluster, connected
 from ranklet.corpus.distributed.indexing import indexed_shards
 from ranklet.corpus.distributed.options import LOCAL, EngineOptions
 from ranklet.corpus.distributed.shards import cut
-from ranklet.corpus.index import words_of
-from ranklet.corpus.indexing.analysed import AnalysedCollection
 from ranklet.corpus.indexing.origins import Origins
 from ranklet.corpus.sources.options import SourceOptions
 from ranklet.corpus.sources.source import Source, Texts
-from ranklet.corpus.updating.changes import Changes, find_changes
+from ranklet.corpus.updating.changes import Changes, analyse_changes, find_changes
+from ranklet.corpus.updating.compact import compact_or_refuse
 from ranklet.runtime.arguments import listed
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.bundles.files import BundleFiles
@@ -94,6 +92,7 @@ def update(
         raise InputError("there is nothing to change; give documents to add, or ids to delete")
     place = bundle if target is None else target
     in_place = check_source(bundle, place)
+    compact_or_refuse(bundle, in_place=in_place)
     with (
         hinted(),
         BundleWriter(place, overwrite=overwrite or in_place) as out,
@@ -128,16 +127,6 @@ def _warn_of_cut(source: BundleFiles) -> None:
                 "%s has the tokens of the collection that it was built of (--vocabulary); other "
                 "words of added documents are split into smaller tokens until the next build", name,
             )  # fmt: skip
-
-
-def analyse_changes(changes: Changes, source: BundleFiles) -> AnalysedCollection:
-    """Return the analysis of a changed collection for its rankers; see `analyse_joined`."""
-    manifest = source.manifest
-    words = words_of(manifest)
-    needs = needs_of(source)
-    return analyse_joined(
-        changes.contents, changes.origins, needs, titles=manifest.titles, words=words
-    )
 
 
 def documents_to_add(

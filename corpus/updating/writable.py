@@ -19,7 +19,7 @@ from ranklet.runtime.extras import hinted
 from ranklet.runtime.ranking import load
 from ranklet.runtime.search.local import LocalSearch
 from ranklet.runtime.short_tracebacks import short_tracebacks
-from ranklet.runtime.storage.address import BundleLike, on_disk
+from ranklet.runtime.storage.address import BundleLike
 from ranklet.runtime.storage.address import writable as place_of
 from ranklet.runtime.writing.leftovers import clean_up
 from ranklet.runtime.writing.locks import locked
@@ -67,10 +67,14 @@ class WritableBundle(Bundle):
     def __init__(
         self, bundle: BundleLike | None, *, device: str = "auto", strict: bool = False
     ) -> None:
-        opened = load(bundle, device=device, strict=strict)
+        if not isinstance(bundle, Bundle | None):
+            place_of(bundle)  # raises for an address
+            opened = load(bundle, device=device, strict=strict)
+        else:
+            opened = load(bundle if bundle is None else bundle)
         if opened.restriction is not None or opened.collection is not None:
             raise InputError("a part of a bundle cannot be written to; open the bundle by its path")
-        on_disk(opened.path if isinstance(opened.path, Path) else opened.path.raw)
+        place_of(opened.path if isinstance(opened.path, Path) else opened.path.raw)
         opened.files.need_collection()
         self._search, self._device, self._strict = opened._search, device, strict
         self.counts, self.skipped = Counts(), tuple[str, ...]()

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from ranklet.export.feeds.entries import Entry
+from ranklet.runtime.bundles.additions import refuse_additions
 from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.call.protocol import Retriever
 from ranklet.runtime.call.query import QueryContext, QueryVector
@@ -34,6 +35,7 @@ class Source:
     def __init__(self, path: BundleLike, rankers: Sequence[str] = ()) -> None:
         self.bundle = BundleFiles(path, device="cpu")
         self._documents = self.bundle.need_documents()
+        refuse_additions(self.bundle)
         self._rankers = {name: self._retriever(name) for name in self._chosen(rankers)}
         self.dimensions = {name: self._dimension(name) for name in self._rankers}
 

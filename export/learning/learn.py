@@ -27,6 +27,7 @@ from ranklet.export.learning.selection import DEFAULT, WEIGHING, Selected, faste
 from ranklet.export.learning.work import Work, kept_work
 from ranklet.runtime import load
 from ranklet.runtime.bundle import Bundle
+from ranklet.runtime.bundles.additions import refuse_additions
 from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.memory import forget_peak, peak_bytes
@@ -71,6 +72,7 @@ def learn(
     check_source(source := on_disk(bundle), target)
     check_target(place := writable(target), overwrite)
     files = BundleFiles(source, check="full")
+    refuse_additions(files)
     given = read_judgements(Path(judged), files.need_documents())
     parts = cut(given.splits)
     training = options.training and not parts.few

@@ -10,7 +10,7 @@ import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from ranklet.runtime.bundles.files import LIST, BundleFiles, additions_of, file_in
+from ranklet.runtime.bundles.files import LIST, BundleFiles, Check, additions_of, file_in
 from ranklet.runtime.bundles.manifest import (
     FORMAT_VERSION,
     MAX_MANIFEST_BYTES,
@@ -18,7 +18,7 @@ from ranklet.runtime.bundles.manifest import (
     sealed,
 )
 from ranklet.runtime.bundles.parts import AdditionFiles
-from ranklet.runtime.errors import BundleError
+from ranklet.runtime.errors import BundleError, InputError
 from ranklet.runtime.storage.address import S3, Address
 
 
@@ -93,14 +93,23 @@ def read_additions(files: BundleFiles) -> Additions:
     return found if found.base == none.base else none
 
 
-def open_addition(files: BundleFiles, addition: Addition) -> AdditionFiles:
-    """Open an addition of a bundle.
+def refuse_additions(files: BundleFiles) -> None:
+    """Raise InputError if something was added to a bundle, of which only the base is read."""
+    if read_additions(files).version:
+        raise InputError(
+            f"documents were added to {str(files.path)!r} or deleted, which are not in the bundle "
+            f"itself yet; run `ranklet compact {files.path}` first"
+        )
+
+
+def open_addition(files: BundleFiles, addition: Addition, check: Check = "fast") -> AdditionFiles:
+    """Open an addition of a bundle; `check` is as for a bundle.
 
     Raises:
         BundleError: it is missing, or another file than the list names.
     """
     path = file_in(additions_of(files.path), addition.file)
-    opened = AdditionFiles(path, files)
+    opened = AdditionFiles(path, files, check)
     if opened.manifest.sha256 != addition.sha256:
         raise BundleError(f"{str(path)!r} is another addition than {LIST} names")
     return opened

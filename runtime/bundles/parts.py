@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.runtime.bundles.documents import Documents
-from ranklet.runtime.bundles.files import TOKENIZER, BundleFiles
+from ranklet.runtime.bundles.files import TOKENIZER, BundleFiles, Check
 from ranklet.runtime.storage.address import Address
 from ranklet.runtime.storage.strings import Strings
 from ranklet.runtime.text.analysis import Analyzer, Vocabulary
@@ -60,10 +60,11 @@ class AdditionFiles(BundleFiles):
     Args:
         path: the addition's zip.
         base: the bundle that it belongs to.
+        check: as for a bundle.
     """
 
-    def __init__(self, path: Path | Address, base: BundleFiles) -> None:
-        super().__init__(path, device=base.device, strict=base.strict, cache=base.cache)
+    def __init__(self, path: Path | Address, base: BundleFiles, check: Check = "fast") -> None:
+        super().__init__(path, check, device=base.device, strict=base.strict, cache=base.cache)
         self.base = base
 
     @property

@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.runtime.arguments import Where
-from ranklet.runtime.bundles.documents import Documents
 from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.call.candidates import StoredCandidates, numbers_of
 from ranklet.runtime.call.deadline import Deadline
@@ -53,11 +52,6 @@ class LocalSearch(Search):
     def exists(self) -> bool:
         """Whether there are documents to rank."""
         return bool(self.files.manifest.documents)
-
-    @property
-    def documents(self) -> Documents:
-        """The documents."""
-        return self.files.need_documents()
 
     @property
     def titles(self) -> bool:

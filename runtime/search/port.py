@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.runtime.arguments import Where
+from ranklet.runtime.bundles.documents import Documents
 from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.call.deadline import Deadline
 from ranklet.runtime.call.query import QueryContext
@@ -78,6 +79,11 @@ class Search(ABC):
     def __init__(self, files: BundleFiles) -> None:
         self.files = files
         self._types: Mapping[str, str] | None = None  # of the fields when `only` was made
+
+    @property
+    def documents(self) -> Documents:
+        """The documents that lie beside the rankers."""
+        return self.files.need_documents()
 
     # ------------------------------------------------------------- what each kind of search has
 

@@ -100,7 +100,7 @@ def run(given: argparse.Namespace) -> int | None:
     bundle = load(given.bundle)
     collection = Collection(given.collection, documents=False)  # the bundle has them
     queries = read_split(collection, options.split, limit=options.max_queries)
-    documents = bundle.files.need_documents()
+    documents = bundle.documents
     judgements = check_judgements(
         collection, [options.split], documents.lacking, f"the bundle {shown(given.bundle)}"
     )

@@ -32,6 +32,9 @@ def run(options: argparse.Namespace) -> None:
     written = f"written {manifest.created} by ranklet {manifest.ranklet_version}"
     say(f"{shown(options.bundle)}: {written}")
     say(f"{bundle.size}, {len(manifest.files)} files, {size / 1e6:.1f} MB")
+    if added := bundle.additions:
+        numbers = [f"{sum(map(len, added.deleted)):,} deleted", f"{len(added.parts)} additions"]
+        say(f"since then: {', '.join(numbers)}, the last by change {added.version:,}")
     say(f"sha256: {manifest.sha256}")
     say(f"fields: {', '.join(manifest.fields) or 'none'}")
     if bundle.metadata:

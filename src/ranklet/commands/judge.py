@@ -52,12 +52,14 @@ def run(options: argparse.Namespace) -> None:
     from ranklet.handlers.server.settings import ServerSettings
     from ranklet.handlers.server.uvicorn_server import listen
     from ranklet.runtime import load
+    from ranklet.runtime.bundles.additions import refuse_additions
 
     if not 0 <= options.port <= 65_535:
         raise InputError(f"--port is {options.port}; it must be from 0 to 65535")
     texts = read_queries(options.queries)
     bundle = load(options.bundle)
     documents = bundle.files.need_documents()
+    refuse_additions(bundle.files)
     pipelines = bundle.manifest.pipelines
     if options.pipeline is not None and options.pipeline not in pipelines:
         raise InputError(

@@ -26,6 +26,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--missing-ok", action="store_true", help="ids to delete may be unknown")
     parser.add_argument("-o", "--output", help="bundle to write, a folder or .zip")
+    parser.add_argument(
+        "--live",
+        action="store_true",
+        help="write only an addition beside the bundle, within milliseconds; see `ranklet compact`",
+    )
     parser.add_argument("--force", action="store_true", help="replace another bundle at --output")
     add_group(
         parser, SourceOptions(),
@@ -48,6 +53,9 @@ def run(options: argparse.Namespace) -> None:
         raise InputError("--add and --delete-file are both standard input; give a file for one")
     given = vars(options)
     read = any(name in given for name in vars(SourceOptions()))
+    if options.live:
+        _add_live(options, options_from(SourceOptions(), given) if read else None)
+        return
     with one_bar((INDEXING, 0.5), (ENCODING, 1.0)):
         bundle = update(
             options.bundle,
@@ -62,6 +70,18 @@ def run(options: argparse.Namespace) -> None:
         )
     done = Counts(**bundle.manifest.provenance["update"])
     say(f"{done}: {bundle.size} → {options.output or options.bundle}")
+
+
+def _add_live(options: argparse.Namespace, read: SourceOptions | None) -> None:
+    """Add and delete documents beside the bundle."""
+    from ranklet.corpus.updating.writable import WritableBundle
+
+    if options.output:
+        raise InputError("--live adds to the bundle itself, so leave -o out")
+    ids = [*options.delete, *_ids(options.delete_file)]
+    bundle = WritableBundle(options.bundle)
+    bundle.change(options.add, ids, missing_ok=options.missing_ok, options=read)
+    say(f"{bundle.counts}: {bundle.size} in {options.bundle}")
 
 
 def _ids(path: str | None) -> list[str]:

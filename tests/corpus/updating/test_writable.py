@@ -1,7 +1,12 @@
 """A bundle that is written to while it is read finds what a plain model of it finds."""
 
+import os
+import pickle
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -9,13 +14,16 @@ from tests.kinds import TinyRankers
 from tests.updates import SPLIT, WHOLE, WORDS, Record, changes, first_records, held, indexed, seeded
 
 import ranklet
-from ranklet.corpus.updating import writable
+from ranklet.corpus.updating import live as writing
+from ranklet.corpus.updating.writable import WritableBundle
 from ranklet.runtime.bundle import Bundle
-from ranklet.runtime.bundles.files import additions_of
+from ranklet.runtime.bundles.files import LIST, additions_of
+from ranklet.runtime.errors import BundleError, CollectionError, InputError, UnknownDocumentError
 from ranklet.runtime.kinds import KINDS
 from ranklet.runtime.pipeline import Pipeline, Retrieve
 from ranklet.runtime.ranking import load
 from ranklet.runtime.syntax.query_syntax import Query
+from ranklet.runtime.verification import verify
 
 if TYPE_CHECKING:
     from tests.conftest import Built
@@ -58,7 +66,7 @@ def compared(live: Bundle, records: list[Record], scratch: Bundle) -> None:
             assert hit.explanation is not None
             assert hit.explanation.value == pytest.approx(hit.score, abs=1e-5)
             assert [*live.highlight(hit)] or not hit.explanation.parts or hit.score == 0
-    for text in ('"running mouse"', "-cats run", "mic* -river", '-"the house" houses'):
+    for text in ('"running mouse"', "-cats run", "fid* -river", '-"the house" houses'):
         asked = Query.parse(text)
         assert {id_ for id_, _ in live.rank_ids(asked)} == {
             id_ for id_, _ in scratch.rank_ids(asked)
@@ -75,7 +83,7 @@ def follow(rankers: Path, seed: int, folder: Path, steps: int = STEPS) -> None:
     records = first_records(rng)
     target = indexed(rankers, records, folder / "live", options)
     bundle = ranklet.open(target, writable=True)
-    assert isinstance(bundle, writable.WritableBundle)
+    assert isinstance(bundle, WritableBundle)
     for step, change in enumerate(changes(records, rng, steps)):
         bundle.change(change.add or None, change.delete)
         records = change.after
@@ -99,3 +107,220 @@ def test_a_sequence_of_writes_is_as_from_scratch(seed: int, built: "Built", tmp_
 def test_and_so_it_is_for_every_kind(kind: str, tiny: TinyRankers, tmp_path: Path) -> None:
     for seed in (10, 11):
         follow(tiny.exported(kind), seed, tmp_path)
+
+
+# ------------------------------------------------------------------------------ what it means
+
+
+@pytest.fixture
+def three(built: "Built", tmp_path: Path) -> WritableBundle:
+    """Return a bundle of the documents a, b and c."""
+    records: list[Record] = [
+        {"id": name, "text": f"{name} mouse", "year": 2000 + at} for at, name in enumerate("abc")
+    ]
+    return WritableBundle(indexed(built.exported, records, tmp_path / "three", WHOLE))
+
+
+def found(bundle: Bundle, query: str = "mouse") -> list[str]:
+    return sorted(id_ for id_, _ in bundle.rank_ids(query, pipeline="bm25"))
+
+
+def document(name: str, text: str = "mouse", **others: Any) -> Record:
+    return {"id": name, "text": f"{name} {text}", **others}
+
+
+def test_a_write_is_seen_by_its_bundle_and_by_who_opens_it_next(three: WritableBundle) -> None:
+    before = load(three.path)
+    assert three.add([document("d", "mice")]) is three
+    assert str(three.counts) == "1 added, 0 replaced, 0 deleted, 3 unchanged"
+    assert found(three) == found(load(three.path)) == ["a", "b", "c", "d"]
+    assert found(before) == ["a", "b", "c"]
+    assert load(three.path).files is before.files  # the base is not opened again
+    three.add([document("d", "mice"), document("a", "bacteria")])
+    assert str(three.counts) == "0 added, 1 replaced, 0 deleted, 3 unchanged"
+    assert found(three) == ["b", "c", "d"]
+    assert found(three, "bacterium") == ["a"]
+    three.delete(["b", "d"])
+    assert found(three) == ["c"]
+    assert sorted(hit.index for hit in three.rank("mouse bacteria", pipeline="bm25")) == [0, 1]
+    with pytest.raises(UnknownDocumentError, match="unknown document id 'b'"):
+        three.document("b")
+    again = pickle.loads(pickle.dumps(load(three.path)))  # noqa: S301
+    assert again.rank_ids("mouse") == three.rank_ids("mouse")
+    version = three.additions.version if three.additions else 0
+    three.delete(["nobody"], missing_ok=True)
+    assert three.additions is not None
+    assert three.additions.version == version  # nothing was written
+
+
+def test_words_of_additions_are_as_rare_as_in_the_whole_collection(three: WritableBundle) -> None:
+    three.add([document("d"), document("e", "mouse zebra")])
+    scratch = ranklet.open(three.path)
+    ours = dict(three.rank_ids("mouse zebra", pipeline="bm25"))
+    assert ours["b"] == ours["c"] < ours["e"]
+    assert ours["b"] == pytest.approx(ours["d"])
+    three.compact()
+    assert ours == pytest.approx(dict(three.rank_ids("mouse zebra", pipeline="bm25")), rel=0.02)
+    assert dict(scratch.rank_ids("mouse zebra", pipeline="bm25")) == ours  # it goes on as it was
+
+
+def test_refused_documents_are_named_and_the_others_not_written(three: WritableBundle) -> None:
+    bad = [document("d"), document("e", year="late"), {"id": "f", "text": 7.5j}]
+    with pytest.raises(CollectionError, match=r"documents\[2\]"):
+        three.add(bad)
+    with pytest.raises(CollectionError, match=r"documents\[1\]: 'year' is 'late', but .* numbers"):
+        three.add(bad[:2])
+    assert found(three) == ["a", "b", "c"]
+    three.add(bad, skip_bad=True)
+    assert found(three) == ["a", "b", "c", "d"]
+    assert len(three.skipped) == 2
+    three.add([document("g", tag="x")])
+    with pytest.raises(CollectionError, match="'new' is 5, but the bundle holds flags"):
+        three.add([document("h", new=True), document("i", new=5)])
+    assert three.rank_ids("mouse", where={"tag": "x"})[0][0] == "g"
+    with pytest.raises(InputError, match="no document remains"):
+        three.delete(["a", "b", "c", "d", "g"])
+    with pytest.raises(InputError, match="have no ids"):
+        three.add(["a text"])
+
+
+def test_what_cannot_be_written_to_is_refused(three: WritableBundle) -> None:
+    with pytest.raises(InputError, match="is an address"):
+        ranklet.open("https://example.org/x.zip", writable=True)
+    with pytest.raises(InputError, match="part of a bundle"):
+        ranklet.open(load(three.path).only({}), writable=True)
+    with pytest.raises(AttributeError, match="writable=True"):
+        load(three.path).add  # noqa: B018
+    three.add([document("d")])
+    with pytest.raises(InputError, match="ranklet compact"):
+        ranklet.update(three.path, delete=["a"], target=three.path.with_name("other"))
+    with pytest.raises(InputError, match="ranklet compact"):
+        ranklet.merge([three.path, three.path], three.path.with_name("other"))
+    assert found(ranklet.update(three.path, delete=["a"])) == ["b", "c", "d"]
+    assert load(three.path).additions is None
+
+
+def test_there_are_never_more_than_four_parts(
+    three: WritableBundle, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sizes = []
+    for at in range(40):
+        three.add([document(f"n{at}")])
+        assert three.additions is not None
+        sizes.append(len(three.additions.parts))
+    assert max(sizes) <= writing.MOST
+    assert len(found(three)) == 43
+    names = {each.name for each in Path(additions_of(three.path)).iterdir()}
+    assert names == {LIST, *(each.file for each in three.additions.parts)}
+    assert list(verify(three.path))[-1].startswith("addition ")
+    monkeypatch.setattr(writing, "LEAST", 20)
+    three.add([document("last")])
+    assert three.additions is None  # so many were joined with the base
+    assert len(found(three)) == 44
+
+
+def test_a_list_of_another_bundle_or_a_damaged_one(three: WritableBundle, built: "Built") -> None:
+    three.add([document("d")])
+    assert isinstance(three.path, Path)
+    listed = Path(additions_of(three.path)) / LIST
+    text = listed.read_text()
+    listed.write_text(text.replace('"version": 1', '"version": 2'))
+    with pytest.raises(BundleError, match="sha256 differs"):
+        Bundle(three.path)
+    listed.write_text(text)
+    ranklet.build([document("new")], three.path, overwrite=True)
+    assert found(load(three.path)) == ["new"]
+    WritableBundle(three.path).add([document("d")])
+    assert found(load(three.path)) == ["d", "new"]
+
+
+@pytest.mark.slow
+def test_threads_write_in_turns(three: WritableBundle) -> None:
+    def write(number: int) -> None:
+        WritableBundle(three.path).add([document(f"t{number}")])
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(write, range(12)))
+    assert len(found(load(three.path))) == 15
+
+
+def test_what_is_named_is_on_the_disk_before(
+    three: WritableBundle, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done = list[str]()
+    sync, replace = os.fsync, Path.replace
+
+    def synced(descriptor: int) -> None:
+        done.append(f"sync {Path(f'/proc/self/fd/{descriptor}').readlink().name.lstrip('.')}")
+        sync(descriptor)
+
+    def renamed(self: Path, target: Path) -> Path:
+        done.append(f"rename {target.name}")
+        return replace(self, target)
+
+    three.add([document("d")])
+    monkeypatch.setattr(os, "fsync", synced)
+    monkeypatch.setattr(Path, "replace", renamed)
+    three.add([document("e")])
+    zip_, folder = done[1].removeprefix("rename "), "sync three.additions"
+    assert [each.split(".json.")[0].split(".zip.")[0] for each in done] == [
+        f"sync {zip_.removesuffix('.zip')}", f"rename {zip_}", folder,
+        "sync list", f"rename {LIST}", folder,
+    ]  # fmt: skip
+
+
+# Forks a writer again and again and kills it at its first, second, … change of the file system.
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+import ranklet
+from ranklet.runtime.verification import verify
+
+path = Path(sys.argv[1])
+CHANGES = {"open", "os.mkdir", "os.rename", "os.remove", "os.rmdir"}
+
+def write_until(killed_at, told):
+    count = 0
+    def watch(event, arguments):
+        nonlocal count
+        if event in CHANGES and str(path.parent) in str(arguments[0]):
+            count += 1
+            if count == killed_at:
+                os.kill(os.getpid(), signal.SIGKILL)
+    sys.addaudithook(watch)
+    bundle = ranklet.open(path, writable=True)
+    for each in ("x", "y"):
+        name = f"{each}{killed_at}"
+        bundle.add([{"id": name, "text": f"{name} mouse"}])
+        os.write(told, f"{name} ".encode())
+    os._exit(0)
+
+acknowledged = set()
+ranklet.load(path).rank("mouse")
+for killed_at in range(1, 1000):
+    heard, told = os.pipe()
+    child = os.fork()
+    if not child:
+        write_until(killed_at, told)
+    os.close(told)
+    status = os.waitpid(child, 0)[1]
+    with open(heard, "rb") as file:
+        acknowledged |= set(file.read().decode().split())
+    there = {id_ for id_, _ in ranklet.load(path).rank_ids("mouse")}
+    assert acknowledged <= there, acknowledged - there
+    if status == 0:
+        break
+    assert os.WTERMSIG(status) == signal.SIGKILL, status
+list(verify(path))
+print(killed_at)
+"""
+
+
+@pytest.mark.slow
+def test_a_writer_that_is_killed_loses_nothing_that_it_has_acknowledged(
+    three: WritableBundle,
+) -> None:
+    killed = [sys.executable, "-c", KILLED, str(three.path)]
+    run = subprocess.run(killed, capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stderr
+    assert int(run.stdout) > 20
