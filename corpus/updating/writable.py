@@ -67,11 +67,10 @@ class WritableBundle(Bundle):
     def __init__(
         self, bundle: BundleLike | None, *, device: str = "auto", strict: bool = False
     ) -> None:
-        if not isinstance(bundle, Bundle | None):
+        if bundle is not None and not isinstance(bundle, Bundle):
             place_of(bundle)  # raises for an address
-            opened = load(bundle, device=device, strict=strict)
-        else:
-            opened = load(bundle if bundle is None else bundle)
+        is_open = isinstance(bundle, Bundle)
+        opened = load(bundle) if is_open else load(bundle, device=device, strict=strict)
         if opened.restriction is not None or opened.collection is not None:
             raise InputError("a part of a bundle cannot be written to; open the bundle by its path")
         place_of(opened.path if isinstance(opened.path, Path) else opened.path.raw)
