@@ -24,6 +24,7 @@ EXTRAS = {
     "japanese": ("fugashi", "unidic_lite"),
     "chinese": ("rjieba",),
     "icu": ("icu4py",),
+    "documents": ("pypdf",),
     "parquet": ("pyarrow",),
     "ray": ("ray",),
     "zst": ("zstandard",),

@@ -22,10 +22,10 @@ _PIECE = 1 << 11  # bytes of .zst that are decompressed at once, because 4 may s
 
 # First bytes of files that are no text, and what to do with them.
 _SIGNATURES = (
-    (b"PK\x03\x04", "is a zip or Excel file; unpack it, or save the sheet as CSV UTF-8"),
+    (b"PK\x03\x04", "is a zip or Office file; unpack it, or name it .docx, .pptx, .xlsx or .epub"),
     (b"PAR1", "is a Parquet file; pass --format parquet"),
-    (b"SQLite format 3\0", "is an SQLite database; export its table as CSV"),
-    (b"%PDF-", "is a PDF; convert it to text"),
+    (b"SQLite format 3\0", "is an SQLite database; give sqlite:///FILE?table=NAME"),
+    (b"%PDF-", "is a PDF; name it .pdf"),
 )
 # Byte order marks, the longer before their beginnings.
 _MARKS = (

@@ -7,6 +7,8 @@ because building one takes quadratic time for some pages by the standard itself.
 import html
 import re
 
+from ranklet.corpus.sources.html_regions import Place, Region, Regions
+
 # Elements inside of a word, those that a space separates from words, and those that hold no markup.
 # All others begin and end a line.
 _INLINE = frozenset((
@@ -89,15 +91,19 @@ def declared_encoding(text: str, encoding: str) -> str:
         return text
 
 
-def read_page(text: str) -> tuple[str, str]:
+def read_page(text: str, *, main: bool = False) -> tuple[str, str]:
     r"""Return the title of a page, which may be empty, and its text, in linear time.
+
+    Args:
+        text: the page.
+        main: whether to leave out what all pages of a site repeat, such as menus; see `Regions`.
 
     >>> read_page("<title>Cats</title><p>They <b>sl</b>eep.<br>A lot.<script>x</script>")
     ('Cats', 'They sleep.\nA lot.')
     """
     page = _Page(text.replace("\0", ""))
     page.read()
-    return _tidy("".join(page.title)).replace("\n", " "), _tidy("".join(page.body))
+    return _tidy("".join(page.title)).replace("\n", " "), page.text(main=main)
 
 
 class _Page:
@@ -105,12 +111,12 @@ class _Page:
 
     Attributes:
         title: pieces of its title.
-        body: pieces of the text that readers see.
     """
 
     def __init__(self, text: str) -> None:
         self.title: list[str] = []
-        self.body: list[str] = []
+        self._body: list[tuple[str, Region]] = []  # pieces of the text that readers see
+        self._regions = Regions()
         self._text = text
         self._tag = _TAG
         self._endless = set[str]()  # elements that no end tag follows any more
@@ -128,6 +134,21 @@ class _Page:
             at = self._markup(begin)
         self._show(text[at:])
         self._separate("p")
+        self._regions.finish()
+
+    def text(self, *, main: bool) -> str:
+        """Return the text that readers see, or what of it is the page's own."""
+        if main and (own := self._shown(Place.MAIN)):
+            return own
+        if main and (other := self._shown(Place.OTHER)):
+            article = self._shown(Place.ARTICLE)
+            # Short articles beside a longer text are others that it refers to.
+            return article if 2 * len(article) >= len(other) else other
+        return self._shown(Place.REPEATED)
+
+    def _shown(self, least: Place) -> str:
+        pieces = (text if region.place >= least else "\n" for text, region in self._body)
+        return _tidy("".join(pieces))
 
     def _markup(self, at: int) -> int:
         """Read what begins with "<", and return where it ends."""
@@ -151,8 +172,10 @@ class _Page:
         name = found[2].lower()
         self._separate(name)
         if found[1]:
+            self._regions.close(name)
             self._close(name)
         elif not found[0].endswith("/>") or name == "img":
+            self._regions.open(name, found[0])
             return self._open(name, found)
         return found.end()
 
@@ -223,7 +246,10 @@ class _Page:
         text = _unescaped(text) if escaped else text
         if self._preformatted:
             text = text.translate(_KEPT)
-        (self._readings if self._reading else self.body).append(text)
+        if self._reading:
+            self._readings.append(text)
+        else:
+            self._body.append((text, self._regions.region))
 
 
 def _alternative(tag: str) -> str:

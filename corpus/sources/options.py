@@ -9,7 +9,7 @@ from ranklet.runtime.bundles.manifest import Splitting
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.options import Checked, Idle, integer, one_of, read_from, switch, text
 
-FORMATS = ("auto", "csv", "tsv", "jsonl", "json", "parquet", "text")
+FORMATS = ("auto", "csv", "tsv", "jsonl", "json", "parquet", "xlsx", "text")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,6 +29,7 @@ class SourceOptions(Checked):
     format: str = one_of("auto", FORMATS, "format of the source, auto follows the file's name")
     encoding: str = text("utf-8", "encoding of the files")
     header: bool = switch(True, "the first line of a table is data", flag="--no-header")
+    whole_pages: bool = switch(False, "search menus, headers and footers of HTML pages, too")
     passage_words: int = integer(180, "longest passage in words; 0 splits no text", 0)
     overlap_words: int = integer(30, "words that a passage may repeat of the one before", 0)
     skip_bad: bool = switch(False, "leave out documents that cannot be used")

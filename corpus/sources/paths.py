@@ -12,6 +12,8 @@ from ranklet.corpus.collections.collection import CORPUS
 from ranklet.corpus.collections.opening import Position, format_suffix
 from ranklet.corpus.sources import arrow, json_files, tables, text_files
 from ranklet.corpus.sources.cells import Bad, Cell, Record, Records
+from ranklet.corpus.sources.documents.reading import undamaged
+from ranklet.corpus.sources.documents.sheets import read_rows
 from ranklet.corpus.sources.options import SourceOptions
 from ranklet.runtime.bundles.manifest import MANIFEST
 from ranklet.runtime.errors import CollectionError
@@ -22,14 +24,14 @@ STANDARD_INPUT = Path("/dev/stdin")
 SUFFIXES = {
     ".csv": "csv", ".tsv": "tsv", ".tab": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl",
     ".json": "json", ".parquet": "parquet",
-    **dict.fromkeys(text_files.TEXTS, "text"),
+    **dict.fromkeys(text_files.TEXTS, "text"), ".xlsx": "xlsx",
 }  # fmt: skip
 _ADVICE = {
-    **dict.fromkeys((".xlsx", ".xls", ".ods"), "save the sheet as CSV UTF-8"),
+    **dict.fromkeys((".xls", ".ods"), "save the sheet as .xlsx or as CSV UTF-8"),
     **dict.fromkeys((".zip", ".tar", ".tgz", ".7z", ".rar"), "unpack it and give the folder"),
     **dict.fromkeys((".bz2", ".xz"), "unpack it, or compress it as .gz or .zst"),
-    **dict.fromkeys((".pdf", ".docx", ".doc", ".odt", ".rtf", ".epub"), "convert it to text"),
-    **dict.fromkeys((".db", ".sqlite", ".sqlite3"), "export its table as CSV"),
+    **dict.fromkeys((".doc", ".odt", ".rtf", ".ppt", ".odp"), "save it as .docx, .pptx or .pdf"),
+    **dict.fromkeys((".db", ".sqlite", ".sqlite3"), "give sqlite:///FILE?table=NAME"),
     ".arrow": "give the folder that save_to_disk has written",
 }
 _PARTITION = re.compile(r"([^\W\d]\w*)=(.+)")  # the name of a folder, whose files lack the column
@@ -61,7 +63,7 @@ class Files:
 
     @property
     def are_texts(self) -> bool:
-        """Whether each file is one document, whose fields are `text_files.FIELDS`."""
+        """Whether each file is a document or pages, with the fields of `text_files.EXAMPLE`."""
         return self.kind == "text"
 
     def position(self) -> Position:
@@ -90,7 +92,7 @@ class Files:
     def _of_file(self, path: Path, position: Position) -> Records:
         encoding = self.options.encoding
         if self.kind == "text":
-            return iter([text_files.read_text_file(path, self.folder, encoding, position)])
+            return text_files.read_text_file(path, self.folder, self.options, position)
         if self.kind in ("csv", "tsv"):
             header = self.options.header
             return tables.read_table(path, encoding, header=header, position=position)
@@ -98,6 +100,8 @@ class Files:
             return json_files.read_json_lines(path, encoding, position)
         if self.kind == "json":
             return json_files.read_json(path, encoding, position)
+        if self.kind == "xlsx":
+            return undamaged(path, read_rows(path, header=self.options.header))
         return arrow.read_parquet(path, position)
 
 
@@ -173,6 +177,8 @@ def _of_folder(folder: Path, options: SourceOptions) -> Files:
             f"{folder} has no file that can be read by {named}{why}; the endings are "
             f"{', '.join(SUFFIXES)}"
         )
+    if by_format.keys() == {"text", "xlsx"}:  # sheets among other documents are such, too
+        by_format = {"text": sorted(by_format["text"] + by_format["xlsx"])}
     if len(by_format) > 1:
         counts = ", ".join(f"{kind} ({len(paths):,})" for kind, paths in by_format.items())
         raise CollectionError(

@@ -29,6 +29,7 @@ from ranklet.corpus.sources.cells import (
 )
 from ranklet.corpus.sources.column_types import EXAMPLES, DeclaredColumns
 from ranklet.corpus.sources.columns import Columns, Survey, choose_columns, listed
+from ranklet.corpus.sources.databases import SCHEME, Database, database_of
 from ranklet.corpus.sources.frames import Table, is_table, rows_of
 from ranklet.corpus.sources.json_files import as_record, is_document, kind_of, rows_by_id
 from ranklet.corpus.sources.options import SourceOptions
@@ -104,13 +105,8 @@ class Source:
         self._wanted = self.options.metadata_fields()
         self._others = set[str]()  # names of fields that were seen besides id, title and text
         if isinstance(texts, str | os.PathLike):
-            if not (given := os.fspath(texts)) or "://" in given:  # "" is a variable without value
-                raise InputError(
-                    f"{shown(given)!r} is no path; give a file or a folder on this machine"
-                )
-            path = Path(texts)
-            self.name = path.absolute().name
-            self._given: Files | Objects | Spool = files_of(path, self.options)
+            self._given: Files | Database | Objects | Spool
+            self._given, self.name = self._of_address(os.fspath(texts))
         elif is_table(texts):
             self.name = "documents"
             self._given = Objects(texts, rows_of)
@@ -126,6 +122,19 @@ class Source:
                 "document into a list"
             )
         self._position = self._given.position()
+
+    def _of_address(self, given: str) -> tuple[Files | Database, str]:
+        """Return what a path or an address names, and its name."""
+        if given.startswith(SCHEME):
+            database = database_of(given)
+            return database, database.path.name
+        if not given or "://" in given:  # "" is a variable without value
+            raise InputError(
+                f"{shown(given)!r} is no path; give a file or a folder on this machine, or "
+                f"{SCHEME}FILE?table=NAME"
+            )
+        path = Path(given)
+        return files_of(path, self.options), path.absolute().name
 
     @property
     def splitting(self) -> Splitting:

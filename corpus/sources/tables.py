@@ -66,7 +66,7 @@ def read_table(
             raise CollectionError(f"{path}:{first.line} is no first line of a table: {first.error}")
         if header:
             names: Sequence[str] = [name.strip() for name in first.fields]
-            _check_names(names, path, first.line)
+            check_names(names, f"{path}:{first.line}")
         else:
             names = [str(number) for number in range(1, len(first.fields) + 1)]
             rows = chain([first], rows)
@@ -219,11 +219,12 @@ def _delimiter(sample: Sequence[str], path: Path) -> str:
     return f"{best} " if 0 < places == sample[0].count(f"{best} ") else best
 
 
-def _check_names(names: Sequence[str], path: Path, line: int) -> None:
+def check_names(names: Sequence[str], place: str) -> None:
+    """Raise CollectionError if two columns of a table have one name."""
     named = [name for name in names if name.strip()]  # spreadsheets leave empty columns
     doubled = next((name for name in named if named.count(name) > 1), None)
     if doubled is not None:
         raise CollectionError(
-            f"{path}:{line}: the column {doubled!r} occurs twice; rename one, or pass --no-header "
+            f"{place}: the column {doubled!r} occurs twice; rename one, or pass --no-header "
             "if the first line is data"
         )

@@ -1,8 +1,10 @@
 """Build a search from any texts, without judgements and without training.
 
-SOURCE is a CSV, TSV, JSON, JSON Lines or Parquet file, a text, Markdown or HTML file, a folder of
-such files, or a saved dataset. Names may end in .gz or .zst. Without --model, words are searched
-(BM25). With models, their scores are added up, and a cross-encoder reranks the best.
+SOURCE is a CSV, TSV, JSON, JSON Lines, Parquet or Excel file, a text, Markdown or HTML file, a PDF,
+DOCX, PPTX, EPUB, EML or MBOX file, a folder of such files, a saved dataset, or a table of SQLite as
+sqlite:///FILE?table=NAME or ?query=SELECT…. Texts and tables may be compressed as .gz or .zst.
+Without --model, words are searched (BM25). With models, their scores are added up, and a
+cross-encoder reranks the best.
 """
 
 import argparse
@@ -18,7 +20,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     from ranklet.export.build_options import BUILD
 
-    parser.add_argument("source", metavar="SOURCE", help="file or folder with the documents, or -")
+    parser.add_argument("source", metavar="SOURCE", help="file or folder with the documents, -, or sqlite:///FILE?table=NAME")
     parser.add_argument("-o", "--output", required=True, help="bundle to write, a folder or .zip")
     parser.add_argument(
         "--model",

@@ -32,7 +32,7 @@ def test_damaged_compressed_data_are_named(ending: str, kept: int, tmp_path: Pat
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"PK\x03\x04 a sheet", "save the sheet as CSV UTF-8"),
+        (b"PK\x03\x04 a sheet", "name it .docx, .pptx, .xlsx or .epub"),
         (b"PAR1 a file", "pass --format parquet"),
         (TABLE.encode("utf-16"), "byte order mark of utf-16; pass --encoding utf-16"),
         (TABLE.encode("utf-32"), "pass --encoding utf-32"),

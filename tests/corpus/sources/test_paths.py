@@ -20,10 +20,10 @@ def test_the_format_follows_the_name_unless_it_is_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("a.xlsx", "files named .xlsx are not read; save the sheet as CSV UTF-8"),
+        ("a.xls", "files named .xls are not read; save the sheet as .xlsx or as CSV UTF-8"),
         ("a.zip", "unpack it and give the folder"),
         ("a.csv.bz2", "compress it as .gz or .zst"),
-        ("a.pdf", "convert it to text"),
+        ("a.odt", "save it as .docx, .pptx or .pdf"),
         ("a", "files without an ending are not read; pass --format with one of csv, json, jsonl"),
         ("a.dat", "pass --format with one of"),
         ("data.arrow", "give the folder that save_to_disk has written"),

@@ -1,0 +1,1 @@
+"""Read the documents that people write and receive: PDF, Office files, books and mail."""

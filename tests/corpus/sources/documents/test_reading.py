@@ -1,0 +1,31 @@
+"""A file that cannot be read names itself, and leaves the others of its folder as they are."""
+
+from pathlib import Path
+
+import pytest
+from tests.corpus.sources.reading import read, refused, write
+
+from ranklet.corpus.sources.documents import reading
+from ranklet.corpus.sources.documents.reading import READERS
+
+
+@pytest.mark.parametrize("suffix", sorted({*READERS} - {".eml", ".mbox"}))
+def test_a_file_of_a_folder_that_is_none_names_itself(tmp_path: Path, suffix: str) -> None:
+    if suffix == ".pdf":
+        pytest.importorskip("pypdf")
+    write(tmp_path / f"a{suffix.upper()}", "nonsense")
+    write(tmp_path / "b.txt", "Text")
+    message = refused(tmp_path)
+    assert message.startswith(f"1 of 2 documents of {tmp_path.name} cannot be used:\n")
+    assert f"a{suffix.upper()} (is damaged (" in message
+    assert [each.text for each in read(tmp_path, skip_bad=True)] == ["Text"]
+
+
+def test_what_is_compressed_or_too_long_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(tmp_path / "a.eml.gz", "Subject: x\n\nText")
+    assert "a.eml.gz (is compressed; unpack it)" in refused(tmp_path)
+    monkeypatch.setattr(reading, "LONGEST", 10)
+    write(tmp_path / "a.eml", "Subject: x\n\nText of many words")
+    assert "a.eml (has more than 10 characters in one part; divide it)" in refused(tmp_path)
