@@ -20,7 +20,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     from ranklet.export.build_options import BUILD
 
-    parser.add_argument("source", metavar="SOURCE", help="file or folder with the documents, -, or sqlite:///FILE?table=NAME")
+    parser.add_argument(
+        "source",
+        metavar="SOURCE",
+        help="file or folder with the documents, -, or sqlite:///FILE?table=NAME",
+    )
     parser.add_argument("-o", "--output", required=True, help="bundle to write, a folder or .zip")
     parser.add_argument(
         "--model",
