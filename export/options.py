@@ -10,7 +10,7 @@ from ranklet.runtime.arguments import listed
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.lexical.sparse_store import MOST_TERMS
 from ranklet.runtime.onnx.encoder import VARIANTS
-from ranklet.runtime.options import Checked, check_type, number, read_from, read_names
+from ranklet.runtime.options import Checked, check_type, integer, number, read_from, read_names
 
 
 @dataclass(frozen=True)
@@ -42,19 +42,6 @@ EXACT = Tolerance(max_ndcg_loss=0.001, min_overlap=0.95, max_error=0.01, max_bat
 HALF = Tolerance(max_error=1.0)
 
 
-def read_prune(typed: str) -> int | None:
-    """Return how many values are kept of a vector; None for auto.
-
-    Raises:
-        InputError: it is neither a whole number nor auto.
-    """
-    if typed == "auto":
-        return None
-    if not typed.isdecimal():
-        raise InputError(f"--prune {typed!r} is neither a whole number nor auto")
-    return int(typed)
-
-
 @dataclass(frozen=True)
 class ExportOptions(Checked):
     """How neural rankers are exported; lexical rankers have no options.
@@ -64,8 +51,7 @@ class ExportOptions(Checked):
         probes: texts that the variants are proven on; None for the checkpoint's own.
         max_ndcg_loss: largest relative loss of nDCG@10 that a variant may have.
         max_mb: largest size of a variant's file, in 10⁶ bytes; None for any.
-        prune: r, the number of values kept of a learned sparse vector, at most `MOST_TERMS`; None
-            for the smallest that loses next to nothing on the probes.
+        prune: r, the number of values kept of a learned sparse vector, at most `MOST_TERMS`.
         settings: values by name that replace a checkpoint's; see `Exporter.settings`.
     """
 
@@ -85,10 +71,9 @@ class ExportOptions(Checked):
     max_mb: float | None = number(
         None, "maximum size of a variant's file in MB (default: any)", 1e-6
     )
-    prune: int | None = read_from(
-        1000, "sparse vectors: number of values to keep per document, or auto for as few as lose "
-        "next to nothing on the probes (default: 1000)", read_prune
-    )  # fmt: skip
+    prune: int = integer(
+        1000, "sparse vectors: number of values to keep per document", 1, MOST_TERMS
+    )
     settings: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -104,13 +89,6 @@ class ExportOptions(Checked):
             )
         if "openvino" in self.variants:
             need_packages()
-        if self.prune is not None and (
-            type(self.prune) is not int or not 1 <= self.prune <= MOST_TERMS
-        ):
-            raise InputError(
-                f"prune is {self.prune!r}; it must be a whole number from 1 to {MOST_TERMS}, or "
-                "auto"
-            )
 
     def tolerance(self, variant: str) -> Tolerance:
         """Return the limits that a variant must stay within."""

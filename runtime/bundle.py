@@ -31,8 +31,7 @@ from ranklet.runtime.explanation import Explanation
 from ranklet.runtime.highlight import Span, spans
 from ranklet.runtime.hits import Hit, Ranking
 from ranklet.runtime.metadata.where import Condition
-from ranklet.runtime.options import check_one_of
-from ranklet.runtime.pipeline import FIXED, SCALINGS, PipelineLike
+from ranklet.runtime.pipeline import PipelineLike
 from ranklet.runtime.rankers.encoding import encode, similarity
 from ranklet.runtime.rankers.opening import analysis_of
 from ranklet.runtime.search.local import LocalSearch
@@ -47,7 +46,6 @@ from ranklet.runtime.syntax.query_syntax import Query, typed_query
 from ranklet.runtime.text.analysis import Analysis
 from ranklet.runtime.text.common_words import Places, common_words
 from ranklet.runtime.text.ranked import ranked_part
-from ranklet.runtime.tracing import record
 
 if TYPE_CHECKING:
     from ranklet.runtime.bundles.additions import Additions
@@ -392,7 +390,6 @@ class Bundle(os.PathLike[str]):
             context = read_query(query, self.files, own=True, deadline=deadline)
             run = self._run_on(own_documents(documents), context, pipeline, deadline)
             ranking = run.ranking(selection, explain=explain)
-        record("ranklet.rank", ranking.timings, k=k, hits=len(ranking))
         places = self._common_words(ranking.query)
         for hit in ranking:
             hit.matching(places)
@@ -621,17 +618,16 @@ class Bundle(os.PathLike[str]):
 
     @short_tracebacks
     def features(
-        self, query: str, *, pipeline: PipelineLike = None, scaling: str = FIXED
+        self, query: str, *, pipeline: PipelineLike = None
     ) -> tuple[list[str], dict[str, NDArray[np.float32]]]:
-        """Return the candidates' ids and their scaled scores by ranker; see `Fuse.scaling`.
+        """Return the candidates' ids and their scores by ranker, each multiplied by its scale.
 
         Fusion weights are learned on these scores, because serving adds up the same numbers. They
         are in the collection's order, which decides between equal sums. A document that is split
         has those of the passage that the pipeline ranks highest.
         """
         check_query(query)
-        check_one_of("scaling", scaling, SCALINGS)
-        return self._search.features(query, self.manifest.pipeline(pipeline), scaling)
+        return self._search.features(query, self.manifest.pipeline(pipeline))
 
 
 def open_search(files: BundleFiles, before: LocalSearch | None = None) -> LocalSearch:

@@ -173,27 +173,6 @@ def options_of(options: Any, *outer: str) -> Iterator[Declared]:
             yield from options_of(value, *path)
 
 
-def typed(options: Any, **paths: str) -> list[str]:
-    """Return what a user types for the values of a dataclass of options that are not the defaults.
-
-    Args:
-        options: an instance.
-        paths: what is typed for values that are read from a path, by name.
-    """
-    defaults = {each.path: each.default for each in options_of(type(options)())}
-    words: list[str] = []
-    for each in options_of(options):
-        name, value, option = each.path[-1], each.default, each.option
-        if option.flag is None or value == defaults[each.path]:
-            continue
-        if option.kind is bool:
-            words += [each.flag] if option.recorded else []
-        else:
-            shown = short(value) if isinstance(value, float) else str(value)
-            words += [each.flag, paths.get(name, shown)]
-    return words
-
-
 def check_idle(options: Any, given: Collection[str] | None = None) -> None:
     """Raise InputError if a value was given that has no effect beside another one; see `Idle`.
 

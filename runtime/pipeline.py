@@ -11,8 +11,6 @@ from ranklet.runtime.errors import BundleError, InputError
 MAX_STAGES = 32  # far above any real pipeline, a bound for hostile manifests
 MAX_WEIGHT = 1e6  # with this bound, sums of any sane ranker's weighted scores stay finite
 METHODS = ("linear", "rrf", "alternate")
-FIXED = "fixed"
-SCALINGS = (FIXED, "variance", "minmax")  # see `fusion.scaling_of`
 
 
 @dataclass(frozen=True)
@@ -43,29 +41,24 @@ class Fuse:
     """Fuse several scores into one.
 
     Attributes:
-        method: ``linear`` adds up weighted scores, ``rrf`` weighted reciprocal ranks, and
-            ``alternate`` takes turns between two lists.
+        method: ``linear`` adds up weighted scores, each multiplied by its ranker's scale,
+            ``rrf`` weighted reciprocal ranks, and ``alternate`` takes turns between two lists.
         inputs: rankers of earlier stages, or names of earlier fusions.
         weights: one per input; none for ``alternate``.
         name: the name by which later stages use the result.
-        scaling: how ``linear`` makes scores comparable. ``fixed`` multiplies each ranker's by a
-            factor of its own, ``variance`` divides them by their standard deviation over the
-            query's candidates, and ``minmax`` maps them to 0 … 1 (`fusion.scaling_of`).
     """
 
     method: str
     inputs: tuple[str, ...]
     weights: tuple[float, ...] = ()
     name: str = "fused"
-    scaling: str = FIXED
     stage: ClassVar[str] = "fuse"
 
     def __str__(self) -> str:
         if self.method == "alternate":
             return f"alternate between {' and '.join(self.inputs)}"
         parts = zip(self.weights, self.inputs, strict=True)
-        how = self.method if self.scaling == FIXED else f"{self.method}, {self.scaling}"
-        return f"fuse ({how}) " + " + ".join(f"{w:.4g}·{name}" for w, name in parts)
+        return f"fuse ({self.method}) " + " + ".join(f"{w:.4g}·{name}" for w, name in parts)
 
 
 @dataclass(frozen=True)
@@ -213,11 +206,9 @@ def own_pipeline(pipeline: Pipeline | Stages) -> Pipeline:
 
 
 def _plain(stage: Stage) -> dict[str, Any]:
-    # Earlier runtimes refuse a stage with a scaling, so it is written only if it is not the fixed.
     options = {
         key: list(value) if isinstance(value, tuple) else value
         for key, value in vars(stage).items()
-        if (key, value) != ("scaling", FIXED)
     }
     return {"stage": stage.stage, **options}
 
@@ -278,10 +269,6 @@ def _check_option(key: str, value: Any, where: str) -> None:
 def _check_fuse(stage: Fuse, where: str) -> Fuse:
     if stage.method not in METHODS:
         raise BundleError(f"{where}: method {stage.method!r}; allowed are {', '.join(METHODS)}")
-    if stage.scaling not in SCALINGS:
-        raise BundleError(f"{where}: scaling {stage.scaling!r}; allowed are {', '.join(SCALINGS)}")
-    if stage.scaling != FIXED and stage.method != "linear":
-        raise BundleError(f"{where}: {stage.method} uses no scores, so its scaling must be {FIXED}")
     count = 0 if stage.method == "alternate" else len(stage.inputs)
     if not stage.inputs or len(set(stage.inputs)) != len(stage.inputs):
         raise BundleError(f"{where}: inputs must be different names, at least one")

@@ -33,5 +33,4 @@ class Variable(StrEnum):
     POOL = auto()
     QUEUE = auto()
     THREADS = auto()
-    TRACES = auto()
     WORKERS = auto()

@@ -3,7 +3,7 @@
 ``ranklet.json`` names the kind, its settings and how they came about. Arrays are .npy files, and
 the tokenizer of word pieces is ``tokenizer.json``. A neural kind also has ``config.json`` and
 ``model.safetensors``, which are Hugging Face's, so transformers' AutoModel opens a RepBERT without
-conversion. ``report.html`` shows the training. Nothing is pickled.
+conversion. Nothing is pickled.
 """
 
 import hashlib
@@ -34,11 +34,10 @@ if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
 RANKLET, TOKENS, CURVE = "ranklet.json", "tokens.json", "curve.json"  # our own files
-REPORT = "report.html"  # for people; nothing reads it
 TOKENIZER, NETWORK, WEIGHTS = "tokenizer.json", "config.json", "model.safetensors"  # Hugging Face's
 
 _OWN = matching(
-    RANKLET, TOKENS, CURVE, REPORT, TOKENIZER, NETWORK, WEIGHTS, PROBES, "*.npy"
+    RANKLET, TOKENS, CURVE, TOKENIZER, NETWORK, WEIGHTS, PROBES, "*.npy"
 )  # what a checkpoint may hold
 
 Arrays = Mapping[str, NDArray[Any]]
@@ -148,11 +147,6 @@ class Checkpoint:
         if self.languages:
             described |= {"languages": list(self.languages), "normaliser": self.normaliser}
         _write_json(folder / RANKLET, described)
-        if "comparison" in self.training:
-            from ranklet.training.report.page import page
-
-            report = page(self.kind, self.settings, self.training, self.curve)
-            (folder / REPORT).write_text(report, "utf-8")
 
 
 def check_place(path: Path, *, replace: bool = True) -> None:

@@ -47,7 +47,7 @@ SYSTEMS = {
     "epic": System(f"epic {ENCODER} --backbone bert", "epic", f"{EXPORT} --prune 40"),
     "epic_pairwise": System(
         f"epic {ENCODER} --backbone bert --pairwise", "epic_pairwise",
-        f"{EXPORT} --prune auto --impacts uint8",
+        f"{EXPORT} --impacts uint8",
     ),
     "epic_second": System(f"epic {ENCODER} --start epic/checkpoint --lr 2e-3 --negatives random"),
     "vanilla": System(CROSS),

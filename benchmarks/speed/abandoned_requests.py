@@ -87,9 +87,9 @@ def abandoned() -> dict[str, tuple[str, Any]]:
         "a text of signs": ("/rank", {**words, "documents": [signs], "explain": True}),
         "a text without spaces": ("/rank", {**words, "documents": [han], "explain": True}),
         "a long text for the model": ("/rank", {**own, "documents": [signs]}),
-        "1,000 texts": ("/rerank", {**own, "texts": many}),
+        "1,000 texts": ("/rerank", {**own, "documents": many}),
         "1,000 documents": ("/v1/rerank", {**own, "documents": many}),
-        "1,000 inputs": ("/embed", {"inputs": many}),
+        "1,000 inputs": ("/v1/embeddings", {"input": many}),
         "32 inputs": ("/v1/embeddings", {"input": many[:32], "model": "model"}),
         "20 searches in a list": ("/mcp", listed),
     }  # fmt: skip

@@ -1,7 +1,6 @@
 """The rankers that a search may learn, cheapest first, and when each is worth its time."""
 
-import shlex
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from importlib.util import find_spec
@@ -22,7 +21,6 @@ from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.extras import install
 from ranklet.runtime.kinds import KINDS
 from ranklet.runtime.onnx.session import processors
-from ranklet.runtime.options import typed
 from ranklet.runtime.rankers.bm25 import BM25Settings
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.learning.options import EncoderOptions, TrainingOptions
@@ -203,11 +201,6 @@ class Candidate(NamedTuple):
             task.work.folder / f"{self.name}.run",
         )  # fmt: skip
 
-    def by_hand(self, task: Task, bm25: Checkpoint) -> str:
-        """Return the command that trains it in about the same way."""
-        options = typed(self.training_options(task, bm25), bm25=BM25, oracle=ORACLE.name)
-        return shlex.join(["ranklet", "train", self.kind, "JUDGED", "-o", self.name, *options])
-
 
 def tuned_bm25(task: Task) -> Checkpoint:
     """Return BM25 with the k1, b and title boost that rank best what it learns from."""
@@ -236,20 +229,6 @@ def _titled(files: BundleFiles) -> bool:
     documents = files.need_documents()
     places = np.linspace(0, len(documents) - 1, min(50, len(documents))).astype(int)
     return any(documents.titles[place].strip() for place in places.tolist())
-
-
-def trainings_by_hand(task: Task, members: Sequence[str]) -> list[str]:
-    """Return the commands that tune BM25 and train other rankers in about the same way."""
-    tuned = task.work.made(BM25)
-    options = options_of_kind(BM25)(
-        field=tuned.settings.field, title_boost=tuned.settings.title_boost, titles=task.titles,
-        words=tuned.words or task.words, measure=task.options.measure,
-    )  # fmt: skip
-    names = {*members, *([ORACLE.name] if LIGHT in members else [])}
-    return [
-        shlex.join(["ranklet", "train", BM25, "JUDGED", "-o", BM25, *typed(options)]),
-        *(each.by_hand(task, tuned) for each in (ORACLE, *CANDIDATES) if each.name in names),
-    ]
 
 
 def _read(task: Task, steps: int, **more: Any) -> dict[str, Any]:

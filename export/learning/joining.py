@@ -68,16 +68,15 @@ def write_reduced(
     pipelines: Mapping[str, Pipeline],
     default: str,
     provenance: Mapping[str, object],
-    variant: str,
     *,
     overwrite: bool,
 ) -> Path:
-    """Write a bundle with no more rankers than some pipelines have, and a variant of networks."""
+    """Write a bundle with no more rankers than some pipelines have, and networks in 8 bits."""
     used = {ranker for each in pipelines.values() for ranker in each.rankers()}
     rankers = {name: each for name, each in source.manifest.rankers.items() if name in used}
     own, _ = standard_pipelines(rankers)
     with BundleWriter(target, overwrite=overwrite) as writer:
-        for name in needed_files(source, tuple(rankers), variant):
+        for name in needed_files(source, tuple(rankers)):
             writer.data(name, source.file(name))
         return writer.finish(
             replace(
@@ -95,16 +94,16 @@ def write_reduced(
         )
 
 
-def needed_files(source: BundleFiles, rankers: Sequence[str], variant: str = "int8") -> list[str]:
+def needed_files(source: BundleFiles, rankers: Sequence[str]) -> list[str]:
     """Return the names of the files of a bundle that some of its rankers and all documents need.
 
-    Networks that have the variant need no other one; they keep all if none is named.
+    Networks that are stored in 8 bits need no other variant.
     """
     own = tuple(f"rankers/{each}/" for each in rankers)
     unused = {TOKENIZER, f"documents/{PIECES}.npy", f"documents/{PIECES}.offsets.npy"}
     if _reads_pieces(source, rankers):
         unused = set()
-    kept = VARIANTS.get(variant)
+    kept = VARIANTS["int8"]
     others = [file for each in VARIANTS.values() if each != kept for file in variant_files(each)]
     for name in source.manifest.files:
         folder, _, file = name.rpartition("/")

@@ -4,7 +4,7 @@ import math
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from ranklet.corpus.collections.collection import QRELS, Collection
 from ranklet.corpus.collections.splits import JudgedQuery, read_split
@@ -21,20 +21,8 @@ LEAST_CLICKS = 2  # of a query; a single one may be a mistake
 Splits = dict[str, list[JudgedQuery]]
 
 
-class Given(NamedTuple):
-    """Judged queries whose relevant documents are all in a bundle.
-
-    Attributes:
-        splits: the queries by the name of their split.
-        collection: the name of their folder; empty if they are clicks.
-    """
-
-    splits: Splits
-    collection: str = ""
-
-
-def read_judgements(path: Path, documents: Documents) -> Given:
-    """Read judged queries of a folder in BEIR form, or of a table of clicks.
+def read_judgements(path: Path, documents: Documents) -> Splits:
+    """Return judged queries of a folder in BEIR form, or of a table of clicks, by split.
 
     Args:
         path: a folder, to which `ranklet judge` may have written, or a .csv or .tsv file with a
@@ -59,7 +47,7 @@ def read_judgements(path: Path, documents: Documents) -> Given:
                 "qrels.NAME.txt, as `ranklet judge` writes them"
             )
         splits = {name: _judged(collection, name) for name in names}
-        return _known(splits, documents, str(path))._replace(collection=collection.name)
+        return _known(splits, documents, str(path))
     return _known({"clicks": list(read_clicks(path))}, documents, str(path))
 
 
@@ -142,7 +130,7 @@ def _number(text: str, place: str, least: int) -> float:
     return value
 
 
-def _known(splits: Mapping[str, list[JudgedQuery]], documents: Documents, source: str) -> Given:
+def _known(splits: Mapping[str, list[JudgedQuery]], documents: Documents, source: str) -> Splits:
     """Leave out what the bundle does not have, and warn of it."""
     relevant = {name for queries in splits.values() for each in queries for name in each.relevant}
     gone = set(documents.lacking(relevant))
@@ -168,4 +156,4 @@ def _known(splits: Mapping[str, list[JudgedQuery]], documents: Documents, source
             f"{len(gone):,} of {len(relevant):,} relevant documents are not in the bundle, so "
             f"{lost:,} queries are left out"
         )
-    return Given(found)
+    return found

@@ -9,7 +9,6 @@ from pathlib import Path
 from time import monotonic
 
 from ranklet.corpus.building.writer import check_source, check_target
-from ranklet.corpus.evaluation.overlap import trained_rankers
 from ranklet.corpus.evaluation.systems import evaluate
 from ranklet.corpus.progress import say
 from ranklet.corpus.sources.bundle_documents import whole_documents
@@ -18,12 +17,12 @@ from ranklet.export.learning.candidates import BM25, Task
 from ranklet.export.learning.choosing import NAME, Step
 from ranklet.export.learning.costs import Cost, cost_of
 from ranklet.export.learning.joining import write_reduced
-from ranklet.export.learning.judgements import Given, read_judgements
+from ranklet.export.learning.judgements import read_judgements
 from ranklet.export.learning.options import LEARN, LearnOptions
 from ranklet.export.learning.parts import FEW, Parts, cut, fitting
 from ranklet.export.learning.rankers import learn_rankers
-from ranklet.export.learning.result import Learned, Row, by_hand, provenance_of
-from ranklet.export.learning.selection import DEFAULT, WEIGHING, Selected, fastest_variant, select
+from ranklet.export.learning.result import Learned, Row, provenance_of
+from ranklet.export.learning.selection import DEFAULT, WEIGHING, Selected, select
 from ranklet.export.learning.work import Work, kept_work
 from ranklet.runtime import load
 from ranklet.runtime.bundle import Bundle
@@ -73,8 +72,7 @@ def learn(
     check_target(place := writable(target), overwrite)
     files = BundleFiles(source, check="full")
     refuse_additions(files)
-    given = read_judgements(Path(judged), files.need_documents())
-    parts = cut(given.splits)
+    parts = cut(read_judgements(Path(judged), files.need_documents()))
     training = options.training and not parts.few
     if not training and len(files.manifest.rankers) == 1:
         raise InputError(_nothing_to_weigh(parts, options))
@@ -90,7 +88,7 @@ def learn(
         collection = work.collection(lambda: whole_documents(files), splits)
         task = Task(files, collection, parts, options, _begin(files, options), work, budget)
         after, skipped = _rankers(task) if training else (source, {})
-        result = _choose(before, cost, load(after), task, skipped, given, place, overwrite)
+        result = _choose(before, cost, load(after), task, skipped, place, overwrite)
     return replace(result, minutes=budget.minutes, memory=peak_bytes())
 
 
@@ -106,7 +104,7 @@ def _rankers(task: Task) -> tuple[Path, dict[str, str]]:
 
 def _choose(
     before: Bundle, cost: Cost, after: Bundle, task: Task, skipped: Mapping[str, str],
-    given: Given, place: Path, overwrite: bool,
+    place: Path, overwrite: bool,
 ) -> Learned:  # fmt: skip
     """Choose a pipeline, report on it, and write it if its gain is sure."""
     options, work = task.options, task.work
@@ -131,15 +129,11 @@ def _choose(
     if gain.low <= 0:
         return replace(result, why=f"a gain of {gain} on the reported queries is not sure")
     step = found.steps[found.at]
-    splits = [*given.splits] if {*step.members} & {*trained_rankers(after.manifest)} else []
-    provenance = {"learned": provenance_of(result, given.collection, splits)}
-    spare = partial(task.budget.fits, reserved=0.0)
-    variant = fastest_variant(after, step.pipeline, parts, options, work, spare)
+    provenance = {"learned": provenance_of(result)}
     kept = write_reduced(
-        after.files, place, {NAME: step.pipeline}, NAME, provenance, variant, overwrite=overwrite
+        after.files, place, {NAME: step.pipeline}, NAME, provenance, overwrite=overwrite
     )
-    commands = by_hand(task, step.members, trained=work.has(BM25))
-    return replace(result, target=kept, commands=commands)
+    return replace(result, target=kept)
 
 
 def _report(

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.corpus.evaluation.significance import Interval, interval
-from ranklet.export.learning.candidates import Task, trainings_by_hand
 from ranklet.export.learning.costs import Cost
 from ranklet.runtime.bundle import Bundle
 
@@ -46,7 +45,6 @@ class Learned:
         bm25: the settings that were tuned, in words; empty if they were not.
         minutes: that it took.
         memory: the largest resident memory that it took, in bytes; 0 if it is not known.
-        commands: that do about the same by hand; empty if nothing was written.
         why: why nothing was written, or empty.
     """
 
@@ -59,7 +57,6 @@ class Learned:
     bm25: str = ""
     minutes: float = 0.0
     memory: float = 0.0
-    commands: Sequence[str] = ()
     why: str = ""
 
     def gain(self, row: Row) -> Interval:
@@ -77,19 +74,12 @@ class Learned:
         return next((row for row in self.rows if row.kept), None)
 
 
-def provenance_of(learned: Learned, collection: str, splits: Sequence[str]) -> dict[str, Any]:
-    """Return what a bundle records of the judgements that it was learned from.
-
-    Args:
-        learned: the result.
-        collection: the name of the folder of the judgements; empty if they are no collection.
-        splits: the splits that a ranker of the bundle was trained on.
-    """
+def provenance_of(learned: Learned) -> dict[str, Any]:
+    """Return what a bundle records of the judgements that it was learned from."""
     return {
         "by": "ranklet learn",
         "measure": learned.measure,
         "queries": dict(zip(("learn", "tune", "choose", "report"), learned.parts, strict=True)),
-        **({"collection": collection, "splits": list(splits)} if collection and splits else {}),
         "rows": [
             {"pipeline": row.name, "value": round(float(np.mean(row.values)), 6)}
             for row in learned.rows
@@ -97,24 +87,3 @@ def provenance_of(learned: Learned, collection: str, splits: Sequence[str]) -> d
         "skipped": dict(learned.skipped),
         "bm25": learned.bm25,
     }
-
-
-def by_hand(task: Task, members: Sequence[str], *, trained: bool) -> list[str]:
-    """Return commands that make about the same bundle.
-
-    Args:
-        task: what was done.
-        members: the rankers of the pipeline.
-        trained: whether rankers were trained, and not only weighed.
-    """
-    weigh = f"-o better.ranklet --no-training --measure {task.options.measure}"
-    if not trained:
-        return [f"ranklet learn {task.files.path} JUDGED {weigh}"]
-    names = [name if task.work.has(name) else f"{name}=MODEL_FOLDER" for name in members]
-    titles = "" if task.titles else " --no-titles"
-    return [
-        *trainings_by_hand(task, members),
-        f"ranklet export {' '.join(names)} -o rankers.ranklet --variants int8",
-        f"ranklet index rankers.ranklet JUDGED -o indexed.ranklet{titles}",
-        f"ranklet learn indexed.ranklet JUDGED {weigh}",
-    ]

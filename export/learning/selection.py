@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from time import monotonic
 
 from ranklet.corpus.building.default_pipelines import RERANKED, rerankers
 from ranklet.corpus.collections.splits import JudgedQuery
@@ -10,8 +9,6 @@ from ranklet.corpus.evaluation.overlap import trained_rankers
 from ranklet.corpus.evaluation.systems import evaluate
 from ranklet.export.learning.candidates import BM25, LEAST_PAIRS
 from ranklet.export.learning.choosing import (
-    NAME,
-    Fits,
     More,
     Step,
     cheapest,
@@ -21,20 +18,15 @@ from ranklet.export.learning.choosing import (
     surely_better,
 )
 from ranklet.export.learning.costs import Cost, cost_of
-from ranklet.export.learning.joining import needed_files, write_reduced
 from ranklet.export.learning.options import LearnOptions
 from ranklet.export.learning.parts import Parts, some
-from ranklet.export.learning.work import Work
 from ranklet.runtime.bundle import Bundle
-from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.kinds import KINDS
-from ranklet.runtime.onnx.encoder import VARIANTS
 from ranklet.runtime.pipeline import Keep, Pipeline, Rescore
 from ranklet.runtime.rankers.opening import ranker_of
 
 DEFAULT = "the input, as it is"
 WEIGHING = 1_000  # further queries, at most, on which rankers that learned nothing are weighed
-SAME = 1.1  # times the fastest variant's time, from which on another one is slower
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,35 +101,6 @@ def select(
     (base_,) = evaluate(before, queries, {DEFAULT: None}, measures=[measure], depth=100)
     better = surely_better(steps[at].values, base_.values[measure])
     return Selected(steps, costs, at if better else None, skipped)
-
-
-def fastest_variant(
-    bundle: Bundle, pipeline: Pipeline, parts: Parts, options: LearnOptions, work: Work,
-    fits: Fits = lambda _: True,
-) -> str:  # fmt: skip
-    """Return the variant of the networks that answers fastest; a smaller one if it is as fast.
-
-    Variants are measured as long as there is time for one more.
-    """
-    files = [name.rpartition("/")[2] for name in needed_files(bundle.files, pipeline.rankers(), "")]
-    variants = [name for name, file in VARIANTS.items() if file in files]
-    if len(variants) < 2:
-        return "int8"
-    costs, began, longest = dict[str, Cost](), monotonic(), 0.0
-    variants.sort(key=lambda each: each != "int8")  # the smallest one first
-    for variant in variants:
-        if not fits(longest):
-            break
-        place = work.folder / f"{variant}.ranklet"
-        write_reduced(bundle.files, place, {NAME: pipeline}, NAME, {}, variant, overwrite=True)
-        costs[variant] = cost_of(BundleFiles(place), parts.choose, NAME)
-        longest, began = max(longest, monotonic() - began), monotonic()
-    if not costs:
-        return variants[0]
-    within = [name for name in costs if costs[name].within(options)] or [*costs]
-    fastest = min(costs[name].p50 for name in within)
-    near = [name for name in within if costs[name].p50 <= SAME * fastest]
-    return min(near, key=lambda name: costs[name].mb)
 
 
 def _is_network(bundle: Bundle, name: str) -> bool:

@@ -12,7 +12,7 @@ from ranklet.corpus.collections.probes import Probes
 from ranklet.export.jobs import ExportJob
 from ranklet.export.onnx.fp32_head import name_head, vocabulary_products
 from ranklet.export.proof.variants import Graph, encoder_graph, export_proven, write_reports
-from ranklet.export.sparse.pruning import encoders_over, fewest, pruning_reports, text_scores
+from ranklet.export.sparse.pruning import encoders_over, pruning_reports, text_scores
 from ranklet.runtime.bundles.manifest import RankerEntry
 from ranklet.runtime.call.query import SparseQuery
 from ranklet.runtime.onnx.session import Runs
@@ -56,7 +56,7 @@ def export_sparse(
     vectors: NDArray[np.float32],
     exact: NDArray[np.float32],
 ) -> RankerEntry:
-    """Choose r, and write the variants of the encoders and the arrays of the ranker.
+    """Write the variants of the encoders and the arrays of the ranker.
 
     Args:
         job: the ranker.
@@ -72,7 +72,7 @@ def export_sparse(
     """
     probes, tokenizer, prune = job.probes(), job.tokenizer(), job.options.prune
     pruned = pruning_reports(exact, vectors, queries, probes.relevant, prune, per_term[PRIORITIES])
-    settings = replace(job.settings, kept=prune or fewest(pruned))
+    settings = replace(job.settings, kept=prune)
     encoders = partial(encoders_over, kind, settings, tokenizer, per_term)
 
     def score(sessions: Sequence[Runs], texts: Probes) -> NDArray[np.float32]:

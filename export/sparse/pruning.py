@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
 
 LADDER = (50, 100, 200, 500, 1000, 2000, 5000)  # values of r that are measured
-TOLERATED_LOSS = 0.005  # of nDCG@10, if r is chosen automatically
-LEAST_OVERLAP = 0.95  # of the top 10 instead, for probes without judgements
 
 Encoders = TypeVar("Encoders", bound=SparseEncoders)
 
@@ -71,7 +69,7 @@ def pruning_reports(
     vectors: NDArray[np.float32],
     queries: Sequence[SparseQuery],
     relevant: Sequence[Sequence[int]],
-    kept: int | None,
+    kept: int,
     priorities: NDArray[np.float32],
 ) -> list[Report]:
     """Return how each r ranks the probes, ascending; the last r keeps all values above 0.
@@ -87,29 +85,12 @@ def pruning_reports(
     """
     everything = vectors.shape[1]
     reports = []
-    for r in sorted({min(r, everything) for r in (*LADDER, kept or everything, everything)}):
+    for r in sorted({min(r, everything) for r in (*LADDER, kept, everything)}):
         store = store_of_rows(prune(vectors, r, priorities))
         scores = sparse_scores(store, queries)
         size = round((store.terms.nbytes + store.values.nbytes) / len(store))
         reports.append(compare_scores(f"r={r}", size, reference, scores, relevant))
     return reports
-
-
-def fewest(reports: Sequence[Report]) -> int:
-    """Return the smallest r such that no r from there on loses much; else the largest r.
-
-    A small r can do well by chance, so it only counts if all larger ones do well. The reports have
-    ascending r.
-    """
-    losing = [at for at, report in enumerate(reports) if _loses(report)]
-    chosen = reports[min(losing[-1] + 1 if losing else 0, len(reports) - 1)]
-    return int(chosen.variant.removeprefix("r="))
-
-
-def _loses(report: Report) -> bool:
-    if not report.torch_ndcg:  # no probe has judgements
-        return report.overlap < LEAST_OVERLAP
-    return report.ndcg_loss > TOLERATED_LOSS
 
 
 def encoders_over(

@@ -18,16 +18,14 @@ from ranklet.handlers.api.reading import check_characters, loads
 from ranklet.handlers.logs import stack_of
 from ranklet.handlers.mcp.tools import call, tools
 from ranklet.runtime.bundle import Bundle
-from ranklet.runtime.call.deadline import Deadline
 from ranklet.runtime.errors import RankletError
 from ranklet.version import __version__
 
 Message = dict[str, Any]
 
-# Revisions that `initialize` settles. That of 2025-03-26 has lists of messages, too.
-SETTLED = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
+# Revisions that `initialize` settles; that of 2025-03-26 alone would need lists of messages.
+SETTLED = ("2024-11-05", "2025-06-18", "2025-11-25")
 STATELESS = ("2026-07-28",)  # those that a request names itself
-MOST_MESSAGES = 20  # in a list
 REVISION = "io.modelcontextprotocol/protocolVersion"
 ABILITIES = "io.modelcontextprotocol/clientCapabilities"
 SERVER = "io.modelcontextprotocol/serverInfo"
@@ -56,19 +54,16 @@ class FaultError(RankletError):
         self.silent = False
 
 
-def read(line: bytes) -> Message | list[Any]:
-    """Return the message in a line, or a list of what should be messages.
+def read(line: bytes) -> Message:
+    """Return the message in a line.
 
     Raises:
-        FaultError: the line holds no message of JSON-RPC 2.0 and no list, or a very long one.
+        FaultError: the line holds no message of JSON-RPC 2.0.
     """
     message: Any = None
     try:
-        # As other bodies, it may begin with a BOM.
-        message = json.loads(line.decode("utf-8-sig", "replace"))
-        check_characters(loads(line.decode("utf-8-sig")))
-        if isinstance(message, list) and 0 < len(message) <= MOST_MESSAGES:
-            return message
+        message = loads(line.decode("utf-8-sig"))  # as other bodies, it may begin with a BOM
+        check_characters(message)
         _check_form(message)
     except UnicodeDecodeError:
         fault = FaultError(NO_JSON, "the message is not UTF-8")
@@ -79,15 +74,10 @@ def read(line: bytes) -> Message | list[Any]:
     else:
         checked: Message = message
         return checked
-    raise _of(fault, message)
-
-
-def _of(fault: FaultError, message: Any) -> FaultError:
-    """Return the fault of a message, which its answer names."""
     known = message if isinstance(message, dict) else {}
     fault.identity = _repeatable(known.get("id"))
     fault.silent = "method" in known and "id" not in known
-    return fault
+    raise fault
 
 
 def _check_form(message: Any) -> None:
@@ -130,7 +120,7 @@ def _unsupported(revision: str, supported: Sequence[str]) -> FaultError:
     )
 
 
-def written(message: Message | list[Message]) -> bytes:
+def written(message: Message) -> bytes:
     """Return a message as a line; a lone surrogate, which UTF-8 cannot hold, as an escape."""
     text = json.dumps(message, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     return text.encode("utf-8", "backslashreplace") + b"\n"
@@ -165,28 +155,12 @@ class Protocol:
             CALL: self._call,
         }
 
-    def answer(self, message: Message | list[Any]) -> Message | list[Message] | None:
-        """Return the answer to what `read` returned; None if it wants none.
+    def answer(self, message: Message) -> Message | None:
+        """Return the answer to a message; None if it wants none.
 
         Whatever goes wrong is an answer, too. The standard error has the stack of a fault that is
         the server's own.
         """
-        if isinstance(message, dict):
-            return self._answer(message)
-        deadline = Deadline(self._limits.seconds * 1e3)
-        answers = (self._checked(each, deadline) for each in message)
-        return [answer for answer in answers if answer is not None] or None
-
-    def _checked(self, message: Any, deadline: Deadline) -> Message | None:
-        try:
-            _check_form(message)
-            if deadline.passed:
-                raise FaultError(NO_REQUEST, "the time was up before this message of the list")
-        except FaultError as fault:
-            return refusal(_of(fault, message))
-        return self._answer(message)
-
-    def _answer(self, message: Message) -> Message | None:
         if "method" not in message or "id" not in message:
             return None  # a notification, or the answer to a request, of which this server has none
         try:

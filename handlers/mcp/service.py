@@ -83,9 +83,6 @@ class Lines:
                     continue
                 try:
                     message = read(line)
-                    if isinstance(message, list):
-                        self._begin(pool, message, object())
-                        continue
                     if message.get("method") == CALL and "id" in message:
                         self._begin(pool, message, message["id"])
                         continue
@@ -108,7 +105,7 @@ class Lines:
                 refusal(FaultError(NO_REQUEST, f"the line has more than {self._most:,} bytes"))
             )
 
-    def _begin(self, pool: ThreadPoolExecutor, message: Message | list[Any], identity: Any) -> None:
+    def _begin(self, pool: ThreadPoolExecutor, message: Message, identity: Any) -> None:
         if identity in self._calls:
             fault = FaultError(NO_REQUEST, "a request with this id is not answered yet")
             fault.identity = identity
@@ -146,7 +143,7 @@ class Lines:
             )
         return self._gone
 
-    def _write(self, answer: Message | list[Message] | None) -> None:
+    def _write(self, answer: Message | None) -> None:
         if answer is None:
             return
         line = memoryview(written(answer))

@@ -21,7 +21,7 @@ from ranklet.runtime.execution.joined_pieces import join_pieces
 from ranklet.runtime.execution.prefetch import encode_ahead
 from ranklet.runtime.explanation import Explanation
 from ranklet.runtime.hits import Timing
-from ranklet.runtime.pipeline import FIXED, Fuse, Keep, Pipeline, Rescore, Retrieve
+from ranklet.runtime.pipeline import Fuse, Keep, Pipeline, Rescore, Retrieve
 from ranklet.runtime.sets import among, distinct
 
 QUERY = -1  # the query's place among the texts of a call
@@ -86,8 +86,6 @@ class Execution:
         # By rank fusion, the ranks of its inputs at that time, (inputs, candidates) float64, and
         # the documents that were retrieved, because a ranker may rescore them afterwards.
         self._ranks: dict[str, NDArray[np.float64]] = {}
-        # By linear fusion, the scaling of each input, because a cut leaves other candidates.
-        self._scalings: dict[str, list[fusion.Scaling]] = {}
         self._retrieved_before: dict[str, dict[str, NDArray[np.uint32]]] = {}
         # The score of candidates that there was no time to score, by ranker.
         self._floors: dict[str, float] = {}
@@ -157,11 +155,11 @@ class Execution:
         """Return the final score of every candidate, in their order, (candidates,) float32."""
         return self._filled(self._ordered_by)
 
-    def scaled(self, scaling: str = FIXED) -> dict[str, NDArray[np.float32]]:
+    def scaled(self) -> dict[str, NDArray[np.float32]]:
         """Return the scaled scores by ranker, the features that a linear fusion weights."""
         complete = {name: self._complete(name) for name in self._columns}
         return {
-            name: self._scaling(name, scaling).apply(column).astype(np.float32)
+            name: (self._scale(name) * column.astype(np.float64)).astype(np.float32)
             for name, column in complete.items()
         }
 
@@ -296,9 +294,8 @@ class Execution:
             return fusion.alternate(ranks)
         columns = [self._complete(name) for name in stage.inputs]
         with np.errstate(all="ignore"):
-            scalings = [self._scaling(name, stage.scaling) for name in stage.inputs]
-            fused = fusion.linear(columns, stage.weights, scalings)
-        self._scalings[stage.name] = scalings
+            scales = [self._scale(name) for name in stage.inputs]
+            fused = fusion.linear(columns, stage.weights, scales)
         return _finite(fused, f"the fusion {stage.name!r}")
 
     def _complete(self, name: str) -> NDArray[np.float32]:
@@ -320,10 +317,9 @@ class Execution:
             self._floors[name] = 0.0 if unscored.all() else float(np.nanmin(column))
         return np.where(unscored, np.float32(self._floors[name]), column)
 
-    def _scaling(self, name: str, method: str) -> fusion.Scaling:
-        """Return the scaling of a column by the scores that there are, without filled-in ones."""
-        scale = 1.0 if name in self._fusions else self._ranker(name).scale(self._query)
-        return fusion.scaling_of(method, self._columns[name], scale)
+    def _scale(self, name: str) -> float:
+        """Return what makes a column's scores comparable with those of others."""
+        return 1.0 if name in self._fusions else self._ranker(name).scale(self._query)
 
     def _best(self, k: int) -> NDArray[np.intp]:
         column = self._columns[self._ordered_by]
@@ -371,9 +367,8 @@ class Execution:
 
     def _explain_fusion(self, stage: Fuse, position: int) -> Explanation:
         if stage.method == "linear":
-            return fusion.explain_linear(
-                stage, self._scalings[stage.name], lambda each: self._explain(each, position)
-            )
+            scales = [self._scale(each) for each in stage.inputs]
+            return fusion.explain_linear(stage, scales, lambda each: self._explain(each, position))
         retrieved, ranks = self._retrieved_before[stage.name], self._ranks[stage.name]
         of_candidate = ranks[:, position].tolist()
 

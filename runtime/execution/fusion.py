@@ -2,13 +2,13 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.runtime.explanation import Explanation
-from ranklet.runtime.pipeline import FIXED, Fuse
+from ranklet.runtime.pipeline import Fuse
 
 RRF_CONSTANT = 60  # near-optimal and not critical, according to Cormack et al. 2009
 
@@ -17,97 +17,19 @@ Column = NDArray[np.float32]  # one score per candidate, NaN if a ranker did not
 Reasons = Callable[[str], Explanation]  # returns the explanation of an input's score
 
 
-class Scaling(NamedTuple):
-    """How the scores of a ranker are scaled for one query: factor · (score − origin).
-
-    Attributes:
-        factor: the factor.
-        origin: the score that becomes 0.
-        spread: what the scores are divided by, which is 1 / factor; 0 for the fixed scale.
-    """
-
-    factor: float
-    origin: float = 0.0
-    spread: float = 0.0
-
-    def apply(self, column: Column) -> NDArray[np.float64]:
-        """Return the scaled scores, (candidates,) float64, NaN where a score is missing."""
-        return self.factor * (column.astype(np.float64) - self.origin)
-
-    def term(self, name: str) -> str:
-        """Return in words what the weight is multiplied by.
-
-        >>> Scaling(0.2).term("bm25"), Scaling(0.5, spread=2.0).term("bm25")
-        ('bm25', 'bm25 / 2')
-        >>> Scaling(0.5, -3.0, 2.0).term("cross")
-        '(cross - -3) / 2'
-        """
-        if not self.spread:
-            return name
-        return f"{f'({name} - {self.origin:.4g})' if self.origin else name} / {self.spread:.4g}"
-
-
-def scaling_of(method: str, column: Column, scale: float) -> Scaling:
-    """Return the scaling of a ranker's scores by its name.
-
-    Without any difference between scores there is nothing to divide by. This also holds for a
-    single candidate and for none. Then the fixed scale remains, which orders the candidates as the
-    other rankers do, keeps amounts small, and lets the explanation of a single text name its words.
-
-    >>> column = np.array([4, 2, np.nan], np.float32)
-    >>> scalings = ("fixed", "variance", "minmax")
-    >>> [scaling_of(each, column, 0.1).factor for each in scalings]
-    [0.1, 1.0, 0.5]
-    >>> {scaling_of(each, column[1:], 0.1).factor for each in scalings}
-    {0.1}
-
-    Args:
-        method: ``fixed`` is the ranker's own scale, for the others see `variance` and `minmax`.
-        column: scores of the query's candidates. Missing ones (NaN) do not count.
-        scale: the ranker's own scale.
-    """
-    scores = column[~np.isnan(column)].astype(np.float64)
-    if method == FIXED or not len(scores) or scores.min() == scores.max():
-        return Scaling(scale)
-    return variance(scores) if method == "variance" else minmax(scores)
-
-
-def variance(scores: NDArray[np.float64]) -> Scaling:
-    """Return the scaling to unit variance: score / √(Σ (score − mean)² / candidates).
-
-    The mean is not subtracted, because it changes no order.
-
-    >>> variance(np.array([1.0, 3.0])).apply(np.array([1, 3], np.float32)).tolist()
-    [1.0, 3.0]
-
-    Args:
-        scores: (candidates,), not all equal.
-    """
-    deviation = float(scores.std())
-    return Scaling(1 / deviation, spread=deviation)
-
-
-def minmax(scores: NDArray[np.float64]) -> Scaling:
-    """Return the scaling to 0 … 1: (score − lowest) / (highest − lowest).
-
-    >>> minmax(np.array([1.0, 3.0])).apply(np.array([1, 2, 3], np.float32)).tolist()
-    [0.0, 0.5, 1.0]
-
-    Args:
-        scores: (candidates,), not all equal.
-    """
-    lowest, spread = float(scores.min()), float(np.ptp(scores))
-    return Scaling(1 / spread, lowest, spread)
-
-
-def linear(columns: list[Column], weights: tuple[float, ...], scalings: list[Scaling]) -> Column:
-    """Return Σ weight · scaled score (Boytsov & Kolter, §4.1).
+def linear(columns: list[Column], weights: tuple[float, ...], scales: Sequence[float]) -> Column:
+    """Return Σ weight · scale · score (Boytsov & Kolter, §4.1).
 
     Scores are summed in float64, so that the order of the inputs does not matter.
+
+    Args:
+        columns: the scores of each input.
+        weights: one per input.
+        scales: by which the scores of each input are comparable with those of others.
     """
     total = np.zeros(len(columns[0]), np.float64)
-    for column, weight, scaling in zip(columns, weights, scalings, strict=True):
-        total += weight * scaling.factor * (column.astype(np.float64) - scaling.origin)
+    for column, weight, scale in zip(columns, weights, scales, strict=True):
+        total += weight * scale * column.astype(np.float64)
     return total.astype(np.float32)
 
 
@@ -173,26 +95,18 @@ def alternate(ranks: NDArray[np.float64]) -> Column:
     return (1 / merged).astype(np.float32)
 
 
-def explain_linear(stage: Fuse, scalings: Sequence[Scaling], reasons: Reasons) -> Explanation:
-    """Explain Σ weight · factor · (score − origin) by the scores, each in the unit of the sum.
-
-    Where scores are counted from another origin than 0, that is a part of its own.
+def explain_linear(stage: Fuse, scales: Sequence[float], reasons: Reasons) -> Explanation:
+    """Explain Σ weight · scale · score by the scores, each in the unit of the sum.
 
     Args:
         stage: the fusion.
-        scalings: the scaling of each input for this query.
+        scales: the scale of each input.
         reasons: explains the score of an input.
     """
-    parts = []
-    for name, weight, scaling in zip(stage.inputs, stage.weights, scalings, strict=True):
-        label, factor = f"{weight:.4g}·{scaling.term(name)}", weight * scaling.factor
-        score = reasons(name)
-        if scaling.origin:
-            origin = f"from {scaling.origin:.4g}, the lowest score of the candidates"
-            shares = [score.scaled(factor, name), Explanation(origin, -factor * scaling.origin)]
-            parts.append(Explanation.total(label, shares))
-        else:
-            parts.append(score.scaled(factor, label))
+    parts = [
+        reasons(name).scaled(weight * scale, f"{weight:.4g}·{name}")
+        for name, weight, scale in zip(stage.inputs, stage.weights, scales, strict=True)
+    ]
     return Explanation.total(str(stage), parts)
 
 

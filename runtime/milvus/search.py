@@ -132,7 +132,7 @@ class MilvusSearch(Search):
         check_query(query)
         return QueryContext(query, self.files.analyzer.begin((deadline or Deadline()).look))
 
-    def features(self, query: str, pipeline: Pipeline, scaling: str) -> NoReturn:  # noqa: ARG002
+    def features(self, query: str, pipeline: Pipeline) -> NoReturn:  # noqa: ARG002
         """Raise InputError, because fusions are learned on a bundle's own collection.
 
         Raises:

@@ -86,11 +86,11 @@ class LocalSearch(Search):
         return read_query(query, self.files, visible=visible, deadline=deadline)
 
     def features(
-        self, query: str, pipeline: Pipeline, scaling: str
+        self, query: str, pipeline: Pipeline
     ) -> tuple[list[str], dict[str, NDArray[np.float32]]]:
         """Return the candidates' ids and their scaled scores by ranker; see `Bundle.features`."""
         run = self._run(Call(self.read(query), pipeline))
-        columns = run.execution.scaled(scaling)
+        columns = run.execution.scaled()
         positions, _ = run.execution.top(len(run.execution.candidates))
         order = positions[np.argsort(numbers_of(run.execution.candidates)[positions])]
         return run.ids(order), {name: column[order] for name, column in columns.items()}

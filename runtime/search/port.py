@@ -133,7 +133,7 @@ class Search(ABC):
 
     @abstractmethod
     def features(
-        self, query: str, pipeline: Pipeline, scaling: str
+        self, query: str, pipeline: Pipeline
     ) -> tuple[list[str], dict[str, NDArray[np.float32]]]:
         """Return the candidates' ids and their scaled scores by ranker; see `Bundle.features`."""
 

@@ -15,7 +15,6 @@ from ranklet.runtime.options import (
     read_from,
     switch,
     text,
-    typed,
 )
 
 
@@ -94,10 +93,3 @@ def test_a_subclass_gives_other_defaults_or_another_meaning() -> None:
         Changed(count=10)
     with pytest.raises(InputError, match="allowed are c, d"):
         Changed(word="a")
-
-
-def test_what_is_typed_are_the_values_that_were_changed() -> None:
-    assert typed(Base()) == []
-    assert typed(Base(count=7, loud=True, made="x"), made="a file") == [
-        "--count", "7", "--loud", "--made", "a file",
-    ]  # fmt: skip

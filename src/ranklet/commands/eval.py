@@ -7,7 +7,7 @@ import argparse
 import json
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -17,9 +17,7 @@ from ranklet.runtime.errors import InputError
 from ranklet.runtime.options import Checked, integer, place, read_from, read_names, switch, text
 
 if TYPE_CHECKING:
-    from ranklet.corpus.collections.collection import Collection
     from ranklet.corpus.collections.splits import JudgedQuery
-    from ranklet.corpus.evaluation.overlap import Overlap
     from ranklet.corpus.evaluation.systems import Evaluation, Watcher
     from ranklet.corpus.judgements.judgements import JudgementCheck
     from ranklet.runtime import Bundle
@@ -53,10 +51,6 @@ class EvalOptions(Checked):
     consistency: int | None = integer(
         None, "also print the share of each system's top N that is in the baseline's top 1,000, by "
         "default not", 1
-    )  # fmt: skip
-    trained_on: str | None = text(
-        None, "split whose relevant documents a ranker may have memorised, to count them (default: "
-        "what the bundle records, else train if a ranker was trained)"
     )  # fmt: skip
     baseline: Path | None = place(
         "a TREC run of any system, which --runs wrote before, to compare the pipelines with"
@@ -104,7 +98,6 @@ def run(given: argparse.Namespace) -> int | None:
     judgements = check_judgements(
         collection, [options.split], documents.lacking, f"the bundle {shown(given.bundle)}"
     )
-    seen = _seen(collection, queries, bundle, options)
     names = _pipelines(options, bundle)
     if options.runs:
         check_run_files(Path(options.runs), names)
@@ -122,7 +115,7 @@ def run(given: argparse.Namespace) -> int | None:
         if condition:
             failed = [each.pipeline for each in evaluations if condition.holds(each, before)]
         evaluations.insert(0, before)
-    results = _Results(queries, evaluations, judgements, seen, shares, failed)
+    results = _Results(queries, evaluations, judgements, shares, failed)
     (_show_json if options.json else _show)(results, options)
     return FAILED if failed else None
 
@@ -178,15 +171,12 @@ class _Results(NamedTuple):
     queries: "list[JudgedQuery]"
     evaluations: "list[Evaluation]"
     judgements: "JudgementCheck"
-    seen: "Overlap | None"
     shares: dict[str, float]
     failed: list[str]
 
 
 def _show_json(results: _Results, options: EvalOptions) -> None:
     more: dict[str, object] = {"judgements": results.judgements.counts()}
-    if results.seen:
-        more["seen_in_training"] = asdict(results.seen)
     if results.shares:
         more[f"consistency@{options.consistency}"] = results.shares
     if options.baseline:
@@ -206,8 +196,6 @@ def _show(results: _Results, options: EvalOptions) -> None:
     if results.judgements.missing:
         missed = results.judgements.missing_relevant
         say(f"relevant documents that cannot be found, and so are missed: {missed:,}")
-    if results.seen:
-        say(str(results.seen))
     of_first = others[0].pipeline if options.baseline else first.pipeline
     for name, share in results.shares.items():
         say(f"{share:.1%} of the top {options.consistency} of {name} are also in {of_first}")
@@ -271,30 +259,6 @@ def _make_folder(path: Path) -> None:
         raise InputError(
             f"--runs {str(path)!r} cannot be a folder ({error.strerror}); give another name"
         ) from error
-
-
-def _seen(
-    collection: "Collection", queries: "list[JudgedQuery]", bundle: "Bundle", options: EvalOptions
-) -> "Overlap | None":
-    """Return what the queries share with the training; None if there was none, or nobody knows it.
-
-    Marks of `ranklet judge` are the split train, which says nothing of a training.
-    """
-    from ranklet.corpus.evaluation.overlap import (
-        DEFAULT_SPLIT,
-        overlap,
-        recorded_splits,
-        trained_rankers,
-    )
-
-    split = options.trained_on
-    recorded = recorded_splits(bundle.manifest.provenance, collection)
-    if split is None and recorded:
-        return overlap(collection, queries, recorded, recorded=True)
-    others = {*collection.splits()} - {options.split}
-    if split is None and not (trained_rankers(bundle.manifest) and DEFAULT_SPLIT in others):
-        return None
-    return overlap(collection, queries, [split or DEFAULT_SPLIT])
 
 
 def _plain(evaluations: "list[Evaluation]") -> dict[str, object]:

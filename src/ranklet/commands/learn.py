@@ -24,14 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument("-o", "--output", required=True, help="bundle to write, a folder or .zip")
     add_options(lambda _: parser, LEARN)
-    parser.add_argument(
-        "--html", metavar="PATH", help="page with all that was tried (default: OUTPUT.html)"
-    )
-    parser.add_argument(
-        "--force",
-        action="store_true",
-        help="replace an existing bundle, and a file at the page's place",
-    )
+    parser.add_argument("--force", action="store_true", help="replace an existing bundle")
 
 
 def needs(options: argparse.Namespace) -> str:
@@ -41,24 +34,16 @@ def needs(options: argparse.Namespace) -> str:
 
 def run(options: argparse.Namespace) -> int:
     """Learn, write the bundle and print what was gained; return the exit status."""
-    from pathlib import Path
-
-    from ranklet.commands.pages import check_page, write_page
     from ranklet.export.learning.learn import learn
-    from ranklet.export.learning.page import page
     from ranklet.export.learning.table import table
     from ranklet.runtime.console import suggested
 
-    report = Path(options.html or f"{Path(options.output)}.html")
-    if options.html or report.absolute().parent.is_dir():
-        check_page(report, force=options.force)  # before an hour of learning
     chosen = options_from(LEARN, vars(options))
     learned = learn(options.bundle, options.judged, options.output, chosen, overwrite=options.force)
     show(table(learned))
-    write_page(report, page(learned))
     if learned.target is None:
-        say(f"nothing was written; report → {report}")
+        say("nothing was written")
         return NOTHING_GAINED
-    say(f"the kept pipeline → {options.output}; report → {report}")
+    say(f"the kept pipeline → {options.output}")
     say(f"try: {suggested('rank', learned.target, 'your query')}")
     return 0

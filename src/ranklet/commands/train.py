@@ -102,7 +102,7 @@ def run(arguments: argparse.Namespace) -> int:
     from ranklet.corpus.evaluation.overlap import count_shared
     from ranklet.corpus.judgements.judgements import check_judgements
     from ranklet.corpus.progress import say, warn
-    from ranklet.training.checkpoint import REPORT, check_place
+    from ranklet.training.checkpoint import check_place
     from ranklet.training.kept_state import digest_of, has_state, remove_state, state_folder
     from ranklet.training.learning.options import TrainingOptions
     from ranklet.training.outcome import SHARED, summary
@@ -146,8 +146,6 @@ def run(arguments: argparse.Namespace) -> int:
     show(summary(checkpoint.training))
     measured = "comparison" in checkpoint.training
     show(f"measured on the tuning queries → {output}" if measured else f"→ {output}")
-    if measured:
-        show(f"report → {output / REPORT}")
     if warning := checkpoint.training.get("warning"):
         warn(warning)
         return FELL_SHORT

@@ -1,21 +1,14 @@
 """What may be learned says when it is worth its time, and how to do the same by hand."""
 
-import argparse
-import shlex
-from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import pytest
-
-from ranklet.commands.arguments import add_options, options_from
 from ranklet.corpus.languages.options import TextOptions
-from ranklet.export.learning.candidates import BM25, CANDIDATES, ORACLE, Candidate
+from ranklet.export.learning.candidates import BM25, CANDIDATES
 from ranklet.export.learning.options import LearnOptions
 from ranklet.runtime.rankers.bm25 import BM25Settings
 from ranklet.training.checkpoint import Checkpoint
-from ranklet.training.train import options_of_kind
 
 TUNED = Checkpoint(BM25, BM25Settings("lemmas", 0.6, 0.4), languages=("de",), normaliser="stem")
 UNSAID = {"bm25", "oracle", "evaluations", "measure"}  # read from paths, or only for Python
@@ -36,21 +29,6 @@ def task(**changes: Any) -> Any:
         "parts": SimpleNamespace(learn=range(2_000)), "passages": 1_000,
     }  # fmt: skip
     return SimpleNamespace(**{**facts, **changes})
-
-
-@pytest.mark.parametrize("candidate", [ORACLE, *CANDIDATES], ids=lambda each: each.name)
-def test_what_is_typed_by_hand_are_the_options(candidate: Candidate) -> None:
-    command = candidate.by_hand(task(), TUNED)
-    start = ["ranklet", "train", candidate.kind, "JUDGED", "-o", candidate.name]
-    words = shlex.split(command)
-    assert words[:6] == start
-    parser, options = argparse.ArgumentParser(), options_of_kind(candidate.kind)()
-    add_options(lambda _: parser, options)
-    given = vars(parser.parse_args(words[6:]))
-    read = options_from(options, {k: v for k, v in given.items() if k not in UNSAID})
-    wanted = candidate.training_options(task(), TUNED)
-    same = {name: getattr(options, name) for name in UNSAID if hasattr(options, name)}
-    assert str(replace(read, **same)) == str(replace(wanted, **same))
 
 
 def test_what_is_not_tried_is_explained() -> None:

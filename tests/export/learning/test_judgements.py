@@ -104,7 +104,7 @@ def test_queries_whose_documents_are_gone_are_left_out(
     qrels = {"q1": {"d1": 1, "gone": 1}, "q2": {"gone": 1}}
     write_collection(tmp_path / "c", [], {"train": (queries, qrels)})
     given = read_judgements(tmp_path / "c", documents)
-    assert [each.relevant for each in given.splits["train"]] == [{"d1": 1}]
+    assert [each.relevant for each in given["train"]] == [{"d1": 1}]
     assert "1 of 2 relevant documents are not in the bundle" in capsys.readouterr().err
 
 
@@ -115,7 +115,7 @@ def test_a_split_without_relevant_documents_is_left_out(
     begun = {"dev": ([Query("q2", "two")], {"q2": {"d1": 0}})}
     write_collection(tmp_path / "c", [], judged | begun)
     (tmp_path / "c" / "queries.log.jsonl").write_text('{"_id": "q3", "text": "three"}\n')
-    assert list(read_judgements(tmp_path / "c", documents).splits) == ["train"]
+    assert list(read_judgements(tmp_path / "c", documents)) == ["train"]
     said = capsys.readouterr().err
     assert "split 'dev'" in said
     assert "split 'log'" in said

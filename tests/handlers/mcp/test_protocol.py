@@ -40,12 +40,12 @@ def request(**more: Any) -> bytes:
         (request(id="a").replace(b"search", b"\\udcff"), "a", "half a character"),
         (request(method="\ud800"), 2, "half a character"),
         (request(id="\ud800"), None, "half a character"),
-        (request().replace(b'"query"', b'"query": "a", "query"'), 2, "'query' stands twice"),
-        (request().replace(b"knead", b"\xff"), 2, "not UTF-8"),
-        (request().replace(b"knead", b"\xed\xa0\xbd"), 2, "not UTF-8"),
+        (request().replace(b'"query"', b'"query": "a", "query"'), None, "'query' stands twice"),
+        (request().replace(b"knead", b"\xff"), None, "not UTF-8"),
+        (request().replace(b"knead", b"\xed\xa0\xbd"), None, "not UTF-8"),
         (request(params=7), 2, "no message of JSON-RPC"),
         (request(method=7), 2, "no message of JSON-RPC"),
-        (b'{"jsonrpc": "2.0", "id": 3, "method": "ping", "params": {"a": NaN}}', 3, "NaN"),
+        (b'{"jsonrpc": "2.0", "id": 3, "method": "ping", "params": {"a": NaN}}', None, "NaN"),
         (b"this is no JSON", None, "not JSON"),
         (b"[" * 100_000, None, "not JSON"),
         (b'{"id": ' + b"9" * 5000 + b"}", None, "not JSON"),
@@ -134,22 +134,6 @@ def test_a_request_that_cannot_be_answered_says_why(
     error = asked(bundle, method, **params)["error"]
     assert error["code"] == code
     assert reason in error["message"]
-
-
-def test_a_list_of_messages_has_a_list_of_answers(bundle: Bundle) -> None:
-    def ping(**more: Any) -> dict[str, Any]:
-        return {"jsonrpc": "2.0", "method": "ping", **more}
-
-    protocol = Protocol(bundle, Limits())
-    answers = protocol.answer(read(json.dumps([ping(id=1), ping(), 7, ping(id=2)]).encode()))
-    assert isinstance(answers, list)
-    assert [(each["id"], "error" in each) for each in answers] == [
-        (1, False), (None, True), (2, False),
-    ]  # fmt: skip
-    assert protocol.answer(read(json.dumps([ping()]).encode())) is None
-    for wrong in ([], [ping(id=1)] * 21):
-        with pytest.raises(FaultError, match="no message"):
-            read(json.dumps(wrong).encode())
 
 
 @pytest.mark.parametrize("header", ["1999-01-01", "newest", "", "2025/06/18", "2025-06-18, 1"])

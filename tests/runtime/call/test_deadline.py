@@ -271,8 +271,6 @@ def test_every_budget_gives_a_valid_answer(run: Any, seed: int) -> None:
     stages += [{"stage": "rescore", "ranker": name} for name in rescored]
     method = str(rng.choice(["linear", "rrf", "alternate"]))
     stages.append(fuse(method, *lists, *rescored))
-    if method == "linear":
-        stages[-1]["scaling"] = ("fixed", "variance", "minmax")[seed % 3]
     if rng.random() < 0.5:
         stages.append(KEEP)
     if rng.random() < 0.5:

@@ -53,14 +53,9 @@ RESCORE = {"stage": "rescore", "ranker": "c"}
 
 
 def fuse(
-    method: str,
-    inputs: Sequence[str] = "ab",
-    name: str = "fused",
-    *weights: float,
-    scaling: str = "fixed",
+    method: str, inputs: Sequence[str] = "ab", name: str = "fused", *weights: float
 ) -> dict[str, Any]:
     return {
-        "scaling": scaling,
         "stage": "fuse",
         "method": method,
         "inputs": list(inputs),
@@ -228,35 +223,6 @@ def test_a_sum_that_is_not_finite_is_damage(run: Any) -> None:
     huge = Fake({0: 3e38, 1: 3e38})
     with pytest.raises(BundleError, match="the fusion 'fused' returned a score that is not finite"):
         run([RETRIEVE_A, RESCORE, fuse("linear", "ac", "fused", 1e6, 1e6)], a=huge, c=huge)
-
-
-def test_scores_are_scaled_over_the_candidates_of_the_query(run: Any) -> None:
-    stages = [RETRIEVE_A, {"stage": "keep", "k": 2}, RESCORE]  # candidates 0 and 1
-    a, c = np.array([4, 3]), np.array([1, 5])
-    cases: list[tuple[str, Any, Any]] = [
-        ("variance", a / a.std(), c / c.std()),
-        ("minmax", np.array([1, 0]), np.array([0, 1])),
-        ("fixed", 0.5 * a, 0.5 * c),
-    ]
-    for scaling, of_a, of_c in cases:
-        found = ranked(run([*stages, fuse("linear", "ac", "fused", 0.3, 0.7, scaling=scaling)]))
-        wanted = 0.3 * of_a + 0.7 * of_c
-        assert found == {0: round(wanted[0], 4), 1: round(wanted[1], 4)}
-        features = run(stages).scaled(scaling)
-        np.testing.assert_allclose(features["a"], of_a, rtol=1e-5)
-        np.testing.assert_allclose(features["c"], of_c, rtol=1e-5)
-
-
-@pytest.mark.parametrize("scaling", ["variance", "minmax"])
-def test_one_candidate_or_none_is_fused_with_the_fixed_scale(run: Any, scaling: str) -> None:
-    stages = [RETRIEVE_A, RESCORE, fuse("linear", "ac", scaling=scaling)]
-    assert ranked(run(stages, a=Fake({}))) == {}
-    assert ranked(run(stages, [])) == {}
-    assert ranked(run(stages, a=Fake({1: 4.0}))) == {1: 0.5 * 4 + 0.5 * 5}
-    equal = Fake(dict.fromkeys(range(3), 8.0))
-    spread = {at: run(stages, a=equal).final()[at] - 4 for at in range(3)}
-    alone = run([RETRIEVE_A, RESCORE, fuse("linear", "c", scaling=scaling)]).final()
-    assert list(spread.values()) == pytest.approx(alone.tolist(), abs=1e-6)
 
 
 def test_features_are_scaled_scores(run: Any) -> None:

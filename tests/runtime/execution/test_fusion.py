@@ -9,15 +9,10 @@ from tests.explanations import check_sums
 
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.execution import fusion
-from ranklet.runtime.execution.fusion import (
-    Column,
-    Scaling,
-    explain_linear,
-    explain_reciprocal_ranks,
-)
+from ranklet.runtime.execution.fusion import Column, explain_linear, explain_reciprocal_ranks
 from ranklet.runtime.explanation import Explanation
 from ranklet.runtime.hits import Hit
-from ranklet.runtime.pipeline import SCALINGS, Fuse
+from ranklet.runtime.pipeline import Fuse
 
 NAN = float("nan")
 RETRIEVE: list[dict[str, Any]] = [
@@ -70,40 +65,9 @@ def test_ranks_give_ties_to_the_earlier_position() -> None:
 
 
 def test_linear_is_a_weighted_sum_of_scaled_scores() -> None:
-    scalings = [Scaling(2.0), Scaling(0.1)]
-    scores = fusion.linear([column(1, 2), column(10, 20)], (0.5, -1.0), scalings)
+    scores = fusion.linear([column(1, 2), column(10, 20)], (0.5, -1.0), [2.0, 0.1])
     np.testing.assert_allclose(scores, [0, 0])
     assert scores.dtype == np.float32
-
-
-SCORES = st.lists(st.floats(-1e3, 1e3, width=32) | st.just(NAN), max_size=8)
-
-
-@given(SCORES, st.sampled_from(SCALINGS), st.floats(1e-3, 1e3))
-def test_scaled_scores_are_finite_in_the_same_order_and_missing_where_they_were(
-    scores: list[float], method: str, scale: float
-) -> None:
-    given_scores = column(*scores)
-    scaled = fusion.scaling_of(method, given_scores, scale).apply(given_scores)
-    present = ~np.isnan(given_scores)
-    assert (np.isfinite(scaled) == present).all()
-    order = np.argsort(given_scores[present], kind="stable")
-    assert (np.diff(scaled[present][order]) >= 0).all()
-
-
-@given(SCORES)
-def test_variance_and_range_are_those_of_the_scores_that_there_are(scores: list[float]) -> None:
-    given_scores = column(*scores)
-    known = given_scores[~np.isnan(given_scores)].astype(np.float64)
-    if len(set(known.tolist())) < 2:  # none, a single candidate, or all equal
-        for method in SCALINGS:
-            assert fusion.scaling_of(method, given_scores, 0.25) == Scaling(0.25)
-        return
-    variance = fusion.scaling_of("variance", given_scores, 0.25).apply(given_scores)
-    np.testing.assert_allclose(np.nanstd(variance), 1)
-    np.testing.assert_allclose(variance, given_scores / known.std(), rtol=1e-5)
-    ranged = fusion.scaling_of("minmax", given_scores, 0.25).apply(given_scores)
-    np.testing.assert_allclose((np.nanmin(ranged), np.nanmax(ranged)), (0, 1))
 
 
 def fuse(method: str, *inputs: str, name: str = "fused") -> dict[str, Any]:
@@ -130,17 +94,13 @@ def test_a_reciprocal_rank_has_the_reasons_of_its_own_ranker() -> None:
     check_sums(explanation)
 
 
-def test_a_sum_names_the_scaling_of_this_query_and_what_it_subtracts() -> None:
-    stage = Fuse("linear", ("a", "b", "c"), (0.5, 2.0, 1.0), scaling="minmax")
-    scalings = [Scaling(0.5, spread=2.0), Scaling(0.25, 7.0, 4.0), Scaling(0.125)]
-    explanation = explain_linear(stage, scalings, own_score)
+def test_a_sum_has_the_parts_of_its_inputs_in_its_own_unit() -> None:
+    stage = Fuse("linear", ("a", "b"), (0.5, 2.0))
+    explanation = explain_linear(stage, [0.5, 0.25], own_score)
     assert [(part.label, part.value) for part in explanation.parts] == [
-        ("0.5·a / 2", 0.25 * 7.25), ("1·c", 0.125 * 7.25), ("2·(b - 7) / 4", 0.125),
+        ("2·b", 0.5 * 7.25), ("0.5·a", 0.25 * 7.25),
     ]  # fmt: skip
-    assert [(part.label, part.value) for part in explanation.parts[2].parts] == [
-        ("b", 2 * 7.25 / 4), ("from 7, the lowest score of the candidates", -2 * 7 / 4),
-    ]  # fmt: skip
-    assert explanation.label == "fuse (linear, minmax) 0.5·a + 2·b + 1·c"
+    assert explanation.label == "fuse (linear) 0.5·a + 2·b"
     check_sums(explanation)
 
 
@@ -182,16 +142,10 @@ def test_a_fusion_of_fusions_has_reasons_of_reasons(bundle: Bundle, outer: str) 
             check_marks(bundle, hit)
 
 
-@pytest.mark.parametrize("scaling", ["variance", "minmax"])
-def test_scaled_scores_add_up_and_are_marked_in_the_text(bundle: Bundle, scaling: str) -> None:
+def test_scaled_scores_add_up_and_are_marked_in_the_text(bundle: Bundle) -> None:
     stages = [*RETRIEVE, RESCORE, fuse("linear", "bm25", "bm25_pieces", "model1")]
-    stages[-1]["scaling"] = scaling
     for hit in bundle.rank(QUERY, k=8, pipeline=stages, explain=True):
         assert hit.explanation is not None
         assert hit.explanation.value == pytest.approx(hit.score, abs=1e-5)
         check_sums(hit.explanation)
         assert bundle.highlight(hit)
-    (alone,) = bundle.rank(QUERY, [hit.text], pipeline=stages, explain=True)
-    assert bundle.highlight(alone)  # no other candidate, and still marks
-    stages[-1]["scaling"] = "fixed"
-    assert alone.score == bundle.rank(QUERY, [hit.text], pipeline=stages)[0].score

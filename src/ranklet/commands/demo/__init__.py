@@ -8,7 +8,6 @@ from time import perf_counter
 from ranklet.commands.demo import python_docs
 from ranklet.commands.demo.results import FIRST, answered, conclusion
 from ranklet.commands.output import say, show
-from ranklet.commands.pages import write_page
 from ranklet.commands.rank.answers import as_text
 from ranklet.corpus.collections.collection import Collection, Document, write_collection
 from ranklet.corpus.index import index_bundle
@@ -16,7 +15,6 @@ from ranklet.corpus.sources.source import Source
 from ranklet.export.build import build
 from ranklet.export.learning.learn import learn
 from ranklet.export.learning.options import LearnOptions
-from ranklet.export.learning.page import page
 from ranklet.export.learning.table import table
 from ranklet.runtime import load
 from ranklet.runtime.console import suggested
@@ -54,8 +52,6 @@ def run(options: argparse.Namespace) -> None:
     limits = LearnOptions(minutes=MINUTES, measure=MEASURE, lexical=options.lexical)
     learned = learn(built, judged.path, folder / "learned.ranklet", limits, overwrite=True)
     show(table(learned))
-    write_page(report := folder / "learned.html", page(learned))
-    say(f"report → {report}")
     served = folder / "python-docs.ranklet"
     texts = (each._asdict() for each in whole)
     index_bundle(learned.target or built, Source(texts), served, overwrite=True)
