@@ -113,7 +113,7 @@ ROWS: dict[str, Row] = {
         {
             "colbert": {},
             "expanded": {"expansion": "unattended", "stored": "int16"},
-            "pooled": {"stored": "int8-pooled", "special_tokens": False, "similarity": "dot"},
+            "dot": {"special_tokens": False, "similarity": "dot"},
         },
         backbone="backbone",
     ),
@@ -133,7 +133,7 @@ ROWS: dict[str, Row] = {
             "top1_codes": {
                 "window": 0, "stored": "codes", "context": "neighbours", "mixing": "top1",
             },
-            "idf": {"mixing": "average", "window": 0, "stored": "int8-pooled", "idf": True},
+            "idf": {"mixing": "average", "window": 0, "stored": "int16", "idf": True},
         },
         oracle=("colbert", {"similarity": "dot", "special_tokens": False}),
         probes=(6, 16),

@@ -9,6 +9,7 @@ from ranklet.corpus.evaluation.overlap import trained_rankers
 from ranklet.corpus.evaluation.systems import evaluate
 from ranklet.export.learning.candidates import BM25, LEAST_PAIRS
 from ranklet.export.learning.choosing import (
+    Fits,
     More,
     Step,
     cheapest,

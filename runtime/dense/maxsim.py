@@ -6,10 +6,6 @@ Vectors are whole numbers with one factor per vector, and their lengths are limi
 partial sum of an inner product is a whole number of at most 2²⁴. float32 represents all of these,
 so that products are exact in any order of summation. A document therefore has the same score to
 the bit, whatever it is scored with, and on any BLAS.
-
-Similar vectors of a document can be grouped, so that one stored vector stands for each group.
-Source: Clavié, Chaffin & Adams 2024, "Reducing the Footprint of Multi-Vector Retrieval with Minimal
-Performance Impact via Token Pooling" (arXiv 2409.14683).
 """
 
 from abc import ABC, abstractmethod
@@ -27,7 +23,6 @@ LARGEST = 127  # of a value in 8 bits
 LONGEST = 4096  # length of a vector in 16 bits, so that a query's may be as long
 BLOCK = 1024  # tokens per product, half a megabyte of float32 at 128 dimensions
 
-WINDOW = 256  # neighbouring vectors that are compared; the time of a window grows with its cube
 # Where the tokens of a document begin and end among those of all documents.
 Span = tuple[int, int]
 # Returns the inner products with a query's whole numbers, (query tokens, tokens) float32.
@@ -87,22 +82,6 @@ def _before_rounding(length: float, dimension: int) -> float:
 def _positive(scales: NDArray[np.floating]) -> NDArray[np.float32]:
     least = np.finfo(np.float32).tiny  # a smaller factor would be 0 or lose digits
     return np.where(scales > least, scales, 1).astype(np.float32)
-
-
-def pooled(vectors: NDArray[np.float32], groups: Sequence[Sequence[int]]) -> NDArray[np.float32]:
-    """Return the mean of each group of vectors, with the mean length of the group's vectors.
-
-    Args:
-        vectors: (vectors, dimension) float32.
-        groups: indices of the vectors of each group, none empty.
-    """
-    means = np.empty((len(groups), vectors.shape[1]), np.float32)
-    for row, group in zip(means, groups, strict=True):
-        own = vectors[list(group)]
-        mean = own.mean(0)
-        length = float(np.linalg.norm(mean))
-        row[:] = mean * (np.linalg.norm(own, axis=1).mean() / length if length else 1)
-    return means
 
 
 class MaxSimStore(ABC):
@@ -247,58 +226,3 @@ def _blocks(spans: Sequence[Span], rows: int) -> Iterator[slice]:
             first, taken = at, 0
         taken += end - begin
     yield slice(first, len(spans))
-
-
-def halved(vectors: NDArray[np.float32]) -> list[list[int]]:
-    """Return half as many groups as there are vectors, ordered by their first vectors.
-
-    Vectors are compared with those of the same `WINDOW`, which start at multiples of it.
-
-    >>> halved(np.array([[1, 0], [0, 1], [1, 0.1], [0, 0.9], [0.7, 0.7]], np.float32))
-    [[0, 2], [1, 3], [4]]
-
-    Args:
-        vectors: (vectors, dimension) float32.
-    """
-    groups = []
-    for begin in range(0, len(vectors), WINDOW):
-        own = vectors[begin : begin + WINDOW]
-        found = ward_clusters(own, -(-len(own) // 2))
-        groups += [[begin + each for each in group] for group in found]
-    return groups
-
-
-def ward_clusters(vectors: NDArray[np.float32], count: int) -> list[list[int]]:
-    """Return clusters of vectors by Ward's method, ordered by their first vectors.
-
-    The two clusters whose union adds least to the squared distances from the means are joined until
-    `count` are left (Ward 1963), by the recurrence of Lance & Williams 1967. Distances are those of
-    vectors in 8 bits, whose products are exact, so that the clusters do not depend on the machine.
-
-    Args:
-        vectors: (vectors, dimension) float32.
-        count: the number of clusters, from 1 to the number of vectors.
-    """
-    values, scales = quantise(vectors, np.int8)
-    own = values.astype(np.float64)
-    products = (own @ own.T) * np.outer(scales, scales).astype(np.float64)
-    squares = products.diagonal()
-    distances = squares[:, None] + squares[None, :] - 2 * products
-    np.fill_diagonal(distances, np.inf)
-    sizes = np.ones(len(own))
-    clusters = {at: [at] for at in range(len(own))}
-    while len(clusters) > count:
-        kept, joined = sorted(divmod(int(distances.argmin()), len(own)))
-        between = distances[kept, joined]
-        total = sizes + sizes[kept] + sizes[joined]
-        row = (
-            (sizes + sizes[kept]) * distances[kept]
-            + (sizes + sizes[joined]) * distances[joined]
-            - sizes * between
-        ) / total
-        row[[kept, joined]] = np.inf
-        distances[kept], distances[:, kept] = row, row
-        distances[joined], distances[:, joined] = np.inf, np.inf
-        sizes[kept] += sizes[joined]
-        clusters[kept] += clusters.pop(joined)
-    return sorted(sorted(group) for group in clusters.values())

@@ -151,7 +151,7 @@ DEFAULTS: dict[str, dict[str, Any]] = {
         **ENCODER, "--lr": 5e-5, "--batch": 32, "--negatives": "in-batch", "--negatives-each": 1,
         "--similarity": "keep",
         "--segments": "keep", "--loss": "softmax", "--temperature": 0.05, "--mine-every": 100,
-        "--mine-among": 20_000, "--keep-start": 0.0,
+        "--mine-among": 20_000,
         "--max-query-tokens": 32, "--max-document-tokens": 128,
     },
     "epic": {

@@ -157,7 +157,7 @@ def test_a_value_is_for_the_kinds_that_have_it(
         "colbert keeps its own stored, because its kind does not have float16",
         "dense keeps its own stored, because its kind does not have int16",
     ]
-    with pytest.raises(InputError, match="'int4'; allowed are float32, float16, int8, int8-pooled"):
+    with pytest.raises(InputError, match="'int4'; allowed are float32, float16, int8, int16"):
         stored("int4")
 
 

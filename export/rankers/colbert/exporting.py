@@ -4,7 +4,6 @@ Its report says what each stored form of token vectors costs, against vectors in
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,12 +16,11 @@ from ranklet.export.jobs import ExportJob
 from ranklet.export.proof.as_others import TOKENS, AsOthers, Pooled
 from ranklet.export.proof.variants import encoder_graph, export_proven, write_reports
 from ranklet.runtime.bundles.manifest import RankerEntry
-from ranklet.runtime.dense.maxsim import TokenStore, pooled, quantise_query
+from ranklet.runtime.dense.maxsim import TokenStore, quantise_query
 from ranklet.runtime.onnx.encoder import Encoder
 from ranklet.runtime.onnx.session import Runs
 from ranklet.runtime.rankers.colbert.encoder import ColBERTEncoder
 from ranklet.runtime.rankers.colbert.settings import OUTPUT, STORED, ColBERTSettings
-from ranklet.runtime.rankers.colbert.tokens import TokenLayout
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -74,9 +72,7 @@ def export(job: ExportJob) -> RankerEntry:
     score = MaxSimScores(settings, tokenizer)
     reports = list(export_proven(job, [graph], score, probes).reports)
     if score.first is not None:
-        reports += form_reports(
-            *score.first, token_groups(settings, tokenizer, probes, score.first[1]), probes.relevant
-        )
+        reports += form_reports(*score.first, probes.relevant)
     write_reports(job, reports, probes)
     job.write_tokenizer()
     return job.entry()
@@ -100,21 +96,6 @@ def as_others(job: ExportJob) -> AsOthers:
     return AsOthers(graph, score, job.probes(), "feature-extraction")
 
 
-def token_groups(
-    settings: ColBERTSettings, tokenizer: "Tokenizer", probes: Probes, vectors: Vectors
-) -> list[list[list[int]]]:
-    """Return which vectors of each document share one if they are pooled.
-
-    Args:
-        settings: the ranker's settings.
-        tokenizer: the model's tokenizer.
-        probes: have the documents.
-        vectors: the documents' vectors.
-    """
-    layout = TokenLayout(replace(settings, stored="int8-pooled"), tokenizer)
-    return list(map(layout.groups, layout.rows(probes.documents, "document")[0], vectors))
-
-
 def float_scores(queries: Vectors, documents: Vectors) -> NDArray[np.float32]:
     """Return MaxSim of all pairs by vectors in 32 bits, (queries, documents) float32."""
     owner = np.repeat(np.arange(len(queries)), [len(query) for query in queries])
@@ -128,28 +109,22 @@ def float_scores(queries: Vectors, documents: Vectors) -> NDArray[np.float32]:
 
 
 def form_reports(
-    queries: Vectors,
-    documents: Vectors,
-    groups: Sequence[Sequence[Sequence[int]]],
-    relevant: Sequence[Sequence[int]],
+    queries: Vectors, documents: Vectors, relevant: Sequence[Sequence[int]]
 ) -> list[Report]:
     """Return how each stored form ranks the probes, next to vectors in 32 bits.
 
     Args:
         queries: PyTorch's vectors of the queries.
         documents: PyTorch's vectors of the documents.
-        groups: for each document, which of its vectors share one if they are pooled.
         relevant: indices of the relevant documents of each query.
     """
     reference = float_scores(queries, documents)
-    by_groups = [pooled(own, group) for own, group in zip(documents, groups, strict=True)]
     reports = []
-    for form, element in STORED.items():
-        vectors = by_groups if form.endswith("-pooled") else documents
-        store = TokenStore.of(vectors, element, queries[0].shape[1])
+    for form in STORED:
+        store = TokenStore.of(documents, form, queries[0].shape[1])
         everything = np.arange(len(store))
         scores = np.stack(
-            [store.scores(quantise_query(query, element), everything) for query in queries]
+            [store.scores(quantise_query(query, form), everything) for query in queries]
         )
         size = round(bytes_of(store) / max(1, len(store)))
         reports.append(compare_scores(f"stored {form}", size, reference, scores, relevant))

@@ -23,7 +23,6 @@ from ranklet.export.rankers.colbert.exporting import (
     Vectors,
     float_scores,
     form_reports,
-    token_groups,
 )
 from ranklet.runtime.bundles.manifest import RankerEntry
 from ranklet.runtime.dense.maxsim import quantise_query
@@ -100,7 +99,7 @@ def export(job: ExportJob) -> RankerEntry:
             f"the table of {job.name!r} in 8 bits is out of tolerance, so nothing is written "
             f"({reason})"
         )
-    reports = [*reports, own, *_forms(settings, tokenizer, probes, whole.first)]
+    reports = [*reports, own, *form_reports(*whole.first, probes.relevant)]
     if not settings.window:
         encoder = _by_weights(replace(settings, stored=CODES), tokenizer, network, table)
         reports.append(_codes(encoder, probes, whole.first[0], reference))
@@ -124,14 +123,6 @@ def _graph(job: ExportJob, network: "LightNetwork") -> "Graph":
     texts, tokens = graph.inputs["attention_mask"].shape
     shape = texts, tokens, settings.sub_embeddings, settings.dimension
     return replace(graph, inputs={**graph.inputs, STATIC: torch.rand(shape)})
-
-
-def _forms(
-    settings: SRMSettings, tokenizer: "Tokenizer", probes: Probes, vectors: tuple[Vectors, Vectors]
-) -> list[Report]:
-    """Return how each stored form of vectors ranks the probes, next to vectors in 32 bits."""
-    groups = token_groups(settings, tokenizer, probes, vectors[1])
-    return form_reports(*vectors, groups, probes.relevant)
 
 
 def _by_weights(

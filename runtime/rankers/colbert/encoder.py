@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.runtime.call.protocol import Role
-from ranklet.runtime.dense.maxsim import MaxSimStore, Quantised, TokenStore, pooled, quantise_query
+from ranklet.runtime.dense.maxsim import MaxSimStore, Quantised, TokenStore, quantise_query
 from ranklet.runtime.errors import damaged
 from ranklet.runtime.onnx.batches import length_batches, rows_in_budget
 from ranklet.runtime.onnx.encoder import Encoder, feeds, open_encoder
@@ -83,9 +83,6 @@ class TokenEncoder(ABC):
         """Return the vectors of documents as they are stored, and which ones were truncated."""
         rows, cut = self.layout.rows(texts, "document")
         vectors = self.run(rows, "document")
-        if self.settings.is_pooled:
-            groups = map(self.layout.groups, rows, vectors)
-            vectors = [pooled(own, group) for own, group in zip(vectors, groups, strict=True)]
         return TokenStore.of(vectors, self.settings.element, self.settings.dimension), cut
 
     @property

@@ -137,28 +137,20 @@ class ColBERT(Retriever, EncodesTexts):
         layout, text = self.encoder.layout, candidate.texts[0]
         similarities = store.similarities(self.encode_query(query), int(number))
         row = layout.rows([text], "document")[0][0]
-        groups = [[row.kept[at] for at in group] for group in self._groups(row)]
-        if len(groups) != similarities.shape[1]:
+        if len(row.kept) != similarities.shape[1]:
             raise damaged(
                 f"{self._name}: a document has {similarities.shape[1]} vectors, but its text has "
-                f"{len(groups)}"
+                f"{len(row.kept)}"
             )
         return explain_matches(
             RANKER_FIELD + self._name,
             layout.tokens(query.text, "query"),
             layout.rows([query.text], "query")[0][0],
             layout.tokens(text, "document"),
-            groups,
+            row.kept,
             similarities,
             self.notes(text),
         )
-
-    def _groups(self, row: Row) -> list[list[int]]:
-        """Return which of a document's vectors share one; if any do, the encoder runs for it."""
-        vectors = np.empty((len(row.kept), 0), np.float32)
-        if self.settings.is_pooled:
-            (vectors,) = self.encoder.run([row], "document")
-        return self.encoder.layout.groups(row, vectors)
 
     def notes(self, text: str) -> Mapping[int, str]:  # noqa: ARG002
         """Return what else is known of a document's tokens, by their places in its row."""
@@ -195,7 +187,7 @@ class _Match(NamedTuple):
     token: TextToken
     group: str  # of tokens that are not words of the query, which share a part; empty for words
     value: float
-    found: list[int]  # places of the document's tokens whose vector matches best
+    found: int  # place of the document's token whose vector matches best
 
 
 def explain_matches(
@@ -203,7 +195,7 @@ def explain_matches(
     query: Sequence[TextToken],
     row: Row,
     document: Sequence[TextToken],
-    groups: Sequence[list[int]],
+    kept: Sequence[int],
     similarities: NDArray[np.float32],
     notes: Mapping[int, str] | None = None,
 ) -> Explanation:
@@ -217,7 +209,7 @@ def explain_matches(
         query: the tokens of the query's row.
         row: the query's row.
         document: the tokens of the document's row.
-        groups: the places of the tokens that share each vector of the document.
+        kept: the places of the document's tokens that have a vector.
         similarities: (query vectors, document vectors) float32.
         notes: follow the labels of the document's tokens, by their places in its row.
     """
@@ -228,7 +220,7 @@ def explain_matches(
     best = similarities.argmax(1)
     values = similarities[np.arange(len(best)), best].astype(np.float64)
     matches = [
-        _Match(query[place], _group(query[place], place >= row.own), value, groups[vector])
+        _Match(query[place], _group(query[place], place >= row.own), value, kept[vector])
         for place, value, vector in zip(row.kept, values.tolist(), best.tolist(), strict=True)
     ]
     parts, shared = [], defaultdict[str, list[_Match]](list)
@@ -236,13 +228,13 @@ def explain_matches(
         if match.group:
             shared[match.group].append(match)
             continue
-        inner = _leaves(match, field, document, pieces, notes)
+        inner = _leaf(match, field, document, pieces, notes)
         name = match.token.spelling
-        parts.append(replace(Explanation.total(name, inner), query_token=(field, name)))
+        parts.append(replace(Explanation.total(name, [inner]), query_token=(field, name)))
     total = float(values.sum())
     for name, own in shared.items():
-        inner = [leaf for match in own for leaf in _leaves(match, field, document, pieces, notes)]
-        part = Explanation.total(name, inner)
+        found = [_leaf(match, field, document, pieces, notes) for match in own]
+        part = Explanation.total(name, found)
         tokens = " ".join(dict.fromkeys(match.token.spelling.strip() for match in own))
         share = f", {part.value / total:.0%} of the score" if total > 0 else ""
         parts.append(replace(part, label=f"{name} ({len(own)}): {tokens}{share}"))
@@ -264,30 +256,22 @@ def _piece_numbers(document: Sequence[TextToken]) -> dict[int, int]:
     return {place: number for number, place in enumerate(own)}
 
 
-def _leaves(
+def _leaf(
     match: _Match,
     field: str,
     document: Sequence[TextToken],
     pieces: Mapping[int, int],
     notes: Mapping[int, str],
-) -> list[Explanation]:
-    """Return the tokens of the document that a token of the query found.
-
-    Two tokens that share a vector share the amount.
-    """
-    amount = match.value / len(match.found)
-    leaves = []
-    for place in match.found:
-        name = document[place].spelling
-        if place not in pieces:
-            what = name.strip() if document[place].special else PROMPT
-            leaves.append(Explanation(f"{what} → {match.token.spelling.strip()}", amount))
-            continue
-        label, marks = f"{name} → {match.token.spelling.strip()}", ((pieces[place], amount),)
-        if place in notes:
-            label = f"{label} ({notes[place]})"
-        leaves.append(Explanation(label, amount, source=(field, name), pieces=marks))
-    return leaves
+) -> Explanation:
+    """Return the token of the document that a token of the query found."""
+    place, name = match.found, document[match.found].spelling
+    if place not in pieces:
+        what = name.strip() if document[place].special else PROMPT
+        return Explanation(f"{what} → {match.token.spelling.strip()}", match.value)
+    label, marks = f"{name} → {match.token.spelling.strip()}", ((pieces[place], match.value),)
+    if place in notes:
+        label = f"{label} ({notes[place]})"
+    return Explanation(label, match.value, source=(field, name), pieces=marks)
 
 
 RANKER = ColBERT

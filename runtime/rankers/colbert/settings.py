@@ -17,7 +17,7 @@ SCALES = "vectors.scales.npy"  # > 0, (vectors,) float32
 
 SIMILARITIES = ("cosine", "dot")
 EXPANSIONS = ("none", "unattended", "attended")
-STORED = {"int8": "int8", "int8-pooled": "int8", "int16": "int16"}  # each with its element type
+STORED = ("int8", "int16")  # types of stored numbers
 MASKS = ("[MASK]", "<mask>")  # BERT's, and RoBERTa's
 MOST_TOKENS = 8192
 FEWEST_TOKENS = 4  # [CLS], a marker, a token and [SEP]
@@ -33,8 +33,6 @@ class ColBERTSettings(Settings):
         expansion: what fills a query up to its limit: nothing, or tokens `expansion_token` that
             the other tokens attend to or not. They have vectors in both cases.
         skipped: spellings of tokens, separated by spaces.
-        stored: how vectors are stored, one of `STORED`; pooled means that similar tokens of a text
-            share vectors, half as many as there are tokens.
     """
 
     max_query_tokens: int = integer(32, "tokens read of a query", FEWEST_TOKENS, MOST_TOKENS)
@@ -51,14 +49,9 @@ class ColBERTSettings(Settings):
     expansion_token: str = text(MASKS[0], "the token of the expansion", MOST_TEXT)
     skipped: str = text("", "tokens of documents that get no vector", MOST_TEXT)
     special_tokens: bool = switch(True, "whether [CLS], [SEP] and markers get vectors")
-    stored: str = one_of("int8", tuple(STORED), "how the vectors of documents are stored")
+    stored: str = one_of("int8", STORED, "how the vectors of documents are stored")
 
     @property
     def element(self) -> str:
         """The type of a stored number, int8 or int16."""
-        return STORED[self.stored]
-
-    @property
-    def is_pooled(self) -> bool:
-        """Whether two neighbouring tokens of a document share a stored vector."""
-        return self.stored.endswith("-pooled")
+        return self.stored

@@ -6,11 +6,7 @@ This is the one place where texts become tokens, for both training and serving.
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
 from ranklet.runtime.call.protocol import Role
-from ranklet.runtime.dense.maxsim import halved
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.rankers.colbert.settings import ColBERTSettings
 from ranklet.runtime.text.tokenizing import TextToken, encode, ending, text_tokens, token_ids
@@ -115,25 +111,6 @@ class TokenLayout:
             for ids in (self._markers[role], added)
         )
         return [*placed[: self._begin], *markers, *placed[self._begin :], *expansion]
-
-    def groups(self, row: Row, vectors: NDArray[np.float32]) -> list[list[int]]:
-        """Return which of a document's vectors share a stored one, as indices into `Row.kept`.
-
-        If vectors are pooled, similar ones of the text do. Special tokens never share.
-
-        Args:
-            row: the document's row.
-            vectors: the vectors of the document's tokens that get one, (tokens, dimension) float32.
-        """
-        alone = [[at] for at in range(len(row.kept))]
-        if not self.settings.is_pooled:
-            return alone
-        begin, end = self._text_places(len(row.ids), "document")
-        own = [at for at, place in enumerate(row.kept) if begin <= place < end]
-        first, after = (own[0], own[-1] + 1) if own else (len(alone), len(alone))
-        clusters = halved(vectors[first:after])
-        shared = [[first + each for each in cluster] for cluster in clusters]
-        return [*alone[:first], *shared, *alone[after:]]
 
     def _text_places(self, length: int, role: Role) -> tuple[int, int]:
         """Return where the text begins and ends in a row without expansion."""

@@ -83,7 +83,7 @@ class SRMSettings(LightForm, ColBERTSettings):
     @property
     def element(self) -> str:
         """The type of a stored number, int8 or int16; codes are decoded to int16."""
-        return "int16" if self.stored == CODES else STORED[self.stored]
+        return "int16" if self.stored == CODES else self.stored
 
     @property
     def mixes(self) -> bool:

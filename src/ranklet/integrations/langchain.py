@@ -103,16 +103,6 @@ class RankletCompressor(BaseDocumentCompressor, Component):
         """
         return _ranked(documents, rank(self.bundle, query, self.options, _texts(documents)))
 
-    async def acompress_documents(
-        self,
-        documents: Sequence[Document],
-        query: str,
-        callbacks: Any = None,  # noqa: ARG002
-    ) -> Sequence[Document]:
-        """Do the same in a thread, so that the event loop stays free."""
-        ranking = await rank_async(self.bundle, query, self.options, _texts(documents))
-        return _ranked(documents, ranking)
-
 
 def _retrieved(ranking: Ranking) -> list[Document]:
     return [

@@ -108,13 +108,6 @@ class RankletPostprocessor(BaseNodePostprocessor, Component):
         query = _query(query_bundle)
         return _ranked(nodes, rank(self.bundle, query, self.options, _texts(nodes)))
 
-    async def _apostprocess_nodes(
-        self, nodes: list[NodeWithScore], query_bundle: QueryBundle | None = None
-    ) -> list[NodeWithScore]:
-        query = _query(query_bundle)
-        ranking = await rank_async(self.bundle, query, self.options, _texts(nodes))
-        return _ranked(nodes, ranking)
-
 
 def _query(query_bundle: QueryBundle | None) -> str:
     if query_bundle is None:

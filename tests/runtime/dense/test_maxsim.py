@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from ranklet.runtime.dense import maxsim
-from ranklet.runtime.dense.maxsim import TokenStore, halved, quantise, quantise_query, ward_clusters
+from ranklet.runtime.dense.maxsim import TokenStore, quantise_query
 
 TYPES = ("int8", "int16")
 Vectors = NDArray[np.float32]
@@ -78,26 +78,3 @@ def test_nothing_to_score_is_no_error() -> None:
     assert store.scores(query, np.array([], np.uint32)).tolist() == []
     assert store.scores(query, np.array([0], np.uint32)).tolist() == [0]
     assert len(TokenStore.of([], "int16", 12)) == 0
-
-
-def drawn(seed: int, count: int, dimension: int = 12) -> NDArray[np.float32]:
-    vectors = np.random.default_rng(seed).normal(size=(count, dimension)).astype(np.float32)
-    return np.asarray(vectors / np.linalg.norm(vectors, axis=1, keepdims=True))
-
-
-@pytest.mark.parametrize("count", [2, 3, 7, 40, 97])
-def test_clusters_are_those_of_scipy(count: int) -> None:
-    hierarchy = pytest.importorskip("scipy.cluster.hierarchy")
-    vectors = drawn(count, count)
-    values, scales = quantise(vectors, np.int8)
-    tree = hierarchy.linkage(values * scales[:, None].astype(np.float64), "ward")
-    for wanted in {1, -(-count // 3), -(-count // 2), count - 1}:
-        labels = hierarchy.cut_tree(tree, wanted).ravel()
-        expected = sorted(np.flatnonzero(labels == label).tolist() for label in set(labels))
-        assert ward_clusters(vectors, wanted) == expected
-
-
-def test_equal_vectors_share_a_group_and_ties_are_broken_by_place() -> None:
-    vectors = np.repeat(np.eye(4, dtype=np.float32), 2, axis=0)
-    assert halved(vectors) == [[0, 1], [2, 3], [4, 5], [6, 7]]
-    assert halved(np.ones((5, 3), np.float32))[0][:2] == [0, 1]

@@ -41,9 +41,6 @@ class Options(TextPairOptions):
     )  # fmt: skip
     mine_every: int = integer(100, "steps after which mined negatives are found anew", 1)
     mine_among: int = integer(20_000, "documents that are searched for them; 0 for all", 0)
-    keep_start: float = number(
-        0.0, "share of the first weights in the result, such as 0.25, to forget less", 0, 0.99
-    )
     clip: float | None = 1
 
     def __post_init__(self) -> None:

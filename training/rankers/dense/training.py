@@ -1,19 +1,13 @@
-"""Train a dense encoder, such as RepBERT.
+"""Train a dense encoder, such as RepBERT (Zhan et al. 2020)."""
 
-Sources: Zhan et al. 2020, and for the average of a trained encoder's weights with those that its
-training began with Wortsman et al. 2022, "Robust fine-tuning of zero-shot models". An encoder that
-learns from one collection forgets some of what it knew of others. The average keeps most of both.
-"""
-
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, nullcontext
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor, nn
+from torch import Tensor
 
 from ranklet.corpus.collections.collection import Collection
 from ranklet.corpus.collections.splits import JudgedQueries
@@ -26,7 +20,7 @@ from ranklet.training.imported.layers import LAYERS
 from ranklet.training.learning.device import autocast, choose_device
 from ranklet.training.learning.losses import in_batch_softmax
 from ranklet.training.learning.record import planned
-from ranklet.training.learning.weights import load_weights, weights_of
+from ranklet.training.learning.weights import load_weights
 from ranklet.training.pretrained.backbone import load_backbone
 from ranklet.training.pretrained.start import load_network
 from ranklet.training.rankers.dense.importing import import_backbone
@@ -98,11 +92,8 @@ def train(
         vectors = of_documents(texts.pairs.documents, batch.documents)
         return texts.in_batch(batch, score_loss, scale * query_vectors, vectors)
 
-    share, start = options.keep_start, copied(model) if options.keep_start else {}
-
     def evaluate() -> NDArray[np.float64]:
-        with averaged(model, start, share) if share else nullcontext():
-            return texts.pool_ranks(of_queries, of_documents)
+        return texts.pool_ranks(of_queries, of_documents)
 
     batches, length = None, options
     if options.negatives == MINED:
@@ -122,9 +113,6 @@ def train(
         steps = planned(options, len(texts.pairs.batches(0))).steps
         length = replace(options, steps=steps, epochs=Options.epochs)
     trained = texts.learn("dense", settings, model, loss, evaluate, batches=batches, options=length)
-    if share:  # it has the weights whose average was the best
-        average(model, start, share)
-        trained = replace(trained, weights=weights_of(model))
     return replace(trained, network={**trained.network, LAYERS: list(layers)})
 
 
@@ -133,36 +121,3 @@ def load(checkpoint: Checkpoint, *, attention: str = "sdpa") -> DenseNetwork:
     layers = checkpoint.network.get(LAYERS, ())
     build = partial(DenseNetwork, settings=checkpoint.settings, layers=layers)
     return load_network(checkpoint, "dense", build, attention, segments=False)
-
-
-def copied(model: nn.Module) -> dict[str, Tensor]:
-    """Return copies of a model's weights by name, of real numbers only."""
-    return {name: each.clone() for name, each in _real(model).items()}
-
-
-def average(model: nn.Module, start: Weights, share: float) -> None:
-    """Replace the weights of a model by share · start + (1 − share) · its own.
-
-    Args:
-        model: a trained model, on any device.
-        start: weights by name, with the shapes of the model's.
-        share: the share of the start, from 0 to 1.
-    """
-    with torch.no_grad():
-        for name, own in _real(model).items():
-            own.lerp_(start[name].to(own.device), share)
-
-
-@contextmanager
-def averaged(model: nn.Module, start: Weights, share: float) -> Iterator[None]:
-    """Let a model have the average for a while; see `average`."""
-    own = copied(model)
-    average(model, start, share)
-    try:
-        yield
-    finally:
-        average(model, own, 1)
-
-
-def _real(model: nn.Module) -> dict[str, Tensor]:
-    return {name: each for name, each in model.state_dict().items() if each.is_floating_point()}

@@ -21,7 +21,7 @@ from ranklet.training.rankers.colbert import training as colbert
 TEXTS = ("red apple", "the old river is here", "")
 
 
-@pytest.mark.parametrize("name", ["colbert", "expanded", "pooled"])
+@pytest.mark.parametrize("name", ["colbert", "expanded", "dot"])
 @pytest.mark.parametrize("role", ["query", "document"])
 def test_vectors_are_those_of_pytorch(tiny: TinyRankers, name: str, role: Role) -> None:
     network = colbert.load(tiny.checkpoints("colbert")[name])
@@ -33,21 +33,21 @@ def test_vectors_are_those_of_pytorch(tiny: TinyRankers, name: str, role: Role) 
             expected = network(*inputs)[0].numpy()[row.kept]
         # The variant that serves has 8 bits.
         np.testing.assert_allclose(ours, expected, atol=0.2)
-        if name != "pooled":  # the cosine
+        if name != "dot":  # the cosine
             np.testing.assert_allclose(np.linalg.norm(ours, axis=1), 1, rtol=1e-5)
 
 
 def test_every_variant_is_proven_and_every_stored_form_measured(tiny: TinyRankers) -> None:
     for reports in read_reports(tiny.exported("colbert")).values():
         names = [report.variant for report in reports]
-        forms = ["stored int8", "stored int8-pooled", "stored int16"]
+        forms = ["stored int8", "stored int16"]
         assert names == ["fp32", "fp16", "int8", *forms]
         assert reports[0].max_error < 1e-3
         assert reports[0].batch_error < 1e-4
-        assert reports[5].max_error < reports[3].max_error
+        assert reports[4].max_error < reports[3].max_error
         assert not any(report.refused for report in reports)
         lines = report_table(reports).splitlines()
-        assert len({line.index("%") for line in lines[1:7]}) == 1  # one column
+        assert len({line.index("%") for line in lines[1:6]}) == 1  # one column
 
 
 def test_the_stored_form_is_chosen_by_the_export(tiny: TinyRankers, tmp_path: Path) -> None:
@@ -56,7 +56,7 @@ def test_the_stored_form_is_chosen_by_the_export(tiny: TinyRankers, tmp_path: Pa
     path = Path(export_bundle({"colbert": checkpoint}, tmp_path / "b", chosen))
     assert opened(path, "colbert", ColBERT).settings.stored == "int16"
     wrong = replace(FP32, settings={"stored": "float16"})
-    with pytest.raises(Exception, match="stored is 'float16'; allowed are int8, int8-pooled"):
+    with pytest.raises(Exception, match="stored is 'float16'; allowed are int8, int16"):
         export_bundle({"colbert": checkpoint}, tmp_path / "c", wrong)
     with pytest.raises(BuildError, match="no checkpoint has the setting 'stored'"):
         export_bundle({"bm25": tiny.checkpoint("bm25")}, tmp_path / "d", chosen)
@@ -81,16 +81,14 @@ def test_scores_in_32_bits_are_those_of_plain_loops() -> None:
 def test_finer_forms_lose_less_and_coarser_ones_take_less() -> None:
     rng = np.random.default_rng(1)
     queries, documents = texts(rng, (5,) * 8), texts(rng, (12,) * 30)
-    groups = [[[at, at + 1] for at in range(0, 12, 2)]] * 30
     relevant = [[at] for at in range(8)]
-    reports = {each.variant: each for each in form_reports(queries, documents, groups, relevant)}
-    assert list(reports) == ["stored int8", "stored int8-pooled", "stored int16"]
-    eight, half, sixteen = reports.values()
-    assert sixteen.max_error < 0.01 < half.max_error
+    reports = {each.variant: each for each in form_reports(queries, documents, relevant)}
+    assert list(reports) == ["stored int8", "stored int16"]
+    eight, sixteen = reports.values()
+    assert sixteen.max_error < 0.01
     assert sixteen.max_error < eight.max_error < 0.1
     factor, offset = 4, 8 * 31 / 30
     assert eight.bytes == round(12 * (32 + factor) + offset)
-    assert half.bytes == round(6 * (32 + factor) + offset)
     assert sixteen.bytes == round(12 * (2 * 32 + factor) + offset)
 
 

@@ -2,7 +2,6 @@
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pytest
 
 from ranklet.runtime.errors import InputError
@@ -85,18 +84,6 @@ def test_tokens_are_those_of_the_row_and_a_prompt_stands_before_the_text(
     of_text = [token for token in tokens if not token.special and token.end > 0]
     assert [text[token.begin : token.end] for token in of_text] == ["red", "apple"]
     assert [token.spelling for token in tokens if token.end < 0 and not token.special] == ["old"]
-
-
-def test_similar_tokens_share_a_vector_and_special_tokens_do_not(marked: "Tokenizer") -> None:
-    pooled = layout(marked, stored="int8-pooled", skipped="red")
-    (row,), _ = pooled.rows(["old red apple old"], "document")
-    assert row.kept == [0, 1, 2, 4, 5, 6]  # [CLS] [D] old apple old [SEP]
-    vectors = np.array([[1, 0], [1, 0], [1, 0], [0, 1], [1, 0.1], [1, 0]], np.float32)
-    assert pooled.groups(row, vectors) == [[0], [1], [2, 4], [3], [5]]
-    (empty,), _ = pooled.rows(["red"], "document")
-    assert pooled.groups(empty, vectors[:3]) == [[0], [1], [2]]
-    plain = layout(marked, skipped="red")
-    assert plain.groups(row, vectors) == [[0], [1], [2], [3], [4], [5]]
 
 
 def test_a_token_that_is_missing_is_named(tiny_tokenizer: "Tokenizer") -> None:

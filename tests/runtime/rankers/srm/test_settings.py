@@ -16,7 +16,7 @@ from ranklet.runtime.rankers.srm.settings import SRMSettings
         ({"stored": "codes"}, "only with the window 0"),
         ({"sub_embeddings": 256}, "sub_embeddings"),
         ({"mixing": "max"}, "mixing"),
-        ({"stored": "float16"}, "allowed are int8, int8-pooled, int16, codes"),
+        ({"stored": "float16"}, "allowed are int8, int16, codes"),
     ],
 )
 def test_what_does_not_go_together_is_refused(changes: dict[str, Any], message: str) -> None:
@@ -43,4 +43,4 @@ def test_a_network_is_needed_only_for_context_of_the_oracle(
 
 def test_codes_are_decoded_to_16_bits() -> None:
     assert SRMSettings(stored="codes", window=0).element == "int16"
-    assert SRMSettings(stored="int8-pooled").element == "int8"
+    assert SRMSettings(stored="int8").element == "int8"

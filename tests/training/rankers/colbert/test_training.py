@@ -51,7 +51,7 @@ def test_max_sim_is_the_sum_of_best_products_as_it_is_served() -> None:
         np.testing.assert_allclose(scores[i], served, atol=0.01)
 
 
-@pytest.mark.parametrize("name", ["colbert", "expanded", "pooled"])
+@pytest.mark.parametrize("name", ["colbert", "expanded", "dot"])
 @pytest.mark.parametrize("role", ["query", "document"])
 def test_training_reads_texts_as_serving_does(tiny: TinyRankers, name: str, role: Role) -> None:
     checkpoint = tiny.checkpoints("colbert")[name]

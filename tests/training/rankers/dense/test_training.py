@@ -13,7 +13,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from safetensors.numpy import save_file
 from tests.kinds import TinyRankers
-from torch import nn
 
 from ranklet.commands import main
 from ranklet.commands.train import FELL_SHORT
@@ -29,7 +28,7 @@ from ranklet.training.pretrained.backbone import Backbone, load_backbone
 from ranklet.training.rankers.dense import training as dense_training
 from ranklet.training.rankers.dense.network import DenseNetwork, pool
 from ranklet.training.rankers.dense.options import Options
-from ranklet.training.rankers.dense.training import average, averaged, copied, in_batch_loss
+from ranklet.training.rankers.dense.training import in_batch_loss
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -240,32 +239,3 @@ def test_training_keeps_what_its_encoder_does_after_the_transformer(
         tiny.data.collection, sentence_backbone, epochs=1, similarity="cosine", segments="distinct"
     )
     assert (cosine.settings.similarity, cosine.settings.document_segment) == ("cosine", 1)
-
-
-class Counting(nn.Module):
-    def __init__(self, value: float, count: int) -> None:
-        super().__init__()
-        self.weight = nn.Parameter(torch.full((2, 3), value))
-        self.count: torch.Tensor
-        self.register_buffer("count", torch.tensor(count))
-
-
-def test_the_average_has_a_share_of_the_start() -> None:
-    model, start = Counting(1.0, 7), Counting(5.0, 9)
-    average(model, copied(start), 0.25)
-    assert model.weight.tolist() == [[2.0] * 3] * 2
-    assert model.count.item() == 7  # whole numbers are no weights
-    assert start.weight.tolist() == [[5.0] * 3] * 2
-
-
-@pytest.mark.parametrize("share", [0.0, 0.3, 0.99])
-def test_a_model_gets_its_own_weights_back(share: float) -> None:
-    torch.manual_seed(0)
-    model, start = nn.Linear(4, 3), copied(nn.Linear(4, 3))
-    before = copied(model)
-    with torch.inference_mode(), averaged(model, start, share):
-        changed = copied(model)
-    for name, each in copied(model).items():
-        torch.testing.assert_close(changed[name], torch.lerp(before[name], start[name], share))
-        assert torch.equal(each, before[name])
-    model(torch.ones(1, 4)).sum().backward()  # it can learn on
