@@ -24,7 +24,7 @@ _PIECE = 1 << 11  # bytes of .zst that are decompressed at once, because 4 may s
 _SIGNATURES = (
     (b"PK\x03\x04", "is a zip or Office file; unpack it, or name it .docx, .pptx, .xlsx or .epub"),
     (b"PAR1", "is a Parquet file; pass --format parquet"),
-    (b"SQLite format 3\0", "is an SQLite database; give sqlite:///FILE?table=NAME"),
+    (b"SQLite format 3\0", "is an SQLite database; give sqlite:///FILE with ?table=NAME behind it"),
     (b"%PDF-", "is a PDF; name it .pdf"),
 )
 # Byte order marks, the longer before their beginnings.

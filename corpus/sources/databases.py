@@ -14,6 +14,8 @@ from ranklet.corpus.sources.json_files import as_record
 from ranklet.runtime.errors import CollectionError, InputError
 
 SCHEME = "sqlite:///"
+# Apart, because messages hide what stands behind the "?" of an address.
+ADVICE = f"give {SCHEME}FILE with ?table=NAME behind it"
 # All that a query may do. Others write, or read other files.
 _ALLOWED = (
     sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE,
@@ -62,7 +64,7 @@ class Database:
     @contextmanager
     def _opened(self) -> Iterator[sqlite3.Connection]:
         if not self.path.is_file():
-            raise CollectionError(f"{self.path} does not exist; give {SCHEME}FILE?table=NAME")
+            raise CollectionError(f"{self.path} does not exist; {ADVICE}")
         address = f"file:{quote(str(self.path))}?mode=ro"
         try:
             with closing(sqlite3.connect(address, uri=True)) as database:
@@ -86,7 +88,7 @@ class Database:
             return self.table or names[0]
         given = f"no table {self.table!r}" if self.table else f"{len(names):,} tables"
         raise InputError(
-            f"{self.path} has {given}; give {SCHEME}{self.path}?table=NAME with one of "
+            f"{self.path} has {given}; put ?table=NAME behind the address, with one of "
             f"{', '.join(map(repr, names[:20])) or 'none'}"
         )
 
@@ -103,10 +105,7 @@ def database_of(address: str) -> Database:
     path, _, asked = address.removeprefix(SCHEME).partition("?")
     name, _, value = asked.partition("=")
     if not path or (asked and (name not in ("table", "query") or not value)):
-        raise InputError(
-            f"{address!r} is not understood; give {SCHEME}FILE?table=NAME or "
-            f"{SCHEME}FILE?query=SELECT…"
-        )
+        raise InputError(f"{address!r} is not understood; {ADVICE}, or ?query=SELECT…")
     table, query = (unquote(value) if name == each else "" for each in ("table", "query"))
     return Database(Path(unquote(path)), table, query)
 

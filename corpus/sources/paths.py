@@ -10,7 +10,7 @@ from urllib.parse import unquote
 
 from ranklet.corpus.collections.collection import CORPUS
 from ranklet.corpus.collections.opening import Position, format_suffix
-from ranklet.corpus.sources import arrow, json_files, tables, text_files
+from ranklet.corpus.sources import arrow, databases, json_files, tables, text_files
 from ranklet.corpus.sources.cells import Bad, Cell, Record, Records
 from ranklet.corpus.sources.documents.reading import undamaged
 from ranklet.corpus.sources.documents.sheets import read_rows
@@ -31,7 +31,7 @@ _ADVICE = {
     **dict.fromkeys((".zip", ".tar", ".tgz", ".7z", ".rar"), "unpack it and give the folder"),
     **dict.fromkeys((".bz2", ".xz"), "unpack it, or compress it as .gz or .zst"),
     **dict.fromkeys((".doc", ".odt", ".rtf", ".ppt", ".odp"), "save it as .docx, .pptx or .pdf"),
-    **dict.fromkeys((".db", ".sqlite", ".sqlite3"), "give sqlite:///FILE?table=NAME"),
+    **dict.fromkeys((".db", ".sqlite", ".sqlite3"), databases.ADVICE),
     ".arrow": "give the folder that save_to_disk has written",
 }
 _PARTITION = re.compile(r"([^\W\d]\w*)=(.+)")  # the name of a folder, whose files lack the column

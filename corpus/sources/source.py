@@ -130,8 +130,8 @@ class Source:
             return database, database.path.name
         if not given or "://" in given:  # "" is a variable without value
             raise InputError(
-                f"{shown(given)!r} is no path; give a file or a folder on this machine, or "
-                f"{SCHEME}FILE?table=NAME"
+                f"{shown(given)!r} is no path; give a file or a folder on this machine, or for "
+                f"a table of SQLite {SCHEME}FILE"
             )
         path = Path(given)
         return files_of(path, self.options), path.absolute().name

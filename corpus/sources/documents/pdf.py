@@ -70,9 +70,9 @@ def read_pdf(path: Path) -> Parts:
                 except (CollectionError, MemoryError):
                     raise
                 except Exception as error:
-                    fault = f"{type(error).__name__}: {error}"
+                    fault = f"is damaged or too large ({type(error).__name__}: {error})"
             text = _DIVIDED.sub("", text).strip()
-            empty += not text
+            empty += not text and not fault
             if text or fault:
                 yield Part(title, text, number, fault=fault)
     if empty == pages:

@@ -61,8 +61,8 @@ def test_a_table_that_is_missing_or_one_of_several_is_named(address: str) -> Non
     for asked, said in (("", "2 tables"), ("?table=x", "no table 'x'")):
         message = refused(f"{address}{asked}")
         assert said in message
-        assert message.endswith("""?table=NAME with one of 'notes', 'or"der'""")
-    assert refused(f"{address}?tabel=notes").endswith("?query=SELECT…")
+        assert message.endswith("""?table=NAME behind the address, with one of 'notes', 'or"der'""")
+    assert refused(f"{address}?tabel=notes").endswith("?table=NAME behind it, or ?query=SELECT…")
     twice = refused(f"{address}?query=SELECT title, id AS title FROM notes")  # noqa: S608
     assert "two columns 'title'" in twice
 
@@ -71,7 +71,7 @@ def test_the_only_table_needs_no_name(tmp_path: Path) -> None:
     with closing(sqlite3.connect(tmp_path / "a.db")) as database:
         database.executescript("CREATE TABLE a (text); INSERT INTO a VALUES ('some long text');")
     assert [each.text for each in read(f"sqlite:///{tmp_path / 'a.db'}")] == ["some long text"]
-    assert refused(tmp_path / "a.db").endswith("give sqlite:///FILE?table=NAME")
+    assert refused(tmp_path / "a.db").endswith("give sqlite:///FILE with ?table=NAME behind it")
 
 
 def test_other_files_are_no_databases(tmp_path: Path) -> None:

@@ -64,7 +64,7 @@ def test_a_page_that_is_damaged_is_named(tmp_path: Path) -> None:
     path = write_pdf(tmp_path / "a.pdf", [lines("One"), lines("Two")])
     head, found, tail = path.read_bytes().rpartition(b"/FlateDecode")
     path.write_bytes(head + found.replace(b"Flate", b"Fault") + tail)
-    assert "a.pdf#page=2 (NotImplementedError" in refused(tmp_path)
+    assert "a.pdf#page=2 (is damaged or too large (NotImplementedError" in refused(tmp_path)
     assert [each.text for each in read(tmp_path, skip_bad=True)] == ["One"]
 
 
