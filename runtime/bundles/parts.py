@@ -3,6 +3,7 @@
 The documents of all parts are numbered through, those of the base first.
 """
 
+from bisect import bisect
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -36,6 +37,7 @@ class Shifts:
 
     def __init__(self, sizes: Sequence[int]) -> None:
         self.begins = np.cumsum([0, *sizes])
+        self._ends: list[int] = self.begins[1:].tolist()  # which bisect takes faster
 
     def place(self, number: int) -> tuple[int, int]:
         """Return the part that has a document, and the document's number there.
@@ -43,8 +45,8 @@ class Shifts:
         >>> Shifts([3, 1]).place(3)
         (1, 0)
         """
-        part = int(np.searchsorted(self.begins, number, side="right")) - 1
-        return part, number - int(self.begins[part])
+        part = bisect(self._ends, number)
+        return part, number - (self._ends[part - 1] if part else 0)
 
     def shares(self, numbers: NDArray[np.integer]) -> Iterator[Share]:
         """Yield the documents of each part that has some of them."""
@@ -135,6 +137,11 @@ class PartedDocuments(Documents):
     def unknown(self, document_id: str) -> str:
         """Return a message that there is no document of an id."""
         return self.parts[0].unknown(document_id)
+
+    def record(self, number: int) -> tuple[str, str, str]:
+        """Return a document's id, title and text."""
+        part, own = self.shifts.place(number)
+        return self.parts[part].record(own)
 
     def stored(self, *, shown: bool = True, tokens: bool = False) -> list[Any]:  # noqa: ARG002
         """Return nothing, because each part has arrays of its own."""

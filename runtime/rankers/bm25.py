@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,6 +59,21 @@ class BM25Settings(Settings):
             )
 
 
+class _Terms(NamedTuple):
+    """The distinct terms of a query."""
+
+    ids: NDArray[np.int32]  # ascending, (terms,)
+    counts: NDArray[np.float32]  # how often each stands there, (terms,)
+    at: NDArray[np.intp]  # the place of each among the query's tokens, (terms,)
+
+
+class _Rarity(NamedTuple):
+    """How rare the tokens of a query are in all parts of a collection."""
+
+    idf: NDArray[np.float32]  # (tokens,)
+    factors: Sequence[NDArray[np.float32]]  # what makes a part's impacts those of the whole
+
+
 class BM25(Retriever):
     """Okapi BM25 in Lucene's variant (see `ranklet.runtime.lexical.bm25`).
 
@@ -68,6 +83,7 @@ class BM25(Retriever):
         average_length: mean number of tokens per document.
         name: its name in a bundle.
         everywhere: the impacts of every part of the collection; None if `index` has all documents.
+        part: which of them `index` is.
     """
 
     slice_size = AT_ONCE
@@ -79,9 +95,10 @@ class BM25(Retriever):
         average_length: float,
         name: str = "",
         everywhere: Sequence[ImpactIndex] | None = None,
+        part: int = 0,
     ) -> None:
         self.settings, self.index, self.average_length = settings, index, average_length
-        self._name, self._everywhere = name, everywhere or [index]
+        self._name, self._everywhere, self._part = name, everywhere or [index], part
 
     @classmethod
     def open(cls, bundle: "BundleFiles", name: str) -> "BM25":
@@ -100,7 +117,10 @@ class BM25(Retriever):
         """Return the ranker over each of some parts of a collection, which share their idf."""
         name, average = self._name, self.average_length
         indexes = [self.index, *(_open_index(part, name) for part in parts[1:])]
-        return [BM25(self.settings, index, average, name, indexes) for index in indexes]
+        return [
+            BM25(self.settings, index, average, name, indexes, part)
+            for part, index in enumerate(indexes)
+        ]
 
     @property
     def nested(self) -> bool:
@@ -109,13 +129,13 @@ class BM25(Retriever):
 
     def retrieve(self, query: QueryContext, k: int, allowed: Mask | None = None) -> Retrieved:
         """Return the k best documents of the collection, or of those that a mask allows."""
-        terms, counts = self._terms(query)
-        weights = counts * self._factors(query, terms)
+        terms, counts, at = self._terms(query)
+        weights = counts * self._factors(query)[at] if len(self._everywhere) > 1 else counts
         return Retrieved(*self.index.retrieve(terms, weights, k, allowed))
 
     def query_vector(self, query: QueryContext) -> SparseQuery:
         """Return the query's terms and how often each stands there."""
-        return SparseQuery(*self._terms(query))
+        return SparseQuery(*self._terms(query)[:2])
 
     def document_vectors(self) -> Iterator[SparseQuery]:
         """Yield the terms of each document and their impacts."""
@@ -127,25 +147,27 @@ class BM25(Retriever):
 
     def score(self, query: QueryContext, candidates: Candidates) -> Scores:
         """Return Σ idf · saturation over the query's tokens, with repetitions."""
-        terms, counts = self._terms(query)
+        terms = self._terms(query)
         # In float64, rounding cannot make a document's score depend on the other documents.
-        weights = counts.astype(np.float64)
+        weights = terms.counts.astype(np.float64)
         return Scores((weights @ self._impacts(query, terms, candidates)).astype(np.float32))
 
     def scale(self, query: QueryContext) -> float:
         """Return 1 / Σ idf over the query's tokens (Boytsov & Kolter, §4.1)."""
-        terms, counts = self._terms(query)
-        total = float(counts @ self._idf(query, terms)) if len(terms) else 0.0
+        _, counts, at = self._terms(query)
+        total = float(counts @ self._rarity(query).idf[at]) if len(at) else 0.0
         return 1 / total if total > 0 else 1.0
 
     def explain(self, query: QueryContext, candidate: Candidates) -> Explanation:
         """Explain a score by query term."""
-        terms, counts = self._terms(query)
+        terms = self._terms(query)
         field, parts = self.settings.field, []
-        there = np.isin(terms, candidate.tokens(self.settings.terms).tokens)
-        terms, counts = terms[there], counts[there]  # a few of a long query's
+        there = np.isin(terms.ids, candidate.tokens(self.settings.terms).tokens)
+        terms = _Terms(
+            terms.ids[there], terms.counts[there], terms.at[there]
+        )  # a few of a long query's
         impacts = self._impacts(query, terms, candidate)[:, 0]
-        for term, count, impact in zip(terms.tolist(), counts, impacts, strict=True):
+        for term, count, impact in zip(terms.ids.tolist(), terms.counts, impacts, strict=True):
             if impact > 0:
                 name = query.analysis.name(term, field)
                 token = (field, name)  # both the query's and the document's token
@@ -160,49 +182,49 @@ class BM25(Retriever):
         """Check every posting; raise BundleError at the first fault."""
         self.index.verify(f"BM25 over {self.settings.field}")
 
-    def _terms(self, query: QueryContext) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
-        terms, counts = np.unique(query.tokens(self.settings.terms), return_counts=True)
-        return terms, counts.astype(np.float32)
+    def _terms(self, query: QueryContext) -> "_Terms":
+        tokens = query.tokens(self.settings.terms)
+        terms, at, counts = np.unique(tokens, return_index=True, return_counts=True)
+        return _Terms(terms, counts.astype(np.float32), at)
 
-    def _idf(self, query: QueryContext, terms: NDArray[np.int32]) -> NDArray[np.float32]:
-        """Return the idf of some of a query's terms in all parts of the collection.
+    def _rarity(self, query: QueryContext) -> "_Rarity":
+        """Return how rare a query's tokens are, which is found out once for all parts.
 
-        A term that is nowhere counts as the rarest.
+        A token that is nowhere counts as the rarest.
         """
-        if len(self._everywhere) == 1:
-            return idf(self.index.frequencies(terms), self.index.size)
-        every = zip(self._everywhere, query.everywhere, strict=True)
-        field, own = self.settings.terms, query.tokens(self.settings.terms)
-        df = np.sum([each.frequencies(there.tokens(field)) for each, there in every], axis=0)
-        order = np.argsort(own)
-        at = order[np.searchsorted(own, terms, sorter=order)]
-        return idf(df[at], sum(each.size for each in self._everywhere))
 
-    def _factors(self, query: QueryContext, terms: NDArray[np.int32]) -> NDArray[np.float32]:
-        """Return what makes impacts of this part those of the whole collection, (terms,)."""
-        if len(self._everywhere) == 1:
-            return np.ones(len(terms), np.float32)
-        own = idf(self.index.frequencies(terms), self.index.size)
-        return self._idf(query, terms) / own
+        def make() -> _Rarity:
+            field, size = self.settings.terms, sum(index.size for index in self._everywhere)
+            every = zip(self._everywhere, query.everywhere, strict=True)
+            counts = [index.frequencies(own.tokens(field)) for index, own in every]
+            whole = idf(np.sum(counts, axis=0), size)
+            parts = zip(self._everywhere, counts, strict=True)
+            return _Rarity(whole, [whole / idf(own, index.size) for index, own in parts])
+
+        return query.once(self._everywhere[0], make)
+
+    def _factors(self, query: QueryContext) -> NDArray[np.float32]:
+        """Return what makes impacts of this part those of the whole, by token, (tokens,)."""
+        return self._rarity(query).factors[self._part]
 
     def _impacts(
-        self, query: QueryContext, terms: NDArray[np.int32], candidates: Candidates
+        self, query: QueryContext, terms: "_Terms", candidates: Candidates
     ) -> NDArray[np.float32]:
         """Return the impact of each term on each candidate, (terms, candidates) float32."""
         if candidates.stored is not None:
-            impacts = self.index.matrix(terms, candidates.stored)
+            impacts = self.index.matrix(terms.ids, candidates.stored)
             if len(self._everywhere) > 1:
-                impacts *= self._factors(query, terms)[:, None]
+                impacts *= self._factors(query)[terms.at, None]
             return impacts
         documents, settings = candidates.tokens(self.settings.terms), self.settings
-        tf = documents.frequencies(terms)
+        tf = documents.frequencies(terms.ids)
         lengths: NDArray[np.float32] = documents.lengths[None, :].astype(np.float32)
         if (boost := settings.title_boost) != 1:
             titles = candidates.title_tokens(settings.terms)
-            tf = boosted(tf, titles.frequencies(terms), boost)
+            tf = boosted(tf, titles.frequencies(terms.ids), boost)
             lengths = boosted(lengths, titles.lengths[None, :], boost)
         weight = saturation(tf, lengths, self.average_length, settings.k1, settings.b)
-        return self.index.rounded(self._idf(query, terms)[:, None] * weight)
+        return self.index.rounded(self._rarity(query).idf[terms.at, None] * weight)
 
 
 def _open_index(bundle: "BundleFiles", name: str) -> ImpactIndex:

@@ -105,8 +105,9 @@ class PartedSearch(LocalSearch):
 
     def fetch(self, numbers: NDArray[np.uint32], *, tokens: bool) -> None:
         """Fetch at once what hits show, and perhaps their tokens, from object storage."""
-        for part, _, own in self.documents.shifts.shares(numbers):
-            self.parts[part].fetch(own, tokens=tokens)
+        if self.files.is_remote:
+            for part, _, own in self.documents.shifts.shares(numbers):
+                self.parts[part].fetch(own, tokens=tokens)
 
     def visible(
         self, condition: Condition | None, deadline: Deadline | None, _: None = None

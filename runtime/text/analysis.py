@@ -34,6 +34,7 @@ CLASSES = "classes"  # the lemma and the beginning of each word, which BM25 over
 NONE = np.empty(0, np.int32)
 ENGLISH = ("en",)  # the languages of a collection that does not name any
 STOPPED = -1  # in `lemma_of`: a word that both words and lemmas leave out
+_FEW = 100  # tokens, which are looked up faster than the distinct ones among them are found
 NO_WORD = -2  # in `lemma_of`: a string that is a class and no word
 
 
@@ -462,5 +463,7 @@ class PartAnalysis(Analysis):
 def _renumbered(
     tokens: NDArray[np.integer], origin: Analysis, target: Analysis
 ) -> NDArray[np.int32]:
+    if len(tokens) < _FEW:
+        return target.numbers_of(origin.spelled(tokens))
     distinct, places = np.unique(tokens, return_inverse=True)
     return target.numbers_of(origin.spelled(distinct))[places]
