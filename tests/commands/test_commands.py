@@ -145,6 +145,7 @@ def test_errors_are_one_line_and_status_1(built: "Built", tmp_path: Path, capsys
 # ------------------------------------------------------------------------------ as a process
 
 
+@pytest.mark.slow
 def test_the_command_runs_as_a_process(built: "Built", tmp_path: Path) -> None:
     done = process("rank", built.zipped, "café dough", "--json", "-k", 2)
     assert (done.returncode, done.stderr) == (0, "")

@@ -53,6 +53,7 @@ def several(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(Variable.THREADS, "3")
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("several")
 def test_results_come_in_order_and_a_process_keeps_what_it_knows() -> None:
     blocks = [[str(at).encode(), b"", bytes(at)] for at in range(40)]
@@ -66,6 +67,7 @@ def test_results_come_in_order_and_a_process_keeps_what_it_knows() -> None:
     assert str(os.getpid()).encode() not in done
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("several")
 @pytest.mark.parametrize("end", ["fatal", "faulty"])
 def test_a_process_that_ends_is_an_error(end: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -98,6 +100,7 @@ def test_a_process_that_cannot_be_started_is_an_error(monkeypatch: pytest.Monkey
     assert list(each(open_counter, {}, [[b"a"]], 1)) == [[str(os.getpid()).encode(), b"a1"]]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("several")
 def test_who_stops_early_leaves_no_process() -> None:
     found: Iterator[Block] = each(open_counter, {}, ([b"a"] for _ in range(99)), 1)
@@ -107,6 +110,7 @@ def test_who_stops_early_leaves_no_process() -> None:
         os.kill(process, 0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("language", TEXTS)
 def test_processes_change_no_byte(
     language: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -29,11 +29,13 @@ def fails(**variables: str) -> str:
     return done.stderr
 
 
+@pytest.mark.slow
 def test_an_address_that_is_taken_is_said(server: "Server", built: "Built") -> None:
     said = fails(RANKLET_BUNDLE=str(built.fused), PORT=str(server.port))
     assert f"cannot listen on 127.0.0.1 port {server.port}" in said
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("variables", "wanted"),
     [({}, "set RANKLET_BUNDLE"), ({"RANKLET_BUNDLE": "b", "PORT": "http"}, "PORT is 'http'")],

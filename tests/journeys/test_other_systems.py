@@ -64,6 +64,7 @@ if not sys.modules.get('fcntl', True):
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("system", HIDE)
 def test_a_search_is_built_and_ranked_without_what_only_linux_has(
     system: str, tmp_path: Path

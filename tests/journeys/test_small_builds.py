@@ -66,6 +66,7 @@ def digests(bundle: Path) -> dict[str, str]:
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "options", [{}, {"title_boost": 2.5}, {"impacts": "uint8"}, {"impacts": "float16"}]
 )

@@ -51,6 +51,7 @@ def best(path: Path, query: str, pipeline: str | None = None) -> list[str]:
     return [hit.id for hit in load(path).rank(query, k=1, pipeline=pipeline)]
 
 
+@pytest.mark.slow
 def test_a_german_training_makes_a_german_bundle(tmp_path: Path, capsys: Capture) -> None:
     german = collection(tmp_path / "german", GERMAN).path
     tuned, table = tmp_path / "bm25", tmp_path / "model1"

@@ -13,6 +13,7 @@ from ranklet.runtime.rankers.dense import DenseEncoder
 from ranklet.runtime.rankers.epic import EPICEncoders
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("kind", "encoder"), [("dense", DenseEncoder), ("epic", EPICEncoders)])
 def test_an_interrupted_index_continues_where_it_stopped(
     kind: str, encoder: Any, tiny: TinyRankers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -149,6 +149,7 @@ splits = st.dictionaries(
 OTHERS = st.dictionaries(texts, st.none() | st.booleans() | st.integers() | texts, max_size=2)
 
 
+@pytest.mark.slow
 @settings(
     max_examples=settings().max_examples // 2,
     suppress_health_check=[HealthCheck.function_scoped_fixture],

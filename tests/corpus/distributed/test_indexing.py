@@ -74,6 +74,7 @@ def test_words_of_other_languages_are_as_on_one_machine(
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.usefixtures("in_process")
 def test_updates_equal_those_of_one_machine(seed: int, built: "Built", tmp_path: Path) -> None:

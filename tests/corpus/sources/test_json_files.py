@@ -137,6 +137,7 @@ def test_any_json_is_read_or_refused(
                 assert documents
 
 
+@pytest.mark.slow
 @settings(max_examples=200)
 @given(
     value=st.lists(

@@ -262,6 +262,7 @@ def test_a_source_can_be_read_again() -> None:
     assert list(source.documents()) == list(source.documents())
 
 
+@pytest.mark.slow
 def test_it_is_known_how_much_was_read(tmp_path: Path) -> None:
     draw = random.Random(1).random
     rows = "\n".join(json.dumps({"text": f"word {draw()} " * 9}) for n in range(20_000))

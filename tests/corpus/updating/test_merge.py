@@ -38,6 +38,7 @@ def check_parts(rankers: Path, folder: Path, seed: int, parts: int) -> None:
     assert held(merged) == held(indexed(rankers, records, folder / "whole", options))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 def test_merged_lexical_rankers_are_as_from_scratch(
     seed: int, built: "Built", tmp_path: Path
@@ -93,6 +94,7 @@ def test_a_document_of_several_bundles_is_refused_otherwise(
     merge([tmp_path / "merged", *two[:1]], tmp_path / "merged", prefer="first", overwrite=True)
 
 
+@pytest.mark.slow
 def test_bundles_must_fit(two: list[Path], built: "Built", tmp_path: Path) -> None:
     def refused(other: Path, message: str) -> None:
         with pytest.raises(InputError, match=message):

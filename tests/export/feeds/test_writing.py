@@ -57,6 +57,7 @@ def test_products_of_a_feed_are_the_scores_of_the_bundle(
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ranker", ["bm25", DENSE])
 def test_the_recipe_for_qdrant_returns_the_order_of_the_bundle(
     ranker: str, tiny: "TinyRankers", tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -173,6 +173,7 @@ def test_prompts_that_were_chosen_replace_the_originals(tmp_path: Path) -> None:
     assert said["model_type"] == "SentenceTransformer"
 
 
+@pytest.mark.slow
 def test_what_others_cannot_run_is_said(tmp_path: Path, tiny: TinyRankers) -> None:
     for kind in ("epic", "srm"):
         with pytest.raises(BuildError, match="without --layout hub"):

@@ -37,6 +37,7 @@ def test_what_is_no_origin_is_refused(text: str) -> None:
         read_origins(text)
 
 
+@pytest.mark.slow
 def test_an_allowed_page_may_ask_and_read(start: "Start") -> None:
     with start(RANKLET_ORIGINS=APP, RANKLET_API_KEY="key") as server:
         may = server.ask("OPTIONS", "/rank", headers=ASKS)
@@ -64,6 +65,7 @@ def test_an_allowed_page_may_ask_and_read(start: "Start") -> None:
                 assert "access-control-allow-origin" not in each.headers
 
 
+@pytest.mark.slow
 def test_every_site_may_ask_only_if_that_is_said(start: "Start", server: "Server") -> None:
     with start(RANKLET_ORIGINS="*") as everywhere:
         reply = everywhere.post("/rank", {"query": "dough"}, {"Origin": "https://any.example"})

@@ -124,6 +124,7 @@ def send_a_gigabyte(connection: socket.socket) -> None:
         connection.sendall(b"1000\r\n" + b" " * 4096 + b"\r\n")
 
 
+@pytest.mark.slow
 def test_a_body_that_is_too_large_is_refused_however_it_is_sent(start: "Start") -> None:
     with start(RANKLET_MAX_BODY_BYTES="1000") as server:
         large = json.dumps({"query": "a" * 2000}).encode()

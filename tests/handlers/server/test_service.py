@@ -111,6 +111,7 @@ def test_a_wrong_request_gets_its_reason_as_json(
     assert "Traceback" not in reply.body.decode()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["Authorization", "x-api-key"])
 def test_a_key_opens_the_door(start: "Start", name: str) -> None:
     with start(RANKLET_API_KEY="first-key, clé") as server:
@@ -156,6 +157,7 @@ def test_an_answer_that_is_too_large_says_what_to_ask_for(start: "Start") -> Non
         assert server.ask("GET", "/info").json()["limits"]["answer_bytes"] == 3000
 
 
+@pytest.mark.slow
 def test_an_answer_that_takes_too_long_is_given_up(start: "Start", gate: Gate) -> None:
     with start(gate=gate, RANKLET_MAX_SECONDS="1") as server:
         gate.shut()
@@ -166,6 +168,7 @@ def test_an_answer_that_takes_too_long_is_given_up(start: "Start", gate: Gate) -
         gate.open()
 
 
+@pytest.mark.slow
 def test_a_full_queue_refuses_with_retry_after(start: "Start", gate: Gate) -> None:
     body = {"query": "dough"}
     with (
@@ -186,6 +189,7 @@ def test_a_full_queue_refuses_with_retry_after(start: "Start", gate: Gate) -> No
         assert server.post("/rank", body).status == 200
 
 
+@pytest.mark.slow
 def test_callers_who_hang_up_leave_nothing_behind(start: "Start", gate: Gate) -> None:
     body = b'{"query": "dough"}'
     head = b"POST /rank HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"

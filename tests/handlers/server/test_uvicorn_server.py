@@ -147,6 +147,7 @@ def test_an_address_that_is_none_is_an_error(host: str) -> None:
         listen(ServerSettings("a bundle", host=host, port=0))
 
 
+@pytest.mark.slow
 def test_sigterm_lets_a_running_request_end(start: "Start", gate: Gate) -> None:
     with start(gate=gate) as server, ThreadPoolExecutor(1) as caller:
         gate.shut()

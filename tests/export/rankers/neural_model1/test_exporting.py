@@ -16,6 +16,7 @@ from ranklet.training.rankers.neural_model1 import training as neural_model1
 from ranklet.training.rankers.neural_model1.sparsify import DenseTableError, sparsify
 
 
+@pytest.mark.slow
 def test_every_variant_is_proven(tiny: TinyRankers) -> None:
     reports = read_reports(tiny.exported("neural_model1"))["neural"]
     assert [each.variant for each in reports] == ["table", "fp32", "fp16"]
