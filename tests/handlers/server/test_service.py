@@ -2,8 +2,10 @@
 
 import asyncio
 import json
+import random
 import shutil
 import threading
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -11,7 +13,9 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 import pytest
+from starlette.testclient import TestClient
 from tests.handlers.gate import Gate
+from tests.interrupted import TIMES, Interruption
 
 from ranklet.export.build import build
 from ranklet.handlers.api.answers import ANSWERS
@@ -303,3 +307,50 @@ def test_quick_answers_need_no_thread(lexical: str, monkeypatch: pytest.MonkeyPa
     assert asyncio.run(several()) == [200] * 7
     in_loop = [name == threading.main_thread().name for name in names]
     assert in_loop == [False, False, False, True, False, True, False]
+
+
+ASKED: tuple[tuple[str, str, Any], ...] = (
+    ("POST", "/rank", {"query": "knead dough", "k": 3, "explain": True}),
+    ("POST", "/rank", {"query": "knead dough", "documents": ["dough", "a motor", "to knead"]}),
+    ("POST", "/v1/rerank", {"query": "dough", "documents": ["a motor", "dough"], "model": "m"}),
+    ("POST", "/mcp", {
+        "jsonrpc": "2.0", "id": 1, "method": "tools/call",
+        "params": {"name": "search", "arguments": {"query": "dough"}},
+    }),
+)  # fmt: skip
+
+
+@pytest.mark.slow
+def test_work_that_is_interrupted_leaves_nothing_in_a_server(
+    built: "Built", monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Errors come into threads of the pool; what a signal raises comes into none of these."""
+    server = service.Service(ServerSettings(bundle=str(built.fused), threads=1))
+    run, now = server._pool.run, [Interruption()]
+
+    async def interrupted(work: Callable[[], Any], *more: Any) -> Any:
+        return await run(lambda: now[0].call(work), *more)
+
+    monkeypatch.setattr(server._pool, "run", interrupted)
+    with TestClient(server.app, base_url="http://localhost") as client:
+
+        def answers() -> list[Any]:
+            now[0] = Interruption()
+            found = [client.request(how, path, json=body) for how, path, body in ASKED]
+            assert {each.status_code for each in found} == {200}
+            bodies = [each.json() for each in found]
+            return [{name: of for name, of in each.items() if name != "ms"} for each in bodies]
+
+        expected, rng, raised = answers(), random.Random(1), 0
+        for how, path, body in ASKED:
+            now[0] = counted = Interruption()
+            client.request(how, path, json=body)
+            for _ in range(TIMES):
+                now[0] = each = Interruption(
+                    rng.randint(1, counted.met), rng.choice((MemoryError, TimeoutError))
+                )
+                client.request(how, path, json=body)
+                raised += each.raised
+                assert answers() == expected
+        assert raised > TIMES
+        assert server._pool.held == 0
