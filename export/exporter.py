@@ -4,7 +4,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
 
-from ranklet.export.errors import ExportError
 from ranklet.export.jobs import ExportJob
 from ranklet.export.proof.as_others import AsOthers
 from ranklet.export.query_side import QueryTables
@@ -38,10 +37,9 @@ def exporter(kind: str) -> Exporter:
     """Return the exporter of a kind, imported when it is first needed.
 
     Raises:
-        ExportError: there is no such kind.
+        UnknownRankerError: there is no such kind.
     """
-    if kind not in KINDS:
-        raise ExportError(f"unknown ranker kind {kind!r}; known are {', '.join(KINDS)}")
+    ranker_module(kind)
     own: Exporter = import_module(f"ranklet.export.rankers.{kind}").EXPORTER
     return own
 

@@ -209,33 +209,10 @@ class Ranking(Sequence[Hit]):
         """
         with hinted():
             import pandas as pd
-        return self._table(pd.DataFrame)
-
-    def to_polars(self) -> Any:
-        """Return the hits as a DataFrame of polars, as `to_pandas` does.
-
-        Raises:
-            MissingPackageError: polars is not installed.
-        """
-        with hinted():
-            import polars as pl
-        return self._table(pl.DataFrame)
-
-    def to_arrow(self) -> Any:
-        """Return the hits as a table of pyarrow, as `to_pandas` does.
-
-        Raises:
-            MissingPackageError: pyarrow is not installed.
-        """
-        with hinted():
-            import pyarrow as pa
-        return self._table(pa.table)
-
-    def _table(self, made: Callable[[dict[str, list[Any]]], Any]) -> Any:
-        """Return the table that is `made` of columns, whose types an empty one has, too."""
         if self.hits:
-            return made(self.columns())
-        return made(replace(self, hits=(Hit("", 0.0, "", "", 0),)).columns())[:0]
+            return pd.DataFrame(self.columns())
+        one = replace(self, hits=(Hit("", 0.0, "", "", 0),))  # for the types of its columns
+        return pd.DataFrame(one.columns())[:0]
 
     def __repr__(self) -> str:
         best = ", ".join(f"{hit.id} ({hit.score:.4g})" for hit in self.hits[:_SHOWN])

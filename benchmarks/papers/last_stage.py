@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from benchmarks.papers.plans import HYBRID
 from benchmarks.papers.searched import Asked, Data, Lists, Trained, again, asked_of, encoded
+from benchmarks.papers.text_scorer import text_scorer
 from ranklet.corpus.collections.trec import write_run
 from ranklet.training.imported.folder import ModelFolder
 from ranklet.training.learning.device import choose_device
@@ -49,7 +50,7 @@ def train(data: Data, options: dict[str, Any]) -> Trained:
     checkpoint = cross.train(
         *data, options=Options(accumulation=1, learning_rate=1e-4, **batches, **options)
     )
-    read = cross.text_scorer(checkpoint, "auto")
+    read = text_scorer(checkpoint, "auto")
     bm25, titles = options["bm25"], options["titles"]
     if scores_of:
         _teach(read, asked_of(collection, learn[:TAUGHT], bm25, titles=titles), scores_of)

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from benchmarks.papers.searched import DEPTH, Asked, Data, Lists, Trained, again, encoded
 from benchmarks.papers.students import wait_for
+from benchmarks.papers.text_scorer import text_scorer
 from ranklet.corpus.rankers.conformer_kernel.terms import term_rows
 from ranklet.runtime.rankers.conformer_kernel.settings import ConformerKernelSettings
 from ranklet.runtime.rankers.cross_encoder.ranker import CrossEncoderSettings
@@ -111,7 +112,7 @@ def pairwise(data: Data, options: dict[str, Any]) -> Trained:
     checkpoint = cross.train(*data, options=CrossOptions(settings=settings, **common))
     if saves is not None:
         checkpoint.save(saves)
-    score = cross.text_scorer(checkpoint, "auto")
+    score = text_scorer(checkpoint, "auto")
 
     def rank(asked: Asked) -> Mapping[str, Lists]:
         texts, ranked = asked.texts(), []

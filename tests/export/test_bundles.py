@@ -20,6 +20,7 @@ from ranklet.export.options import ExportOptions
 from ranklet.runtime import Bundle, BundleError, CollectionError, InputError
 from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.bundles.manifest import RankerEntry
+from ranklet.runtime.errors import UnknownRankerError
 from ranklet.runtime.rankers.bm25 import BM25Settings
 from ranklet.runtime.rankers.model1 import Model1Settings
 from ranklet.runtime.verification import verify
@@ -107,7 +108,7 @@ def test_no_checkpoint_is_refused(tmp_path: Path) -> None:
 
 
 def test_an_unknown_kind_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(BuildError, match="unknown ranker kind 'os'; known are bm25"):
+    with pytest.raises(UnknownRankerError, match="unknown ranker kind 'os'; known are bm25"):
         exporter("os")
 
 

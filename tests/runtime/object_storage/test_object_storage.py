@@ -422,7 +422,7 @@ def test_an_object_that_was_replaced_is_an_error_and_is_opened_again(
     far.rank("dough", k=1)
     server.objects["/b.zip"] = zipped(built.indexed, tmp_path / "other.zip")
     with pytest.raises(RemoteError, match="was replaced after it had been opened"):
-        far.rank_batch(QUERIES, k=20)
+        [far.rank(query, k=20) for query in QUERIES]
     again = load(server.address())
     assert again is not far
     assert answers(again, QUERIES[0]) == answers(Bundle(built.indexed), QUERIES[0])

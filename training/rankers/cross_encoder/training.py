@@ -4,7 +4,7 @@ Sources: Boytsov & Kolter 2021, §3 and §4.1; MacAvaney et al. 2019 (CEDR); Bou
 """
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -23,11 +23,10 @@ from ranklet.runtime.console import suggested
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.rankers.cross_encoder.ranker import IMPORTED, CrossEncoderSettings
 from ranklet.runtime.text.pairing import Pair, Pairing, pair_inputs
-from ranklet.runtime.text.tokenizing import encode
 from ranklet.training.checkpoint import RANKLET, Checkpoint
 from ranklet.training.distilling.margins import margins_of
 from ranklet.training.distilling.taught import read_taught
-from ranklet.training.learning.device import choose_device, seeded
+from ranklet.training.learning.device import seeded
 from ranklet.training.learning.loop import learn
 from ranklet.training.learning.losses import listwise_loss, margin_loss, pointwise_loss
 from ranklet.training.learning.weights import check_kind, load_weights, trained, weights_of
@@ -144,28 +143,6 @@ def load_any(checkpoint: Checkpoint, *, attention: str = "sdpa") -> CrossNetwork
         return load(checkpoint, attention=attention)
     check_kind(checkpoint, "cross_encoder")
     return trained(new_classifier(checkpoint.network, attention), checkpoint.weights)
-
-
-def text_scorer(
-    checkpoint: Checkpoint, device: str = "cpu"
-) -> Callable[[Sequence[tuple[str, str]]], NDArray[np.float32]]:
-    """Return a function that scores pairs of a query and a document, (pairs,) float32.
-
-    The checkpoint may be trained or imported. The device is a name that `choose_device` knows.
-    """
-    model = load_any(checkpoint, attention="sdpa").to(choose_device(device))
-    tokenizer = checkpoint.need_tokenizer()
-    pairing, padding = Pairing(checkpoint.settings, tokenizer), padding_token(tokenizer)
-
-    def score(pairs: Sequence[tuple[str, str]]) -> NDArray[np.float32]:
-        made = []
-        for texts in pairs:
-            query, document = (encode(tokenizer, text).ids for text in texts)
-            made.append(pairing.pair(pairing.query(query), document))
-        with torch.inference_mode():
-            return score_pairs(model, made, padding)
-
-    return score
 
 
 def score_pairs(

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from benchmarks.papers.text_scorer import text_scorer
 from tests.classifiers import INPUTS, LOGITS, change_json, classifier_folder
 from tests.models import CLASSIFIERS, TEXTS, sentence_transformers
 from tokenizers import Tokenizer
@@ -19,7 +20,7 @@ from ranklet.training.imported.importing import read_model
 from ranklet.training.imported.original import LARGEST
 from ranklet.training.rankers.cross_encoder.classifier import ACTIVATION, LABEL, SEGMENTS
 from ranklet.training.rankers.cross_encoder.importing import import_model, largest_difference
-from ranklet.training.rankers.cross_encoder.training import load_any, text_scorer
+from ranklet.training.rankers.cross_encoder.training import load_any
 
 OLDER = "sbert_ce_default_activation_function"  # key in config.json before version 4
 IDENTITY = "torch.nn.modules.linear.Identity"
