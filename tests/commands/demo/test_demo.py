@@ -1,14 +1,11 @@
 """The end-to-end test: the demo, on the documentation of the Python that runs it."""
 
-import contextlib
-import io
-from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from zlib import crc32
 
 import pytest
+from tests.commands.running import PRINTED, demo_folder
 
 from ranklet import runtime
 from ranklet.commands import demo as demo_command
@@ -24,27 +21,9 @@ from ranklet.training.pretrained import backbone
 LINES = 60  # that two screens have
 
 
-@dataclass(frozen=True)
-class Demo:
-    """The folder that a demo has filled, and what it has printed."""
-
-    folder: Path
-    printed: str
-
-
-@pytest.fixture(scope="module")
-def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Demo]:
-    folder = tmp_path_factory.mktemp("demo")
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(demo_command, "MINUTES", 60.0)  # however busy the machine is
-        with contextlib.redirect_stdout(io.StringIO()) as printed:
-            assert main(["demo", "--lexical", "-o", str(folder)]) == 0
-        yield Demo(folder, printed.getvalue())
-
-
 @pytest.fixture
-def demo(run: Demo) -> Path:
-    return run.folder
+def demo(shared_folder: Path) -> Path:
+    return demo_folder(shared_folder)
 
 
 @pytest.mark.slow
@@ -81,10 +60,11 @@ def two_layers(tmp_path: Path) -> Path:
 
 
 @pytest.mark.slow
-def test_the_demo_states_what_its_table_shows(run: Demo) -> None:
-    assert len(run.printed.splitlines()) <= LINES
-    words = " ".join(run.printed.split())
-    found = answered(runtime.load(run.folder / "python-docs.ranklet"))
+def test_the_demo_states_what_its_table_shows(demo: Path) -> None:
+    printed = (demo / PRINTED).read_text("utf-8")
+    assert len(printed.splitlines()) <= LINES
+    words = " ".join(printed.split())
+    found = answered(runtime.load(demo / "python-docs.ranklet"))
     assert f"answers {hits(found)} of {len(QUESTIONS)} questions" in words
     missed = [question for question, place in found.items() if place is None]
     assert f"No right answer among the first {FIRST}: {'; '.join(missed)}." in words
