@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+from tests.interrupted import interrupt
 from tests.kinds import retrieved_by
 from tests.metadata_rows import a_filter
 
@@ -383,3 +384,21 @@ def test_load_takes_the_address(books: Path, place: str, monkeypatch: pytest.Mon
     assert found.rank("bread", k=1)._repr_html_()
     found.close()
     assert len(load(books, collection=f"{place}#books").rank("bread", k=1)) == 1
+
+
+@pytest.mark.slow
+def test_an_interrupted_call_leaves_the_next_one_right(built: "Built", place: str) -> None:
+    publish(built.fused, place, index="interrupted", rankers=["bm25"])
+    search = Bundle(built.fused, collection=f"{place}#interrupted")
+    pipeline = retrieved_by("bm25")
+
+    def answer(query: str = TEXT) -> list[tuple[str, float]]:
+        return [(hit.id, hit.score) for hit in search.rank(query, k=5, pipeline=pipeline)]
+
+    expected, other = answer(), answer("knead dough")
+
+    def check() -> None:
+        assert answer("knead dough") == other
+        assert answer() == expected
+
+    assert interrupt(lambda: answer(TEXT), check)
