@@ -4,7 +4,7 @@ Nothing of the base is read but the words that are looked up, so it takes as lon
 collection as for a small one.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from copy import copy
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -179,9 +179,10 @@ class _Collection:
             new = [forms[each] for each in distinct.tolist()]
             tokens.add(Words(new, own.astype(np.int32), stored.lengths), at)
         tokens.add(reader.read(texts))
+        seen = set(map(of_base.splitter.key, tokens.words()))
         vocab = vocabulary(
-            set(map(of_base.splitter.key, tokens.words())), manifest.languages,
-            WordClasses(manifest.languages, manifest.normaliser), stopped, particles=particles,
+            seen, manifest.languages, WordClasses(manifest.languages, manifest.normaliser), stopped,
+            particles=particles, lemmas=_lemmas(seen, of_base),
         )  # fmt: skip
         vocab.splitter = vocab.phrase_splitter = of_base.splitter
         return vocab, tokens.forward(vocab)
@@ -200,6 +201,13 @@ class _Collection:
                 collector.add(document.metadata)
             last = document.id
         return collector.fields(of_whole_documents(first, count), types)
+
+
+def _lemmas(words: Iterable[str], vocabulary: Vocabulary) -> dict[str, str]:
+    """Return the lemmas of the words that a vocabulary has; finding one out takes longer."""
+    forms, lemma_of = vocabulary.forms, vocabulary.lemma_of
+    known = ((word, forms.find(word)) for word in words)
+    return {word: forms[lemma_of[at]] for word, at in known if at >= 0 and lemma_of[at] >= 0}
 
 
 def _stop_words(vocabulary: Vocabulary) -> tuple[frozenset[str], frozenset[str]]:
