@@ -205,8 +205,27 @@ class _Loaded:
         self._seen = self.asked = monotonic()
 
     def is_stale(self, stamp: tuple[int, ...]) -> bool:
-        """Return whether the bundle is not what `load` would open, see `is_replaced`."""
-        return self.is_replaced(stamp) or stamp_of(self._folder) != self._added
+        """Return whether the bundle is not what `load` would open; see `is_replaced`."""
+        look = self._is_due
+        return self.is_replaced(stamp) or self._has_other_additions(look=look)
+
+    @property
+    def _is_due(self) -> bool:
+        return monotonic() - self._seen > LOOK_AGAIN
+
+    def _has_other_additions(self, *, look: bool) -> bool:
+        """Return whether something was added or deleted; on object storage only if it may look."""
+        if not self.bundle.files.is_remote:
+            return stamp_of(self._folder) != self._added
+        if not look or self.bundle.collection is not None:
+            return False
+        from ranklet.runtime.bundles.additions import read_additions
+
+        known = self.bundle.additions
+        try:
+            return read_additions(self.bundle.files).version != (known.version if known else 0)
+        except RemoteError:  # what was read before can still be used
+            return False
 
     def is_replaced(self, stamp: tuple[int, ...]) -> bool:
         """Return whether the bundle was closed or is known to have been replaced.
@@ -216,7 +235,7 @@ class _Loaded:
         """
         if self.stamp != stamp or self.bundle.closed:
             return True
-        look = monotonic() - self._seen > LOOK_AGAIN
+        look = self._is_due
         if look:
             self._seen = monotonic()
         try:
