@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 from tests.kinds import TinyRankers
+from tests.range_server import RangeServer
 from tests.updates import SPLIT, WHOLE, WORDS, Record, changes, first_records, held, indexed, seeded
 
 import ranklet
 from ranklet.corpus.updating import live as writing
 from ranklet.corpus.updating.writable import WritableBundle
+from ranklet.runtime import ranking
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.bundles.files import LIST, additions_of
 from ranklet.runtime.errors import BundleError, CollectionError, InputError, UnknownDocumentError
@@ -326,3 +328,31 @@ def test_a_writer_that_is_killed_loses_nothing_that_it_has_acknowledged(
     run = subprocess.run(killed, capture_output=True, text=True, check=False)
     assert run.returncode == 0, run.stderr
     assert int(run.stdout) > 20
+
+
+def test_additions_on_object_storage_are_read_and_seen_at_the_next_look(
+    three: WritableBundle, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "b.zip"
+    bundle = WritableBundle(ranklet.update(three, [document("x", "zebra")], target=path))
+    folder = Path(additions_of(path))
+
+    def objects() -> dict[str, bytes]:
+        own = folder.iterdir() if folder.is_dir() else ()
+        named = {f"/{folder.name}/{each.name}": each.read_bytes() for each in own}
+        return {"/b.zip": path.read_bytes(), **named}
+
+    with RangeServer(objects()) as server:
+        address = server.address()
+        assert found(load(address, cache=tmp_path / "cache")) == ["a", "b", "c"]
+        bundle.add([document("d", year=2020)]).delete(["a"])
+        server.objects = objects()
+        assert found(load(address, cache=tmp_path / "cache")) == ["a", "b", "c"]
+        monkeypatch.setattr(ranking, "LOOK_AGAIN", -1.0)
+        remote = load(address, cache=tmp_path / "cache")
+        assert found(remote) == ["b", "c", "d"]
+        assert list(remote.rank("mouse", where={"year": {">": 2001}})) == list(
+            bundle.rank("mouse", where={"year": {">": 2001}})
+        )
+        with pytest.raises(InputError, match="is an address"):
+            WritableBundle(address)
