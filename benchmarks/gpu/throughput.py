@@ -130,7 +130,7 @@ def torch_encoder(setting: Setting, tokens: int) -> Run:
     from ranklet.training.imported.tokenizer import model_tokenizer
 
     source = backbone_folder(setting)
-    tokenizer = model_tokenizer(source).tokenizer
+    tokenizer = model_tokenizer(source)
     tokenizer.enable_truncation(tokens)
     tokenizer.enable_padding()
     network: Any = AutoModel.from_pretrained(str(source))
@@ -175,7 +175,7 @@ def _torch_reranker(setting: Setting, tokens: int) -> Run:
     from ranklet.training.imported.tokenizer import model_tokenizer
 
     source, loader = cross_encoder_folder(setting), AutoModelForSequenceClassification
-    tokenizer = model_tokenizer(source).tokenizer
+    tokenizer = model_tokenizer(source)
     tokenizer.enable_truncation(tokens, strategy="only_second")
     tokenizer.enable_padding()
     network: Any = loader.from_pretrained(str(source))

@@ -95,7 +95,7 @@ thread, against sentence-transformers with PyTorch.
 def _row(place: Place, probes: Probes, name: str, pooling: str, folder: Path) -> list[str]:
     checkpoint = read_model(folder, kind="splade" if pooling == "SPLADE" else None)
     original = compare(folder, checkpoint, (*probes.queries[:16], *probes.documents[:16]))
-    difference = "not installed" if original is None else f"{original.difference:.0e}"
+    difference = f"{original.difference:.0e}"
     reports = _reports(place, checkpoint, probes)
     exact, small = reports["fp32"], reports["int8"]
     encoder = _original_encoder(folder, checkpoint.kind)

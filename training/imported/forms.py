@@ -49,5 +49,5 @@ class Form:
     module: str = "importing"
 
     def importer(self) -> Any:
-        """Return the module with the functions `import_model` and `largest_difference`."""
+        """Return the module with the functions `import_model` and `difference`."""
         return import_module(f"ranklet.training.rankers.{self.kind}.{self.module}")

@@ -1,12 +1,17 @@
 """Read a model by the library that it was made for, and compare what is imported with it."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from importlib.metadata import version
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 from ranklet.corpus.faults import one_line
 from ranklet.corpus.memory import release
+from ranklet.runtime.call.protocol import Role
 from ranklet.runtime.errors import ModelFolderError
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.imported.encoder import check_known, plain_config, quiet, whole_weights
@@ -21,6 +26,7 @@ if TYPE_CHECKING:
 LIBRARY = "sentence-transformers"
 LARGEST = 1e-4  # difference of a number of a vector, or of a score, in float32
 TEXTS = 16  # compared texts, of all lengths; a network that is read wrongly differs on any text
+SMALLEST = 1e-12  # length of a vector that is divided by it
 NO_LIMIT = 1_000_000  # a tokenizer without a limit has this number or a larger one
 LONGEST = 512  # tokens, if nothing limits them
 
@@ -144,25 +150,44 @@ def shortened(text: str, settings: Any) -> str:
     return text[: max(1, settings.max_query_tokens // 4)]  # UTF-8 has up to 4 bytes per character
 
 
-def encode_with_library(
-    model: Any, texts: Sequence[str], settings: Any, **options: Any
-) -> tuple[Any, Any]:
-    """Encode texts as queries and as documents with a model of sentence-transformers.
+def largest_difference(
+    load: Callable[[], Any],
+    texts: Sequence[str],
+    settings: Any,
+    encode: Callable[[Role], Iterable[NDArray[np.float32]]],
+    **options: Any,
+) -> float:
+    """Return the largest difference of a number from sentence-transformers' own, over all texts.
 
-    Each text is encoded alone, because padding changes the positions that some networks see.
+    Each text is encoded alone, because padding changes the positions that some networks see. If a
+    text has another number of vectors, the difference is infinite.
 
     Args:
-        model: the model.
-        texts: the texts.
+        load: loads the library's model, which is not kept, because two need not be in memory.
+        texts: encoded as queries and as documents.
         settings: of a ranker, whose prompts are used if it has any.
-        options: further arguments.
+        encode: returns our own vectors of the texts in a role.
+        options: for the library's encoding.
     """
     options = {"show_progress_bar": False, "batch_size": 1, **options}
-    query, document = (
-        encode(list(texts), prompt=getattr(settings, f"{role}_prompt", ""), **options)
-        for role, encode in (("query", model.encode_query), ("document", model.encode_document))
-    )
-    return query, document
+    model, largest = load(), 0.0
+    library: dict[Role, Any] = {"query": model.encode_query, "document": model.encode_document}
+    expected = {
+        role: own(list(texts), prompt=getattr(settings, f"{role}_prompt", ""), **options)
+        for role, own in library.items()
+    }
+    del model, library
+    for role, rows in expected.items():
+        for ours, theirs in zip(encode(role), rows, strict=True):
+            other = np.asarray(theirs, np.float32)
+            if other.ndim == 1:  # one vector, of which ours may be the begin, or have more zeros
+                ours, other = ours[: len(other)], other[: len(ours)]
+                if getattr(settings, "similarity", "") == "cosine":
+                    other = other / max(float(np.linalg.norm(other)), SMALLEST)
+            if ours.shape != other.shape:
+                return inf
+            largest = max(largest, float(np.abs(ours - other).max(initial=0)))
+    return largest
 
 
 def compare(folder: str | Path, checkpoint: Checkpoint, texts: Sequence[str]) -> Original:
@@ -180,7 +205,7 @@ def compare(folder: str | Path, checkpoint: Checkpoint, texts: Sequence[str]) ->
     importing = form_of(checkpoint).importer()
     library = f"{LIBRARY} {version(LIBRARY)}"
     with one_line(f"{str(folder)!r} cannot be compared with {library}"), quiet(), one_thread_each:
-        difference = importing.largest_difference(ModelFolder(folder), checkpoint, texts[:TEXTS])
+        difference = importing.difference(ModelFolder(folder), checkpoint, texts[:TEXTS])
     release()
     original = Original(library, difference)
     if not difference <= LARGEST:

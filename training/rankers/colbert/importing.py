@@ -1,10 +1,12 @@
 """Import late-interaction models of PyLate, sentence-transformers and colbert-ir's ColBERT."""
 
-from collections.abc import Sequence
-from math import inf
+from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from ranklet.runtime.call.protocol import Role
 from ranklet.runtime.errors import ModelFolderError
@@ -16,7 +18,7 @@ from ranklet.training.imported.folder import ModelFolder
 from ranklet.training.imported.layers import linear_layer
 from ranklet.training.imported.original import (
     ReadTransformer,
-    encode_with_library,
+    largest_difference,
     load_original,
     names_of,
 )
@@ -101,28 +103,16 @@ def _skipped(folder: ModelFolder, mask: Any, read: ReadTransformer) -> str:
     return " ".join(known)
 
 
-def largest_difference(folder: ModelFolder, checkpoint: Checkpoint, texts: Sequence[str]) -> float:
-    """Return the largest difference from sentence-transformers' vectors, over all numbers.
+def difference(folder: ModelFolder, checkpoint: Checkpoint, texts: Sequence[str]) -> float:
+    """Return the largest difference from sentence-transformers' vectors, over all tokens."""
 
-    Texts are encoded as queries and as documents. If a text has another number of vectors, the
-    difference is infinite.
-    """
-    theirs = load_original("MultiVectorEncoder", folder.path)
-    encoded = encode_with_library(theirs, texts, checkpoint.settings)
-    del theirs  # two networks need not be in memory
-    network = load(checkpoint, attention="eager")
-    layout = TokenLayout(checkpoint.settings, checkpoint.need_tokenizer())
-    roles: tuple[Role, Role] = ("query", "document")
-    differences = [0.0]
-    for role, expected in zip(roles, encoded, strict=True):
-        rows, _ = layout.rows(texts, role)
-        for row, other in zip(rows, expected, strict=True):
+    def encode(role: Role) -> Iterator[NDArray[np.float32]]:
+        network = load(checkpoint, attention="eager")
+        layout = TokenLayout(checkpoint.settings, checkpoint.need_tokenizer())
+        for row in layout.rows(texts, role)[0]:
             with torch.inference_mode():
                 inputs = map(torch.from_numpy, row_feeds([row]).values())
-                ours = network(*inputs)[0][row.kept]
-            vectors = torch.as_tensor(other)
-            if vectors.shape != ours.shape:
-                return inf
-            if len(ours):
-                differences.append(float((ours - vectors).abs().max()))
-    return max(differences)
+                yield network(*inputs)[0][row.kept].numpy()
+
+    original = partial(load_original, "MultiVectorEncoder", folder.path)
+    return largest_difference(original, texts, checkpoint.settings, encode)

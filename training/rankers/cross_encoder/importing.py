@@ -114,7 +114,7 @@ def import_model(
     )
 
 
-def largest_difference(folder: ModelFolder, checkpoint: Checkpoint, texts: Sequence[str]) -> float:
+def difference(folder: ModelFolder, checkpoint: Checkpoint, texts: Sequence[str]) -> float:
     """Return the largest difference of a pair's score from sentence-transformers' own.
 
     The pairs are made of the texts, first with last. The first of a pair is shortened until it is

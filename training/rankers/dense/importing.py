@@ -1,13 +1,16 @@
 """Import sentence-transformers models and plain encoders as the kind `dense`."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
+from ranklet.runtime.call.protocol import Role
 from ranklet.runtime.errors import ModelFolderError
 from ranklet.runtime.onnx.encoder import feeds
 from ranklet.runtime.rankers.dense import NETWORKS, POOLINGS, DenseSettings
@@ -17,7 +20,7 @@ from ranklet.training.imported.folder import ModelFolder
 from ranklet.training.imported.layers import LAYERS, linear_layer
 from ranklet.training.imported.original import (
     ReadTransformer,
-    encode_with_library,
+    largest_difference,
     load_original,
     modules_by_role,
     names_of,
@@ -171,32 +174,21 @@ def _imported(
     )
 
 
-def largest_difference(folder: ModelFolder, checkpoint: Checkpoint, texts: Sequence[str]) -> float:
-    """Return the largest difference from sentence-transformers' own vectors, over all numbers.
-
-    Texts are encoded as queries and as documents, each with its prompt.
-    """
+def difference(folder: ModelFolder, checkpoint: Checkpoint, texts: Sequence[str]) -> float:
+    """Return the largest difference from sentence-transformers' own vectors."""
     settings: DenseSettings = checkpoint.settings
-    prompts = settings.query_prompt, settings.document_prompt
-    theirs = load_original("SentenceTransformer", folder.path)
-    encoded = encode_with_library(theirs, texts, settings)
-    del theirs  # two networks need not be in memory
-    differences = []
-    limits = settings.max_query_tokens, settings.max_document_tokens
-    parts = checkpoint.queries or checkpoint, checkpoint
-    for part, prompt, limit, expected in zip(parts, prompts, limits, encoded, strict=True):
+
+    def encode(role: Role) -> Iterator[NDArray[np.float32]]:
+        part = checkpoint.queries or checkpoint if role == "query" else checkpoint
         network = DenseNetwork(
             new_model(part.network, "eager", segments=False), part.settings, part.network[LAYERS]
         )
         load_weights(network.eval(), part.weights)
-        expected = np.asarray(expected)[:, : settings.dimension]
-        if settings.similarity == "cosine":
-            expected = expected / np.linalg.norm(expected, axis=1, keepdims=True)
-        ids, _ = token_ids(part.need_tokenizer(), [prompt + text for text in texts], limit)
-        with torch.inference_mode():
-            ours = [
-                network(*(torch.from_numpy(values) for values in feeds([row], 0).values()))
-                for row in ids
-            ]
-        differences.append(np.abs(torch.cat(ours).numpy() - expected).max())
-    return float(max(differences))
+        prompt = getattr(settings, f"{role}_prompt")
+        limit = getattr(settings, f"max_{role}_tokens")
+        for row in token_ids(part.need_tokenizer(), [prompt + text for text in texts], limit)[0]:
+            with torch.inference_mode():
+                yield network(*map(torch.from_numpy, feeds([row], 0).values()))[0].numpy()
+
+    load = partial(load_original, "SentenceTransformer", folder.path)
+    return largest_difference(load, texts, settings, encode)

@@ -1,6 +1,7 @@
 """Import static embeddings, one vector per token, of sentence-transformers and model2vec."""
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from ranklet.runtime.onnx.token_table import TokenTable
 from ranklet.runtime.rankers.dense import DenseEncoder, DenseSettings
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.imported.folder import ModelFolder, read_arrays, read_json
-from ranklet.training.imported.original import encode_with_library, load_original
+from ranklet.training.imported.original import largest_difference, load_original
 from ranklet.training.imported.sentence_settings import dimension_of, prompts_of, similarity_of
 from ranklet.training.imported.tokenizer import plain_tokenizer
 
@@ -101,23 +102,20 @@ def token_vectors(place: "Path", arrays: Mapping[str, NDArray[Any]]) -> NDArray[
     return vectors
 
 
-def largest_difference(folder: ModelFolder, checkpoint: Checkpoint, texts: Sequence[str]) -> float:
-    """Return the largest difference from sentence-transformers' own vectors, over all numbers."""
+def difference(folder: ModelFolder, checkpoint: Checkpoint, texts: Sequence[str]) -> float:
+    """Return the largest difference from sentence-transformers' own vectors."""
     settings: DenseSettings = checkpoint.settings
-    theirs = load_original("SentenceTransformer", folder.path) if folder.modules else _plain(folder)
     normalise = settings.similarity == "cosine"
     table = TokenTable(checkpoint.arrays[TABLE], checkpoint.need_tokenizer(), normalise=normalise)
-    encoder, differences = DenseEncoder(settings, table), []
-    encoded = encode_with_library(theirs, texts, settings)
-    for encode, expected in zip(
-        (encoder.encode_queries, encoder.encode_documents), encoded, strict=True
-    ):
-        expected = np.asarray(expected)[:, : settings.dimension]
-        if normalise:
-            lengths = np.linalg.norm(expected, axis=1, keepdims=True)
-            expected = expected / np.where(lengths, lengths, 1)
-        differences.append(np.abs(encode(list(texts)).vectors - expected).max())
-    return float(max(differences))
+    encoder = DenseEncoder(settings, table)
+    encode = {"query": encoder.encode_queries, "document": encoder.encode_documents}
+    load = partial(load_original, "SentenceTransformer", folder.path)
+    return largest_difference(
+        load if folder.modules else partial(_plain, folder),
+        texts,
+        settings,
+        lambda role: encode[role](list(texts)).vectors,
+    )
 
 
 def _plain(folder: ModelFolder) -> Any:

@@ -1,13 +1,16 @@
 """Import SPLADE models of sentence-transformers and transformers, and inference-free ones."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
+from ranklet.runtime.call.protocol import Role
 from ranklet.runtime.errors import ModelFolderError
 from ranklet.runtime.onnx.encoder import feeds
 from ranklet.runtime.rankers.splade import ENCODER, SPLADESettings
@@ -16,7 +19,7 @@ from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.imported.folder import ModelFolder
 from ranklet.training.imported.original import (
     ReadTransformer,
-    encode_with_library,
+    largest_difference,
     load_original,
     modules_by_role,
     names_of,
@@ -118,29 +121,21 @@ def _query_weights(
     return weights
 
 
-def largest_difference(folder: ModelFolder, checkpoint: Checkpoint, texts: Sequence[str]) -> float:
-    """Return the largest difference from sentence-transformers' own weights, over all terms.
+def difference(folder: ModelFolder, checkpoint: Checkpoint, texts: Sequence[str]) -> float:
+    """Return the largest difference from sentence-transformers' own weights, over all terms."""
+    settings: SPLADESettings = checkpoint.settings
 
-    Texts are encoded as queries and as documents.
-    """
-    theirs = _original(folder)
-    encoded = encode_with_library(
-        theirs, texts, checkpoint.settings, convert_to_sparse_tensor=False
-    )
-    del theirs  # two networks need not be in memory
-    network, differences = load(checkpoint, attention="eager"), []
-    limits = checkpoint.settings.max_query_tokens, checkpoint.settings.max_document_tokens
-    for ours, expected, limit in zip(
-        (network.queries, network.forward), encoded, limits, strict=True
-    ):
-        ids, _ = token_ids(checkpoint.need_tokenizer(), texts, limit)
-        with torch.inference_mode():
-            for row, vector in zip(ids, expected, strict=True):
+    def encode(role: Role) -> Iterator[NDArray[np.float32]]:
+        network = load(checkpoint, attention="eager")
+        own = network.queries if role == "query" else network.forward
+        limit = getattr(settings, f"max_{role}_tokens")
+        for row in token_ids(checkpoint.need_tokenizer(), texts, limit)[0]:
+            with torch.inference_mode():
                 inputs = feeds([row], ENCODER.segment).values()
-                weights = ours(*map(torch.from_numpy, inputs))[0].numpy()
-                other = np.asarray(vector, np.float32)
-                differences.append(np.abs(weights[: len(other)] - other).max())
-    return float(max(differences))
+                yield own(*map(torch.from_numpy, inputs))[0].numpy()
+
+    original = partial(_original, folder)
+    return largest_difference(original, texts, settings, encode, convert_to_sparse_tensor=False)
 
 
 def _original(folder: ModelFolder) -> Any:

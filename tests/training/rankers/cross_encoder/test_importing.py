@@ -19,7 +19,8 @@ from ranklet.training.imported.folder import ModelFolder
 from ranklet.training.imported.importing import read_model
 from ranklet.training.imported.original import LARGEST
 from ranklet.training.rankers.cross_encoder.classifier import ACTIVATION, LABEL, SEGMENTS
-from ranklet.training.rankers.cross_encoder.importing import import_model, largest_difference
+from ranklet.training.rankers.cross_encoder.importing import difference as difference_of
+from ranklet.training.rankers.cross_encoder.importing import import_model
 from ranklet.training.rankers.cross_encoder.training import load_any
 
 OLDER = "sbert_ce_default_activation_function"  # key in config.json before version 4
@@ -73,7 +74,7 @@ def changed(saved: Path, tmp_path: Path) -> Callable[..., Path]:
 
 def difference(folder: Path, checkpoint: Checkpoint) -> float:
     sentence_transformers()
-    return largest_difference(ModelFolder(folder), checkpoint, TEXTS)
+    return difference_of(ModelFolder(folder), checkpoint, TEXTS)
 
 
 @pytest.mark.slow

@@ -411,7 +411,7 @@ def test_a_comparison_that_fails_says_so(tmp_path: Path, monkeypatch: pytest.Mon
     checkpoint = read_model(folder)
     from ranklet.training.rankers.dense import importing
 
-    monkeypatch.setattr(importing, "largest_difference", lambda *_: float("nan"))
+    monkeypatch.setattr(importing, "difference", lambda *_: float("nan"))
     with pytest.raises(ModelFolderError, match="was read wrongly"):
         compare(folder, checkpoint, TEXTS)
 
