@@ -88,9 +88,6 @@ UNUSABLE: dict[str, tuple[Callable[[Path], object], str]] = {
     "a config that is no JSON": (
         lambda f: (f / "config.json").write_text("{"), "config.json' cannot be read: Expecting"
     ),
-    "a config that is a list": (
-        lambda f: write(f / "config.json", []), "config.json' must contain an object"
-    ),
     "no weights": (
         lambda f: (f / "model.safetensors").unlink(), "no model.safetensors; its weights are"
     ),
@@ -121,9 +118,6 @@ UNUSABLE: dict[str, tuple[Callable[[Path], object], str]] = {
         lambda f: modules_of(f, pooling_mode_max_tokens=True),
         r"has the pooling \('max', 'mean'\); supported is one of",
     ),
-    "an unknown pooling": (
-        lambda f: modules_of(f, pooling_mode="middle"), "Invalid pooling mode: 'middle'"
-    ),
     "an unknown module": (
         lambda f: modules_of(f, {"type": f"{LIBRARY}.WordWeights2", "path": "2"}),
         "cannot be loaded: .*WordWeights2",
@@ -149,9 +143,6 @@ UNUSABLE: dict[str, tuple[Callable[[Path], object], str]] = {
     "a module without a type": (
         lambda f: write(f / "modules.json", [{"path": ""}]), "{'path': ''} is no module"
     ),
-    "a module that is a number": (
-        lambda f: write(f / "modules.json", [7]), "modules.json: 7 is no module"
-    ),
     "modules that are no list": (
         lambda f: write(f / "modules.json", {"type": 1}), "modules.json' must contain an array"
     ),
@@ -162,10 +153,6 @@ UNUSABLE: dict[str, tuple[Callable[[Path], object], str]] = {
         lambda f: add_dense(f, activation_function="torch.nn.Hardswish"),
         "has the activation function Hardswish; supported are Identity, Tanh",
     ),
-    "a layer without its size": (
-        lambda f: (add_dense(f), write(f / "2_Dense" / "config.json", {})),  # type: ignore[func-returns-value]
-        "cannot be loaded: .*'in_features'",
-    ),
     "an activation of its own": (
         lambda f: add_dense(f, activation_function="evil.Tanh"), "code of its own .evil.Tanh."
     ),
@@ -174,10 +161,6 @@ UNUSABLE: dict[str, tuple[Callable[[Path], object], str]] = {
     ),
     "a layer of tokens": (
         lambda f: add_dense(f, module_input_name="token_embeddings"), "Dense from token_embeddings"
-    ),
-    "a layer without weights": (
-        lambda f: (add_dense(f), (f / "2_Dense" / "model.safetensors").unlink()),  # type: ignore[func-returns-value]
-        "Could not find 'model.safetensors'",
     ),
     "weights that are not a number": (spoil_weights, "no finite numbers .* of 'encoder"),
     "an unknown similarity": (

@@ -113,15 +113,13 @@ def colbert_ir_folder(folder: Path, **said: Any) -> Path:
     return folder
 
 
-def module_folder(
-    folder: Path, *, normalise: bool = True, saved_as: str = "float32", **transformer: Any
-) -> Path:
+def module_folder(folder: Path, *, normalise: bool = True, **transformer: Any) -> Path:
     """Save a model as sentence-transformers does."""
     import torch
 
     library = sentence_transformers()
     modules = library.sentence_transformer.modules
-    plain = transformer_folder(folder.with_name(f"{folder.name}-plain"), saved_as=saved_as)
+    plain = transformer_folder(folder.with_name(f"{folder.name}-plain"))
     first = library.base.modules.Transformer(str(plain), **transformer)
     layer = modules.Dense(
         32, 16, bias=True, activation_function=torch.nn.Tanh(), module_input_name="token_embeddings"
@@ -148,7 +146,7 @@ FOLDERS: dict[str, Callable[[Path], Path]] = {
     "modules": lambda folder: module_folder(
         folder, query_expansion={"strategy": "fixed", "length": 20}, document_length=30
     ),
-    "modules, 16 bits": lambda folder: module_folder(folder, saved_as="float16"),
+    "modules, no limits": module_folder,
     "modules, dot": lambda folder: module_folder(folder, normalise=False, query_length=9),
 }
 

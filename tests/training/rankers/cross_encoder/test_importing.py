@@ -96,12 +96,6 @@ def test_the_scores_are_those_of_sentence_transformers(architecture: str, tmp_pa
 
 
 @pytest.mark.slow
-def test_a_model_saved_in_16_bits_is_compared_in_32(tmp_path: Path) -> None:
-    folder = classifier_folder(tmp_path / "model", saved_as="bfloat16")
-    assert difference(folder, read_model(folder)) <= LARGEST
-
-
-@pytest.mark.slow
 def test_a_checkpoint_of_it_is_transformers_own(saved: Path, tmp_path: Path) -> None:
     from transformers import AutoModelForSequenceClassification
 
@@ -256,37 +250,6 @@ def test_what_cannot_be_used_is_refused_in_one_line(
     with pytest.raises(ModelFolderError, match=message) as error:
         import_model(ModelFolder(folder))
     assert "\n" not in str(error.value)
-
-
-MISSING = {
-    "config.json": "no config.json and no modules.json",
-    "model.safetensors": "its weights are missing",
-    "tokenizer.json": "has no tokenizer",
-}
-
-
-@pytest.mark.parametrize("name", MISSING)
-def test_a_missing_file_is_named(changed: Callable[..., Path], name: str) -> None:
-    folder = changed()
-    (folder / name).unlink()
-    with pytest.raises(ModelFolderError, match=MISSING[name]):
-        import_model(ModelFolder(folder))
-
-
-@pytest.mark.parametrize("name", ["model.safetensors", "tokenizer.json", "config.json"])
-def test_a_truncated_file_is_named(changed: Callable[..., Path], name: str) -> None:
-    folder = changed()
-    path = folder / name
-    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
-    with pytest.raises(ModelFolderError, match=name):
-        import_model(ModelFolder(folder))
-
-
-def test_weights_in_a_pickle_file_are_never_opened(changed: Callable[..., Path]) -> None:
-    folder = changed()
-    (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
-    with pytest.raises(ModelFolderError, match="a pickle file, which can run any code"):
-        import_model(ModelFolder(folder))
 
 
 def test_a_classifier_without_a_pooler_is_refused(changed: Callable[..., Path]) -> None:

@@ -88,21 +88,6 @@ def test_every_architecture_returns_the_librarys_vectors(architecture: str, tmp_
 
 
 @pytest.mark.slow
-def test_a_limit_that_counts_unused_positions_is_not_read(tmp_path: Path) -> None:
-    folder = sentence_folder(tmp_path / "model", architecture="roberta")
-    for name, key in (
-        ("sentence_bert_config.json", "max_seq_length"),
-        ("tokenizer_config.json", "model_max_length"),
-    ):
-        path = folder / name
-        said = json.loads(path.read_text()) if path.is_file() else {}
-        path.write_text(json.dumps({**said, key: 80}))  # as many as its table has rows
-    checkpoint = read_model(folder)
-    assert checkpoint.settings.max_document_tokens == 78
-    compare(folder, checkpoint, ("x " * 100, *TEXTS))
-
-
-@pytest.mark.slow
 def test_a_failing_trace_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import torch
 
@@ -345,15 +330,6 @@ def test_a_matryoshka_vector_is_cut(chosen: int | None, tmp_path: Path) -> None:
         read_model(folder, dimension=33)
     change(folder / "config_sentence_transformers.json", truncate_dim=33)
     assert read_model(folder).settings.dimension == 32
-
-
-@pytest.mark.slow
-def test_long_texts_are_cut_where_the_library_cuts_them(tmp_path: Path) -> None:
-    folder = sentence_folder(tmp_path / "model", "lasttoken")
-    change(folder / "tokenizer_config.json", model_max_length=11)
-    checkpoint = read_model(folder)
-    assert checkpoint.settings.max_document_tokens == 11
-    check_equal(folder, checkpoint, tmp_path)
 
 
 @pytest.mark.slow
