@@ -64,6 +64,7 @@ def test_the_order_is_the_bundles(kind: str, tiny: "TinyRankers", place: str) ->
         assert all(hit.text == texts[hit.id] for hit in found)
 
 
+@pytest.mark.slow
 def test_a_bundle_without_documents_retrieves_rescores_and_explains(
     tiny: "TinyRankers", place: str, tmp_path: Path
 ) -> None:

@@ -36,12 +36,14 @@ def bucket(endpoint: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> It
         yield client
 
 
+@pytest.mark.slow
 def test_it_answers_as_the_bundle_on_disk(bucket: Any, built: "Built") -> None:
     bucket.put_object(**PLACE, Body=built.zipped.read_bytes())
     far, near = Bundle(ADDRESS), Bundle(built.fused)
     assert list(far.rank(QUERY, explain=True)) == list(near.rank(QUERY, explain=True))
 
 
+@pytest.mark.slow
 def test_an_object_that_was_replaced_is_opened_again(bucket: Any, built: "Built") -> None:
     content = built.zipped.read_bytes()
     bucket.put_object(**PLACE, Body=content)

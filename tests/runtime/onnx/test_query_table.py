@@ -114,6 +114,7 @@ def test_a_part_is_what_leaving_its_word_out_takes_away(tiny: TinyRankers) -> No
     assert abs(amounts.sum() + float(whole.constant @ document) - scores["quiet river old"]) < 1e-6
 
 
+@pytest.mark.slow
 def test_serving_imports_numpy_alone(tiny: TinyRankers) -> None:
     code = (
         "import sys; sys.modules['tokenizers'] = sys.modules['onnxruntime'] = None\n"

@@ -23,6 +23,7 @@ DENSE = [{"stage": "retrieve", "ranker": "dense", "k": 5}]
 RETRIEVED = [{"stage": "retrieve", "ranker": "dense", "k": 48}]
 
 
+@pytest.mark.slow
 def test_documents_encoded_side_by_side_have_the_same_vectors(
     tiny: TinyRankers, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -88,6 +88,7 @@ def test_vectors_of_tokens(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.slow
 def test_the_vectors_of_one_text_are_compared_as_those_of_a_list(tiny: TinyRankers) -> None:
     for kind in ("dense", "epic", "colbert"):
         bundle = load(tiny.exported(kind), device="cpu")

@@ -149,6 +149,7 @@ def answers(subject: Subject, bundle: Bundle) -> list[Any]:
     ] + spans
 
 
+@pytest.mark.slow
 @LEFT_OPEN
 def test_an_interrupted_call_leaves_no_trace(subject: Subject) -> None:
     before, bundle = answers(subject, subject.bundle), subject.bundle

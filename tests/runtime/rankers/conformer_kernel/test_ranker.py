@@ -81,6 +81,7 @@ def test_ndrm3_explains_exact_and_latent_matches_apart(indexed: Bundle) -> None:
     assert exact["lemmas", "appl"] == pytest.approx(by_formula[find("appl")], rel=1e-4)
 
 
+@pytest.mark.slow
 def test_rescoring_by_the_network_is_a_setting(
     checkpoints: dict[str, Checkpoint], tiny: TinyRankers, tmp_path: Path
 ) -> None:
