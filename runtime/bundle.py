@@ -45,6 +45,7 @@ from ranklet.runtime.syntax.query_syntax import Query, typed_query
 from ranklet.runtime.text.analysis import Analysis
 from ranklet.runtime.text.common_words import Places, common_words
 from ranklet.runtime.text.ranked import ranked_part
+from ranklet.runtime.tracing import record
 
 if TYPE_CHECKING:
     from ranklet.runtime.bundles.additions import Additions
@@ -389,6 +390,7 @@ class Bundle(os.PathLike[str]):
             context = read_query(query, self.files, own=True, deadline=deadline)
             run = self._run_on(own_documents(documents), context, pipeline, deadline)
             ranking = run.ranking(selection, explain=explain)
+        record("ranklet.rank", ranking.timings, k=k, hits=len(ranking))
         places = self._common_words(ranking.query)
         for hit in ranking:
             hit.matching(places)

@@ -15,6 +15,7 @@ EXTRAS = {
     "s3": ("boto3",),
     "lambda": ("awslambdaric", "snapshot_restore_py"),
     "http": ("httptools", "prometheus_client", "starlette", "uvicorn"),
+    "otel": ("opentelemetry",),
     "langchain": ("langchain_core",),
     "llamaindex": ("llama_index",),
     "haystack": ("haystack",),

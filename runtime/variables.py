@@ -33,4 +33,5 @@ class Variable(StrEnum):
     POOL = auto()
     QUEUE = auto()
     THREADS = auto()
+    TRACES = auto()
     WORKERS = auto()

@@ -24,6 +24,8 @@ from ranklet.handlers.api.limits import Limits, Room
 from ranklet.handlers.api.reading import Request, typed
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.call.deadline import Deadline
+from ranklet.runtime.call.protocol import Role
+from ranklet.runtime.call.query import SparseQuery
 from ranklet.runtime.errors import TooManySpansError
 from ranklet.runtime.explanation import branches
 from ranklet.runtime.hits import Hit, Ranking, Timing, plain
@@ -140,25 +142,39 @@ def rerank(
     *,
     version: str = "",
 ) -> Answer:
-    """Score the caller's texts in the format that clients of Cohere and Jina expect; see `rank`.
+    """Score the caller's texts in the formats that existing clients expect; see `rank`.
 
-    The answer suits both and names the `version` of Cohere's API. Scores are the bundle's own:
-    higher is better, and they are not probabilities.
+    `texts` come from clients of TEI, which get a bare list that cannot say what was left out.
+    `documents` come from clients of Cohere and Jina, which get an object that suits both and names
+    the `version` of Cohere's API. Scores are the bundle's own: higher is better, and they are not
+    probabilities.
     """
     fields = Request(Route.RERANK, body, limits).rest()
-    texts, room = fields["documents"], Room(limits.answer_bytes)
-    k = min(len(texts), fields["top_n"] or len(texts))
+    of_tei = fields["texts"] is not None
+    if of_tei and fields["documents"] is not None:
+        raise RequestError(422, "give either 'texts' or 'documents', not both")
+    texts = fields["texts" if of_tei else "documents"]
+    if texts is None:
+        raise RequestError(422, "'documents' must be a list of at least one document, not null")
+    with_text = fields["return_text"] or fields["return_documents"]
+    k = min(len(texts), *(fields[each] or len(texts) for each in ("top_k", "top_n")))
     pipeline = fields["pipeline"]
     ranking = bundle.rank(fields["query"], texts, k=k, pipeline=pipeline, budget_ms=budget_ms)
+    if not fields["truncate"] and ranking.truncated:
+        raise _too_long(*max(ranking.truncated.items(), key=lambda item: item[1]))
+    room = Room(limits.answer_bytes)
 
     def result(hit: Hit) -> dict[str, Any]:
-        shown: dict[str, Any] = {"index": hit.index, "relevance_score": hit.score}
-        if fields["return_documents"]:
-            room.take(len(texts[hit.index]["text"]))
-            shown["document"] = {"text": texts[hit.index]["text"]}
-        return shown
+        text = {"text": texts[hit.index]["text"]} if with_text else {}
+        room.take(len(text.get("text", "")))
+        if of_tei:
+            return {"index": hit.index, "score": hit.score, **text}
+        document = {"document": text} if text else {}
+        return {"index": hit.index, "relevance_score": hit.score, **document}
 
     results = [result(hit) for hit in ranking]
+    if of_tei:
+        return Answer(results, ranking.timings, ranking.left_out)
     # Nothing is metered here, but clients of Jina need `usage` and those of Cohere `meta`.
     meta: dict[str, Any] = {"billed_units": {"search_units": 0}}
     if version:
@@ -178,10 +194,7 @@ def embeddings(
         OutOfTimeError: the budget was spent before all texts were encoded.
     """
     fields = Request(Route.EMBEDDINGS, body, limits).rest()
-    ranker = None if fields["model"] == DEFAULT_MODEL else fields["model"]
-    _check_together(fields["input"], limits.encoded_characters)
-    role, deadline = fields["input_type"], Deadline(budget_ms)
-    found = encode(bundle.files, fields["input"], role, ranker, deadline)
+    found = _encoded(bundle, fields, "input", fields["input_type"], limits, budget_ms)
     vectors = _dense(found)
     _check_dimensions(found, vectors.shape[1], fields["dimensions"])
     room, form = Room(limits.answer_bytes, FEWER), fields["encoding_format"]
@@ -196,6 +209,36 @@ def embeddings(
     ]
     usage = {"prompt_tokens": 0, "total_tokens": 0}  # nothing is metered
     return Answer({"object": "list", "data": data, "model": found.ranker, "usage": usage})
+
+
+def embed(
+    bundle: Bundle,
+    body: Mapping[str, Any],
+    limits: Limits,
+    budget_ms: float | None = None,
+    *,
+    sparse: bool = False,
+) -> Answer:
+    """Encode texts by a dense or a sparse encoder in the format of TEI; see `embeddings`."""
+    fields = Request(Route.EMBED, body, limits).rest()
+    role: Role = "query" if fields["prompt_name"] == "query" else "document"
+    found = _encoded(bundle, fields, "inputs", role, limits, budget_ms)
+    if found.cut and not fields["truncate"]:
+        raise _too_long(found.ranker, len(found.cut))
+    room = Room(limits.answer_bytes, FEWER)
+    if sparse:
+        rows = [row for row in found.vectors if isinstance(row, SparseQuery)]
+        if len(rows) != len(found.vectors):
+            raise RequestError(422, f"{found.ranker!r} is no sparse encoder; ask /embed")
+        room.take(sum(len(row.terms) for row in rows) * len('{"index":1,"value":1},'))
+        pairs = (zip(row.terms.tolist(), _numbers(row.weights), strict=True) for row in rows)
+        return Answer([[{"index": term, "value": each} for term, each in row] for row in pairs])
+    vectors = _dense(found)
+    room.take(vectors.size * 2)
+    if fields["normalize"]:
+        lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+        vectors = (vectors / np.where(lengths, lengths, 1)).astype(np.float32)
+    return Answer(_numbers(vectors))
 
 
 def models(bundle: Bundle) -> dict[str, Any]:
@@ -230,7 +273,26 @@ def _check_dimensions(found: EncodedTexts, have: int, wanted: int | None) -> Non
         )
 
 
-def _check_together(texts: Sequence[str], most: int) -> None:
+def _too_long(ranker: str, count: int) -> RequestError:
+    return RequestError(
+        413, f"'truncate' is false, and {count:,} texts are longer than {ranker!r} reads"
+    )
+
+
+def _encoded(
+    bundle: Bundle,
+    fields: Mapping[str, Any],
+    name: str,
+    role: Role,
+    limits: Limits,
+    budget_ms: float | None,
+) -> EncodedTexts:
+    ranker = None if fields["model"] == DEFAULT_MODEL else fields["model"]
+    _check_together(name, fields[name], limits.encoded_characters)
+    return encode(bundle.files, fields[name], role, ranker, Deadline(budget_ms))
+
+
+def _check_together(name: str, texts: Sequence[str], most: int) -> None:
     """Raise RequestError (413) if texts take longer to encode than a request may; one never does.
 
     An encoder reads the beginning of a text only, so a long one takes no longer than others.
@@ -240,7 +302,7 @@ def _check_together(texts: Sequence[str], most: int) -> None:
         fit = max(1, bisect_right(ends, most))
         raise RequestError(
             413,
-            f"'input' has {len(texts):,} texts of {ends[-1]:,} characters, and at most {most:,} "
+            f"{name!r} has {len(texts):,} texts of {ends[-1]:,} characters, and at most {most:,} "
             f"characters are encoded per request; its first {fit:,} texts fit, so send so many "
             "at a time",
         )
@@ -249,7 +311,8 @@ def _check_together(texts: Sequence[str], most: int) -> None:
 def _dense(found: EncodedTexts) -> NDArray[np.float32]:
     if isinstance(found.vectors, np.ndarray):
         return found.vectors
-    raise RequestError(422, f"{found.ranker!r} does not return one vector per text")
+    other = "ask /embed_sparse" if isinstance(found.vectors[0], SparseQuery) else "it ranks"
+    raise RequestError(422, f"{found.ranker!r} does not return one vector per text; {other}")
 
 
 def _numbers(values: NDArray[np.float32]) -> list[Any]:
@@ -341,4 +404,6 @@ ANSWERS: dict[str, Callable[[Bundle, Mapping[str, Any], Limits, float | None], A
     "/v1/rerank": partial(rerank, version="1"),
     "/v2/rerank": partial(rerank, version="2"),
     "/v1/embeddings": embeddings,
+    "/embed": embed,
+    "/embed_sparse": partial(embed, sparse=True),
 }

@@ -4,7 +4,7 @@ The table decides which fields each route takes and how a value is checked. Open
 tools of assistants, the options of `ranklet rank` and the table in docs/serving.md are made of it.
 A new parameter of `Bundle.rank` needs one row here, and nothing else.
 
-The bodies of the rerank routes come from clients of Cohere and Jina. A field of theirs that
+The bodies of the rerank routes come from clients of Cohere, Jina and TEI. A field of theirs that
 cannot change the ranking is accepted. One that would change it is refused with the reason.
 """
 
@@ -24,6 +24,7 @@ class Route(Flag):
     EXPLAIN = auto()  # POST /explain, and the tool ``explain`` of assistants
     RERANK = auto()  # POST /rerank, /v1/rerank and /v2/rerank
     EMBEDDINGS = auto()  # POST /v1/embeddings, as OpenAI's
+    EMBED = auto()  # POST /embed and /embed_sparse, as TEI's
     SEARCH = auto()  # the tool ``search`` of assistants
     FETCH = auto()  # the tool ``fetch`` of assistants
     COMMAND = auto()  # `ranklet rank`
@@ -163,28 +164,41 @@ FIELDS = (
     Field("characters", WHOLE, Route.FETCH, "maximum number of characters", 20_000, 1, 100_000),
     Field("start", WHOLE, Route.FETCH, "characters to leave out, so that a long text can be read "
           "on", 0, 0, _HUGE),
+    Field("texts", DOCUMENTS, Route.RERANK, "texts to rank; the answer is TEI's list", None, None,
+          "documents"),
     Field("documents", DOCUMENTS, Route.RANK, most="documents",
           help="texts of your own to rank in place of the collection, without syntax, typos, where "
           "and group_by"),
-    Field("documents", DOCUMENTS, Route.RERANK, "texts to rank", None, None, "documents",
-          needed=True),
+    Field("documents", DOCUMENTS, Route.RERANK, "texts to rank; the answer is Cohere's and Jina's",
+          None, None, "documents"),
     Field("input", TEXTS, Route.EMBEDDINGS, "texts to encode, no tokens", None, None, "documents",
           needed=True),
+    Field("inputs", TEXTS, Route.EMBED, "texts to encode", None, None, "documents", needed=True),
     Field("top_n", WHOLE, Route.RERANK, "number of texts that come back", None, 1, _HUGE),
+    Field("top_k", WHOLE, Route.RERANK, "the same as top_n", None, 1, _HUGE),
     Field("return_documents", FLAG, Route.RANK, "return title, text and metadata of hits", True),
     Field("return_documents", FLAG, Route.RERANK, "return the texts", False),
+    Field("return_text", FLAG, Route.RERANK, "the same as return_documents", False),
     Field("model", STRING, Route.RERANK, "a name that comes back in the answer", "ranklet", None,
           _NAME),
-    Field("model", STRING, Route.EMBEDDINGS, default="ranklet", most=_NAME,
+    Field("model", STRING, Route.EMBEDDINGS | Route.EMBED, default="ranklet", most=_NAME,
           help="the ranker that encodes; ranklet is the bundle's first that does"),
     Field("input_type", STRING, Route.EMBEDDINGS, "what the texts are, query or document",
           "document", values=("document", "query")),
+    Field("prompt_name", STRING, Route.EMBED, "what the texts are, query or document", "document",
+          values=("document", "passage", "query")),
     Field("encoding_format", STRING, Route.EMBEDDINGS, "how vectors are written, float or base64",
           "float", values=("float", "base64")),
     Field("dimensions", WHOLE, Route.EMBEDDINGS, least=1, most=_HUGE,
           help="numbers of a vector, as many as the encoder returns"),
+    Field("normalize", FLAG, Route.EMBED, "whether dense vectors get the length 1", True),
     # Fields of existing clients. Scores are always the bundle's own, and requests are answered in
     # the order of their arrival.
+    Field("truncate", FLAG, Route.RERANK | Route.EMBED, default=True,
+          help="if false, a text that is too long is refused"),
+    Field("truncation_direction", STRING, Route.RERANK | Route.EMBED, default="right",
+          help="long texts are cut at their end", values=("right", "Right")),
+    Field("raw_scores", FLAG, Route.RERANK, "it has no effect", False),
     Field("priority", ANYTHING, Route.RERANK, "it has no effect"),
     Field("user", ANYTHING, Route.RERANK | Route.EMBEDDINGS, "it has no effect"),
     # What people or clients send and what is not supported. Some clients always send what Cohere
@@ -200,6 +214,8 @@ FIELDS = (
     Field("typos", ABSENT, Route.RERANK, _COLLECTION),
     Field("max_chunks_per_doc", ABSENT, Route.RERANK, _LENGTH, 10),
     Field("max_tokens_per_doc", ABSENT, Route.RERANK, _LENGTH, 4096),
+    Field("truncate_prompt_tokens", ABSENT, Route.RERANK, _LENGTH),
+    Field("dimensions", ABSENT, Route.EMBED, "vectors have all numbers of the bundle's encoder"),
     Field("rank_fields", ABSENT, Route.RERANK,
           "title and text of a document are ranked; send only what should be ranked"),
 )  # fmt: skip

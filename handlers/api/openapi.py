@@ -23,10 +23,12 @@ _OFF = {"enum": [False, None], "default": False}
 _ANSWERS = (
     ("/rank", "rank", "RankRequest", "Ranking", "Rank the collection or your own documents."),
     ("/explain", "explain", "ExplainRequest", "Explained", "Explain the score of a document."),
-    ("/rerank", "rerank", "Rerank", "Reranked", "Rerank your own documents."),
+    ("/rerank", "rerank", "Rerank", "Reranked", "Rerank `texts` (TEI) or `documents` (Cohere)."),
     ("/v1/rerank", "rerank_v1", "Rerank", "Reranked", "Rerank as Cohere's version 1 or Jina do."),
     ("/v2/rerank", "rerank_v2", "Rerank", "Reranked", "Rerank as Cohere's version 2 does."),
     ("/v1/embeddings", "embeddings", "EmbeddingsRequest", "Embeddings", "Encode as OpenAI does."),
+    ("/embed", "embed", "EmbedRequest", "Vectors", "Encode as TEI does."),
+    ("/embed_sparse", "embed_sparse", "EmbedRequest", "Terms", "Encode by terms, as TEI does."),
 )
 _ERRORS = {
     400: "The body is not JSON, has a key twice, or has half a character.",
@@ -56,6 +58,7 @@ def describe(limits: Limits, *, keyed: bool) -> Schema:
         "/info": {"get": _get("info", "What the bundle holds, and the limits.", _JSON, security)},
         "/healthz": {"get": _get("healthz", "Whether the process is alive.", _JSON, [])},
         "/v1/models": {"get": _get("models", "The rankers that encode texts.", _JSON, security)},
+        "/health": {"get": _get("health", "The same as /readyz, for TEI.", _JSON, [])},
         "/readyz": {"get": _get("readyz", "Whether the server answers requests.", _JSON, [])},
         "/metrics": {"get": _get("metrics", "Counters for Prometheus.", "text/plain", security)},
         "/openapi.json": {"get": _get("openapi", "This document.", _JSON, [])},
@@ -69,7 +72,8 @@ def describe(limits: Limits, *, keyed: bool) -> Schema:
         },
     }
     not_ready = _json_reply("The server is not ready, and the reason.", _OBJECT)
-    paths["/readyz"]["get"]["responses"]["503"] = not_ready
+    for path in ("/readyz", "/health"):
+        paths[path]["get"]["responses"]["503"] = not_ready
     return {
         "openapi": "3.1.0",
         "info": {
@@ -103,7 +107,7 @@ def _post(name: str, request: str, response: str, summary: str, security: list[A
 def _get(name: str, summary: str, media: str, security: list[Any]) -> Schema:
     schema = _OBJECT if media == _JSON else _STRING
     answer = {"description": "The answer.", "content": {media: {"schema": schema}}}
-    errors = (503,) if name in ("healthz", "readyz") else (403, 503)
+    errors = (503,) if name in ("healthz", "readyz", "health") else (403, 503)
     replies = {"200": answer}
     replies |= {str(status): _json_reply(_ERRORS[status], _ref("Error")) for status in errors}
     if security:
@@ -165,6 +169,12 @@ def _or_null(field: Field, limits: Limits) -> Schema:
     return {**schema, "type": [schema["type"], "null"]}
 
 
+def _of_texts(limits: Limits, name: str, other: str) -> Schema:
+    """Return the schema of a request to rerank, which has texts in one of two fields."""
+    texts = fields_of(Route.RERANK)[name].schema(limits)
+    return _request(Route.RERANK, limits, **{name: texts, other: _NULL})
+
+
 def _list(items: Schema) -> Schema:
     return {"type": "array", "items": items}
 
@@ -199,6 +209,7 @@ def _schemas(limits: Limits) -> Schema:
     result = _object(
         {"index": _INTEGER, "relevance_score": _NUMBER}, {"document": _object({"text": _STRING})}
     )
+    scored = _object({"index": _INTEGER, "score": _NUMBER}, {"text": _STRING})
     return {
         "Error": {
             "anyOf": [
@@ -231,15 +242,26 @@ def _schemas(limits: Limits) -> Schema:
             {"label": _STRING, "value": _NUMBER, "parts": _list(_ref("Explanation"))},
             {"reasons": _ref("Explanation")},
         ),
-        "Rerank": _request(Route.RERANK, limits),
+        "Rerank": {
+            "anyOf": [
+                _of_texts(limits, "documents", "texts"), _of_texts(limits, "texts", "documents"),
+            ]
+        },
         "EmbeddingsRequest": _request(Route.EMBEDDINGS, limits),
+        "EmbedRequest": _request(Route.EMBED, limits),
         "Embeddings": _object(
             {"object": _STRING, "data": _list(_object(
                 {"object": _STRING, "index": _INTEGER,
                  "embedding": {"anyOf": [_list(_NUMBER), _STRING]}})),
              "model": _STRING, "usage": _OBJECT},
         ),
-        "Reranked": _object(
-            {"model": _STRING, "results": _list(result), "usage": _OBJECT, "meta": _OBJECT}
-        ),
+        "Vectors": _list(_list(_NUMBER)),
+        "Terms": _list(_list(_object({"index": _INTEGER, "value": _NUMBER}))),
+        "Reranked": {
+            "anyOf": [
+                _list(scored),
+                _object({"model": _STRING, "results": _list(result), "usage": _OBJECT,
+                         "meta": _OBJECT}),
+            ]
+        },
     }  # fmt: skip

@@ -15,6 +15,7 @@ from ranklet.handlers import logs
 from ranklet.handlers.server.metrics import Metrics
 from ranklet.handlers.server.origins import Origins
 from ranklet.handlers.server.settings import ServerSettings
+from ranklet.runtime.tracing import end_of, request_span
 
 CLIENT_GONE = 499  # the log's status for a caller who hung up; never sent
 _ID = re.compile(r"[\w.-]{1,64}", re.ASCII)
@@ -23,7 +24,7 @@ _UNQUOTABLE = re.compile(r"[^ -~]|[\"\\]")  # what a header's quoted string cann
 _EVERYWHERE = ((b"x-content-type-options", b"nosniff"), (b"cache-control", b"no-store"))
 NAMED = ("/documents/{id}", "/v1/models/{id}")  # routes that end in any text
 # Requested every few seconds.
-_NOT_LOGGED = frozenset({"/healthz", "/readyz", "/metrics"})
+_NOT_LOGGED = frozenset({"/healthz", "/readyz", "/health", "/metrics"})
 
 
 @dataclass
@@ -83,7 +84,10 @@ class Middleware:
 
         route = self._route(scope["path"])
         try:
-            await self._app(scope, receive, send_with_headers)
+            with request_span(f"{scope['method']} {route}", headers) as span:
+                await self._app(scope, receive, send_with_headers)
+                if span:
+                    end_of(span, status)
         except Exception as error:
             record.error = error
             status = 500

@@ -1,7 +1,7 @@
 """The ASGI application: routes around `ranklet.handlers.api.answers`, by Starlette.
 
 POST the paths of `ANSWERS`, and /mcp for assistants; GET /documents/ID, /info, /v1/models,
-/v1/models/ID, /healthz, /readyz, /metrics, /openapi.json, /docs, and / for the playground.
+/v1/models/ID, /healthz, /readyz, /health, /metrics, /openapi.json, /docs, and / for the playground.
 """
 
 import asyncio
@@ -9,6 +9,7 @@ import contextlib
 import json
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextvars import copy_context
 from dataclasses import replace
 from functools import partial
 from math import inf
@@ -54,6 +55,7 @@ from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.errors import RemoteError
 from ranklet.runtime.memory import resident_bytes
 from ranklet.runtime.storage.package_files import package_bytes
+from ranklet.runtime.tracing import tracer
 from ranklet.version import __version__
 
 WATCH_SECONDS = 1.0  # between two checks whether the bundle was replaced
@@ -72,7 +74,7 @@ EXTRA_HEADERS = {
 }
 Work = Callable[[Bundle, bytes, float], Any]
 _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-HEALTH = ("/healthz", "/readyz")
+HEALTH = ("/healthz", "/readyz", "/health")  # the last is TEI's
 FILES = {
     "/": ("index.html", "text/html; charset=utf-8"),
     "/docs": ("docs.html", "text/html; charset=utf-8"),
@@ -124,6 +126,7 @@ class Service:
             _by_id("/v1/models/", self._model),
             _by_id("/documents/", self._document),
             Route("/readyz", self._readyz),
+            Route("/health", self._readyz),
             Route("/metrics", self._scrape),
             Route("/openapi.json", self._openapi),
         ]
@@ -316,7 +319,9 @@ class Service:
         try:
             if quick and quick.expected:
                 return answer()
-            return await self._pool.run(answer, limits.seconds, partial(_gone, request))
+            # A span of the work belongs to the request's, which is the context here.
+            traced = partial(copy_context().run, answer) if tracer() else answer
+            return await self._pool.run(traced, limits.seconds, partial(_gone, request))
         finally:
             if quick:
                 quick.took(*took, found=found)

@@ -31,6 +31,7 @@ from ranklet.handlers.server.settings import ServerSettings
 from ranklet.handlers.server.shared_counts import SharedCounts
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.onnx.session import processors
+from ranklet.runtime.tracing import tracer
 from ranklet.runtime.variables import Variable
 
 KEEP_ALIVE_SECONDS = 75  # longer than load balancers keep a connection, so that they hang up first
@@ -44,7 +45,9 @@ def serve(settings: ServerSettings) -> None:
 
     Raises:
         InputError: the server cannot listen on the address.
+        MissingPackageError: RANKLET_TRACES wants a package that is not installed.
     """
+    tracer()  # raises here what each request would
     _raise_limit_of_files()
     with listen(settings) as listening:
         address = _address(listening)

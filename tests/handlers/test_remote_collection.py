@@ -64,7 +64,7 @@ def test_a_server_ranks_the_collection(start: "Start", bundle: Path, address: st
             status = server.post("/explain", explained, headers).status
             assert status == (200 if "b-1" in ids else 404)
             assert server.ask("GET", "/info", headers=headers).json()["documents"] == len(ids)
-        texts = {"query": "dough", "documents": ["x", "a plan"]}
+        texts = {"query": "dough", "texts": ["x", "a plan"]}
         assert server.post("/rerank", texts, {"x-api-key": "whole"}).status == 200
         refused = server.post(
             "/rank", {"query": '"plan b"', "syntax": True}, {"x-api-key": "whole"}

@@ -14,6 +14,7 @@ from tests.metadata_rows import WORDS
 
 from ranklet.handlers.api.answers import (
     ANSWERS,
+    DIGITS,
     Answer,
     document,
     explain,
@@ -141,19 +142,50 @@ def test_documents_get_the_object_of_cohere_and_jina(bundle: Bundle, version: st
     assert body["meta"].get("api_version") == ({"version": version} if version else None)
 
 
+def test_texts_get_the_bare_list_of_tei(bundle: Bundle) -> None:
+    request = {
+        "query": "dough",
+        "texts": TEXTS,
+        "return_text": True,
+        "truncation_direction": "Right",
+    }
+    body: Any = rerank(bundle, request, LIMITS).body
+    assert [(each["index"], each["text"]) for each in body] == [(at, TEXTS[at]) for at in (2, 0, 1)]
+    scores = bundle.score("dough", TEXTS).tolist()
+    assert [each["score"] for each in body] == sorted(scores, reverse=True)
+
+
 def test_fields_of_clients_that_change_nothing_are_accepted(bundle: Bundle) -> None:
     body: dict[str, Any] = {"query": "dough", "documents": TEXTS}
-    more: dict[str, Any] = {"priority": 7, "user": "me", "rank_fields": None}
+    more = {"priority": 7, "user": "me", "raw_scores": True, "truncate": True, "rank_fields": None}
     more |= {"max_tokens_per_doc": 4096, "max_chunks_per_doc": 10}  # as Cohere does without them
     assert rerank(bundle, {**body, **more}, LIMITS).body == rerank(bundle, body, LIMITS).body
 
 
-def test_only_the_best_come_back_where_few_are_wanted(bundle: Bundle) -> None:
-    for wanted, got in ((1, 1), (2, 2), (99, 3), (None, 3)):
-        body: Any = rerank(
-            bundle, {"query": "dough", "documents": TEXTS, "top_n": wanted}, LIMITS
-        ).body
-        assert len(body["results"]) == got
+def test_a_caller_who_wants_no_text_cut_learns_that_one_was(bundle: Bundle) -> None:
+    class Cutting:
+        manifest = bundle.manifest
+
+        def rank(self, *given: Any, **options: Any) -> Any:
+            return replace(bundle.rank(*given, **options), truncated={"dense": 2})
+
+    body = {"query": "dough", "texts": TEXTS}
+    cutting: Any = Cutting()
+    assert rerank(cutting, body, LIMITS).body == rerank(bundle, body, LIMITS).body
+    status, message = refused(cutting, "/rerank", {**body, "truncate": False})
+    assert (status, message) == (
+        413,
+        "'truncate' is false, and 2 texts are longer than 'dense' reads",
+    )
+    assert rerank(bundle, {**body, "truncate": False}, LIMITS).body
+
+
+@pytest.mark.parametrize("name", ["top_n", "top_k"])
+def test_only_the_best_come_back_where_few_are_wanted(bundle: Bundle, name: str) -> None:
+    for key in ("texts", "documents"):
+        for wanted, got in ((1, 1), (2, 2), (99, 3), (None, 3)):
+            body = rerank(bundle, {"query": "dough", key: TEXTS, name: wanted}, LIMITS).body
+            assert len(body["results"] if isinstance(body, dict) else body) == got
 
 
 @pytest.mark.parametrize(
@@ -175,7 +207,7 @@ def test_only_the_best_come_back_where_few_are_wanted(bundle: Bundle) -> None:
         ("/rank", {"query": "a", "pipeline": [{}]}, 422, "'pipeline' must be a string, not a list"),
         ("/explain", {"query": "a"}, 422, "'id' is missing"),
         ("/explain", {"query": "a", "id": "no such"}, 404, "unknown document id 'no such'"),
-        ("/rerank", {"query": "a"}, 422, "it must be a list of at least one document"),
+        ("/rerank", {"query": "a"}, 422, "'documents' must be a list of at least one document"),
         ("/rerank", {"query": "a", "documents": []}, 422, "not an empty list"),
         ("/rerank", {"query": "a", "documents": "b"}, 422, "not a string"),
         ("/rerank", {"query": "a", "documents": ["b", 3]}, 422, "documents[1] must be a string"),
@@ -186,7 +218,9 @@ def test_only_the_best_come_back_where_few_are_wanted(bundle: Bundle) -> None:
             422,
             "documents[0] must be",
         ),
+        ("/rerank", {"query": "a", "documents": ["b"], "texts": ["b"]}, 422, "not both"),
         ("/rerank", {"query": "a", "documents": ["b"], "top_n": 0}, 422, "'top_n' must be from 1"),
+        ("/rerank", {"query": "a", "texts": ["b"], "truncation_direction": "Left"}, 422, "'Left'"),
         ("/rank", {"query": "a", "top_k": 3}, 422, "unknown field 'top_k'"),
         ("/rank", {"query": "a", "filter": {"year": 2020}}, 422, "is called 'where'"),
         ("/explain", {"query": "a", "id": "b", "k": 3}, 422, "unknown field 'k'"),
@@ -199,7 +233,7 @@ def test_only_the_best_come_back_where_few_are_wanted(bundle: Bundle) -> None:
             "not supp",
         ),
         ("/rerank", {"query": "a", "documents": ["b"] * 1001}, 413, "1,001 documents"),
-        ("/rerank", {"query": "a", "documents": ["b" * 2_000_001]}, 413, "2,000,001 characters"),
+        ("/rerank", {"query": "a", "texts": ["b" * 2_000_001]}, 413, "2,000,001 characters"),
     ],
 )
 def test_a_wrong_field_is_refused_with_its_reason(
@@ -223,6 +257,7 @@ def size_of(answer: Answer) -> int:
         ("/rank", {"query": "dough", "documents": ["dough"] * 50, "k": 50, "explain": True}),
         ("/explain", {"query": " ".join(TEXTS), "id": "bread"}),
         ("/rerank", {"query": "dough", "documents": ["dough " * 99] * 9, "return_documents": True}),
+        ("/rerank", {"query": "dough", "texts": ["dough " * 99] * 9, "return_text": True}),
     ],
 )
 def test_an_answer_has_a_largest_size(bundle: Bundle, path: str, body: Any) -> None:
@@ -348,7 +383,7 @@ def test_only_so_many_characters_are_highlighted(bundle: Bundle) -> None:
     assert body["left_out"] == ["highlight 2 of 3 hits"]
 
 
-def test_vectors_are_the_runtimes_in_the_form_of_openai(tiny: TinyRankers) -> None:
+def test_vectors_are_the_runtimes_in_the_forms_of_openai_and_tei(tiny: TinyRankers) -> None:
     bundle = load(tiny.exported("dense"), device="cpu")
     wanted = bundle.encode_document(TEXTS)
     for form in ("float", "base64"):
@@ -363,6 +398,17 @@ def test_vectors_are_the_runtimes_in_the_form_of_openai(tiny: TinyRankers) -> No
     body = {"input": "dough", "input_type": "query"}
     asked: Any = ANSWERS["/v1/embeddings"](bundle, body, LIMITS, None).body
     np.testing.assert_allclose(asked["data"][0]["embedding"], query, atol=1e-7)
+    plain: Any = ANSWERS["/embed"](bundle, {"inputs": TEXTS, "normalize": False}, LIMITS, None).body
+    np.testing.assert_allclose(plain, wanted, atol=1e-7)
+    (unit,) = ANSWERS["/embed"](bundle, {"inputs": TEXTS[0]}, LIMITS, None).body
+    assert np.linalg.norm(unit) == pytest.approx(1)
+    sparse = load(tiny.exported("epic"), device="cpu")
+    rows: Any = ANSWERS["/embed_sparse"](sparse, {"inputs": TEXTS}, LIMITS, None).body
+    for row, vector in zip(rows, sparse.encode_document(TEXTS), strict=True):
+        assert [each["index"] for each in row] == vector.terms.tolist()
+        assert [each["value"] for each in row] == pytest.approx(
+            vector.weights.tolist(), abs=10**-DIGITS
+        )
 
 
 def test_what_cannot_be_encoded_is_refused(tiny: TinyRankers, bundle: Bundle) -> None:
@@ -382,22 +428,28 @@ def test_what_cannot_be_encoded_is_refused(tiny: TinyRankers, bundle: Bundle) ->
     ):
         found, said = refused(dense, "/v1/embeddings", body, limits)
         assert (found, message in said) == (status, True), said
+    long = {"inputs": "water " * 400, "truncate": False}
+    assert refused(dense, "/embed", long)[0] == 413
+    assert "is no sparse encoder" in refused(dense, "/embed_sparse", {"inputs": "a"})[1]
     late, sparse = (load(tiny.exported(kind), device="cpu") for kind in ("colbert", "epic"))
-    for other in (late, sparse, bundle):
-        assert refused(other, "/v1/embeddings", {"input": "a"})[0] == 422
+    assert "does not return one vector per text" in refused(late, "/embed", {"inputs": "a"})[1]
+    assert "ask /embed_sparse" in refused(sparse, "/embed", {"inputs": "a"})[1]
+    assert refused(bundle, "/embed", {"inputs": "a"})[0] == 422
+    assert "not supported" in refused(dense, "/embed", {"inputs": "a", "dimensions": 4})[1]
+    texts = {"inputs": ["a"] * 100}
     with pytest.raises(OutOfTimeError):
-        ANSWERS["/v1/embeddings"](dense, {"input": ["a"] * 100}, LIMITS, 0.0)
+        ANSWERS["/embed"](dense, texts, LIMITS, 0.0)
 
 
 def test_texts_that_take_too_long_together_are_refused_with_how_many_fit(tiny: TinyRankers) -> None:
     dense, limits = load(tiny.exported("dense"), device="cpu"), Limits(encoded_characters=100)
-    path = "/v1/embeddings"
-    for texts, fit in ((["a" * 40] * 5, 2), (["a" * 500, "b"], 1), (["a", "b" * 100], 1)):
-        status, said = refused(dense, path, {"input": texts}, limits)
-        assert status == 413
-        assert f"its first {fit} texts fit, so send so many at a time" in said
-        assert answer_of(dense, path, {"input": texts[:fit]}, limits)
-    assert answer_of(dense, path, {"input": ["a" * 50] * 2}, limits)
+    for path, name in (("/v1/embeddings", "input"), ("/embed", "inputs")):
+        for texts, fit in ((["a" * 40] * 5, 2), (["a" * 500, "b"], 1), (["a", "b" * 100], 1)):
+            status, said = refused(dense, path, {name: texts}, limits)
+            assert status == 413
+            assert f"its first {fit} texts fit, so send so many at a time" in said
+            assert answer_of(dense, path, {name: texts[:fit]}, limits)
+        assert answer_of(dense, path, {name: ["a" * 50] * 2}, limits)
 
 
 def answer_of(bundle: Bundle, path: str, body: dict[str, Any], limits: Limits) -> Any:

@@ -18,7 +18,7 @@ LIMITS = Limits()
 SERVING = Path(__file__).parents[3] / "docs" / "serving.md"
 PLACES = {
     Route.RANK: "`/rank`", Route.EXPLAIN: "`/explain`", Route.RERANK: "`/rerank`",
-    Route.EMBEDDINGS: "`/v1/embeddings`", Route.SEARCH: "`search` of MCP",
+    Route.EMBEDDINGS: "`/v1/embeddings`", Route.EMBED: "`/embed`", Route.SEARCH: "`search` of MCP",
     Route.FETCH: "`fetch` of MCP",
 }  # fmt: skip
 
@@ -48,6 +48,7 @@ def test_every_parameter_of_rank_is_a_row_and_so_in_a_request_or_a_command() -> 
         ("ExplainRequest", Route.EXPLAIN),
         ("Rerank", Route.RERANK),
         ("EmbeddingsRequest", Route.EMBEDDINGS),
+        ("EmbedRequest", Route.EMBED),
     ],
 )
 def test_openapi_describes_exactly_the_rows_of_a_route(schema: str, route: Route) -> None:

@@ -29,7 +29,7 @@ def test_a_name_that_is_nearly_right_is_refused(name: str, meant: str) -> None:
 
 
 def test_other_programs_may_have_variables() -> None:
-    Limits.from_variables({"RANKLET_PY": "python"})
+    Limits.from_variables({"RANKLET_PY": "python", "RANKLET_TRACES": "1"})
 
 
 def test_variables_of_a_service_in_kubernetes_are_no_settings() -> None:

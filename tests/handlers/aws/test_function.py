@@ -47,8 +47,8 @@ def test_a_direct_event_is_answered_with_the_object(
     function: Function, wanted: list[tuple[str, float]]
 ) -> None:
     assert got(function(ASKED, Context())) == wanted
-    asked = {"action": "rerank", "query": "dough", "documents": ["x", "dough"]}
-    assert [each["index"] for each in function(asked, Context())["results"]] == [1, 0]
+    texts = function({"action": "rerank", "query": "dough", "texts": ["x", "dough"]}, Context())
+    assert [each["index"] for each in texts] == [1, 0]
     explained = {"action": "explain", "query": "knead dough", "id": wanted[0][0]}
     assert function(explained, Context())["explanation"]["parts"]
 
@@ -92,7 +92,7 @@ def test_get_requests_answer_health_checks(function: Function, name: str) -> Non
         ({"query": "x", "pipeline": "none"}, "/rank", "POST", 404, "unknown pipeline"),
         ({"query": "x", "id": "none"}, "/explain", "POST", 404, "none"),
         ({"query": "x" * 10_001}, "/rank", "POST", 413, "10,001 characters"),
-        ({"query": "x", "documents": ["x"] * 1001}, "/rerank", "POST", 413, "1,001 documents"),
+        ({"query": "x", "texts": ["x"] * 1001}, "/rerank", "POST", 413, "1,001 documents"),
         ({"query": "x", "y": "y" * (4 << 20)}, "/rank", "POST", 413, "the body has"),
         (ASKED, "/", "POST", 404, "there are /rank, /explain"),
         (ASKED, "/../etc/passwd", "POST", 404, "no such path"),
@@ -313,7 +313,7 @@ def test_a_bundle_on_s3_is_read_in_place_and_again_when_it_was_replaced(
     assert wanted
     function.before_snapshot()  # which closes the connections, and others are opened
     bucket.put_object(**PLACE, Body=built.zipped.read_bytes() + b"\0" * 3)
-    body = {"query": "dough", "documents": [f"dough {at}" for at in range(3)]}
+    body = {"query": "dough", "texts": [f"dough {at}" for at in range(3)]}
     function({**body, "action": "rerank"}, Context())
     for _ in range(2):  # at most one request notices
         with suppress(RankletError):

@@ -89,6 +89,15 @@ reply = litellm.rerank(model="hosted_vllm/ranklet", query=query, documents=texts
 found = [(each["index"], each["relevance_score"]) for each in reply.results]
 """,
     ),
+    "litellm as huggingface": (
+        "litellm",
+        """
+import litellm
+reply = litellm.rerank(model="huggingface/ranklet", query=query, documents=texts, top_n=3,
+                       api_key=key, api_base=url)
+found = [(each["index"], each["relevance_score"]) for each in reply.results]
+""",
+    ),
     "langchain-cohere": (
         "langchain_cohere",
         """
@@ -110,6 +119,17 @@ ranker = jina.JinaRerank(jina_api_key=key, model="ranklet", top_n=3)
 documents = [Document(page_content=text, metadata={"at": at}) for at, text in enumerate(texts)]
 kept = ranker.compress_documents(documents, query)
 found = [(each.metadata["at"], each.metadata["relevance_score"]) for each in kept]
+""",
+    ),
+    "llama-index, tei": (
+        "llama_index.postprocessor.tei_rerank",
+        """
+from llama_index.core.schema import NodeWithScore, TextNode
+from llama_index.postprocessor.tei_rerank import TextEmbeddingInference
+ranker = TextEmbeddingInference(base_url=url, top_n=3, auth_token=f"Bearer {key}")
+nodes = [NodeWithScore(node=TextNode(text=text, id_=str(at))) for at, text in enumerate(texts)]
+kept = ranker.postprocess_nodes(nodes, query_str=query)
+found = [(int(each.node.node_id), each.score) for each in kept]
 """,
     ),
     "llama-index, cohere": (
@@ -194,6 +214,16 @@ embedder = OpenAIDocumentEmbedder(api_base_url=url + "/v1", api_key=Secret.from_
                                   model="ranklet", progress_bar=False)
 documents = embedder.run([Document(content=text) for text in texts])["documents"]
 found = [each.embedding for each in documents]
+""",
+    ),
+    "huggingface_hub": (
+        "huggingface_hub",
+        """
+from huggingface_hub import InferenceClient
+client = InferenceClient(model=url + "/embed", token=key)
+found = [client.feature_extraction(text, normalize=False)[0].tolist() for text in texts]
+found += client.feature_extraction(query, prompt_name="query", truncate=True,
+                                   normalize=False).tolist()
 """,
     ),
 }

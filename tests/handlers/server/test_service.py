@@ -52,9 +52,11 @@ def test_highlights_stand_where_the_words_are(server: "Server") -> None:
 
 
 @pytest.mark.parametrize("path", ["/rerank", "/v1/rerank", "/v2/rerank"])
-def test_every_rerank_path_takes_documents(server: "Server", path: str) -> None:
-    found = server.post(path, {"query": "dough", "documents": TEXTS, "top_n": 2}).json()
-    assert [each["index"] for each in found["results"]] == [2, 0]
+def test_every_rerank_path_takes_texts_and_documents(server: "Server", path: str) -> None:
+    for key in ("texts", "documents"):
+        found = server.post(path, {"query": "dough", key: TEXTS, "top_n": 2}).json()
+        results = found if key == "texts" else found["results"]
+        assert [each["index"] for each in results] == [2, 0]
 
 
 def test_the_questions_about_the_server(server: "Server") -> None:

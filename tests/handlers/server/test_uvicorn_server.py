@@ -4,6 +4,7 @@ import os
 import shutil
 import signal
 import socket
+import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -18,8 +19,10 @@ from tests.handlers.conftest import JSON, PATIENCE
 from tests.handlers.gate import Gate
 
 from ranklet.handlers.server.settings import ServerSettings
-from ranklet.handlers.server.uvicorn_server import listen
-from ranklet.runtime.errors import InputError
+from ranklet.handlers.server.uvicorn_server import listen, serve
+from ranklet.runtime import tracing
+from ranklet.runtime.errors import InputError, MissingPackageError
+from ranklet.runtime.variables import Variable
 
 if TYPE_CHECKING:
     from tests.conftest import Built
@@ -145,6 +148,14 @@ def test_an_address_that_is_taken_is_an_error(listening: socket.socket) -> None:
 def test_an_address_that_is_none_is_an_error(host: str) -> None:
     with pytest.raises(InputError, match=r"cannot listen on .* port 0: "):
         listen(ServerSettings("a bundle", host=host, port=0))
+
+
+def test_traces_without_their_package_stop_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(Variable.TRACES, "1")
+    monkeypatch.setitem(sys.modules, "opentelemetry", None)
+    tracing.tracer.cache_clear()
+    with pytest.raises(MissingPackageError, match="opentelemetry"):
+        serve(ServerSettings("a bundle", port=0))
 
 
 @pytest.mark.slow
