@@ -35,3 +35,4 @@ class Variable(StrEnum):
     THREADS = auto()
     TRACES = auto()
     WORKERS = auto()
+    WRITE_KEYS = auto()

@@ -1,6 +1,6 @@
 """Find out which documents of a bundle remain after a change, and in which order."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -205,16 +205,23 @@ def by_id(documents: Iterable[Document]) -> dict[str, list[Document]]:
 
 
 def numbers_to_delete(
-    old: Documents, deleted: Iterable[str], added: Iterable[str], missing_ok: bool
+    old: Documents,
+    deleted: Iterable[str],
+    added: Iterable[str],
+    missing_ok: bool,
+    others: Set[str] = frozenset(),
 ) -> tuple[list[int], int]:
-    """Return the numbers of the documents to delete, and how many ids are unknown."""
+    """Return the numbers of the documents to delete, and how many ids are unknown.
+
+    Ids of `others` count as unknown.
+    """
     wanted = list(dict.fromkeys(deleted))
     if both := set(wanted) & set(added):
         raise InputError(
             f"the document {min(both)!r} is both added and deleted; a document that is added "
             "replaces the old one, so do not delete it"
         )
-    missing = old.lacking(wanted)
+    missing = {*old.lacking(wanted), *(others & {*wanted})}
     if missing and not missing_ok:
         raise UnknownDocumentError(
             f"the bundle has no document {first_ids(sorted(missing))}; check the ids to delete, or "

@@ -8,6 +8,7 @@ import secrets
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
@@ -20,11 +21,14 @@ from ranklet.corpus.index import words_of
 from ranklet.corpus.indexing.field_types import BITS, NOTHING, Unusable, typed
 from ranklet.corpus.updating.addition import PLACES, Kept, New, pack_addition
 from ranklet.corpus.updating.changes import Counts, by_id, is_same, numbers_to_delete
-from ranklet.runtime.bundles.additions import Addition, Additions, read_additions
+from ranklet.runtime.bundles.additions import Addition, Additions, open_addition, read_additions
 from ranklet.runtime.bundles.files import LIST, additions_of
 from ranklet.runtime.bundles.manifest import MAX_FIELDS, PLURALS, STRING
 from ranklet.runtime.bundles.parts import AdditionFiles, Shifts
+from ranklet.runtime.call.mask import Mask
 from ranklet.runtime.errors import CollectionError, InputError
+from ranklet.runtime.metadata.columns import Metadata
+from ranklet.runtime.metadata.masks import evaluate
 from ranklet.runtime.search.local import LocalSearch
 from ranklet.runtime.search.parted import parts_of
 from ranklet.runtime.storage.address import Address, writable
@@ -45,9 +49,15 @@ class Written(NamedTuple):
 
 @dataclass(frozen=True)
 class Live:
-    """A bundle whose lock is held, as it is now."""
+    """A bundle whose lock is held, as it is now.
+
+    Attributes:
+        search: all of it.
+        part: what may be seen and written; the same, or narrower by a filter.
+    """
 
     search: LocalSearch
+    part: LocalSearch
 
     @property
     def additions(self) -> Additions:
@@ -71,7 +81,8 @@ class Live:
 
         Raises:
             InputError, UnknownDocumentError: as `update`.
-            CollectionError: a document has a value that a field cannot hold.
+            CollectionError: a document has a value that a field cannot hold, or is or replaces
+                one that is no part of what may be written.
         """
         files, documents = self.search.files, self.search.documents
         words_of(files.manifest)  # raises if nothing says how words are read
@@ -80,7 +91,8 @@ class Live:
         if refused and not skip_bad:
             raise CollectionError("\n".join(refused.values()))
         parts = {id_: own for id_, own in parts.items() if id_ not in refused}
-        gone, missing = numbers_to_delete(documents, deleted, parts, missing_ok)
+        others = self._others(deleted)
+        gone, missing = numbers_to_delete(documents, deleted, parts, missing_ok, others)
         known = {id_: number for id_ in parts if (number := documents.find(id_)) >= 0}
         same = {id_ for id_, number in known.items() if self._is_same(number, parts[id_])}
         changing = {id_: own for id_, own in parts.items() if id_ not in same}
@@ -102,12 +114,42 @@ class Live:
     def _refused(self, parts: Mapping[str, Sequence[Document]]) -> dict[str, str]:
         """Return why documents cannot be added, by their ids."""
         types, refused = dict(self.search.metadata), dict[str, str]()
+        others = self._others(parts)
         for at, (id_, (document, *_)) in enumerate(parts.items()):
             place = getattr(document.metadata, "place", "") or f"documents[{at}]"
+            if id_ in others:
+                refused[id_] = f"{place}: its id {id_!r:.80} is taken; give it another"
             for name, value in document.metadata.items():
                 if fault := _fault(name, value, types):
                     refused[id_] = f"{place}: {fault}"
         return refused
+
+    def _others(self, ids: Iterable[str]) -> set[str]:
+        """Return those of some ids whose documents are no part of what may be written."""
+        mask, documents = self._written, self.search.documents
+        if mask is None:
+            return set()
+        found = {id_: documents.find(id_) for id_ in ids}
+        return {id_ for id_, number in found.items() if number >= 0 and not mask[number]}
+
+    @cached_property
+    def _written(self) -> Mask | None:
+        """Which documents may be written, (documents,) bool; None for all."""
+        return None if self.part is self.search else self.part.allowed()
+
+    def _check_new(self, addition: Addition, changing: Mapping[str, Sequence[Document]]) -> None:
+        """Check that new documents, the last of an addition, are part of what may be written."""
+        condition = self.part.only
+        if condition is None:
+            return
+        columns = Metadata(open_addition(self.search.files, addition), self.search.metadata)
+        new = evaluate(condition, columns)[-sum(map(len, changing.values())) :]
+        ids = [id_ for id_, passages in changing.items() for _ in passages]
+        if outside := [id_ for id_, inside in zip(ids, new.tolist(), strict=True) if not inside]:
+            raise CollectionError(
+                f"the document {outside[0]!r:.80} has not the fields of the documents that may be "
+                "written; give it those"
+            )
 
     def _is_same(self, number: int, document: Sequence[Document]) -> bool:
         part, own = self._shifts.place(number)
@@ -143,6 +185,7 @@ class Live:
             with atomic_file(folder / name) as file:
                 file.write(packed.content)
             parts.append(Addition(name, len(packed.content), packed.sha256))
+            self._check_new(parts[-1], changing)
         numbers = [tuple(sorted(each)) for each in deleted[: 1 + first]] + [()] * bool(new)
         listed = Additions(before.base, following, version, tuple(parts), tuple(numbers))
         with atomic_file(folder / LIST) as file:

@@ -12,7 +12,7 @@ from ranklet.corpus.updating.changes import Counts
 from ranklet.corpus.updating.compact import compact
 from ranklet.corpus.updating.live import Live
 from ranklet.corpus.updating.update import documents_to_add
-from ranklet.runtime.arguments import listed
+from ranklet.runtime.arguments import Where, listed
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.extras import hinted
@@ -85,6 +85,7 @@ class WritableBundle(Bundle):
         *,
         skip_bad: bool = False,
         options: SourceOptions | None = None,
+        within: Where | None = None,
     ) -> Self:
         """Add documents, each of which replaces the one with its id; return the bundle.
 
@@ -95,27 +96,38 @@ class WritableBundle(Bundle):
             skip_bad: whether documents that cannot be used are left out, which `skipped` lists;
                 otherwise nothing is written if there is one.
             options: how documents are read. Texts are split as those of the bundle were.
+            within: a filter that they must meet, and those that they replace; see `Bundle.only`.
 
         Raises:
             CollectionError: a document cannot be used; the message names its index and the field.
-            InputError: documents have no ids, or are read in another way than the bundle's.
+            InputError: documents have no ids, or are read in another way than the bundle's, or
+                do not meet the filter.
             BundleError: the bundle is damaged.
         """
-        return self.change(documents, skip_bad=skip_bad, options=options)
+        return self.change(documents, skip_bad=skip_bad, options=options, within=within)
 
     @short_tracebacks
-    def delete(self, ids: Iterable[str], *, missing_ok: bool = False) -> Self:
+    def delete(
+        self,
+        ids: Iterable[str] = (),
+        *,
+        where: Where | None = None,
+        missing_ok: bool = False,
+        within: Where | None = None,
+    ) -> Self:
         """Delete documents; return the bundle.
 
         Args:
             ids: the documents' ids.
+            where: a filter by metadata; the documents that it allows are deleted, too.
             missing_ok: whether ids may be unknown.
+            within: a filter of the documents that are known here; see `Bundle.only`.
 
         Raises:
             UnknownDocumentError: an id is unknown; nothing is deleted.
             InputError: no document would remain.
         """
-        return self.change(delete=ids, missing_ok=missing_ok)
+        return self.change(delete=ids, where=where, missing_ok=missing_ok, within=within)
 
     @short_tracebacks
     def change(
@@ -123,9 +135,11 @@ class WritableBundle(Bundle):
         add: Texts | Source | Collection | None = None,
         delete: Iterable[str] = (),
         *,
+        where: Where | None = None,
         missing_ok: bool = False,
         skip_bad: bool = False,
         options: SourceOptions | None = None,
+        within: Where | None = None,
     ) -> Self:
         """Add and delete documents in one step; see `add` and `delete`."""
         wanted = listed(delete, "delete", "put the one id in a list")
@@ -133,14 +147,17 @@ class WritableBundle(Bundle):
         with hinted(), locked(place):
             clean_up(place)
             self._reload()
+            part = self._local if within is None else self._local.narrowed(within)
+            if where is not None:
+                wanted = [*wanted, *part.narrowed(where).all_ids()]
             source = self._source(add, options, skip_bad=skip_bad)
             with self.files.damage_reported():
                 documents, _ = documents_to_add(self.files, source, may_be_empty=bool(wanted))
-                done = Live(self._local).write(
+                done = Live(self._local, part).write(
                     documents, wanted, missing_ok=missing_ok, skip_bad=skip_bad
                 )
             self._reload()
-            large = Live(self._local).is_large
+            large = Live(self._local, self._local).is_large
         problems = str(source.problems).splitlines() if isinstance(source, Source) else ()
         self.counts, self.skipped = done.counts, (*problems, *done.refused)
         return self.compact() if large else self

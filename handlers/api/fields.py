@@ -27,6 +27,10 @@ class Route(Flag):
     EMBED = auto()  # POST /embed and /embed_sparse, as TEI's
     SEARCH = auto()  # the tool ``search`` of assistants
     FETCH = auto()  # the tool ``fetch`` of assistants
+    ADD = auto()  # POST /documents
+    DELETE = auto()  # POST /documents/delete
+    REMEMBER = auto()  # the tool ``remember`` of assistants
+    FORGET = auto()  # the tool ``forget`` of assistants
     COMMAND = auto()  # `ranklet rank`
 
 
@@ -45,6 +49,7 @@ NUMBER = Type("number", "a number", (int, float))
 OBJECT = Type("object", "an object", (dict,))
 DOCUMENTS = Type("array", "a list of at least one document", (list,))
 TEXTS = Type("", "a text, or a list of at least one", (str, list))
+RECORDS = Type("array", "a list of at least one object with an id and a text", (list,))
 ANYTHING = Type("", "anything", ())  # without effect
 ABSENT = Type("", "absent", ())  # not supported; the help is the reason, the default is accepted
 
@@ -106,6 +111,9 @@ class Field(NamedTuple):
         elif self.type is DOCUMENTS:
             bounds = {"minItems": 1, "maxItems": self.largest(limits)}
             bounds["items"] = {"$ref": "#/components/schemas/Document"}
+        elif self.type is RECORDS:
+            bounds = {"minItems": 1, "maxItems": self.largest(limits)}
+            bounds["items"] = {"$ref": "#/components/schemas/Record"}
         more = {"default": self.otherwise(limits), "description": self.sentence}
         known = {key: value for key, value in (bounds | more).items() if value is not None}
         return {"type": self.type.json, **known}
@@ -133,7 +141,7 @@ FIELDS = (
           help=f"{_WORDS}; there are no operators, unless syntax is true"),
     Field("query", STRING, Route.EXPLAIN | Route.RERANK, _WORDS, None, None, "query_characters",
           needed=True),
-    Field("id", STRING, Route.EXPLAIN | Route.FETCH, "the document's id", None, None,
+    Field("id", STRING, Route.EXPLAIN | Route.FETCH | Route.FORGET, "the document's id", None, None,
           "query_characters", needed=True),
     Field("syntax", FLAG, _RANKED, default=False,
           help='read "exact phrase", -excluded and prefi* in the query (a server: at most '
@@ -171,6 +179,16 @@ FIELDS = (
           "and group_by"),
     Field("documents", DOCUMENTS, Route.RERANK, "texts to rank; the answer is Cohere's and Jina's",
           None, None, "documents"),
+    Field("documents", RECORDS, Route.ADD, most="documents", needed=True,
+          help="documents to add; one with a known id replaces the old one"),
+    Field("skip_bad", FLAG, Route.ADD, "leave out documents that cannot be used", False),
+    Field("ids", TEXTS, Route.DELETE, "ids of documents to delete", None, None, "documents"),
+    Field("where", OBJECT, Route.DELETE, "delete the documents that a filter by metadata allows"),
+    Field("text", STRING, Route.REMEMBER, "what to remember", None, None, "characters",
+          needed=True),
+    Field("title", STRING, Route.REMEMBER, "what it is about, in a few words", "", None, _NAME),
+    Field("id", STRING, Route.REMEMBER, most=_NAME,
+          help="an id by which it can be replaced or forgotten; without one it gets one"),
     Field("input", TEXTS, Route.EMBEDDINGS, "texts to encode, no tokens", None, None, "documents",
           needed=True),
     Field("inputs", TEXTS, Route.EMBED, "texts to encode", None, None, "documents", needed=True),

@@ -23,6 +23,8 @@ _OFF = {"enum": [False, None], "default": False}
 _ANSWERS = (
     ("/rank", "rank", "RankRequest", "Ranking", "Rank the collection or your own documents."),
     ("/explain", "explain", "ExplainRequest", "Explained", "Explain the score of a document."),
+    ("/documents", "add", "AddRequest", "Added", "Add or replace documents."),
+    ("/documents/delete", "delete", "DeleteRequest", "Deleted", "Delete documents."),
     ("/rerank", "rerank", "Rerank", "Reranked", "Rerank `texts` (TEI) or `documents` (Cohere)."),
     ("/v1/rerank", "rerank_v1", "Rerank", "Reranked", "Rerank as Cohere's version 1 or Jina do."),
     ("/v2/rerank", "rerank_v2", "Rerank", "Reranked", "Rerank as Cohere's version 2 does."),
@@ -30,10 +32,12 @@ _ANSWERS = (
     ("/embed", "embed", "EmbedRequest", "Vectors", "Encode as TEI does."),
     ("/embed_sparse", "embed_sparse", "EmbedRequest", "Terms", "Encode by terms, as TEI does."),
 )
+_WRITES = ("add", "delete")  # they need a key in any case
+_KEYED: list[Schema] = [{"bearer": []}, {"apiKey": []}]
 _ERRORS = {
     400: "The body is not JSON, has a key twice, or has half a character.",
     401: "The API key is missing or wrong.",
-    403: "The host, or the page that asks, is not the server's.",
+    403: "The host, or the page that asks, is not the server's; or the key may not write.",
     404: "There is no such document, pipeline or model.",
     408: "The body arrived too slowly.",
     413: "There are too many texts, or they are too long.",
@@ -48,9 +52,11 @@ _ERRORS = {
 
 def describe(limits: Limits, *, keyed: bool) -> Schema:
     """Return the OpenAPI document, in which requests need an API key if `keyed`."""
-    security: list[Schema] = [{"bearer": []}, {"apiKey": []}] if keyed else []
+    security = _KEYED if keyed else []
     paths: Schema = {
-        path: {"post": _post(name, request, response, summary, security)}
+        path: {
+            "post": _post(name, request, response, summary, _KEYED if name in _WRITES else security)
+        }
         for path, name, request, response, summary in _ANSWERS
     }
     schemas = _schemas(limits)
@@ -65,7 +71,8 @@ def describe(limits: Limits, *, keyed: bool) -> Schema:
     }
     paths |= {
         "/documents/{id}": {
-            "get": _by_id("document", "A document of the collection.", "Stored", security)
+            "get": _by_id("document", "A document of the collection.", "Stored", security),
+            "delete": _by_id("forget", "Delete a document.", "Deleted", _KEYED),
         },
         "/v1/models/{id}": {
             "get": _by_id("model", "A ranker that encodes texts.", "Model", security)
@@ -234,6 +241,14 @@ def _schemas(limits: Limits) -> Schema:
             {**late, "truncated": _OBJECT, "corrections": corrections, "ignored": ignored},
         ),
         "ExplainRequest": _request(Route.EXPLAIN, limits),
+        "Record": _object({"id": key, "text": _STRING}, {"title": name}),
+        "AddRequest": _request(Route.ADD, limits),
+        "Added": _object(
+            {"added": _INTEGER, "replaced": _INTEGER, "documents": _INTEGER},
+            {"skipped": _list(_STRING)},
+        ),
+        "DeleteRequest": _request(Route.DELETE, limits),
+        "Deleted": _object(dict.fromkeys(("deleted", "missing", "documents"), _INTEGER)),
         "Explained": _object(
             {"query": _STRING, "id": _STRING, "score": _NUMBER, "explanation": _ref("Explanation")},
             {"passage": passage},

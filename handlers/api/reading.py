@@ -21,6 +21,7 @@ from ranklet.handlers.api.fields import (
     MOST_PARTS,
     MOST_WORDS,
     NUMBER,
+    RECORDS,
     STRING,
     TEXTS,
     WHOLE,
@@ -203,6 +204,8 @@ def read(field: Field, value: Any, limits: Limits) -> Any:
         _check_string(field, value, most)
     elif field.type is TEXTS:
         return _texts(name, [value] if isinstance(value, str) else value, most, limits.characters)
+    elif field.type is RECORDS:
+        return _records(name, value, most, limits.characters)
     elif field.type is DOCUMENTS:
         return _documents(name, value, most, limits.characters)
     elif field.least is not None and most is not None and not field.least <= value <= most:
@@ -249,6 +252,17 @@ def _documents(name: str, entries: list[Any], most: int, together: int) -> list[
     documents = own_documents(entries, name)
     _check_total(name, [part for _, *parts in documents for part in parts], together)
     return [{"id": key, "title": title, "text": text} for key, title, text in documents]
+
+
+def _records(name: str, entries: list[Any], most: int, together: int) -> list[dict[str, Any]]:
+    if len(entries) > most:
+        raise RequestError(413, f"{name!r} has {len(entries):,} documents; at most {most:,}")
+    for at, entry in enumerate(entries):
+        if not isinstance(entry, dict) or "id" not in entry:
+            raise RequestError(422, f"'{name}[{at}]' must be an object with an id and a text")
+    strings = (value for entry in entries for value in entry.values() if isinstance(value, str))
+    _check_total(name, list(strings), together)
+    return entries
 
 
 def _check_total(name: str, texts: list[str], most: int) -> None:

@@ -15,8 +15,9 @@ from typing import Any
 from ranklet.handlers.api.errors import RequestError, failure, panics_as_errors
 from ranklet.handlers.api.limits import Limits
 from ranklet.handlers.api.reading import check_characters, loads
+from ranklet.handlers.api.writing import Writer
 from ranklet.handlers.logs import stack_of
-from ranklet.handlers.mcp.tools import call, tools
+from ranklet.handlers.mcp.tools import WRITES, call, tools, write
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.errors import RankletError
 from ranklet.version import __version__
@@ -140,13 +141,24 @@ class Protocol:
     """What a bundle answers to a message.
 
     Args:
-        bundle: a bundle with a collection.
+        bundle: returns a bundle with a collection, with what was written to it until now.
         limits: the largest arguments of a call.
         about: what the documents are, for the tools' descriptions.
+        writer: remembers and forgets; None if nothing may be written.
+        wrote: called after each write.
     """
 
-    def __init__(self, bundle: Bundle, limits: Limits, about: str = "") -> None:
+    def __init__(
+        self,
+        bundle: Callable[[], Bundle],
+        limits: Limits,
+        about: str = "",
+        *,
+        writer: Writer | None = None,
+        wrote: Callable[[], None] = lambda: None,
+    ) -> None:
         self._bundle, self._limits, self._about = bundle, limits, about
+        self._writer, self._wrote = writer, wrote
         self._methods: dict[str, Callable[[Message], Message]] = {
             "initialize": self._initialize,
             "server/discover": self._discover,
@@ -212,9 +224,11 @@ class Protocol:
                 "name": each.name,
                 "description": each.description,
                 "inputSchema": each.schema,
-                "annotations": {"readOnlyHint": True, "openWorldHint": False},
+                "annotations": {"readOnlyHint": each.name not in WRITES, "openWorldHint": False},
             }
-            for each in tools(self._bundle, self._limits, self._about)
+            for each in tools(
+                self._bundle(), self._limits, self._about, writes=self._writer is not None
+            )
         ]
 
     def _list(self, params: Message) -> Message:
@@ -229,7 +243,11 @@ class Protocol:
             raise FaultError(WRONG_PARAMS, "'name' must be a string, and 'arguments' an object")
         try:
             with panics_as_errors():
-                result = call(self._bundle, name, given, self._limits)
+                if self._writer is not None and name in WRITES:
+                    result = write(self._writer, name, given, self._limits)
+                    self._wrote()
+                else:
+                    result = call(self._bundle(), name, given, self._limits)
         except Exception as error:
             status, body = failure(error)
             if status >= 500:  # the client learns no paths, but somebody must learn of the fault

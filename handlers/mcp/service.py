@@ -8,13 +8,14 @@ the server.
 import os
 import select
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from threading import BoundedSemaphore, Lock
 from typing import Any, BinaryIO
 
 from ranklet.handlers.api.limits import Limits
+from ranklet.handlers.api.writing import Writer
 from ranklet.handlers.mcp.protocol import (
     CALL,
     CANCELLED,
@@ -33,22 +34,25 @@ from ranklet.runtime.errors import InputError
 THREADS, WAITING = 4, 64  # calls that are answered at a time, and that may wait
 
 
-def serve(bundle: Bundle, limits: Limits, about: str = "") -> None:
+def serve(
+    bundle: Callable[[], Bundle], limits: Limits, about: str = "", writer: Writer | None = None
+) -> None:
     """Answer a client until it closes standard input.
 
     Whatever a library prints meanwhile goes to the standard error.
 
     Args:
-        bundle: a bundle with a collection.
+        bundle: returns a bundle with a collection, with what was written to it until now.
         limits: the largest arguments of a call.
         about: what the documents are, for the tools' descriptions.
+        writer: remembers and forgets; None if nothing may be written.
 
     Raises:
         InputError: the bundle has no collection.
     """
-    if not len(bundle):
-        raise InputError(f"{bundle.path} has no collection to search; add one with `ranklet index`")
-    protocol, answers = Protocol(bundle, limits, about), os.dup(1)
+    if not len(found := bundle()):
+        raise InputError(f"{found.path} has no collection to search; add one with `ranklet index`")
+    protocol, answers = Protocol(bundle, limits, about, writer=writer), os.dup(1)
     try:
         os.dup2(2, 1)
         Lines(protocol, answers, limits.body_bytes).run(sys.stdin.buffer)

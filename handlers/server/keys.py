@@ -21,28 +21,41 @@ class Opened(NamedTuple):
     Attributes:
         key: the number of the key; None if no key is needed.
         where: the filter of the documents that it opens; None for the whole bundle.
+        writes: whether these may be added, replaced and deleted.
     """
 
     key: int | None
     where: Filter | None
+    writes: bool = False
 
 
 class ApiKeys:
-    """The keys of a server; no key is needed if there are none.
+    """The keys of a server; no key is needed to read if there are only such as may write.
 
     Args:
         whole: keys that open the whole bundle.
         filters: for each key, the filter that says which documents it opens.
+        writers: keys that may write; those that are none of the others open the whole bundle.
     """
 
-    def __init__(self, whole: Sequence[str], filters: Mapping[str, Filter]) -> None:
+    def __init__(
+        self, whole: Sequence[str], filters: Mapping[str, Filter], writers: Sequence[str] = ()
+    ) -> None:
         filtered: list[tuple[str, Filter | None]] = list(filters.items())
+        more = [key for key in writers if key not in whole and key not in filters]
+        opened = [(key, None) for key in (*whole, *more)] + filtered
         self._keys = [
-            (key.encode(), where) for key, where in [(key, None) for key in whole] + filtered
+            (key.encode(), Opened(number, where, key in writers))
+            for number, (key, where) in enumerate(opened)
         ]
+        self._open, self._written = not whole and not filters, bool(writers)
 
     def __len__(self) -> int:
         return len(self._keys)
+
+    def __bool__(self) -> bool:
+        """Whether a key is needed to read."""
+        return not self._open
 
     def opened(self, headers: Mapping[str, str]) -> Opened:
         """Return what a request's key opens.
@@ -50,19 +63,37 @@ class ApiKeys:
         Raises:
             RequestError: 401: a key is needed, and the request has none of the keys.
         """
-        if not self._keys:
-            return Opened(None, None)
+        try:
+            return self._found(headers)
+        except RequestError:
+            if self._open:
+                return Opened(None, None)
+            raise
+
+    def writing(self, headers: Mapping[str, str]) -> Opened:
+        """Return what a request may write.
+
+        Raises:
+            RequestError: 401: the request has none of the keys; 403: its key may not write, or
+                none may.
+        """
+        if not self._written:
+            raise RequestError(
+                403, f"this server takes no documents, because {Variable.WRITE_KEYS} is not set"
+            )
+        found = self._found(headers)
+        if not found.writes:
+            raise RequestError(403, f"this key may not write; {Variable.WRITE_KEYS} lacks it")
+        return found
+
+    def _found(self, headers: Mapping[str, str]) -> Opened:
         scheme, _, key = headers.get("authorization", "").partition(" ")
         if scheme.lower() != "bearer" or not key:
             key = headers.get("x-api-key", "")
         # Nothing else is white space of a header: a byte that Latin-1 has as one may end an "à".
         sent = key.strip(" \t").encode("latin-1")
         # All keys are compared, each in constant time, so that timing does not reveal a key.
-        matches = [
-            Opened(number, where)
-            for number, (known, where) in enumerate(self._keys)
-            if hmac.compare_digest(sent, known)
-        ]
+        matches = [opened for known, opened in self._keys if hmac.compare_digest(sent, known)]
         if not matches:
             raise RequestError(401, "give the API key as 'Authorization: Bearer KEY' or x-api-key")
         return matches[0]
@@ -85,23 +116,25 @@ def part_of(bundle: Bundle, where: Filter | None) -> Bundle:
         ) from error
 
 
-def read_keys(variables: Mapping[str, str]) -> tuple[str, ...]:
+def read_keys(
+    variables: Mapping[str, str], variable: Variable = Variable.API_KEY
+) -> tuple[str, ...]:
     """Return the keys of a variable, separated by commas; without the variable there are no keys.
 
     Raises:
         InputError: the variable is set without a key, or a key cannot be one. No message shows a
             key.
     """
-    if Variable.API_KEY not in variables:
+    if variable not in variables:
         return ()
-    keys = tuple(key.strip() for key in variables[Variable.API_KEY].split(",") if key.strip())
+    keys = tuple(key.strip() for key in variables[variable].split(",") if key.strip())
     if not keys:
         raise InputError(
-            f"{Variable.API_KEY} is set, but has no key, so nobody could ask; give it one, or do "
-            "not set it, and everybody can"
+            f"{variable} is set, but has no key; give it one, or do not set it, and "
+            + ("everybody can ask" if variable == Variable.API_KEY else "nobody can write")
         )
     for key in keys:
-        _check_key(key, Variable.API_KEY)
+        _check_key(key, variable)
     return keys
 
 

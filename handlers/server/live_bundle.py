@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from threading import Lock
 from time import monotonic
 
 from ranklet.handlers.api.errors import RequestError
@@ -20,7 +21,7 @@ RETRY_SECONDS = 30.0  # between two trials of a bundle that failed the last one
 class LiveBundle:
     """A bundle, or the reason why there is none.
 
-    One thread calls `refresh` again and again; the others only read.
+    Threads call `refresh` again and again, in turns; the others only read.
 
     Args:
         path: the path of the bundle.
@@ -51,6 +52,7 @@ class LiveBundle:
         self._failed: Bundle | None = None
         self._former: Bundle | None = None  # it was replaced last, and may still have requests
         self._retry_at = 0.0
+        self._refreshing = Lock()
         self._logged_error: str | None = None
         self.quick: Quick | None = None
         self.reason: str | None = "the bundle is being loaded"
@@ -71,6 +73,10 @@ class LiveBundle:
 
         A new bundle that cannot be read does not replace an old one that can.
         """
+        with self._refreshing:
+            self._refresh()
+
+    def _refresh(self) -> None:
         if self._former is not None:  # else its models would stay until garbage is collected
             self._former.forget()
             self._former = None
@@ -93,6 +99,9 @@ class LiveBundle:
             self._fail(error)
         else:
             former, self._bundle, self._failed = self._bundle, bundle, None
+            self.reason = self._logged_error = None
+            if former is not None and former.files is bundle.files and self._collection is None:
+                return  # documents were added or deleted, perhaps every second
             here = not bundle.files.is_remote and self._collection is None
             self.quick = Quick() if here and is_lexical(bundle) else None
             verb = "serves"
@@ -102,7 +111,6 @@ class LiveBundle:
                     verb = "has other documents and serves"
                 elif not former.files.is_remote:  # there, what a request still needs may be gone
                     self._former = former
-            self.reason = self._logged_error = None
             self._log("NOTICE", f"the bundle {shown(self._path)!r} {verb} {bundle.size}")
 
     def _load(self, check: Check) -> Bundle:

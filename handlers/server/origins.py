@@ -54,7 +54,7 @@ class Origins:
         ):
             return None
         allowed = {
-            "access-control-allow-methods": "GET, POST",
+            "access-control-allow-methods": "GET, POST, DELETE",
             "access-control-allow-headers": _SENT,
             "access-control-max-age": _REMEMBERED,
         }

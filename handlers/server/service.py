@@ -1,7 +1,8 @@
 """The ASGI application: routes around `ranklet.handlers.api.answers`, by Starlette.
 
-POST the paths of `ANSWERS`, and /mcp for assistants; GET /documents/ID, /info, /v1/models,
-/v1/models/ID, /healthz, /readyz, /health, /metrics, /openapi.json, /docs, and / for the playground.
+POST the paths of `ANSWERS`, /documents, /documents/delete, and /mcp for assistants; GET and DELETE
+/documents/ID; GET /info, /v1/models, /v1/models/ID, /healthz, /readyz, /health, /metrics,
+/openapi.json, /docs, and / for the playground.
 """
 
 import asyncio
@@ -37,11 +38,12 @@ from ranklet.handlers.api.errors import (
 from ranklet.handlers.api.limits import RANKING_SHARE, Room
 from ranklet.handlers.api.openapi import describe
 from ranklet.handlers.api.reading import IN_BODY, parse
+from ranklet.handlers.api.writing import Writer
 from ranklet.handlers.mcp.protocol import FaultError, Protocol, check_revision, refusal
 from ranklet.handlers.mcp.protocol import read as read_message
 from ranklet.handlers.server.hosts import Hosts
 from ranklet.handlers.server.key_bounds import NUMBERS, KeyBounds
-from ranklet.handlers.server.keys import ApiKeys, part_of
+from ranklet.handlers.server.keys import ApiKeys, Opened, part_of
 from ranklet.handlers.server.live_bundle import LiveBundle
 from ranklet.handlers.server.metrics import MEDIA, Metrics
 from ranklet.handlers.server.middleware import CLIENT_GONE, Middleware, Record
@@ -51,6 +53,7 @@ from ranklet.handlers.server.request_body import Bodies, Body
 from ranklet.handlers.server.settings import ServerSettings
 from ranklet.handlers.server.shared_counts import SERIES, SharedCounts
 from ranklet.handlers.server.worker_pool import ClientGone, WorkerPool
+from ranklet.handlers.server.writes import Writes
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.errors import RemoteError
 from ranklet.runtime.memory import resident_bytes
@@ -98,7 +101,8 @@ class Service:
     def __init__(self, settings: ServerSettings, counts: SharedCounts | None = None) -> None:
         self.settings, self.draining = settings, False
         counts = counts or SharedCounts(numbers(settings))
-        self._keys = ApiKeys(settings.api_keys, settings.key_filters)
+        self._keys = ApiKeys(settings.api_keys, settings.key_filters, settings.write_keys)
+        self._writes, self._seen = Writes(counts), 0.0
         self._bodies = Bodies(counts, settings.bodies_bytes)
         self._bounds = KeyBounds(
             counts, len(self._keys), settings.key_requests, settings.key_per_minute
@@ -124,7 +128,9 @@ class Service:
             Route("/healthz", self._healthz),
             Route("/v1/models", self._models),
             _by_id("/v1/models/", self._model),
-            _by_id("/documents/", self._document),
+            Route("/documents", self._add, methods=["POST"]),
+            Route("/documents/delete", self._delete, methods=["POST"]),
+            _by_id("/documents/", self._document, ["GET", "DELETE"]),
             Route("/readyz", self._readyz),
             Route("/health", self._readyz),
             Route("/metrics", self._scrape),
@@ -217,6 +223,13 @@ class Service:
         The revisions until 2025 have a channel from the server, too, which no answer here needs.
         """
         status = 200
+        writer: Writer | None = None
+
+        def opened(headers: Headers) -> Opened:
+            nonlocal writer
+            found = self._keys.opened(headers)
+            writer = self._writer(found) if found.writes else None
+            return found
 
         def work(bundle: Bundle, data: bytes, budget_ms: float) -> Any:
             nonlocal status
@@ -224,7 +237,8 @@ class Service:
             answer: Any
             try:
                 check_revision(request.headers.get("mcp-protocol-version"))
-                answer = Protocol(bundle, limits).answer(read_message(data))
+                protocol = Protocol(lambda: bundle, limits, writer=writer, wrote=self._writes.count)
+                answer = protocol.answer(read_message(data))
             except FaultError as fault:
                 answer = refusal(fault)
             status = 202 if answer is None else 400 if "error" in answer else 200
@@ -233,7 +247,7 @@ class Service:
         async def sent(body: Body) -> bytes:
             return await body.read(request, self.settings.limits)
 
-        response = await self._in_pool(request, sent, work)
+        response = await self._in_pool(request, sent, work, opened)
         if status == 202:
             return Response(status_code=202)
         if response.status_code == 200:
@@ -252,7 +266,44 @@ class Service:
         return await self._about(request, lambda each: model(each, request.path_params["id"]))
 
     async def _document(self, request: Request) -> Response:
-        return await self._about(request, lambda each: document(each, request.path_params["id"]))
+        identity = request.path_params["id"]
+        if request.method == "DELETE":
+            return await self._written(request, lambda writer, _: writer.delete_one(identity))
+        return await self._about(request, lambda each: document(each, identity))
+
+    async def _add(self, request: Request) -> Response:
+        limits = self.settings.limits
+        return await self._written(request, lambda writer, data: writer.add(parse(data), limits))
+
+    async def _delete(self, request: Request) -> Response:
+        limits = self.settings.limits
+        return await self._written(request, lambda writer, data: writer.delete(parse(data), limits))
+
+    async def _written(
+        self, request: Request, write: Callable[[Writer, bytes], dict[str, Any]]
+    ) -> Response:
+        """Answer a request that writes, once whoever asks this server finds what it wrote."""
+        writer: Writer
+
+        def opened(headers: Headers) -> Opened:
+            nonlocal writer
+            found = self._keys.writing(headers)
+            writer = self._writer(found)
+            return found
+
+        async def sent(body: Body) -> bytes:
+            if request.scope["query_string"]:
+                raise RequestError(422, IN_BODY)
+            if request.method == "DELETE":
+                return b""
+            return await body.read(request, self.settings.limits)
+
+        def work(_: Bundle, data: bytes, __: float) -> Any:
+            answer = write(writer, data)
+            self._writes.count()
+            return answer
+
+        return await self._in_pool(request, sent, work, opened)
 
     async def _about(self, request: Request, said: Callable[[Bundle], Any]) -> Response:
         """Answer with what is said of the bundle; nothing was sent."""
@@ -264,8 +315,15 @@ class Service:
 
         return await self._in_pool(request, sent, lambda bundle, *_: said(bundle))
 
+    def _writer(self, opened: Opened) -> Writer:
+        return Writer(self.settings.bundle, self.settings.device, opened.where)
+
     async def _in_pool(
-        self, request: Request, sent: Callable[[Body], Awaitable[bytes]], work: Work
+        self,
+        request: Request,
+        sent: Callable[[Body], Awaitable[bytes]],
+        work: Work,
+        opened: Callable[[Headers], Opened] | None = None,
     ) -> Response:
         """Answer a request for the bundle, in a thread of the pool unless that takes no time.
 
@@ -274,10 +332,12 @@ class Service:
             sent: reads what it has sent, if its key may ask now.
             work: returns the answer, from the part of the bundle that the key opens, what was sent,
                 and the milliseconds that ranking may take.
+            opened: returns what the request's key opens; None for what it may read.
         """
         record: Record = request.scope["ranklet.record"]
         try:
-            key, where = self._keys.opened(request.headers)
+            key, where, _ = (opened or self._keys.opened)(request.headers)
+            await self._see_writes()
             with self._bounds.counted(key), self._bodies.body() as held:
                 bundle = self._live.bundle
                 begin = perf_counter()
@@ -294,6 +354,12 @@ class Service:
                 record.error = error
             return response
         return Response(body, headers={"content-type": "application/json"})
+
+    async def _see_writes(self) -> None:
+        """Take over what this process, or another one of the server, has written."""
+        if (total := self._writes.total) != self._seen:
+            await asyncio.to_thread(self._live.refresh)
+            self._seen = total
 
     async def _worked(self, request: Request, data: bytes, work: Callable[[float], Any]) -> bytes:
         """Return the answer to a request that has sent `data`, from `work` within milliseconds."""
@@ -347,7 +413,7 @@ class Service:
 
 def numbers(settings: ServerSettings) -> int:
     """Return how many numbers each process counts at most."""
-    keys = len(settings.api_keys) + len(settings.key_filters)
+    keys = len(settings.api_keys) + len(settings.key_filters) + len(settings.write_keys)
     return SERIES + NUMBERS * keys
 
 
@@ -359,9 +425,11 @@ def application(routes: Sequence[Route], **more: Any) -> Starlette:
     return made
 
 
-def _by_id(prefix: str, answer: Callable[[Request], Awaitable[Response]]) -> Route:
+def _by_id(
+    prefix: str, answer: Callable[[Request], Awaitable[Response]], methods: Sequence[str] = ("GET",)
+) -> Route:
     """Return a route whose path ends in an id, in which any character may stand, a newline too."""
-    route = Route(f"{prefix}{{id:path}}", answer)
+    route = Route(f"{prefix}{{id:path}}", answer, methods=list(methods))
     route.path_regex = re.compile(f"{re.escape(prefix)}(?P<id>.*)\\Z", re.DOTALL)
     return route
 

@@ -13,6 +13,7 @@ from ranklet.handlers.server.origins import read_origins
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.onnx.session import DEVICES, processors, threads
 from ranklet.runtime.options import check_one_of
+from ranklet.runtime.storage.address import is_address
 from ranklet.runtime.variables import Variable
 
 MOST_WORKERS = 8  # unless a variable says otherwise
@@ -35,6 +36,8 @@ class ServerSettings:
             separated by commas, so that a key can be replaced without a gap).
         key_filters: further keys, each with the filter by metadata that says which documents it
             opens (RANKLET_API_KEY_FILTERS, a JSON object).
+        write_keys: keys that may add and delete documents; those that are none of the others open
+            the whole bundle (RANKLET_WRITE_KEYS, separated by commas).
         key_requests: the requests of a key that may be unanswered at a time, 0 for any number
             (RANKLET_KEY_REQUESTS; by default half of what all processes hold, or 0 for one key).
         key_per_minute: the requests that a key may send in a minute, 0 for any number
@@ -65,6 +68,7 @@ class ServerSettings:
     origins: tuple[str, ...] = ()
     api_keys: tuple[str, ...] = field(default=(), repr=False)
     key_filters: Mapping[str, Filter] = field(default_factory=dict, repr=False)
+    write_keys: tuple[str, ...] = field(default=(), repr=False)
     key_requests: int = 0
     key_per_minute: int = 0
     full_check: bool = False
@@ -95,6 +99,14 @@ class ServerSettings:
             raise InputError("HOST or --host is blank; give an address such as 127.0.0.1")
         keys = read_keys(variables)
         filters = read_filters(variables.get(Variable.API_KEY_FILTERS, ""), keys)
+        writers = read_keys(variables, Variable.WRITE_KEYS)
+        if writers and (
+            is_address(variables[Variable.BUNDLE]) or variables.get(Variable.COLLECTION)
+        ):
+            raise InputError(
+                f"{Variable.WRITE_KEYS} is set, but only a bundle on a disk of this machine can be "
+                "written to; download it, or do not set the variable"
+            )
         number = partial(whole_number, variables)
         workers = number(Variable.WORKERS, _workers(variables), 1, 1024)
         pool = number(Variable.POOL, max(2, threads()), 1, 1024)
@@ -115,6 +127,7 @@ class ServerSettings:
             workers=workers,
             api_keys=keys,
             key_filters=filters,
+            write_keys=writers,
             key_requests=number(
                 Variable.KEY_REQUESTS, max(1, workers * (pool + queue) // 2) * several, 0, 1 << 20
             ),

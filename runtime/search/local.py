@@ -167,6 +167,12 @@ class LocalSearch(Search):
         if self.files.is_remote and len(numbers):
             self.columns.fetch(numbers, self.documents.stored(tokens=tokens))
 
+    def all_ids(self) -> list[str]:
+        """Return the ids of all documents that may be seen, each once."""
+        mask = self.allowed()
+        numbers = np.arange(len(self.documents)) if mask is None else np.flatnonzero(mask)
+        return list(dict.fromkeys(self.ids(numbers.astype(np.uint32))))
+
     def ids(self, numbers: NDArray[np.uint32]) -> list[str]:
         """Return the ids of some documents."""
         fetch_rows(numbers, ragged=self.documents.stored(shown=False))

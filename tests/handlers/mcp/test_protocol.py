@@ -64,7 +64,7 @@ def test_a_line_that_is_no_message_has_an_answer(line: bytes, identity: Any, rea
 
 
 def test_null_counts_as_absent(bundle: Bundle) -> None:
-    protocol = Protocol(bundle, Limits())
+    protocol = Protocol(lambda: bundle, Limits())
     listed = protocol.answer(read(request(method="tools/list", params=None)))
     assert isinstance(listed, dict)
     assert len(listed["result"]["tools"]) == 3
@@ -86,7 +86,7 @@ def test_nobody_waits_for_the_answer_to_a_notification_or_to_an_answer(
     message: dict[str, Any], bundle: Bundle
 ) -> None:
     try:
-        answer = Protocol(bundle, Limits()).answer(read(json.dumps(message).encode()))
+        answer = Protocol(lambda: bundle, Limits()).answer(read(json.dumps(message).encode()))
     except FaultError as fault:
         answer = refusal(fault)
     assert answer is None
@@ -95,7 +95,7 @@ def test_nobody_waits_for_the_answer_to_a_notification_or_to_an_answer(
 def asked(bundle: Bundle, method: str, identity: Any = 1, **params: Any) -> dict[str, Any]:
     """Return a bundle's answer to a request, without what is the same for all."""
     message = {"jsonrpc": "2.0", "id": identity, "method": method, "params": params}
-    answer = Protocol(bundle, Limits()).answer(read(written(message)))
+    answer = Protocol(lambda: bundle, Limits()).answer(read(written(message)))
     assert isinstance(answer, dict)
     assert answer.pop("jsonrpc") == "2.0"
     assert answer.pop("id") == identity

@@ -225,4 +225,4 @@ def test_a_killed_client_leaves_no_server_behind(built: "Built") -> None:
 
 def test_a_bundle_without_a_collection_cannot_be_searched(built: "Built") -> None:
     with pytest.raises(InputError, match="no collection to search"):
-        serve(Bundle(built.exported), Limits())
+        serve(lambda: Bundle(built.exported), Limits())

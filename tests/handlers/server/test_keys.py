@@ -167,7 +167,7 @@ def test_every_key_that_can_be_set_opens(key: str) -> None:
     (read,) = read_keys({"RANKLET_API_KEY": key})
     sent = key.encode().decode("latin-1")
     for headers in ({"x-api-key": sent}, {"authorization": f"Bearer {sent}"}):
-        assert ApiKeys((read,), {}).opened(headers) == (0, None)
+        assert ApiKeys((read,), {}).opened(headers) == (0, None, False)
         assert ApiKeys((), read_filters(json.dumps({key: {"a": 1}}), ())).opened(headers).key == 0
 
 
@@ -175,8 +175,8 @@ def test_keys_are_compared_whole() -> None:
     keys = ApiKeys((ALL,), FILTERS)
     assert keys
     assert not ApiKeys((), {})
-    assert ApiKeys((), {}).opened({}) == (None, None)
-    assert keys.opened({"authorization": f"bearer {ALL}"}) == (0, None)
+    assert ApiKeys((), {}).opened({}) == (None, None, False)
+    assert keys.opened({"authorization": f"bearer {ALL}"}) == (0, None, False)
     assert keys.opened({"x-api-key": f" {THEIRS}\t"}) == (2, {"tenant": "them"})
     for wrong in ("", "key", OURS + "x", f"{OURS},{ALL}"):
         with pytest.raises(RequestError, match="give the API key"):
@@ -208,3 +208,62 @@ def test_filters_that_cannot_be_used_stop_the_start(text: str, message: str) -> 
 
 def test_the_tenants_of_these_tests_are_in_the_bundle(path: Path) -> None:
     assert len(load(path)) == 7
+
+
+def test_only_keys_that_may_write_write() -> None:
+    keys = ApiKeys([ALL], FILTERS, ["writer", OURS])
+    for key, where, writes in (
+        (ALL, None, False), ("writer", None, True), (OURS, FILTERS[OURS], True),
+        (THEIRS, FILTERS[THEIRS], False),
+    ):  # fmt: skip
+        headers = {"x-api-key": key}
+        assert keys.opened(headers)[1:] == (where, writes)
+        if writes:
+            assert keys.writing(headers).where == where
+        else:
+            with pytest.raises(RequestError, match="may not write") as refused:
+                keys.writing(headers)
+            assert refused.value.status == 403
+    alone = ApiKeys([], {}, ["writer"])
+    assert not alone
+    assert alone.opened({}) == (None, None, False)
+    with pytest.raises(RequestError, match="give the API key"):
+        alone.writing({})
+    with pytest.raises(RequestError, match="RANKLET_WRITE_KEYS is not set"):
+        ApiKeys([ALL], {}).writing({"x-api-key": ALL})
+
+
+@pytest.mark.slow
+def test_what_a_tenant_writes_is_found_by_all_processes(start: "Start", tmp_path: Path) -> None:
+    bundle = Path(build(rows(), tmp_path / "live.ranklet"))
+    variables = {
+        "RANKLET_API_KEY": ALL, Variable.API_KEY_FILTERS: json.dumps(FILTERS),
+        Variable.WRITE_KEYS: OURS, "RANKLET_WORKERS": "2",
+    }  # fmt: skip
+    new = {"id": "us-new", "text": "A zebra.", "tenant": "us"}
+    with start(bundle, **variables) as server:
+        for turn in range(3):
+            text = f"A zebra of turn {turn}."
+            status, answer, _ = asked(server, "/documents", {"documents": [{**new, "text": text}]})
+            assert (status, answer["documents"]) == (200, 4)
+            for _ in range(6):  # of which some reach either process
+                found = asked(server, "/rank", {"query": "zebra"})[1]["hits"]
+                assert [hit["text"] for hit in found] == [text]
+                assert asked(server, "/rank", {"query": "zebra"}, THEIRS)[1]["hits"] == []
+        assert asked(server, "/documents", {"documents": [{**new, "tenant": "them"}]})[0] == 422
+        assert asked(server, "/documents", {"documents": [{**new, "id": "them-1"}]})[0] == 422
+        assert asked(server, "/documents", {"documents": [new]}, THEIRS)[0] == 403
+        assert asked(server, "/documents", {"documents": [new]}, "nobody")[0] == 401
+        tool = {"name": "remember", "arguments": {"text": "The giraffe is ours."}}
+        call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": tool}
+        result = asked(server, "/mcp", call)[1]["result"]
+        assert not result["isError"]
+        assert asked(server, "/rank", {"query": "giraffe"})[1]["hits"][0]["id"] == (
+            result["structuredContent"]["id"]
+        )
+        assert asked(server, "/mcp", call, THEIRS)[1]["result"]["isError"]
+        headers = {"x-api-key": OURS}
+        assert server.ask("DELETE", "/documents/them-1", headers=headers).status == 404
+        assert server.ask("DELETE", "/documents/us-new", headers=headers).status == 200
+        for _ in range(6):
+            assert asked(server, "/rank", {"query": "zebra"})[1]["hits"] == []

@@ -1,0 +1,115 @@
+"""Add and delete documents of a bundle that is served.
+
+Only here handlers see more than the runtime, and only once somebody writes.
+"""
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ranklet.handlers.api.errors import RequestError
+from ranklet.handlers.api.fields import Route
+from ranklet.handlers.api.limits import Limits
+from ranklet.handlers.api.reading import Request
+from ranklet.runtime.arguments import Where
+from ranklet.runtime.errors import CollectionError, InputError
+
+if TYPE_CHECKING:
+    from ranklet.corpus.updating.writable import WritableBundle
+
+Body = Mapping[str, Any]
+
+
+class Writer(NamedTuple):
+    """Writes to a bundle what a caller may write.
+
+    Attributes:
+        path: of the bundle, on disk.
+        device: where its models run; see `load`.
+        within: the filter of the documents that the caller may see and write; None for all.
+    """
+
+    path: str
+    device: str = "auto"
+    within: Where | None = None
+
+    def add(self, body: Body, limits: Limits) -> dict[str, Any]:
+        """Add the documents of a request; see Route.ADD.
+
+        Returns:
+            How many were added and replaced, how many there are, and why others were skipped.
+
+        Raises:
+            RankletError: a field cannot be used, or the bundle is damaged;
+                see `ranklet.handlers.api.errors.failure`.
+        """
+        request = Request(Route.ADD, body, limits)
+        given = request.rest()
+        return self._added(given["documents"], skip_bad=given["skip_bad"])
+
+    def delete(self, body: Body, limits: Limits) -> dict[str, Any]:
+        """Delete the documents of a request, by `ids` or by a filter; see Route.DELETE.
+
+        Returns:
+            How many were deleted, how many ids were unknown, and how many documents there are.
+
+        Raises:
+            RankletError: as `add`.
+        """
+        given = Request(Route.DELETE, body, limits).rest()
+        if (given["ids"] is None) == (given["where"] is None):
+            raise RequestError(422, "give either 'ids' or 'where', which say what is deleted")
+        return self._deleted(given["ids"] or (), given["where"])
+
+    def delete_one(self, identity: str) -> dict[str, Any]:
+        """Delete a document.
+
+        Raises:
+            RequestError: 404: it is unknown.
+            RankletError: as `add`.
+        """
+        answer = self._deleted((identity,))
+        if answer["missing"]:
+            raise RequestError(404, f"unknown document id {identity[:80]!r}")
+        return answer
+
+    def remember(self, body: Body, limits: Limits) -> dict[str, Any]:
+        """Add a text, whose id is made of it if there is none; see Route.REMEMBER."""
+        request = Request(Route.REMEMBER, body, limits)
+        document = {name: request[name] for name in ("id", "title", "text")}
+        if not document["id"]:
+            digest = sha256(f"{document['title']}\n{document['text']}".encode()).hexdigest()
+            document["id"] = f"memory-{digest[:16]}"
+        # Else its writer might not be allowed to see it.
+        plain = {key: v for key, v in (self.within or {}).items() if not isinstance(v, dict | list)}
+        document |= plain
+        return {"id": document["id"], **self._added([document])}
+
+    def forget(self, body: Body, limits: Limits) -> dict[str, Any]:
+        """Delete a document by its id; see Route.FORGET."""
+        return self.delete_one(Request(Route.FORGET, body, limits)["id"])
+
+    def _added(self, documents: list[Any], *, skip_bad: bool = False) -> dict[str, Any]:
+        bundle = self._opened()
+        try:
+            bundle.add(documents, skip_bad=skip_bad, within=self.within)
+        except CollectionError as error:  # of the caller's documents, none of the bundle
+            raise InputError(str(error)) from error
+        skipped = {"skipped": list(bundle.skipped)} if bundle.skipped else {}
+        return {**self._counted(bundle, "added", "replaced"), **skipped}
+
+    def _deleted(self, ids: Any, where: Where | None = None) -> dict[str, Any]:
+        bundle = self._opened()
+        bundle.delete(ids, where=where, missing_ok=True, within=self.within)
+        return self._counted(bundle, "deleted", "missing")
+
+    def _opened(self) -> "WritableBundle":
+        from ranklet.corpus.updating.writable import WritableBundle
+
+        return WritableBundle(self.path, device=self.device, strict=self.device == "cuda")
+
+    def _counted(self, bundle: "WritableBundle", *names: str) -> dict[str, Any]:
+        counts = asdict(bundle.counts)
+        seen = bundle if self.within is None else bundle.only(self.within)
+        return {**{name: counts[name] for name in names}, "documents": len(seen)}
