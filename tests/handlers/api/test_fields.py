@@ -19,7 +19,9 @@ SERVING = Path(__file__).parents[3] / "docs" / "serving.md"
 PLACES = {
     Route.RANK: "`/rank`", Route.EXPLAIN: "`/explain`", Route.RERANK: "`/rerank`",
     Route.EMBEDDINGS: "`/v1/embeddings`", Route.EMBED: "`/embed`", Route.SEARCH: "`search` of MCP",
-    Route.FETCH: "`fetch` of MCP",
+    Route.FETCH: "`fetch` of MCP", Route.ADD: "`POST /documents`",
+    Route.DELETE: "`/documents/delete`", Route.REMEMBER: "`remember` of MCP",
+    Route.FORGET: "`forget` of MCP",
 }  # fmt: skip
 
 
@@ -49,6 +51,8 @@ def test_every_parameter_of_rank_is_a_row_and_so_in_a_request_or_a_command() -> 
         ("Rerank", Route.RERANK),
         ("EmbeddingsRequest", Route.EMBEDDINGS),
         ("EmbedRequest", Route.EMBED),
+        ("AddRequest", Route.ADD),
+        ("DeleteRequest", Route.DELETE),
     ],
 )
 def test_openapi_describes_exactly_the_rows_of_a_route(schema: str, route: Route) -> None:
@@ -78,7 +82,8 @@ def value_of(field: Field) -> str:
     if "enum" in schema:
         return " or ".join(schema["enum"])
     if schema["type"] == "array":
-        return f"list of Document, at most {schema['maxItems']:,}"
+        item = schema["items"]["$ref"].rpartition("/")[2]
+        return f"list of {item}, at most {schema['maxItems']:,}"
     text = WORDS[schema["type"]]
     if "maxLength" in schema:
         text += f", at most {schema['maxLength']:,} characters"

@@ -96,8 +96,9 @@ def test_memories_have_ids_and_the_fields_of_their_filter(path: Path) -> None:
     ours = Writer(str(path), within={"tenant": "us"})
     answer = ours.remember({"text": "The plan begins on Monday.", "title": "plan"}, LIMITS)
     assert answer["id"].startswith("memory-")
-    assert ours.remember({"text": "The plan begins on Monday.", "title": "plan"}, LIMITS)["id"] == (
-        answer["id"]
+    assert (
+        ours.remember({"text": "The plan begins on Monday.", "title": "plan"}, LIMITS)["id"]
+        == (answer["id"])
     )
     hit = load(path).rank("Monday")[0]
     assert (hit.id, hit.title, plain(hit.metadata)) == (answer["id"], "plan", {"tenant": "us"})
