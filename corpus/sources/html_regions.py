@@ -13,6 +13,7 @@ _REPEATED_OUTSIDE = frozenset((
     "header", "footer", "aside", "banner", "contentinfo", "complementary",
 ))  # fmt: skip
 _ROLE = re.compile(r"""\srole\s*=\s*["']?\s*([a-z]+)""", re.IGNORECASE)
+_LONGEST = 500  # characters of a tag that are tried, because trying takes quadratic time
 # What pages call the same where they have no elements for it, or none exist.
 _BOXES = frozenset(("div", "section", "form", "ul", "table"))
 _NAMED = r"""\s(?:id|class)\s*=\s*["']?(?:[^"'>]*\s)?"""
@@ -80,6 +81,7 @@ class Regions:
 
 def _place(around: Place, name: str, tag: str) -> Place:
     """Return where the text of an element stands."""
+    tag = tag[:_LONGEST]
     found = _ROLE.search(tag)
     names = {name, found[1].lower()} if found else {name}
     if "main" in names:
