@@ -182,7 +182,7 @@ class _Collection:
         seen = set(map(of_base.splitter.key, tokens.words()))
         vocab = vocabulary(
             seen, manifest.languages, WordClasses(manifest.languages, manifest.normaliser), stopped,
-            particles=particles, lemmas=_lemmas(seen, of_base),
+            particles=particles, lemmas=_lemmas(seen - stopped, of_base),
         )  # fmt: skip
         vocab.splitter = vocab.phrase_splitter = of_base.splitter
         return vocab, tokens.forward(vocab)
@@ -204,7 +204,10 @@ class _Collection:
 
 
 def _lemmas(words: Iterable[str], vocabulary: Vocabulary) -> dict[str, str]:
-    """Return the lemmas of the words that a vocabulary has; finding one out takes longer."""
+    """Return the lemmas of the words that a vocabulary has; finding one out takes longer.
+
+    Stop words that no text of the collection has are there, too, but without their lemmas.
+    """
     forms, lemma_of = vocabulary.forms, vocabulary.lemma_of
     known = ((word, forms.find(word)) for word in words)
     return {word: forms[lemma_of[at]] for word, at in known if at >= 0 and lemma_of[at] >= 0}
