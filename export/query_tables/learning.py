@@ -29,7 +29,8 @@ ENCODING_SHARE = 0.7  # of these are for the network, the others for the table
 LEAST, MOST = 5_000, 400_000  # texts that are encoded
 SINGLES = 40_000  # tokens that are encoded alone, at most
 BLOCK = 1024  # texts
-LENGTH = 0.1  # of a row in the beginning; Adam's steps are of one size, whatever a row's length
+LENGTH = 1.0  # of the longest row in the beginning, so that Adam's steps move it little
+RAREST = 0.02  # is added to a token's rank, as a share of all, before the square root
 LEARNING_TEXTS = "encoding texts for the table of queries"
 
 _log = logging.getLogger(__name__)
@@ -64,7 +65,10 @@ def _of_model(teacher: Teacher, minutes: float) -> Learned:
     rows = np.zeros((size, teacher.dimension), np.float32)
     own = vectors[: len(single)].astype(np.float32)
     own -= own.mean(0)
-    rows[alone] = LENGTH * own / np.maximum(np.linalg.norm(own, axis=1, keepdims=True), 1e-9)
+    own /= np.maximum(np.linalg.norm(own, axis=1, keepdims=True), 1e-9)
+    # Tokens stand in the order of their frequency, about, so this is a smooth inverse frequency
+    # (Arora et al. 2017, §3).
+    rows[alone] = LENGTH * own * np.sqrt(np.array(alone) / size + RAREST)[:, None]
     begin = Table(rows, np.zeros(teacher.dimension, np.float32))
     return _learned(teacher, given, vectors, begin, Learning(), began)
 

@@ -295,13 +295,19 @@ class BundleFiles:
         classes = None if normaliser == FORMS else WordClasses(languages, normaliser)
         return Vocabulary(forms, lemma_of, languages, counts, stopped, beginning_of, classes)
 
-    def tokenizer(self, name: str = TOKENIZER) -> "Tokenizer":
+    def tokenizer(self, name: str = TOKENIZER, *, plain: bool = False) -> "Tokenizer":
         """Read the tokenizer of the field wordpieces, or a ranker's own.
+
+        Args:
+            name: of the file.
+            plain: whether no special tokens are needed; see `open_tokenizer`.
 
         Raises:
             BundleError: the bundle does not have it, or it cannot be read.
         """
-        return self.kept(name, lambda: open_tokenizer(bytes(self.file(name)), name))
+        return self.kept(
+            (name, plain), lambda: open_tokenizer(bytes(self.file(name)), name, plain=plain)
+        )
 
     @property
     def documents(self) -> Documents | None:

@@ -80,9 +80,9 @@ class AdditionFiles(BundleFiles):
         own.splitter, own.phrase_splitter = base.splitter, base.phrase_splitter
         return own
 
-    def tokenizer(self, name: str = TOKENIZER) -> Tokenizer:
+    def tokenizer(self, name: str = TOKENIZER, *, plain: bool = False) -> Tokenizer:
         """Read the base's tokenizer of the field wordpieces, or of a ranker."""
-        return self.base.tokenizer(name)
+        return self.base.tokenizer(name, plain=plain)
 
 
 class PartedStrings(Strings):

@@ -74,7 +74,7 @@ class QueryTable:
         scales = bundle.array(own + SCALES, np.float32, (len(rows),))
         constant = bundle.array(own + CONSTANT, np.float32, (dimension,))
         shared = (own if bundle.has(own + TOKENIZER) else folder) + TOKENIZER
-        return cls(rows, scales, constant, bundle.tokenizer(shared))
+        return cls(rows, scales, constant, bundle.tokenizer(shared, plain=True))
 
     def encode(self, texts: Sequence[str], max_tokens: int, segment: int) -> Encoded:  # noqa: ARG002
         """Encode queries; one without a token gets what all have in common.

@@ -226,11 +226,11 @@ class Dense(Retriever, EncodesTexts):
         name: name of the ranker in the bundle.
     """
 
-    encodes_queries = True
-
     def __init__(self, encoder: DenseEncoder, bundle: "BundleFiles", name: str) -> None:
         self.encoder, self.settings = encoder, encoder.settings
         self._bundle, self._name, self._folder = bundle, name, f"rankers/{name}/"
+        # A thread would take longer to start than a table to encode.
+        self.encodes_queries = not isinstance(encoder.of_queries, TokenTable | QueryTable)
         self.analyzer = Analyzer.of_pieces(encoder.of_queries.tokenizer)
 
     @classmethod

@@ -7,7 +7,7 @@ Exception, so that nothing that guards a server or a command would catch it.
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, NamedTuple, Protocol
 
 from ranklet.runtime.errors import BundleError, MissingPackageError
@@ -72,7 +72,7 @@ def encodable(text: str) -> str:
     return text.encode("utf-8", "replace").decode()
 
 
-def open_tokenizer(content: bytes, name: str) -> Tokenizer:
+def open_tokenizer(content: bytes, name: str, *, plain: bool = False) -> Tokenizer:
     """Read a tokenizer.json, without its truncation and padding.
 
     Both concern a model's input, not a text's tokens. Padding to a gigabyte would also be a
@@ -81,6 +81,8 @@ def open_tokenizer(content: bytes, name: str) -> Tokenizer:
     Args:
         content: the content of the file.
         name: the name of the file, for messages.
+        plain: whether texts are split without special tokens. Then BERT's word pieces need no
+            package, whose import takes longer than a first query.
 
     Returns:
         A tokenizer of the package tokenizers. Without the package, BERT's word pieces are split by
@@ -90,6 +92,9 @@ def open_tokenizer(content: bytes, name: str) -> Tokenizer:
         BundleError: it cannot be read.
         MissingPackageError: only the package can read it, and is not installed.
     """
+    if plain:
+        with suppress(MissingPackageError):
+            return _without_package(content, name)
     try:
         import tokenizers
     except ModuleNotFoundError:

@@ -8,7 +8,7 @@ import re
 import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
 from ranklet.runtime.errors import MissingPackageError
@@ -81,7 +81,9 @@ class WordPieces:
         ):
             if (kind := (described[part] or {}).get("type", "none")) != wanted:
                 raise Unsupported(f"{part} {kind}")
-        self._vocabulary: dict[str, int] = {str(k): int(v) for k, v in model["vocab"].items()}
+        self._vocabulary: dict[str, int] = dict(model["vocab"])
+        if {*map(type, self._vocabulary.values())} - {int} or min(self._vocabulary.values()) < 0:
+            raise ValueError("the id of a token is no number from 0")
         self._described = described
         self.model = _Model(str(model["unk_token"]))  # as in the package; imports read it
         self._unknown = self._vocabulary[self.model.unk_token]
@@ -99,8 +101,7 @@ class WordPieces:
             self._decoder[int(token["id"])] = AddedToken(token["content"], bool(token["special"]))
         spelled = sorted(map(re.escape, self._added), key=len, reverse=True)
         self._literal = re.compile(f"({'|'.join(spelled)})") if spelled else None
-        self._spellings = {v: k for k, v in (self._vocabulary | self._added).items()}
-        if min(self._spellings) < 0:
+        if min(self._added.values(), default=0) < 0:
             raise ValueError("the id of a token is below 0")
         self._character = lru_cache(None)(self._normal)
         self._pieces = lru_cache(_KEPT_WORDS)(self._split)
@@ -139,10 +140,10 @@ class WordPieces:
 
         def end_word() -> None:
             if word:
-                for piece, first, last in self._pieces("".join(word)):
+                for piece, first, last, spelling in self._pieces("".join(word)):
                     found.ids.append(piece)
                     found.offsets.append((places[first], places[last - 1] + 1))
-                    found.tokens.append(self._spellings[piece])
+                    found.tokens.append(spelling)
                 word.clear()
                 places.clear()
 
@@ -172,19 +173,25 @@ class WordPieces:
             character = "".join(each.lower() for each in character)
         return f" {character} " if spaced else character
 
-    def _split(self, word: str) -> list[tuple[int, int, int]]:
+    def _split(self, word: str) -> list[tuple[int, int, int, str]]:
         """Return the longest pieces of a word from its beginning, each with its place in it."""
         pieces, begin = [], 0
         while begin < len(word) <= self._longest:
             prefix = self._prefix if begin else ""
             for end in range(len(word), begin, -1):
-                if (piece := self._vocabulary.get(prefix + word[begin:end])) is not None:
-                    pieces.append((piece, begin, end))
+                spelling = prefix + word[begin:end]
+                if (piece := self._vocabulary.get(spelling)) is not None:
+                    pieces.append((piece, begin, end, spelling))
                     begin = end
                     break
             else:
                 break
-        return pieces if begin == len(word) else [(self._unknown, 0, len(word))]
+        unknown = (self._unknown, 0, len(word), self.model.unk_token)
+        return pieces if begin == len(word) else [unknown]
+
+    @cached_property
+    def _spellings(self) -> dict[int, str]:
+        return {id_: token for token, id_ in (self._vocabulary | self._added).items()}
 
     def get_vocab(self) -> dict[str, int]:
         """Return the ids of the tokens."""
