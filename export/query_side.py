@@ -22,14 +22,12 @@ class Learned:
 
     Attributes:
         rows: (vocabulary, dimension) float32.
-        constant: (dimension,) float32.
         texts: how many it learned from.
         cosine: mean cosine to the network of texts that it has not seen.
         seconds: that it took; of an earlier time if it was kept.
     """
 
     rows: NDArray[np.float32]
-    constant: NDArray[np.float32]
     texts: int
     cosine: float
     seconds: float

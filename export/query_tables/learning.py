@@ -12,12 +12,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, islice
 from pathlib import Path
 from time import monotonic
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ranklet.corpus.progress import Measured, progress, say
+from ranklet.corpus.progress import Measured, progress
 from ranklet.export import kept
 from ranklet.export.query_side import Learned, Teacher
 from ranklet.export.query_tables import texts as texts_module
@@ -25,11 +24,10 @@ from ranklet.export.query_tables.texts import bare, random_texts, words_of
 from ranklet.runtime.text.tokenizing import encode_batch
 
 MODEL_SHARE = 0.6  # of the minutes are for the model's own words, the others for texts
-ENCODING_SHARE = 0.7  # of these are for the network, the others for the table
+ENCODING_SHARE = 0.9  # of these are for the network, the others for the table
 LEAST, MOST = 5_000, 400_000  # texts that are encoded
 SINGLES = 40_000  # tokens that are encoded alone, at most
 BLOCK = 1024  # texts
-LENGTH = 1.0  # of the longest row in the beginning, so that Adam's steps move it little
 RAREST = 0.02  # is added to a token's rank, as a share of all, before the square root
 LEARNING_TEXTS = "encoding texts for the table of queries"
 
@@ -51,53 +49,40 @@ def learned_table(teacher: Teacher, texts: Sequence[str], minutes: float) -> Lea
 
 
 def _of_model(teacher: Teacher, minutes: float) -> Learned:
-    from ranklet.training.distilling.query_table import Learning, Table
-
     began, tokenizer = monotonic(), teacher.tokenizer
-    size = tokenizer.get_vocab_size()
-    special = tokenizer.get_added_tokens_decoder()
-    spelled = [tokenizer.id_to_token(at) or "" for at in range(size)]
-    alone = [at for at in range(size) if at not in special and bare(spelled[at])][:SINGLES]
-    single = [bare(spelled[at]) for at in alone]
-    words = random_texts(words_of(tokenizer))
-    seconds = 60 * minutes * MODEL_SHARE
-    given, vectors = _encoded(teacher, chain(single, words), seconds, len(single) + LEAST)
-    rows = np.zeros((size, teacher.dimension), np.float32)
-    own = vectors[: len(single)].astype(np.float32)
+    size, special = tokenizer.get_vocab_size(), tokenizer.get_added_tokens_decoder()
+    spelled = {at: bare(tokenizer.id_to_token(at) or "") for at in range(size)}
+    alone = [at for at, token in spelled.items() if token and at not in special][:SINGLES]
+    texts = chain((spelled[at] for at in alone), random_texts(words_of(tokenizer)))
+    given, vectors = _encoded(teacher, texts, 60 * minutes * MODEL_SHARE, len(alone) + LEAST)
+    own = vectors[: len(alone)].astype(np.float32)
     own -= own.mean(0)
     own /= np.maximum(np.linalg.norm(own, axis=1, keepdims=True), 1e-9)
+    rows = np.zeros((size, teacher.dimension), np.float32)
     # Tokens stand in the order of their frequency, about, so this is a smooth inverse frequency
     # (Arora et al. 2017, §3).
-    rows[alone] = LENGTH * own * np.sqrt(np.array(alone) / size + RAREST)[:, None]
-    begin = Table(rows, np.zeros(teacher.dimension, np.float32))
-    return _learned(teacher, given, vectors, begin, Learning(), began)
+    rows[alone] = own * np.sqrt(np.array(alone) / size + RAREST)[:, None]
+    return _learned(teacher, given[len(alone) :], vectors[len(alone) :], rows, began)
 
 
 def _of_texts(teacher: Teacher, texts: Sequence[str], first: Learned, minutes: float) -> Learned:
-    from ranklet.training.distilling.query_table import AGAIN, Table
-
     began = monotonic()
-    words = random_texts(words_of(teacher.tokenizer))
-    mixed = (text for pair in zip(texts, islice(words, len(texts)), strict=True) for text in pair)
-    seconds = 60 * minutes * (1 - MODEL_SHARE)
-    given, vectors = _encoded(teacher, mixed, seconds, LEAST)
-    begin = Table(first.rows, first.constant)
-    return _learned(teacher, given, vectors, begin, AGAIN, began)
+    given, vectors = _encoded(teacher, texts, 60 * minutes * (1 - MODEL_SHARE), LEAST)
+    return _learned(teacher, given, vectors, first.rows, began)
 
 
 def _learned(
-    teacher: Teacher, texts: list[str], vectors: NDArray[np.float16], begin: Any, learning: Any,
+    teacher: Teacher, texts: list[str], vectors: NDArray[np.float16], begin: NDArray[np.float32],
     began: float,
 ) -> Learned:  # fmt: skip
     from ranklet.training.distilling.query_table import learn
 
     tokens = [each.ids for each in encode_batch(teacher.tokenizer, texts)]
-    say(f"the table of queries learns from {len(texts):,} texts")
-    table, cosine = learn(
-        tokens, vectors, begin, learning,
-        lambda epoch, value: _log.info("pass %d: cosine of unseen texts %.3f", epoch, value),
+    rows, cosine = learn(
+        tokens, vectors, begin,
+        lambda turn, value: _log.info("round %d: cosine of unseen texts %.3f", turn, value),
     )  # fmt: skip
-    return Learned(*table, len(texts), cosine, monotonic() - began)
+    return Learned(rows, len(texts), cosine, monotonic() - began)
 
 
 def _encoded(
@@ -135,12 +120,12 @@ def _kept(
     if (path := kept.find(key)) is not None:
         with np.load(path, allow_pickle=False) as arrays:
             texts_, cosine, seconds = arrays["facts"].tolist()
-            return Learned(arrays["rows"], arrays["constant"], int(texts_), cosine, seconds)
+            return Learned(arrays["rows"], int(texts_), cosine, seconds)
     made = make()
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "table.zip"
         with file.open("wb") as opened:
             facts = np.array([made.texts, made.cosine, made.seconds])
-            np.savez(opened, rows=made.rows, constant=made.constant, facts=facts)
+            np.savez(opened, rows=made.rows, facts=facts)
         kept.keep(key, file)
     return made

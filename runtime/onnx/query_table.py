@@ -1,17 +1,17 @@
 """Turn queries into vectors by a table with one vector per token, which learned from a network.
 
 Documents are encoded by the network, and queries need only the rows of their tokens, so neither
-onnxruntime nor a second or two for loading it. A text's vector is q = n(n(Σ T[token]) + b), where
-n(x) = x / |x|. It is linear but for its two lengths, so a score is a sum over tokens, and b's part.
+onnxruntime nor the time that it takes to load. A text's vector is Σ T[token], at the length 1, so a
+score is exactly a sum over the tokens of the query.
 """
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ranklet.runtime.errors import BundleError
+from ranklet.runtime.errors import BundleError, damaged
 from ranklet.runtime.onnx.encoder import TOKENIZER, Encoded
 from ranklet.runtime.text.tokenizing import TextToken, encode_batch, text_tokens
 
@@ -21,41 +21,26 @@ if TYPE_CHECKING:
 
 # Its files, in rankers/NAME/query/. Its tokenizer is there, too, if documents have another one.
 QUERIES = "query/"  # the folder, below rankers/NAME/, of what encodes queries alone
-ROWS = "rows.npy"  # T, (vocabulary, dimension) int8
+ROWS = "rows.npy"  # T without its factors, (vocabulary, dimension) int8
 SCALES = "scales.npy"  # > 0, the factor of each row, (vocabulary,) float32
-CONSTANT = "constant.npy"  # b, (dimension,) float32
-FILES = (ROWS, SCALES, CONSTANT)
-
-
-class QueryShares(NamedTuple):
-    """What a query's vector is made of; all of it together is the vector."""
-
-    tokens: list[TextToken]  # those that are read
-    of_tokens: NDArray[np.float64]  # what each token adds, (tokens, dimension)
-    constant: NDArray[np.float64]  # what every query has in common, (dimension,)
+FILES = (ROWS, SCALES)
 
 
 class QueryTable:
     """Encodes queries by the rows of their tokens, without special tokens and prompts.
 
     Args:
-        rows: T without its scales, (vocabulary, dimension) int8 or float32.
+        rows: T without its factors, (vocabulary, dimension) int8.
         scales: the factor of each row, (vocabulary,) float32.
-        constant: b, (dimension,) float32.
         tokenizer: the tokenizer of the network that it learned from.
     """
 
     provider = ""  # nothing runs
 
     def __init__(
-        self,
-        rows: NDArray[np.int8 | np.float32],
-        scales: NDArray[np.float32],
-        constant: NDArray[np.float32],
-        tokenizer: "Tokenizer",
+        self, rows: NDArray[np.int8], scales: NDArray[np.float32], tokenizer: "Tokenizer"
     ) -> None:
-        self._rows, self._scales, self._constant = rows, scales, constant
-        self.tokenizer = tokenizer
+        self._rows, self._scales, self.tokenizer = rows, scales, tokenizer
 
     @classmethod
     def open(cls, bundle: "BundleFiles", folder: str, dimension: int) -> "QueryTable":
@@ -72,12 +57,11 @@ class QueryTable:
         own = folder + QUERIES
         rows = bundle.array(own + ROWS, np.int8, (None, dimension))
         scales = bundle.array(own + SCALES, np.float32, (len(rows),))
-        constant = bundle.array(own + CONSTANT, np.float32, (dimension,))
         shared = (own if bundle.has(own + TOKENIZER) else folder) + TOKENIZER
-        return cls(rows, scales, constant, bundle.tokenizer(shared, plain=True))
+        return cls(rows, scales, bundle.tokenizer(shared, plain=True))
 
     def encode(self, texts: Sequence[str], max_tokens: int, segment: int) -> Encoded:  # noqa: ARG002
-        """Encode queries; one without a token gets what all have in common.
+        """Encode queries; one without a token gets a vector of zeros.
 
         Args:
             texts: texts of any length, without a prompt.
@@ -87,29 +71,27 @@ class QueryTable:
         Raises:
             BundleError: a token has no row, or the vector is not finite.
         """
-        split = [text.ids for text in encode_batch(self.tokenizer, texts)]
-        vectors = [self._vector(np.array(ids[:max_tokens], np.int64)) for ids in split]
-        longer = [at for at, ids in enumerate(split) if len(ids) > max_tokens]
-        shape = (len(texts), len(self._constant))
-        return Encoded(np.array(vectors, np.float32).reshape(shape), longer)
+        vectors = np.zeros((len(texts), self._rows.shape[1]), np.float32)
+        longer = []
+        for index, text in enumerate(encode_batch(self.tokenizer, texts)):
+            vectors[index] = self._shares(text.ids[:max_tokens]).sum(0)
+            if len(text.ids) > max_tokens:
+                longer.append(index)
+        return Encoded(vectors, longer)
 
-    def shares(self, text: str, max_tokens: int) -> QueryShares:
-        """Return what each token of a query adds to its vector; see `encode`."""
+    def shares(self, text: str, max_tokens: int) -> tuple[list[TextToken], NDArray[np.float64]]:
+        """Return the tokens of a query, and what each adds to its vector, (tokens, dimension)."""
         tokens = text_tokens(self.tokenizer, text, max_tokens, special=False)
-        rows = self._of_tokens(np.array([token.id for token in tokens], np.int64))
-        constant = self._constant.astype(np.float64)
-        rows = rows / _length(rows.sum(0))
-        length = _length(rows.sum(0) + constant)
-        return QueryShares(tokens, rows / length, constant / length)
+        return tokens, self._shares([token.id for token in tokens])
 
-    def _vector(self, ids: NDArray[np.int64]) -> NDArray[np.float64]:
-        total = self._of_tokens(ids).sum(0)
-        moved = total / _length(total) + self._constant
-        if not np.isfinite(moved).all():
-            raise BundleError("a query's vector is not finite. The bundle is damaged: run `ranklet "
-                              "verify`")  # fmt: skip
-        vector: NDArray[np.float64] = moved / _length(moved)
-        return vector
+    def _shares(self, tokens: Sequence[int]) -> NDArray[np.float64]:
+        """Return what each token adds to a vector of length 1, (tokens, dimension)."""
+        rows = self._of_tokens(np.array(tokens, np.int64))
+        total = rows.sum(0)
+        length = float(np.sqrt(total @ total))
+        if not np.isfinite(length):
+            raise damaged("a query's vector is not finite")
+        return rows / (length or 1.0)
 
     def _of_tokens(self, ids: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return the rows of tokens with their scales, (tokens, dimension) float64."""
@@ -118,19 +100,16 @@ class QueryTable:
                 f"the table of queries has {len(self._rows):,} rows, but the tokenizer has the "
                 f"token {ids.max()}. The bundle is damaged: run `ranklet verify`"
             )
-        return self._rows[ids].astype(np.float64) * self._scales[ids, None]
+        rows = self._rows[ids].astype(np.float64)
+        rows *= self._scales[ids, None]
+        return rows
 
     def verify(self, name: str) -> None:
         """Check every number, and that each token has a row; a BundleError begins with `name`."""
-        if not (np.isfinite(self._scales).all() and np.isfinite(self._constant).all()):
-            raise BundleError(f"{name}: a number of the table of queries is not finite")
+        if not np.isfinite(self._scales).all():
+            raise BundleError(f"{name}: a factor of the table of queries is not finite")
         if len(self._rows) < self.tokenizer.get_vocab_size():
             raise BundleError(
                 f"{name}: the table of queries has {len(self._rows):,} rows, but the tokenizer has "
                 f"{self.tokenizer.get_vocab_size():,} tokens"
             )
-
-
-def _length(vector: NDArray[np.float64]) -> float:
-    """Return |x|, or 1 for a vector of zeros, which has no direction."""
-    return float(np.sqrt(vector @ vector)) or 1.0

@@ -54,7 +54,6 @@ POOLINGS = ("mean", "cls", "max", "last", "weighted_mean", "mean_sqrt")
 SIMILARITIES = ("dot", "cosine")
 EXHAUSTIVE = "exhaustive"  # exact search at any size; indexing replaces "exact" if there are many
 SEARCHES = ("exact", "binary", "hnsw")
-COMMON = "what all queries have in common"  # the part of a `QueryTable`'s constant
 MARKED = 1 << 16  # characters of a document in which the tokens of a query are looked for
 EXACT = 1e-6  # rounding; a larger difference of a score from its explanation is shown
 
@@ -353,16 +352,15 @@ class Dense(Retriever, EncodesTexts):
         """Explain a score by the query's words; the document's equal tokens are what is marked."""
         vectors, numbers, _ = self._vectors_of(candidate)
         vector = vectors.floats(numbers)[0].astype(np.float64)
-        found = table.shares(query.text, self.settings.max_query_tokens)
+        tokens, shares = table.shares(query.text, self.settings.max_query_tokens)
         there = frozenset(encode(table.tokenizer, candidate.texts[0][:MARKED]).tokens)
         field, parts = RANKER_FIELD + self._name, list[Explanation]()
-        for token, amount in zip(found.tokens, found.of_tokens @ vector, strict=True):
+        for token, amount in zip(tokens, shares @ vector, strict=True):
             piece = (field, token.spelling)
             source = piece if token.spelling in there else None
             parts.append(
                 Explanation(token.spelling, float(amount), source=source, query_token=piece)
             )
-        parts.append(Explanation(COMMON, float(found.constant @ vector)))
         return Explanation.total(label, parts)
 
     def verify(self) -> None:

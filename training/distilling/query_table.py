@@ -1,144 +1,122 @@
 """Learn a table with one vector per token that says of queries what a network says.
 
 It is a distillation (Hinton et al. 2015) into the smallest student: a bag of vectors, as those of
-model2vec, but only for queries. Documents keep the network, as in LEAF (Vujanic & Rueckstiess 2025,
-§3), whose students are networks. With n(x) = x / |x| the student is
+model2vec, but only for queries. Documents keep the network, as in LEAF (Vujanic & Rueckstiess
+2025), whose students are networks. It is least squares near a beginning, so there are no steps to
+tune and no seed:
 
-    q = n(n(A · Σ E[token]) + b),
+    min over E  |X E − s ∘ T|² + λ |E − E₀|²
 
-and A, which lets all rows move at once, is multiplied into them when the learning is done.
+X counts the tokens of each text, T has the network's vectors, and s is the length of each row of
+X E along its vector, because only directions count.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch.nn.functional import cross_entropy, normalize
+from torch import Tensor
+from torch.nn.functional import embedding_bag, normalize
 
-SCALE = 20.0  # of the cosines of a batch, before the softmax
+NEAR = 3.0  # λ: a token that occurs in three texts moves half of its way
+ROUNDS, STEPS = 2, 6  # of new lengths s, and of conjugate gradients in each
+LENGTHS = 0.3, 2.0  # least and most of s
 LEAST_HELD, MOST_HELD = 100, 4_000  # texts by which the result is known, one in fifty
 
-
-@dataclass(frozen=True)
-class Learning:
-    """How a table learns.
-
-    Attributes:
-        epochs: passes over the texts.
-        batch: texts per step.
-        row_rate: step size of Adam for the rows.
-        rate: the same for A and b; 0 leaves both as they are.
-        decay: factor of both after each pass.
-        contrast: weight of telling a text's vector from those of its batch, beside 1 - cosine.
-    """
-
-    epochs: int = 8
-    batch: int = 1024
-    row_rate: float = 4e-3
-    rate: float = 1e-3
-    decay: float = 0.75
-    contrast: float = 0.05
+Halves = NDArray[np.float16 | np.float32]
 
 
-AGAIN = Learning(epochs=6, row_rate=2e-3, rate=0.0)  # of a table that has learned other texts
+class _Counts(NamedTuple):
+    """A matrix that counts tokens of texts, (rows, columns), as the columns of each row."""
 
+    columns: Tensor
+    begins: Tensor
 
-class Table(NamedTuple):
-    """A table for `QueryTable`."""
-
-    rows: NDArray[np.float32]  # (vocabulary, dimension)
-    constant: NDArray[np.float32]  # (dimension,)
+    def times(self, values: Tensor) -> Tensor:
+        """Return its product with a matrix, (rows, dimension)."""
+        return embedding_bag(self.columns, values, self.begins, mode="sum")
 
 
 def learn(
     tokens: Sequence[Sequence[int]],
-    vectors: NDArray[np.float16 | np.float32],
-    begin: Table,
-    learning: Learning,
+    vectors: Halves,
+    begin: NDArray[np.float32],
     after: Callable[[int, float], object] = lambda *_: None,
-) -> tuple[Table, float]:
+) -> tuple[NDArray[np.float32], float]:
     """Return a table, and the mean cosine to the network's vectors of texts that it has not seen.
 
     Args:
         tokens: the token ids of each text, without special tokens.
         vectors: the network's, of length 1, (texts, dimension).
-        begin: what it begins with.
-        learning: how it learns.
-        after: is called after each pass with its number and that cosine.
+        begin: what it begins with and stays near, E₀ but for a factor, (vocabulary, dimension).
+        after: is called after each round with its number and that cosine.
     """
-    torch.manual_seed(0)
-    draw = np.random.default_rng(0)
-    known = np.array([at for at, ids in enumerate(tokens) if len(ids)])
-    order = draw.permutation(known)
+    known = np.array([at for at, ids in enumerate(tokens) if len(ids)], np.int64)
+    order = np.random.default_rng(0).permutation(known)
     held, seen = np.split(order, [_held(len(order))])
-    student = _Student(begin)
-    sparse = torch.optim.SparseAdam([student.rows], lr=learning.row_rate)
-    dense = torch.optim.Adam([student.matrix, student.constant], lr=learning.rate)
-    cosine = student.cosine(tokens, vectors, held)
-    for epoch in range(learning.epochs):
-        draw.shuffle(seen)
-        for first in range(0, len(seen), learning.batch):
-            some = seen[first : first + learning.batch]
-            wanted, found = _tensor(vectors[some]), student([tokens[at] for at in some])
-            loss = (1 - (found * wanted).sum(1)).mean()
-            if learning.contrast:
-                own = torch.arange(len(some))
-                loss = loss + learning.contrast * cross_entropy(found @ wanted.T * SCALE, own)
-            sparse.zero_grad()
-            dense.zero_grad()
-            loss.backward()
-            sparse.step()  # type: ignore[no-untyped-call]
-            if learning.rate:
-                dense.step()
-        for group in (*sparse.param_groups, *dense.param_groups):
-            group["lr"] *= learning.decay
-        cosine = student.cosine(tokens, vectors, held)
-        after(epoch + 1, cosine)
-    return student.table(), cosine
+    if not len(seen):
+        return begin.copy(), 0.0
+    wanted = normalize(torch.from_numpy(vectors[seen].astype(np.float32)), dim=1)
+    with torch.inference_mode():
+        counts, turned = _counts([tokens[at] for at in seen], len(begin))
+        first = torch.from_numpy(begin)
+        found = counts.times(first)
+        first = first * ((found * wanted).sum() / found.square().sum().clamp(min=1e-9))
+        rows, cosine = first.clone(), 0.0
+        for turn in range(ROUNDS):
+            found = counts.times(rows)
+            lengths = (found * wanted).sum(1, keepdim=True).clamp(*LENGTHS)
+            rest = turned.times(lengths * wanted - found) - NEAR * (rows - first)
+            rows += _solved(counts, turned, rest)
+            cosine = _cosine(rows, [tokens[at] for at in held], vectors[held])
+            after(turn + 1, cosine)
+    return rows.numpy(), cosine
 
 
-class _Student(torch.nn.Module):
-    def __init__(self, begin: Table) -> None:
-        super().__init__()
-        self.rows = torch.nn.Parameter(torch.from_numpy(begin.rows.copy()))
-        self.matrix = torch.nn.Parameter(torch.eye(begin.rows.shape[1]))
-        self.constant = torch.nn.Parameter(torch.from_numpy(begin.constant.copy()))
+def _solved(counts: _Counts, turned: _Counts, rest: Tensor) -> Tensor:
+    """Return Z with (XᵀX + λ) Z ≈ rest, by some steps of conjugate gradients.
 
-    def forward(self, tokens: Sequence[Sequence[int]]) -> torch.Tensor:
-        """Return the vectors of texts, (texts, dimension) float32."""
-        begins = np.cumsum([0, *(len(ids) for ids in tokens[:-1])])
-        flat = torch.from_numpy(np.concatenate([*map(np.asarray, tokens)]).astype(np.int64))
-        total = torch.nn.functional.embedding_bag(
-            flat, self.rows, torch.from_numpy(begins), mode="sum", sparse=True
-        )
-        return normalize(normalize(total @ self.matrix.T, dim=1) + self.constant, dim=1)
+    Each column has its own steps. The diagonal is the preconditioner (Shewchuk 1994, B3).
+    """
+    occurs = torch.diff(turned.begins, append=torch.tensor([len(turned.columns)]))
+    diagonal = occurs[:, None].float() + NEAR
+    solved, ahead = torch.zeros_like(rest), rest / diagonal
+    along, size = ahead.clone(), (rest * ahead).sum(0)
+    for _ in range(STEPS):
+        image = turned.times(counts.times(along)) + NEAR * along
+        step = size / (along * image).sum(0).clamp(min=1e-12)
+        solved += step * along
+        rest = rest - step * image
+        ahead = rest / diagonal
+        before, size = size, (rest * ahead).sum(0)
+        along = ahead + size / before.clamp(min=1e-12) * along
+    return solved
 
-    @torch.inference_mode()
-    def cosine(
-        self,
-        tokens: Sequence[Sequence[int]],
-        vectors: NDArray[np.float16 | np.float32],
-        which: NDArray[np.int64],
-    ) -> float:
-        """Return the mean cosine to the network's vectors of some texts; 0 if there are none."""
-        if not len(which):
-            return 0.0
-        found = self([tokens[at] for at in which])
-        return float((found * _tensor(vectors[which])).sum(1).mean())
 
-    @torch.inference_mode()
-    def table(self) -> Table:
-        rows = self.rows @ self.matrix.T
-        return Table(rows.numpy(), self.constant.numpy().copy())
+def _counts(tokens: Sequence[Sequence[int]], vocabulary: int) -> tuple[_Counts, _Counts]:
+    """Return the counts of tokens by text, and of texts by token."""
+    lengths = np.array([len(ids) for ids in tokens])
+    flat = np.concatenate([np.asarray(ids, np.int64) for ids in tokens])
+    text = np.repeat(np.arange(len(tokens)), lengths)
+    by_token = np.argsort(flat, kind="stable")
+    begins = np.searchsorted(flat[by_token], np.arange(vocabulary))
+    return (
+        _Counts(torch.from_numpy(flat), torch.from_numpy(np.cumsum(lengths) - lengths)),
+        _Counts(torch.from_numpy(text[by_token]), torch.from_numpy(begins)),
+    )
+
+
+def _cosine(rows: Tensor, tokens: Sequence[Sequence[int]], vectors: Halves) -> float:
+    """Return the mean cosine to the network's vectors of some texts; 0 if there are none."""
+    if not tokens:
+        return 0.0
+    found = normalize(_counts(tokens, len(rows))[0].times(rows), dim=1)
+    wanted = normalize(torch.from_numpy(vectors.astype(np.float32)), dim=1)
+    return float((found * wanted).sum(1).mean())
 
 
 def _held(texts: int) -> int:
     """Return how many of some texts a table does not learn from, at most a fifth."""
     return min(MOST_HELD, max(texts // 50, min(LEAST_HELD, texts // 5)))
-
-
-def _tensor(vectors: NDArray[np.float16 | np.float32]) -> torch.Tensor:
-    return normalize(torch.from_numpy(vectors.astype(np.float32)), dim=1)

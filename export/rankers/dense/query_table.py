@@ -14,7 +14,7 @@ from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.bundles.manifest import RankerEntry
 from ranklet.runtime.dense.stored import ExactIndex
 from ranklet.runtime.onnx.encoder import TOKENIZER
-from ranklet.runtime.onnx.query_table import CONSTANT, FILES, QUERIES, ROWS, SCALES
+from ranklet.runtime.onnx.query_table import FILES, QUERIES, ROWS, SCALES
 from ranklet.runtime.rankers.dense import NETWORKS, QUERY_TABLE, Dense, DenseEncoder, DenseSettings
 from ranklet.runtime.rankers.opening import ranker_of
 from ranklet.training.checkpoint import Checkpoint
@@ -70,7 +70,7 @@ def _checkpoint(checkpoint: Checkpoint, made: Learned) -> Checkpoint:
 def _arrays(made: Learned) -> dict[str, NDArray[Any]]:
     """Return a table in 8 bits, with a scale per row, by the names of a bundle's files."""
     rows, scales = quantise_rows(made.rows)
-    return {ROWS: rows, SCALES: scales[:, 0], CONSTANT: made.constant}
+    return {ROWS: rows, SCALES: scales[:, 0]}
 
 
 def write_arrays(writer: BundleWriter, folder: str, checkpoint: Checkpoint) -> None:

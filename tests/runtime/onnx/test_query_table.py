@@ -18,36 +18,33 @@ from tokenizers.pre_tokenizers import Whitespace
 from ranklet.runtime import load
 from ranklet.runtime.errors import BundleError
 from ranklet.runtime.onnx.query_table import QueryTable
-from ranklet.runtime.rankers.dense import COMMON, Dense
+from ranklet.runtime.rankers.dense import Dense
 
 DENSE = [{"stage": "retrieve", "ranker": "dense", "k": 20}]
 ROWS = np.array([[0, 0], [100, 0], [0, 100], [60, 80]], np.int8)
 SCALES = np.array([1, 0.5, 0.01, 1], np.float32)
-CONSTANT = np.array([0.0, 0.5], np.float32)
 
 
 def table(**changes: Any) -> QueryTable:
     words = Tokenizer(WordLevel({"?": 0, "a": 1, "b": 2, "c": 3}, unk_token="?"))  # noqa: S106
     words.pre_tokenizer = Whitespace()
-    parts = {"rows": ROWS, "scales": SCALES, "constant": CONSTANT, **changes}
+    parts = {"rows": ROWS, "scales": SCALES, **changes}
     return QueryTable(**parts, tokenizer=words)
 
 
-def test_a_vector_is_the_direction_of_the_rows_and_the_constant() -> None:
+def test_a_vector_is_the_direction_of_the_sum_of_its_rows() -> None:
     vectors, cut = table().encode(["a", "c c", "a a a b", "", "?"], 3, 0)
-    expected = np.array([[1, 0.5], [0.6, 1.3], [1, 0.5], [0, 1], [0, 1]])
-    expected /= np.linalg.norm(expected, axis=1, keepdims=True)
+    expected = np.array([[1, 0], [0.6, 0.8], [1, 0], [0, 0], [0, 0]])
     np.testing.assert_allclose(vectors, expected, rtol=1e-6)
     assert cut == [2]
     assert vectors.dtype == np.float32
 
 
 @pytest.mark.parametrize("text", ["a", "a b c c", "b ? a", ""])
-def test_the_shares_of_tokens_and_the_constant_are_the_vector(text: str) -> None:
-    found = table().shares(text, 3)
-    assert len(found.tokens) == len(found.of_tokens) == min(3, len(text.split()))
-    whole = found.of_tokens.sum(0) + found.constant
-    np.testing.assert_allclose(whole, table().encode([text], 3, 0).vectors[0], atol=1e-7)
+def test_the_shares_of_the_tokens_are_the_vector(text: str) -> None:
+    tokens, shares = table().shares(text, 3)
+    assert len(tokens) == len(shares) == min(3, len(text.split()))
+    np.testing.assert_allclose(shares.sum(0), table().encode([text], 3, 0).vectors[0], atol=1e-7)
 
 
 def test_what_a_damaged_table_lacks_is_named() -> None:
@@ -57,8 +54,8 @@ def test_what_a_damaged_table_lacks_is_named() -> None:
         table(scales=SCALES * np.float32(np.nan)).encode(["a"], 9, 0)
     with pytest.raises(BundleError, match=r"dense: the table of queries has 3 rows, but .* 4 tok"):
         table(rows=ROWS[:3]).verify("dense")
-    with pytest.raises(BundleError, match="dense: a number of the table"):
-        table(constant=CONSTANT + np.float32(np.inf)).verify("dense")
+    with pytest.raises(BundleError, match="dense: a factor of the table"):
+        table(scales=SCALES + np.float32(np.inf)).verify("dense")
 
 
 @pytest.mark.parametrize(
@@ -68,8 +65,7 @@ def test_what_a_damaged_table_lacks_is_named() -> None:
         ("rows", lambda rows: rows.astype(np.float32), "rows.npy"),
         ("rows", lambda rows: rows[:9], "scales.npy"),
         ("scales", put(np.nan, slice(None)), "not finite"),
-        ("constant", put(np.inf), "not finite"),
-        ("constant", lambda constant: constant[1:], "constant.npy"),
+        ("scales", lambda scales: scales[1:], "scales.npy"),
     ],
 )
 def test_a_damaged_table_is_refused(
@@ -89,7 +85,7 @@ def test_amounts_of_the_querys_words_add_up_to_the_score(tiny: TinyRankers) -> N
         check_sums(explanation)
         assert abs(explanation.value - hit.score) < 1e-6
         names = {part.label for part in explanation.parts}
-        assert {"quiet", "river", COMMON} <= names
+        assert {"quiet", "river"} <= names
         for leaf in leaves(explanation):
             assert leaf.source is None or leaf.source[1] in f"{hit.title} {hit.text}".lower()
 
@@ -99,19 +95,15 @@ def test_a_part_is_what_leaving_its_word_out_takes_away(tiny: TinyRankers) -> No
     encoder = ranker.encoder.of_queries
     assert isinstance(encoder, QueryTable)
     document = ranker.vectors.floats(slice(1))[0].astype(np.float64)
-    whole = encoder.shares("quiet river old", 20)
-    scores = {
-        text: float(encoder.encode([text], 20, 0).vectors[0] @ document)
-        for text in ("quiet river old", "quiet old")
-    }
-    # Without a word both lengths change, which is all that the amounts of the others do.
-    left = encoder.shares("quiet old", 20)
-    amounts, others = whole.of_tokens @ document, left.of_tokens @ document
-    ratios = others / amounts[[0, -1]]
-    np.testing.assert_allclose(ratios[0], ratios[1], rtol=1e-9)
-    constant = float(left.constant @ document)
-    assert abs(others.sum() + constant - scores["quiet old"]) < 1e-6
-    assert abs(amounts.sum() + float(whole.constant @ document) - scores["quiet river old"]) < 1e-6
+    _, whole = encoder.shares("quiet river old", 20)
+    _, left = encoder.shares("quiet old", 20)
+    scores = encoder.encode(["quiet river old", "quiet old"], 20, 0).vectors @ document
+    amounts, others = whole @ document, left @ document
+    assert abs(amounts.sum() - scores[0]) < 1e-6
+    # What is left is scaled to the length 1, and nothing else changes.
+    length = float(np.linalg.norm(whole.sum(0) - whole[1]))
+    np.testing.assert_allclose(others, amounts[[0, 2]] / length, rtol=1e-9)
+    assert abs((scores[0] - amounts[1]) / length - scores[1]) < 1e-6
 
 
 @pytest.mark.slow
