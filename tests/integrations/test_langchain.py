@@ -1,10 +1,12 @@
 """LangChain's retriever and compressor give what the bundle does, in LangChain's forms."""
 
 import json
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from ranklet.export.build import build
 from ranklet.runtime import Bundle, InputError, Pipeline, Retrieve, UnknownRankerError
 
 if TYPE_CHECKING:
@@ -114,3 +116,39 @@ def test_a_title_in_the_metadata_is_ranked(ours: Any, bundle: Bundle) -> None:
     ]
     best = ours.RankletCompressor(bundle=bundle, k=1).compress_documents(documents, QUERY)[0]
     assert best.metadata["title"] == "Let the dough rise"
+
+
+def test_a_store_adds_finds_replaces_and_deletes(ours: Any, tmp_path: Path) -> None:
+    path = Path(build([{"id": "a", "text": "Feed the starter.", "kind": "bread"}], tmp_path / "b"))
+    store = ours.RankletVectorStore(path)
+    document = ours.Document(
+        page_content="Patch the tyre.", metadata={"title": "Bikes", "kind": "repair"}
+    )
+    (id_,) = store.add_documents([document])
+    (found,) = store.similarity_search("tyre", where={"kind": "repair"})
+    assert (found.id, found.page_content) == (id_, document.page_content)
+    assert found.metadata.items() >= document.metadata.items()
+    assert store.add_texts(["Patch the tube."], [{"kind": "repair"}], ids=[id_]) == [id_]
+    assert store.similarity_search("tyre") == []
+    ((found, score),) = store.similarity_search_with_score("tube")
+    assert (found.id, score > 0) == (id_, True)
+    assert [each.page_content for each in store.get_by_ids([id_, "none"])] == ["Patch the tube."]
+    assert store.as_retriever(search_kwargs={"k": 1}).invoke("tube")[0].id == id_
+    assert store.delete([id_, "none"])
+    assert store.similarity_search("tube") == []
+    other = ours.RankletVectorStore.from_texts(["Sour milk."], ids=["c"], bundle=path)
+    assert [each.id for each in other.similarity_search("milk")] == ["c"]
+
+
+def test_what_a_store_cannot_keep_is_refused(ours: Any, tmp_path: Path) -> None:
+    store = ours.RankletVectorStore(build(["Feed the starter."], tmp_path / "b"))
+    for call, complaint in (
+        (lambda: store.add_texts(["a"], [{"id": 1}]), "has a field 'id'"),
+        (lambda: store.add_texts(["a", "b"], [{}]), "2 texts, 1 metadatas"),
+        (lambda: store.add_texts(["a"], id=["a"]), "unknown options id"),
+        (store.delete, "ids are missing"),
+        (lambda: ours.RankletVectorStore.from_texts(["a"], object(), bundle="b"), "embedding=None"),
+    ):
+        with pytest.raises(InputError, match=complaint):
+            call()
+    assert len(Bundle(store.bundle)) == 1

@@ -1,11 +1,13 @@
 """LlamaIndex's retriever and postprocessor give what the bundle does, in LlamaIndex's forms."""
 
 import json
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from ranklet.runtime import Bundle, InputError, UnknownRankerError
+from ranklet.export.build import build
+from ranklet.runtime import Bundle, InputError, UnknownRankerError, load
 
 if TYPE_CHECKING:
     from tests.conftest import Built
@@ -113,3 +115,35 @@ def test_a_postprocessor_is_stored_and_restored_as_json(
         ours.RankletPostprocessor.from_dict(dumped),
     ):
         assert as_pairs(again.postprocess_nodes(nodes, query_str=QUERY)) == expected
+
+
+def test_a_store_serves_an_index(ours: Any, tmp_path: Path) -> None:
+    from llama_index.core import Document, MockEmbedding, StorageContext, VectorStoreIndex
+    from llama_index.core.vector_stores.types import MetadataFilters
+
+    path = Path(build([{"id": "a", "text": "Feed the starter.", "kind": "bread"}], tmp_path / "b"))
+    store = ours.RankletVectorStore(path)
+    index = VectorStoreIndex.from_documents(
+        [
+            Document(text="Patch the tyre.", doc_id="bikes", metadata={"kind": "repair"}),
+            Document(text="Oil the chain.", doc_id="chains", metadata={"kind": "care"}),
+        ],
+        storage_context=StorageContext.from_defaults(vector_store=store),
+        embed_model=MockEmbedding(1),
+    )
+    (found,) = index.as_retriever().retrieve("tyre")
+    assert (found.node.text, found.node.metadata["ref_doc_id"]) == ("Patch the tyre.", "bikes")
+    assert found.score == load(path).rank("tyre")[0].score
+    of_kind = MetadataFilters.from_dict({"kind": "care"})
+    assert index.as_retriever(filters=of_kind).retrieve("tyre") == []
+    assert len(index.as_retriever(filters=of_kind).retrieve("chain")) == 1
+    store.delete("bikes")
+    assert index.as_retriever().retrieve("tyre") == []
+    store.delete_nodes(filters=of_kind)
+    assert len(load(path)) == 1
+    with pytest.raises(InputError, match="has no filter 'text_match'"):
+        store.delete_nodes(
+            filters=MetadataFilters.from_dicts(
+                [{"key": "kind", "value": "care", "operator": "text_match"}]
+            )
+        )

@@ -1,23 +1,29 @@
-"""LangChain: a retriever over a bundle, and a compressor that ranks other retrievers' documents.
+"""LangChain: a retriever over a bundle, a store, and a compressor of other retrievers' documents.
 
 >>> from ranklet.integrations.langchain import RankletRetriever
 >>> RankletRetriever(bundle="search.ranklet", k=5).invoke("knead dough")  # doctest: +SKIP
 
-Both need the extra ``[langchain]``. They are pydantic models, so ``model_dump`` and
-``model_validate`` store and restore them, with the bundle as its path.
+All need the extra ``[langchain]``. Retriever and compressor are pydantic models, so ``model_dump``
+and ``model_validate`` store and restore them, with the bundle as its path.
 """
 
-from collections.abc import Sequence
-from typing import Any, ClassVar
+from collections.abc import Iterable, Sequence
+from typing import Any, ClassVar, Self
+from uuid import uuid4
 
-from ranklet.integrations.search import computed, own_text, rank, rank_async, stored
-from ranklet.runtime import Ranking
+from ranklet.integrations import writing
+from ranklet.integrations.search import check, computed, own_text, rank, rank_async, stored
+from ranklet.runtime import Bundle, InputError, Ranking, UnknownDocumentError
+from ranklet.runtime.arguments import listed
 from ranklet.runtime.extras import hinted
+from ranklet.runtime.ranking import opened
+from ranklet.runtime.storage.address import BundleLike
 
 with hinted():
     from langchain_core.documents import Document
     from langchain_core.documents.compressor import BaseDocumentCompressor
     from langchain_core.retrievers import BaseRetriever
+    from langchain_core.vectorstores import VectorStore
     from pydantic import SkipValidation
 
     from ranklet.integrations.component import Component
@@ -69,6 +75,109 @@ class RankletRetriever(BaseRetriever, Component):
         **options: Any,
     ) -> list[Document]:
         return _retrieved(await rank_async(self.bundle, query, self.options | options))
+
+
+class RankletVectorStore(VectorStore):
+    """A bundle as a vector store: its documents are searched, added and deleted.
+
+    The bundle encodes texts itself, so no embedding is needed. Metadata become fields to filter by.
+    What is added is found by everybody who opens the bundle.
+
+    Args:
+        bundle: a bundle on disk, or its path.
+        options: keywords of `Bundle.rank` for all queries.
+
+    Raises:
+        RankletError: as `RankletRetriever`.
+    """
+
+    def __init__(self, bundle: BundleLike, **options: Any) -> None:
+        check(bundle, {"k": 1, **options}, retrieves=True)
+        self.bundle = bundle.path if isinstance(bundle, Bundle) else bundle
+        self.options = options
+
+    def add_texts(
+        self,
+        texts: Iterable[str],
+        metadatas: list[dict[str, Any]] | None = None,
+        *,
+        ids: Sequence[str | None] | None = None,
+        **unknown: Any,
+    ) -> list[str]:
+        """Add texts, or replace those with the same ids; return the ids.
+
+        Raises:
+            RankletError: a text or its metadata cannot be used; nothing is added then.
+        """
+        if unknown:
+            raise InputError(f"unknown options {', '.join(unknown)}; the only one is ids")
+        given = listed(texts, "texts", "put the one in a list")
+        fields = metadatas or [{} for _ in given]
+        names = [name or uuid4().hex for name in ids or [None] * len(given)]
+        if not len(given) == len(fields) == len(names):
+            raise InputError(
+                f"there are {len(given)} texts, {len(fields)} metadatas and {len(names)} ids; give "
+                "as many of each"
+            )
+        rows = zip(names, given, fields, range(len(given)), strict=True)
+        return writing.add(self.bundle, [writing.document(*row) for row in rows])
+
+    def delete(self, ids: list[str] | None = None, **_: Any) -> bool | None:
+        """Delete documents by their ids; unknown ones are none.
+
+        Raises:
+            InputError: no ids are given, or no document would remain.
+        """
+        if ids is None:
+            raise InputError("ids are missing; a bundle cannot be emptied, so say what to delete")
+        writing.delete(self.bundle, ids)
+        return True
+
+    def get_by_ids(self, ids: Sequence[str], /) -> list[Document]:
+        """Return the documents with some ids, without those that are unknown."""
+        found = []
+        for id_ in ids:
+            try:
+                found.append(opened(self.bundle).document(id_))
+            except UnknownDocumentError:
+                continue
+        return [Document(id=e.id, page_content=e.text, metadata=stored(e)) for e in found]
+
+    def similarity_search(self, query: str, k: int = 4, **options: Any) -> list[Document]:
+        """Return the documents that rank highest; options are keywords of `Bundle.rank`."""
+        return _retrieved(rank(self.bundle, query, {**self.options, **options, "k": k}))
+
+    def similarity_search_with_score(
+        self, query: str, k: int = 4, **options: Any
+    ) -> list[tuple[Document, float]]:
+        """Return documents with their scores, of which higher ones are better."""
+        found = self.similarity_search(query, k, **options)
+        return [(each, each.metadata[SCORE]) for each in found]
+
+    @classmethod
+    def from_texts(
+        cls,
+        texts: list[str],
+        embedding: Any = None,
+        metadatas: list[dict[str, Any]] | None = None,
+        *,
+        ids: list[str] | None = None,
+        bundle: BundleLike | None = None,
+        **options: Any,
+    ) -> Self:
+        """Add texts to a bundle and return it as a store; `ranklet.build` makes a new one.
+
+        Raises:
+            InputError: an embedding is given, which would not be used, or no bundle.
+        """
+        if embedding is not None or bundle is None:
+            raise InputError(
+                "give bundle= and embedding=None, because a bundle encodes texts itself; build one "
+                "with ranklet.build(texts, PATH)"
+            )
+        store = cls(bundle, **options)
+        store.add_texts(texts, metadatas, ids=ids)
+        return store
 
 
 class RankletCompressor(BaseDocumentCompressor, Component):

@@ -1,27 +1,41 @@
-"""LlamaIndex: a retriever over a bundle, and a postprocessor that ranks other retrievers' nodes.
+"""LlamaIndex: a retriever over a bundle, a store, and a postprocessor of other retrievers' nodes.
 
 >>> from ranklet.integrations.llamaindex import RankletRetriever
 >>> RankletRetriever("search.ranklet", k=5).retrieve("knead dough")  # doctest: +SKIP
 
-Both need the extra ``[llamaindex]``.
+All need the extra ``[llamaindex]``.
 """
 
 from collections.abc import Sequence
 from typing import Any
 
+from ranklet.integrations import writing
 from ranklet.integrations.search import check, computed, own_text, rank, rank_async, stored
-from ranklet.runtime import InputError, Ranking
+from ranklet.runtime import Bundle, InputError, Ranking
 from ranklet.runtime.extras import hinted
 from ranklet.runtime.pipeline import PipelineLike
 from ranklet.runtime.storage.address import BundleLike
 
 with hinted():
     from llama_index.core.base.base_retriever import BaseRetriever
+    from llama_index.core.bridge.pydantic import PrivateAttr
     from llama_index.core.postprocessor.types import BaseNodePostprocessor
-    from llama_index.core.schema import MetadataMode, NodeWithScore, QueryBundle, TextNode
+    from llama_index.core.schema import BaseNode, MetadataMode, NodeWithScore, QueryBundle, TextNode
+    from llama_index.core.vector_stores.types import (
+        BasePydanticVectorStore,
+        MetadataFilter,
+        MetadataFilters,
+        VectorStoreQuery,
+        VectorStoreQueryResult,
+    )
 
     from ranklet.integrations.component import Component
 
+# LlamaIndex's names of operators, and those of filters by metadata.
+OPERATORS = {
+    **{name: name for name in ("==", "!=", ">", "<", ">=", "<=", "in")},
+    "nin": "not in", "any": "has any", "all": "has all", "contains": "has", "is_empty": "missing",
+}  # fmt: skip
 # A node's metadata becomes part of the text that language models and encoders read. These would
 # only cost them room.
 NOT_TO_BE_READ = ("passage", "explanation", "left_out")
@@ -75,6 +89,73 @@ class RankletRetriever(BaseRetriever):
         return _retrieved(await rank_async(self.bundle, query_bundle.query_str, self.options))
 
 
+class RankletVectorStore(BasePydanticVectorStore):
+    """A bundle as a vector store: its nodes are searched by their texts, added and deleted.
+
+    The bundle encodes texts itself, so the index may have ``MockEmbedding(1)``. Metadata become
+    fields to filter by, and ``ref_doc_id`` is one of them.
+
+    Args:
+        bundle: a bundle on disk, or its path.
+        options: keywords of `Bundle.rank` for all queries.
+
+    Raises:
+        RankletError: as `RankletRetriever`.
+    """
+
+    stores_text: bool = True
+    is_embedding_query: bool = False
+    _bundle: Any = PrivateAttr()
+    _options: dict[str, Any] = PrivateAttr()
+
+    def __init__(self, bundle: BundleLike, **options: Any) -> None:
+        check(bundle, {"k": 1, **options}, retrieves=True)
+        super().__init__(stores_text=True, is_embedding_query=False)
+        self._bundle = bundle.path if isinstance(bundle, Bundle) else bundle
+        self._options = options
+
+    @property
+    def client(self) -> Any:
+        """The path of the bundle."""
+        return self._bundle
+
+    def add(self, nodes: Sequence[BaseNode], **_: Any) -> list[str]:
+        """Add nodes, or replace those with the same ids; return the ids.
+
+        Raises:
+            RankletError: a node cannot be used; nothing is added then.
+        """
+        return writing.add(self._bundle, [_document(*each) for each in enumerate(nodes)])
+
+    def delete(self, ref_doc_id: str, **_: Any) -> None:
+        """Delete the nodes of a document."""
+        writing.delete(self._bundle, where={"ref_doc_id": ref_doc_id})
+
+    def delete_nodes(
+        self, node_ids: list[str] | None = None, filters: MetadataFilters | None = None, **_: Any
+    ) -> None:
+        """Delete nodes by their ids and by a filter."""
+        writing.delete(self._bundle, node_ids or (), _where(filters))
+
+    def query(self, query: VectorStoreQuery, **_: Any) -> VectorStoreQueryResult:
+        """Return the nodes that rank highest for the query's text.
+
+        Raises:
+            InputError: the query has no text, or a filter that a bundle does not have.
+        """
+        if not query.query_str:
+            raise InputError("a bundle is searched by a text; give query_str=")
+        options = {**self._options, "k": query.similarity_top_k}
+        if (where := _where(query.filters)) is not None:
+            options["where"] = where
+        found = _retrieved(rank(self._bundle, query.query_str, options))
+        return VectorStoreQueryResult(
+            nodes=[each.node for each in found],
+            similarities=[each.score or 0.0 for each in found],
+            ids=[each.node.node_id for each in found],
+        )
+
+
 class RankletPostprocessor(BaseNodePostprocessor, Component):
     """Rank the nodes of another retriever again, and keep the best.
 
@@ -114,6 +195,33 @@ def _query(query_bundle: QueryBundle | None) -> str:
         raise InputError("nodes are ranked for a query; give query_str= or query_bundle=")
     text: str = query_bundle.query_str
     return text
+
+
+def _document(place: int, node: BaseNode) -> dict[str, Any]:
+    text = own_text(node.get_content(MetadataMode.NONE), {}, place)["text"]
+    metadata = dict(node.metadata)
+    if node.ref_doc_id:
+        metadata["ref_doc_id"] = node.ref_doc_id
+    return writing.document(node.node_id, text, metadata, place)
+
+
+def _where(filters: MetadataFilters | None) -> dict[str, Any] | None:
+    """Return LlamaIndex's filters as those of `Bundle.rank`."""
+    if filters is None:
+        return None
+    parts = [_condition(each) for each in filters.filters]
+    how = filters.condition.value if filters.condition else "and"
+    return {"not": {"or": parts}} if how == "not" else {how: parts}
+
+
+def _condition(each: "MetadataFilter | MetadataFilters") -> dict[str, Any]:
+    if not isinstance(each, MetadataFilter):
+        return _where(each) or {}
+    name = each.operator.value
+    if name not in OPERATORS:
+        raise InputError(f"a bundle has no filter {name!r}; it has {', '.join(OPERATORS)}")
+    operator = OPERATORS[name]
+    return {each.key: {operator: True if name == "is_empty" else each.value}}
 
 
 def _retrieved(ranking: Ranking) -> list[NodeWithScore]:

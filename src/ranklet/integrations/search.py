@@ -11,6 +11,7 @@ from ranklet.runtime.hits import plain
 from ranklet.runtime.pipeline import own_pipeline
 from ranklet.runtime.ranking import opened
 from ranklet.runtime.search.selection import Selection, check_group_by
+from ranklet.runtime.search.whole_document import WholeDocument
 from ranklet.runtime.storage.address import BundleLike, located, raw_text
 
 
@@ -104,7 +105,7 @@ def own_text(text: object, metadata: Mapping[str, Any], place: int) -> dict[str,
     return {"text": text, "title": title if isinstance(title, str) else ""}
 
 
-def stored(hit: Hit) -> dict[str, Any]:
+def stored(hit: Hit | WholeDocument) -> dict[str, Any]:
     """Return what the bundle knows of a document besides its id and text: fields and title.
 
     They are plain values, because frameworks store documents as JSON.

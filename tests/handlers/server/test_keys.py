@@ -177,7 +177,7 @@ def test_keys_are_compared_whole() -> None:
     assert not ApiKeys((), {})
     assert ApiKeys((), {}).opened({}) == (None, None, False)
     assert keys.opened({"authorization": f"bearer {ALL}"}) == (0, None, False)
-    assert keys.opened({"x-api-key": f" {THEIRS}\t"}) [:2] == (2, {"tenant": "them"})
+    assert keys.opened({"x-api-key": f" {THEIRS}\t"})[:2] == (2, {"tenant": "them"})
     for wrong in ("", "key", OURS + "x", f"{OURS},{ALL}"):
         with pytest.raises(RequestError, match="give the API key"):
             keys.opened({"x-api-key": wrong})
