@@ -1,6 +1,6 @@
 """Read the documents of a bundle as a collection has them, whole."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ranklet.corpus.collections.collection import Document
@@ -42,3 +42,21 @@ def metadata_of(bundle: BundleFiles, numbers: Iterable[int]) -> Iterator[Mapping
     for number in numbers:
         fields = metadata.of(number)
         yield {**fields, **{name: Verbatim(fields[name]) for name in texts if name in fields}}
+
+
+def metadata_of_each(
+    bundles: Sequence[BundleFiles], chosen: Sequence[tuple[int, int]]
+) -> Iterable[Mapping[str, Any]]:
+    """Return the metadata of documents of some bundles; nothing if none has any.
+
+    Args:
+        bundles: the bundles.
+        chosen: the place of each document's bundle, and the document's number there.
+    """
+    if not any(each.manifest.metadata for each in bundles):
+        return ()
+    own = [
+        metadata_of(bundle, [number for part, number in chosen if part == at])
+        for at, bundle in enumerate(bundles)
+    ]
+    return (next(own[part]) for part, _ in chosen)

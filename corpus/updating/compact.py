@@ -1,6 +1,5 @@
 """Join a base with its additions into the bundle that a build of all documents would write."""
 
-from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +9,7 @@ from ranklet.corpus.building.writer import BundleWriter, check_source
 from ranklet.corpus.building.writing import write_indexed
 from ranklet.corpus.indexing.origins import Origins
 from ranklet.corpus.indexing.reuse import Contents, first_passages
-from ranklet.corpus.sources.bundle_documents import metadata_of
+from ranklet.corpus.sources.bundle_documents import metadata_of_each
 from ranklet.corpus.updating.addition import PLACES
 from ranklet.corpus.updating.changes import Changes, Counts, analyse_changes
 from ranklet.corpus.updating.live import local_folder, remove_unlisted
@@ -82,21 +81,11 @@ def _joined(search: PartedSearch) -> Changes:
     first = np.maximum.accumulate(np.where(begin, np.arange(len(order)), 0))
     origins = Origins.of(files, part.astype(np.int64), number.astype(np.int64))
     wholes = np.flatnonzero(begin)
-    metadata = _metadata(files, part[wholes].tolist(), number[wholes].tolist())
+    chosen = list(zip(part[wholes].tolist(), number[wholes].tolist(), strict=True))
+    metadata = metadata_of_each(files, chosen)
     contents = Contents.joined(origins, parts, first, metadata)
     return Changes(contents, origins, Counts(unchanged=len(wholes)))
 
 
 def _places(files: BundleFiles) -> Any:
     return files.array(PLACES, np.int64, (files.manifest.documents,))
-
-
-def _metadata(
-    files: list[BundleFiles], part: list[int], number: list[int]
-) -> Iterable[Mapping[str, Any]]:
-    """Return the metadata of each whole document; nothing if none has any."""
-    if not any(each.manifest.metadata for each in files):
-        return ()
-    every = list(zip(part, number, strict=True))
-    own = [metadata_of(each, [n for p, n in every if p == at]) for at, each in enumerate(files)]
-    return (next(own[at]) for at in part)

@@ -6,7 +6,7 @@ The rankers are compared as exported, whatever was indexed for them.
 from collections import ChainMap
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,7 @@ from ranklet.corpus.building.writing import write_indexed
 from ranklet.corpus.evaluation.proof_report import REPORT
 from ranklet.corpus.indexing.origins import Origins
 from ranklet.corpus.indexing.reuse import Contents, first_passages
-from ranklet.corpus.sources.bundle_documents import metadata_of
+from ranklet.corpus.sources.bundle_documents import metadata_of_each
 from ranklet.corpus.updating.changes import Changes, Counts, analyse_changes, first_ids
 from ranklet.runtime.arguments import listed
 from ranklet.runtime.bundle import Bundle
@@ -124,21 +124,8 @@ def _joined(sources: Sequence[BundleFiles], prefer: Prefer) -> Changes:
     first = np.repeat(ends - lengths, lengths)
     number = np.repeat(wholes, lengths) + np.arange(len(part)) - first
     origins = Origins.of(sources, part, number)
-    contents = Contents.joined(origins, collections, first, _metadata(sources, chosen))
+    contents = Contents.joined(origins, collections, first, metadata_of_each(sources, chosen))
     return Changes(contents, origins, Counts(unchanged=len(chosen)))
-
-
-def _metadata(
-    sources: Sequence[BundleFiles], chosen: Sequence[tuple[int, int]]
-) -> Iterable[Mapping[str, Any]]:
-    """Return the metadata of each whole document, by bundle and number; nothing if none has any."""
-    if not any(source.manifest.metadata for source in sources):
-        return ()
-    own = [
-        metadata_of(source, [number for part, number in chosen if part == at])
-        for at, source in enumerate(sources)
-    ]
-    return (next(own[part]) for part, _ in chosen)
 
 
 def _passages(documents: Documents) -> NDArray[np.int64]:
