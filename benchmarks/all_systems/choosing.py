@@ -57,14 +57,14 @@ def _chosen(scope: Scope, study: str) -> list[list[Any]]:
         for reads in (Reads.NOTHING, Reads.QUERY)
     )
     pools = pools_of(bundle, queries, [*words, *encoders])
-    (first,) = path(bundle, queries, pools, [BM25], (), (), MEASURE)
+    ((first,), _) = path(bundle, queries, pools, [BM25], (), (), MEASURE)
     found: dict[Reads, Step] = {}
     if words[1:]:
-        steps = path(bundle, queries, pools, [BM25], words[1:], (), MEASURE)
+        steps, _ = path(bundle, queries, pools, [BM25], words[1:], (), MEASURE)
         found[Reads.NOTHING] = steps[cheapest(steps)]
     others = found.get(Reads.NOTHING, first).members[1:]
     with_one = [
-        path(bundle, queries, pools, [BM25, name], others, (), MEASURE) for name in encoders
+        path(bundle, queries, pools, [BM25, name], others, (), MEASURE)[0] for name in encoders
     ]
     if with_one:
         found[Reads.QUERY] = max((steps[cheapest(steps)] for steps in with_one), key=_value)

@@ -153,16 +153,6 @@ def test_a_wrong_number_of_documents_is_rejected_by_the_first_use_and_by_verify(
         list(verify(victim))
 
 
-def test_a_field_without_its_tokens_is_rejected_at_first_use_and_by_verify(victim: Path) -> None:
-    for name in ("documents/wordpieces.npy", "documents/wordpieces.offsets.npy"):
-        (victim / name).unlink()
-        changed(victim, lambda raw, name=name: raw["files"].pop(name))  # type: ignore[misc]
-    with pytest.raises(BundleError, match="wordpieces"):
-        Bundle(victim).rank("dough")
-    with pytest.raises(BundleError, match="wordpieces"):
-        list(verify(victim))
-
-
 # ------------------------------------------------------------------------------ the folder
 
 
@@ -364,34 +354,6 @@ ZIPS: dict[str, Callable[[Path], Path]] = {
 @pytest.mark.parametrize("name", ZIPS)
 def test_a_damaged_zip_is_rejected(victim: Path, name: str) -> None:
     rejected(ZIPS[name](victim))
-
-
-def test_a_zip_that_another_program_packed_gives_the_same_answers(
-    built: "Built", victim: Path
-) -> None:
-    # As `zip -0 -r` does it: the files lie anywhere, and arrays are not aligned.
-    plain, ours = Bundle(packed(victim), check="full"), Bundle(built.zipped)
-    for query in ("how long to knead dough", "mouse water bicycle"):
-        for documents in (None, ["a bicycle", "water"]):
-            wanted = list(ours.rank(query, documents, explain=True))
-            assert list(plain.rank(query, documents, explain=True)) == wanted
-    assert len(list(verify(packed(victim)))) == 10
-
-
-def test_entries_of_folders_and_text_before_and_after_a_zip_do_no_harm(victim: Path) -> None:
-    path = packed(victim, more=lambda zipped: zipped.mkdir("text"))
-    raw = path.read_bytes()
-    path.write_bytes(b"#!/bin/sh\n" + raw)
-    assert len(Bundle(path, check="full").rank("dough")) > 0
-
-
-def test_nothing_of_a_zip_is_written_to_disk(
-    built: "Built", tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("TMPDIR", str(tmp_path))
-    assert len(Bundle(built.zipped, check="full").rank("dough")) > 0
-    assert list(tmp_path.iterdir()) == []
 
 
 @settings(

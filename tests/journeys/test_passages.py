@@ -7,18 +7,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.commands.running import Capture, fails, succeeds
+from tests.commands.running import Capture, succeeds
 from tests.damage import change_array
-from tests.fusing import weighed
 from tests.handlers.aws.conftest import Context
 
-from ranklet.corpus.collections.collection import Collection
-from ranklet.corpus.collections.splits import read_split
-from ranklet.corpus.index import index_bundle
 from ranklet.corpus.sources.options import SourceOptions
 from ranklet.corpus.sources.source import Source
 from ranklet.export.build import build
-from ranklet.export.bundles import export_bundle
 from ranklet.handlers.api import answers
 from ranklet.handlers.api.limits import Limits
 from ranklet.handlers.aws.function import Function
@@ -27,7 +22,6 @@ from ranklet.runtime import Bundle
 from ranklet.runtime.bundles.files import PASSAGES
 from ranklet.runtime.errors import BundleError, UnknownDocumentError
 from ranklet.runtime.verification import verify
-from ranklet.training.checkpoint import Checkpoint
 
 RIVER = "The river is wide. Boats cross the river slowly. The ferry waits at night."
 ROWS = [
@@ -175,28 +169,6 @@ def test_documents_are_evaluated_and_not_passages(
     assert len(set(pairs)) == len(pairs)
 
 
-def test_features_have_one_row_per_document(bundle: Bundle) -> None:
-    ids, columns = bundle.features("the river ferry market")
-    assert sorted(ids) == ["a/1", "b", "c"]
-    scores = dict(zip(ids, columns["bm25"].tolist(), strict=True))
-    alone = bundle.rank("the river ferry market")
-    assert sorted(scores, key=lambda name: -scores[name]) == [hit.id for hit in alone]
-
-
-def test_weights_are_learned_on_documents(judged: Path, tmp_path: Path) -> None:
-    from ranklet.runtime.rankers.bm25 import BM25Settings
-
-    fields = {"bm25": "lemmas", "words": "words"}
-    checkpoints = {
-        name: Checkpoint("bm25", BM25Settings(field=field)) for name, field in fields.items()
-    }
-    rankers = Path(export_bundle(checkpoints, tmp_path / "rankers"))
-    bundle = index_bundle(rankers, Source(judged, SPLIT), tmp_path / "indexed")
-    learned = weighed(bundle, list(fields), read_split(Collection(judged), "test")).pipeline
-    assert [hit.id for hit in bundle.rank("river ferry", pipeline=learned)] == ["a/1", "b"]
-    assert bundle.rank("river ferry", pipeline=learned)[0].passage == 3
-
-
 @pytest.mark.parametrize(
     ("name", "values", "message"),
     [
@@ -216,9 +188,3 @@ def test_damage_is_found(
     change_array(damaged, name, lambda _: np.array(values, np.uint32))
     with pytest.raises(BundleError, match=message):
         list(verify(damaged))
-
-
-def test_a_shorter_array_is_refused(path: Path, tmp_path: Path, capsys: Capture) -> None:
-    damaged = Path(shutil.copytree(path, tmp_path / "damaged"))
-    change_array(damaged, PASSAGES, lambda first: first[:-1])
-    assert PASSAGES in fails(capsys, "rank", damaged, "river")

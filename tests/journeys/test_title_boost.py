@@ -11,20 +11,17 @@ from tests.commands.running import Capture, fails, succeeds
 
 from ranklet.commands import main
 from ranklet.corpus.collections.collection import Collection, Document, Query, write_collection
-from ranklet.corpus.index import index_bundle
 from ranklet.corpus.indexing.analysed import analyse
 from ranklet.corpus.updating.merge import merge
 from ranklet.corpus.updating.update import update
 from ranklet.export.build import build
-from ranklet.export.bundles import export_bundle
-from ranklet.runtime import BundleError, InputError, load
+from ranklet.runtime import InputError, load
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.rankers.bm25 import BM25, BM25Settings
 from ranklet.runtime.rankers.opening import ranker_of
 from ranklet.runtime.verification import verify
-from ranklet.training.checkpoint import Checkpoint, read_checkpoint
-from ranklet.training.rankers.bm25.options import Options
+from ranklet.training.checkpoint import read_checkpoint
 
 # Stop words, an accent, an apostrophe and an empty string show where titles and texts are joined.
 WORDS = ["bread", "dough", "water", "café", "gnorp", "zork", "the", "of", "don't", "it's", "x1"]
@@ -86,27 +83,6 @@ def test_scores_equal_the_formula(tmp_path: Path, boost: float) -> None:
     verify(bundle.path)
 
 
-def test_a_whole_boost_is_a_title_that_is_written_so_often(tmp_path: Path) -> None:
-    documents = rows(Random(4), 50)
-    boosted = load(build(documents, tmp_path / "boosted.ranklet", language="en", title_boost=3))
-    repeated = [
-        {**row, "text": f"{row['title']}\n{row['title']}\n{row['text']}"} for row in documents
-    ]
-    plain = load(build(repeated, tmp_path / "repeated.ranklet", language="en", title_boost=1))
-    assert ranked(boosted) == ranked(plain)  # to the bit
-    assert ranked(boosted) != ranked(
-        load(build(documents, tmp_path / "once.ranklet", language="en"))
-    )
-    # Nothing else changes: texts, titles and the places of words are those of the source.
-    (hit,) = boosted.rank("gnorp", k=1, explain=True)
-    (source,) = (row for row in documents if row["id"] == hit.id)
-    assert (hit.title, hit.text) == (source["title"], source["text"])
-    spans = boosted.highlight(hit)
-    joined = f"{hit.title}\n{hit.text}"
-    assert {joined[span.begin : span.end] for span in spans} == {"gnorp"}
-    assert len(spans) == joined.split().count("gnorp")
-
-
 def test_texts_of_the_caller_are_scored_like_those_of_the_collection(tmp_path: Path) -> None:
     documents = rows(Random(5), 40)
     bundle = load(build(documents, tmp_path / "b.ranklet", language="en", title_boost=4))
@@ -152,20 +128,6 @@ def test_words_of_a_title_are_the_first_of_a_document(language: str) -> None:
         assert forward[begin : begin + length].tolist() == alone
 
 
-def test_words_of_a_title_in_capitals_are_those_that_count_more(tmp_path: Path) -> None:
-    """Whether its stop words are acronyms depends on the text below it."""
-    titles, texts = (
-        ("THE STATE OF THE UNION", "WHO REPORT"),
-        ("a speech", "THE SPEECH OF THE UNION"),
-    )
-    documents = [{"title": title, "text": text} for title in titles for text in texts]
-    bundle = load(build(documents, tmp_path / "b.ranklet", language="en", normaliser="none"))
-    for query in ("union", "report", "state", "WHO"):
-        found = {hit.index: hit.score for hit in bundle.rank(query)}
-        alone = bundle.score(query, documents)
-        assert found == pytest.approx({at: alone[at] for at in found}, rel=1e-5)
-
-
 def test_updates_and_merges_equal_a_build(tmp_path: Path) -> None:
     documents = rows(Random(7), 40)
     whole = build(documents, tmp_path / "whole.ranklet", language="en", title_boost=3)
@@ -183,13 +145,6 @@ def test_updates_and_merges_equal_a_build(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="its settings differ"):
         merge([first, other], tmp_path / "no.ranklet")
     assert not (tmp_path / "no.ranklet").exists()
-
-
-def test_a_boost_of_one_is_not_stated(tmp_path: Path) -> None:
-    """So readers that do not know the setting read what does not need it."""
-    path = build(rows(Random(8), 5), tmp_path / "b.ranklet", language="en", title_boost=1)
-    assert "title_boost" not in BundleFiles(path).manifest.rankers["bm25"].settings
-    assert load(path).files.settings("bm25").title_boost == 1
 
 
 def test_words_of_titles_count_twice_by_default(tmp_path: Path) -> None:
@@ -227,22 +182,3 @@ def test_it_is_trained_and_exported_with(tmp_path: Path, capsys: Capture) -> Non
         main(list(map(str, (*built, "0.5"))))
     assert "title_boost is 0.5; it must be a number from 1 to 100" in capsys.readouterr().err
     assert "titles are not ranked" in fails(capsys, *built, "2", "--no-titles")
-
-
-def test_what_has_no_words_of_titles_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="field is wordpieces"):
-        BM25Settings("wordpieces", title_boost=2)
-    with pytest.raises(InputError, match="titles are not ranked"):
-        Options(titles=False, title_boost=2)
-    for wrong in (0.99, 101, float("nan"), "2", True):
-        with pytest.raises(InputError, match="title_boost"):
-            BM25Settings(title_boost=wrong)  # type: ignore[arg-type]
-    exported = export_bundle(
-        {"bm25": Checkpoint("bm25", BM25Settings(title_boost=2))}, tmp_path / "r"
-    )
-    small = write_collection(tmp_path / "c", [Document("a", "Bread", "dough")], {})
-    with pytest.raises(InputError, match="titles are not ranked"):
-        index_bundle(exported, small, tmp_path / "no.ranklet", titles=False)
-    assert not (tmp_path / "no.ranklet").exists()
-    with pytest.raises(BundleError, match="unknown setting"):
-        BM25Settings.from_json({"text_boost": 2}, "manifest.json")

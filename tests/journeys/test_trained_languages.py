@@ -1,7 +1,5 @@
 """Trainings in other languages than English, from judgements to a bundle that is searched."""
 
-import json
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,13 +8,11 @@ from tests.commands.running import Capture, fails, succeeds
 from ranklet.commands import main
 from ranklet.commands.train import FELL_SHORT
 from ranklet.corpus.collections.collection import Collection, Document, Query, write_collection
-from ranklet.corpus.errors import BuildError
-from ranklet.corpus.languages.options import WORDS, TextOptions
-from ranklet.export.bundles import export_bundle
+from ranklet.corpus.languages.options import TextOptions
 from ranklet.runtime import InputError, load
 from ranklet.runtime.rankers.bm25 import BM25Settings
 from ranklet.runtime.verification import verify
-from ranklet.training.checkpoint import RANKLET, Checkpoint, read_checkpoint
+from ranklet.training.checkpoint import read_checkpoint
 from ranklet.training.rankers.bm25.options import Options as BM25Options
 from ranklet.training.rankers.model1.options import Options as Model1Options
 
@@ -26,10 +22,6 @@ GERMAN = {
     "rad": "Die Reifen der Räder waren geflickt.",
     "hund": "Viele Hunde bellten in der Nacht.",
     "buch": "Die Bücher standen in den Regalen.",
-}
-FRENCH = {
-    "journal": "Les journaux du matin parlent des élections et des voitures.",
-    "cheval": "Les chevaux couraient dans les champs de la ferme voisine.",
 }
 QUERIES = {"haus": "Haus", "brot": "Brot", "rad": "Rad", "hund": "Hund", "buch": "Buch"}
 
@@ -91,39 +83,6 @@ def test_a_german_training_makes_a_german_bundle(tmp_path: Path, capsys: Capture
     assert best(other, "Hauses", "bm25") == []
 
 
-def test_auto_keeps_the_languages_that_it_found(tmp_path: Path, capsys: Capture) -> None:
-    both = collection(tmp_path / "both", {**GERMAN, **FRENCH}).path
-    tuned = tmp_path / "bm25"
-    given = ("--language", "auto", "--normaliser", "none")
-    succeeds(capsys, "train", "bm25", both, "-o", tuned, *given)
-    checkpoint = read_checkpoint(tuned)
-    assert set(checkpoint.languages) >= {"de", "fr"}
-    assert checkpoint.words == TextOptions(language="auto", normaliser="none")
-    exported, indexed = tmp_path / "rankers", tmp_path / "search.ranklet"
-    succeeds(capsys, "export", tuned, "-o", exported)
-    assert load(exported).manifest.languages == checkpoint.languages
-    succeeds(capsys, "index", exported, both, "-o", indexed)
-    manifest = load(indexed).manifest
-    assert (manifest.languages, manifest.normaliser) == (checkpoint.languages, "none")
-    assert best(indexed, "journaux") == ["journal"]
-    assert best(indexed, "Häuser") == ["haus"]
-
-
-def test_rankers_of_different_languages_do_not_share_a_bundle(tmp_path: Path) -> None:
-    english, older = (
-        Checkpoint("bm25", BM25Settings(), languages=("en",), normaliser="stem"),
-        Checkpoint("bm25", BM25Settings()),  # from before checkpoints said their language
-    )
-    german = replace(english, languages=("de",))
-    pieces = Checkpoint("bm25", BM25Settings("words"), languages=("de",), normaliser="stem")
-    export_bundle({"a": english, "b": older}, tmp_path / "same")
-    export_bundle({"a": german, "b": pieces}, tmp_path / "german")
-    for other in (english, older, replace(german, normaliser="none")):
-        with pytest.raises(BuildError, match="train them with the same --language"):
-            export_bundle({"german": german, "other": other}, tmp_path / "mixed")
-    assert not (tmp_path / "mixed").exists()
-
-
 @pytest.mark.parametrize("kind", ["dense", "epic", "splade", "colbert", "srm", "neural_model1"])
 def test_kinds_without_words_refuse_a_language(kind: str, capsys: Capture) -> None:
     with pytest.raises(SystemExit) as ended:
@@ -147,32 +106,3 @@ def test_word_pieces_and_a_language_exclude_each_other(tmp_path: Path, capsys: C
     message = fails(capsys, "train", "bm25", german, *output, "--language", "Germn")
     assert "unknown language 'Germn'; did you mean de (German)" in message
     assert not (tmp_path / "bm25").exists()
-
-
-@pytest.mark.parametrize(
-    ("key", "value"),
-    [
-        ("languages", ["auto"]),
-        ("languages", "de"),
-        ("languages", [1]),
-        ("normaliser", "roots"),
-        ("normaliser", ""),
-    ],
-)
-def test_a_checkpoint_with_an_unknown_language_is_refused(
-    tmp_path: Path, key: str, value: object
-) -> None:
-    made = Checkpoint("bm25", BM25Settings(), languages=("de",), normaliser="stem")
-    path = made.save(tmp_path / "bm25")
-    assert read_checkpoint(path).words == TextOptions(language="de", normaliser="stem")
-    described = json.loads((path / RANKLET).read_text("utf-8"))
-    (path / RANKLET).write_text(json.dumps({**described, key: value}), "utf-8")
-    with pytest.raises(InputError, match=r"cannot be read|normaliser"):
-        read_checkpoint(path)
-
-
-def test_earlier_checkpoints_read_words_as_english(tmp_path: Path) -> None:
-    assert Checkpoint("bm25", BM25Settings()).words == WORDS
-    assert Checkpoint("bm25", BM25Settings("wordpieces")).words is None
-    described = (Checkpoint("bm25", BM25Settings()).save(tmp_path / "bm25") / RANKLET).read_text()
-    assert "languages" not in described

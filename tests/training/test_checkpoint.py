@@ -57,13 +57,6 @@ def test_a_folder_with_other_files_is_left_alone(tmp_path: Path) -> None:
         BM25.save(path)
 
 
-def test_nothing_is_written_to_an_address(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    with pytest.raises(InputError, match="nothing can be written"):
-        BM25.save("s3://bucket/checkpoint")
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_what_is_no_checkpoint_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "thesis.txt").write_text("years of work")
     for path in (tmp_path, tmp_path / "thesis.txt"):

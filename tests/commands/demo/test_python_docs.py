@@ -11,7 +11,6 @@ import pytest
 
 from ranklet.commands.demo import python_docs
 from ranklet.commands.demo.python_docs import PythonDoc, collect, judged
-from ranklet.corpus.collections.collection import Collection, write_collection
 from ranklet.runtime.errors import CollectionError
 
 
@@ -36,30 +35,6 @@ def test_there_are_thousands_of_documents_with_one_id_each(docs: list[PythonDoc]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "name",
-    [
-        "textwrap.dedent",
-        "collections.OrderedDict",
-        "collections.Counter.most_common",
-        "json.dumps",
-        "os.path.join",
-        "str.join",
-        "math.hypot",
-        "xml.etree.ElementTree.indent",
-        "csv",
-        "csv.reader",
-        "itertools.groupby",
-        "subprocess.run",
-        "sqlite3.Connection.execute",
-        "zlib.compress",
-    ],
-)
-def test_what_programmers_look_for_is_in_the_corpus(docs: list[PythonDoc], name: str) -> None:
-    assert [doc for doc in docs if doc.id == name]
-
-
-@pytest.mark.slow
 def test_private_and_test_code_is_not_in_the_corpus(docs: list[PythonDoc]) -> None:
     private = [doc.id for doc in docs if re.search(r"\b_", doc.id)]
     assert private == []
@@ -78,25 +53,6 @@ def test_private_and_test_code_is_not_in_the_corpus(docs: list[PythonDoc]) -> No
 )
 def test_a_module_says_which_names_are_public(source: str, names: set[str] | None) -> None:
     assert python_docs._exported(ast.parse(source)) == names
-
-
-@pytest.mark.slow
-def test_a_name_of_a_type_is_no_document() -> None:
-    class TypeAlias(ast.stmt):  # `type Name = int`, which Python 3.11 does not know
-        _fields = ("name",)
-
-    module = ast.parse("class A:\n    'Of the class.'")
-    alias = TypeAlias()
-    alias.name = ast.Name("Name")  # type: ignore[attr-defined]
-    module.body.append(alias)
-    assert [each.id for each in python_docs._definitions(module, "m")] == ["m", "m.A"]
-
-
-@pytest.mark.slow
-def test_what_a_module_does_not_export_is_not_in_the_corpus(docs: list[PythonDoc]) -> None:
-    ids = {doc.id for doc in docs}
-    assert "json.decoder.JSONDecoder" in ids
-    assert "json.decoder.py_scanstring" not in ids
 
 
 @pytest.mark.slow
@@ -123,14 +79,6 @@ def test_no_query_stands_in_its_document(docs: list[PythonDoc]) -> None:
             assert f" {plain(query.text)} " not in f" {plain(text[answer])} "
             assert 4 <= len(query.text.split()) <= 30
             assert len(text[answer].split()) >= 4
-
-
-@pytest.mark.slow
-def test_queries_are_many_and_of_one_meaning(docs: list[PythonDoc]) -> None:
-    _, splits = judged(docs)
-    queries = [query for queries, _ in splits.values() for query in queries]
-    assert len(queries) >= 2_000
-    assert len({plain(query.text) for query in queries}) == len(queries)
 
 
 @pytest.mark.slow
@@ -165,16 +113,6 @@ def test_all_processes_collect_the_same() -> None:
         assert printed.stderr == b""
         collected.append(printed.stdout)
     assert collected[0] == collected[1]
-
-
-@pytest.mark.slow
-def test_the_documents_make_a_collection(docs: list[PythonDoc], tmp_path: Path) -> None:
-    documents, splits = judged(docs)
-    collection = write_collection(tmp_path / "python-docs", documents, splits)
-    assert list(Collection(collection.path).documents()) == documents
-    assert collection.splits() == ("dev", "test", "train")
-    assert collection.queries("test") == splits["test"][0]
-    assert collection.qrels("test") == splits["test"][1]
 
 
 @pytest.mark.parametrize(

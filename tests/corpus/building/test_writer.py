@@ -18,7 +18,7 @@ from ranklet.corpus.indexing.packer import packed
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.bundles.manifest import Manifest, RankerEntry
-from ranklet.runtime.errors import BundleError, InputError
+from ranklet.runtime.errors import BundleError
 from ranklet.runtime.lexical.impact_index import ImpactIndex
 from ranklet.runtime.storage.strings import Strings
 
@@ -198,17 +198,6 @@ def test_a_link_stays_and_the_bundle_that_it_leads_to_is_replaced(
     assert (tmp_path / "all" / name).is_file() == name.endswith(".zip")
     assert names(tmp_path) == ["all", "current"]
     assert names(tmp_path / "all") == [name]
-
-
-@pytest.mark.parametrize("name", ["s3://bucket/b.zip", "https://host/b", "gs://bucket/b.zip"])
-def test_nothing_is_written_to_an_address(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    for target in (name, Path(name)):
-        with pytest.raises(InputError, match="nothing can be written"):
-            BundleWriter(target, overwrite=True)
-    assert names(tmp_path) == []
 
 
 def put(target: Path, name: str, content: str) -> None:

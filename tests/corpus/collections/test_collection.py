@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ranklet.corpus.collections.collection import Collection, Document, Query, write_collection
-from ranklet.runtime.errors import CollectionError, InputError
+from ranklet.runtime.errors import CollectionError
 
 DOCUMENTS = [Document("d1", "Cats", "Cats sleep."), Document("d2", "", "")]
 TRAIN = ([Query("q1", "who sleeps?")], {"q1": {"d1": 1, "d2": 0}})
@@ -188,16 +188,6 @@ def test_a_folder_with_other_files_is_never_replaced(folder: Path) -> None:
     with pytest.raises(CollectionError, match=r"would be lost: 'report\.md'"):
         write_collection(folder, DOCUMENTS[:1], {}, overwrite=True)
     assert "cats/report.md" in files(folder.parent)
-
-
-@pytest.mark.parametrize("name", ["s3://bucket/c", "http://host/c"])
-def test_nothing_is_written_to_an_address(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    with pytest.raises(InputError, match="nothing can be written"):
-        write_collection(name, DOCUMENTS, {})
-    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize(

@@ -412,20 +412,6 @@ def test_a_link_to_a_bundle_stays(tmp_path: Path) -> None:
     assert len(Bundle(target)) == 2
 
 
-@pytest.mark.parametrize("address", ["s3://bucket/b.zip", "https://host/b.zip", "gs://bucket/b"])
-def test_an_address_is_neither_read_nor_written(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, address: str
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    for target in (None, "new"):
-        with pytest.raises(InputError, match="download it"):
-            update(address, delete=["1"], target=target)
-    ranklet.build([{"id": "1", "text": "dough"}], "b")
-    with pytest.raises(InputError, match="nothing can be written"):
-        update("b", [{"id": "2", "text": "bread"}], target=address)
-    assert [each.name for each in tmp_path.iterdir()] == ["b"]
-
-
 def test_an_open_bundle_is_updated_in_place_and_comes_back_new(three: Path) -> None:
     before = ranklet.load(three)
     after = ranklet.update(before, [{"id": "new", "text": "a fresh text"}])

@@ -2,7 +2,6 @@
 
 from contextlib import suppress
 from pathlib import Path
-from threading import Event, Thread
 
 import pytest
 
@@ -24,13 +23,6 @@ def test_files_of_others_are_never_removed(tmp_path: Path, name: str, *, stamped
     assert mine.read_text("utf-8") == "a week's work"
 
 
-def test_a_file_that_is_put_there_meanwhile_stays(tmp_path: Path) -> None:
-    with kept_work(tmp_path / "b", "digest") as work:
-        assert work.number("m.steps", lambda: 3) == 3
-        (work.folder / "mine.txt").write_text("mine", "utf-8")
-    assert (tmp_path / "b.learn" / "mine.txt").exists()
-
-
 def test_what_was_made_is_kept_until_the_end_and_belongs_to_its_digest(tmp_path: Path) -> None:
     made = iter([1, 2])
     for digest, found in (("one", 1), ("one", 1), ("two", 2)):
@@ -40,22 +32,3 @@ def test_what_was_made_is_kept_until_the_end_and_belongs_to_its_digest(tmp_path:
     with kept_work(tmp_path / "b", "two"):
         pass
     assert not list(tmp_path.iterdir())
-
-
-def test_two_learnings_of_one_output_wait_for_each_other(tmp_path: Path) -> None:
-    began, done = Event(), []
-
-    def second() -> None:
-        began.set()
-        with kept_work(tmp_path / "b", "two"):
-            done.append("second")
-
-    other = Thread(target=second)
-    with kept_work(tmp_path / "b", "one") as work:
-        other.start()
-        began.wait()
-        other.join(0.1)
-        assert work.number("m.steps", lambda: 1) == 1
-        done.append("first")
-    other.join()
-    assert done == ["first", "second"]

@@ -1,5 +1,4 @@
 from collections import Counter
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -38,17 +37,6 @@ def test_a_split_graph_computes_the_same(tiny_model: "ModelProto", tiny_feeds: l
     for feeds in tiny_feeds:
         (want,), (found,) = before.run(None, feeds), after.run(None, feeds)
         np.testing.assert_allclose(found, want, atol=2e-6)
-
-
-def test_onnxruntime_does_not_fuse_it_again(tiny_model: "ModelProto", tmp_path: Path) -> None:
-    import onnx
-
-    split_skip_norms(tiny_model)
-    path = tmp_path / "optimised.onnx"
-    session(tiny_model, optimized_model_filepath=str(path))
-    found = operators(onnx.load(str(path)))
-    assert found["SkipLayerNormalization"] == 0
-    assert found["LayerNormalization"] == 4
 
 
 def norm_after(values: NDArray[np.float32]) -> NDArray[np.float32]:

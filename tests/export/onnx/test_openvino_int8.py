@@ -1,8 +1,6 @@
 """A transformer becomes a quantised model of OpenVINO that serves like the other variants."""
 
-import logging
 import shutil
-import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -114,12 +112,6 @@ def test_a_graph_that_openvino_cannot_read_gives_one_line(tmp_path: Path) -> Non
     assert "\n" not in str(caught.value)
 
 
-def test_nncf_cannot_report_over_the_network() -> None:
-    before = sys.modules.get("openvino_telemetry")
-    openvino_int8._import_nncf()
-    assert sys.modules.get("openvino_telemetry") is before
-
-
 def exported_kind(kind: str, tiny: TinyRankers, folder: Path, *variants: str) -> Path:
     """Return a bundle of the first ranker of a kind, named "ranker"."""
     settings = next(iter(ROWS[kind].rankers.values()))
@@ -127,19 +119,6 @@ def exported_kind(kind: str, tiny: TinyRankers, folder: Path, *variants: str) ->
     return Path(
         export_bundle({"ranker": tiny.checkpoint(kind, **settings)}, folder / kind, options)
     )
-
-
-@pytest.mark.slow
-def test_two_encoders_are_two_models(tiny: TinyRankers, tmp_path: Path) -> None:
-    path = exported_kind("epic", tiny, tmp_path, "openvino")
-    report = read_reports(path)["ranker"][0]
-    assert (report.variant, report.refused) == ("openvino", "")
-    assert report.kendall > 0.9
-    files = {str(file.relative_to(path / "rankers/ranker")) for file in path.rglob("model*")}
-    assert files == {
-        f"{part}/model_openvino.{suffix}"
-        for part in ("query", "document") for suffix in ("xml", "bin")
-    }  # fmt: skip
 
 
 @pytest.mark.slow
@@ -156,24 +135,3 @@ def test_the_head_of_a_cross_encoder_stays_in_32_bits_and_explains(
     for hit in ranking:
         assert hit.explanation is not None
         assert hit.explanation.value == pytest.approx(hit.score, abs=1e-4)
-
-
-@pytest.mark.slow
-def test_only_transformers_have_the_variant(
-    tiny: TinyRankers, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    path = exported_kind("tk", tiny, tmp_path, "fp32", "openvino")
-    assert [report.variant for report in read_reports(path)["ranker"]] == ["fp32"]
-    message = "'ranker' is no transformer, so it has no variant for OpenVINO; it has fp32"
-    assert message in caplog.messages
-    with pytest.raises(BuildError, match="no variant for OpenVINO; add int8 to --variants"):
-        exported_kind("conformer_kernel", tiny, tmp_path, "openvino")
-
-
-@pytest.mark.slow
-def test_the_logging_of_the_process_stays_as_it_was(tmp_path: Path) -> None:
-    checkpoint = read_model(transformer_folder(tmp_path / "model"))
-    handlers = logging.getLogger().handlers
-    before = [handler.level for handler in handlers], logging.getLoggerClass()
-    export_bundle({"dense": checkpoint}, tmp_path / "b", ExportOptions(("openvino",), probes()))
-    assert ([handler.level for handler in handlers], logging.getLoggerClass()) == before

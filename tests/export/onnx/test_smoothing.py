@@ -2,10 +2,6 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from hypothesis.extra import numpy as hnp
 from numpy.typing import NDArray
 
 from ranklet.export.onnx.calibration import channel_maxima
@@ -18,7 +14,6 @@ if TYPE_CHECKING:
     from onnx import ModelProto
 
 Feeds = dict[str, NDArray[np.int64]]
-NORMED = "EmbedLayerNormalization_0_output"  # what the first Attention reads
 
 
 def outputs(model: "ModelProto", feeds: list[Feeds]) -> NDArray[np.float32]:
@@ -51,17 +46,6 @@ def test_smoothed_channels_compute_the_same(
     assert error < 1e-4
 
 
-def test_smoothed_channels_are_of_like_size(
-    tiny_model: "ModelProto", tiny_feeds: list[Feeds]
-) -> None:
-    before = channel_maxima(tiny_model, [NORMED], tiny_feeds)[NORMED]
-    smooth_channels(tiny_model, tiny_feeds)
-    (attention,) = (n for n in tiny_model.graph.node if n.name == "Attention_0")
-    (after,) = channel_maxima(tiny_model, [attention.input[0]], tiny_feeds).values()
-    assert before.max() / np.median(before) > 20
-    assert after.max() / np.median(after) < 4
-
-
 def test_without_calibration_channels_stay(tiny_model: "ModelProto") -> None:
     before = tiny_model.SerializeToString()
     smooth_channels(tiny_model, [])
@@ -91,15 +75,6 @@ def test_scaled_tokens_compute_the_same(tiny_model: "ModelProto", tiny_feeds: li
         assert largest.max() <= 1 + 1e-6
 
 
-def test_both_changes_together_compute_the_same(
-    tiny_model: "ModelProto", tiny_feeds: list[Feeds]
-) -> None:
-    wanted = outputs(tiny_model, tiny_feeds)
-    smooth_channels(tiny_model, tiny_feeds)
-    scale_tokens(tiny_model)
-    assert largest_relative_error(outputs(tiny_model, tiny_feeds), wanted) < 1e-4
-
-
 def test_smoothed_channels_lose_less_in_8_bits(
     tiny_model: "ModelProto", tiny_feeds: list[Feeds]
 ) -> None:
@@ -119,28 +94,3 @@ def test_scales_are_those_of_equation_4() -> None:
     np.testing.assert_allclose(channel_scales(maxima, weight, 0.5), [1, 1], rtol=1e-6)
     # α = 1 looks at activations only: 8 and 2, their geometric mean 4
     np.testing.assert_allclose(channel_scales(maxima, weight, 1.0), [2, 0.5], rtol=1e-6)
-
-
-@given(
-    maxima=hnp.arrays(np.float32, 5, elements=st.floats(0, 2**20, width=32)),
-    weight=hnp.arrays(np.float32, (5, 3), elements=st.floats(-(2**10), 2**10, width=32)),
-)
-def test_scales_can_always_be_divided_by(
-    maxima: NDArray[np.float32], weight: NDArray[np.float32]
-) -> None:
-    scales = channel_scales(maxima, weight)
-    assert scales.dtype == np.float32
-    assert np.isfinite(scales).all()
-    assert (scales > 0).all()
-    assert np.log(scales.astype(np.float64)).mean() == pytest.approx(0, abs=1e-5)
-
-
-def test_maxima_are_over_all_feeds_and_leave_the_model_alone(
-    tiny_model: "ModelProto", tiny_feeds: list[Feeds]
-) -> None:
-    before = tiny_model.SerializeToString()
-    apart = [channel_maxima(tiny_model, [NORMED], [each])[NORMED] for each in tiny_feeds]
-    together = channel_maxima(tiny_model, [NORMED], tiny_feeds)[NORMED]
-    assert together.shape == (32,)
-    np.testing.assert_array_equal(together, np.max(apart, axis=0))
-    assert tiny_model.SerializeToString() == before

@@ -91,18 +91,6 @@ def test_the_form_with_the_nearest_order_is_kept(
 
 
 @pytest.mark.slow
-def test_a_refused_form_is_followed_by_the_next(
-    checkpoint: Checkpoint, tried: list[str], tmp_path: Path, monkeypatch: Any
-) -> None:
-    refuse = variants.why_refused
-    monkeypatch.setattr(
-        variants, "why_refused", lambda *a: "no" if tried[-1] == SMOOTHED else refuse(*a)
-    )
-    assert exported(checkpoint, tmp_path).form == UNSMOOTHED
-    assert tried == [SMOOTHED, UNSMOOTHED]
-
-
-@pytest.mark.slow
 def test_where_no_form_holds_nothing_is_written(
     checkpoint: Checkpoint, tried: list[str], tmp_path: Path
 ) -> None:
@@ -111,29 +99,6 @@ def test_where_no_form_holds_nothing_is_written(
         exported(checkpoint, tmp_path, tight)
     assert tried[-1] == WEIGHTS_ONLY
     assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.slow
-def test_a_form_that_changes_nothing_is_not_proven_again(
-    checkpoint: Checkpoint, tmp_path: Path, monkeypatch: Any
-) -> None:
-    proven: list[str] = []
-    prove = variants.prove
-    monkeypatch.setattr(variants, "FAITHFUL", 2.0)  # which no form reaches
-    monkeypatch.setattr(variants, "USABLE", 2.0)
-
-    def unsmoothed(variant: str, source: Path, target: Path, feeds: Any, form: str) -> None:
-        convert(variant, source, target, feeds, UNSMOOTHED if form == SMOOTHED else form)
-
-    monkeypatch.setattr(variants, "convert", unsmoothed)
-
-    def proved(*arguments: Any) -> Any:
-        proven.append(arguments[0])
-        return prove(*arguments)
-
-    monkeypatch.setattr(variants, "prove", proved)
-    exported(checkpoint, tmp_path)
-    assert proven == ["int8", "int8"]
 
 
 def fused_wrongly(change: float) -> Any:

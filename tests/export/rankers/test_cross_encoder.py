@@ -1,19 +1,17 @@
 """Cross-encoders the whole way: checkpoint → proven variants → index → rerank."""
 
-import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.classifiers import LOGITS, classifier_folder
-from tests.kinds import FP32, LOOSE, ROWS, TinyRankers, reranked_by, train
+from tests.kinds import FP32, ROWS, TinyRankers, reranked_by, train
 from tests.models import CLASSIFIERS, TEXTS, probes, sentence_transformers
 
 from ranklet.corpus.evaluation.proof_report import read_reports
 from ranklet.corpus.index import index_bundle
 from ranklet.export.bundles import export_bundle
-from ranklet.export.onnx.fp32_head import HEAD
 from ranklet.runtime import load
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.bundles.files import BundleFiles
@@ -107,61 +105,11 @@ def test_a_model_of_another_library_scores_as_it_does_there(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("architecture", ["bert", "modernbert"])
-def test_the_classifier_of_an_imported_model_stays_in_32_bits(
-    architecture: str, tmp_path: Path
-) -> None:
-    import onnx
-
-    checkpoint = replace(
-        read_model(classifier_folder(tmp_path / "m", architecture)), probes=probes()
-    )
-    path = Path(export_bundle({"cross": checkpoint}, tmp_path / "x", LOOSE))
-    for name in ("model_fp16.onnx", "model_int8.onnx"):
-        graph = onnx.load(str(path / "rankers/cross" / name)).graph
-        types = {each.name: each.data_type for each in graph.initializer}
-        head = [node for node in graph.node if node.name.startswith(HEAD)]
-        weights = [types[name] for node in head for name in node.input if name in types]
-        assert onnx.TensorProto.FLOAT in weights
-        assert not {onnx.TensorProto.FLOAT16, onnx.TensorProto.INT8} & {*weights}
-        assert {onnx.TensorProto.FLOAT16, onnx.TensorProto.INT8} & {*types.values()}
-
-
-@pytest.mark.slow
 def test_the_default_pipeline_reranks_what_bm25_finds(cross_bundle: Bundle) -> None:
     stages = [str(each) for each in cross_bundle.manifest.pipelines["cross"].stages]
     assert stages == ["retrieve 1000 by bm25", "keep 100", "rescore by cross"]
     assert cross_bundle.manifest.default_pipeline == "cross"
     assert len(cross_bundle.rank("the red apple", k=5)) == 5
-
-
-@pytest.mark.slow
-def test_indexing_reports_windows_that_leave_words_out(
-    tiny: TinyRankers, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    words: dict[str, Any] = {"chunking": "words", "chunks": 30, "combine": "max"}
-    checkpoint = tiny.checkpoint("cross_encoder", **words, window=4, stride=2)
-    tiny.build(tmp_path, {"bm25": tiny.checkpoint("bm25"), "cross": checkpoint})
-    assert "windows" not in caplog.text
-    loose = replace(checkpoint, settings=replace(checkpoint.settings, window=60, stride=60,
-                                                 max_tokens=13))  # fmt: skip
-    tiny.build(tmp_path / "loose", {"bm25": tiny.checkpoint("bm25"), "cross": loose})
-    assert re.search(r"in \d+ of 48 sampled documents some words are in none", caplog.text)
-
-
-@pytest.mark.slow
-def test_a_tokenizer_of_its_own(tiny: TinyRankers, tmp_path: Path) -> None:
-    checkpoint = tiny.checkpoint("cross_encoder", field="", head="model1")
-    path = tiny.build(tmp_path, {"bm25": tiny.checkpoint("bm25"), "cross": checkpoint})
-    assert not BundleFiles(path).has("text/tokenizer.json")
-    assert BundleFiles(path).has("rankers/cross/tokenizer.json")
-    hits = load(path, device="cpu").rank("the red apple", pipeline=RERANK)
-    assert len(hits) == 10
-    stored = load(path, device="cpu").score("the red apple", ids=[hits[0].id], pipeline=RERANK)
-    assert stored[0] == pytest.approx(hits[0].score, rel=1e-5, abs=1e-6)
-    hit = load(path, device="cpu").explained("the red apple", hits[0].id, pipeline=RERANK)
-    marked = {hit.text[at - len(hit.title) - 1 :][:3] for at, _, _ in load(path).highlight(hit)}
-    assert "red" in marked
 
 
 @pytest.mark.slow
@@ -181,12 +129,3 @@ def test_one_of_two_tokenizers_is_that_of_the_bundle(tiny: TinyRankers, tmp_path
     assert BundleFiles(path).has("rankers/b/tokenizer.json")
     indexed = load(index_bundle(path, tiny.data.collection, tmp_path / "i").path, device="cpu")
     assert len(indexed.rank("the red apple", pipeline="b", k=3)) == 3
-
-
-@pytest.mark.slow
-def test_indexing_reports_documents_that_are_too_long(
-    tiny: TinyRankers, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    checkpoint = tiny.checkpoint("cross_encoder", max_tokens=20)
-    tiny.build(tmp_path, {"bm25": tiny.checkpoint("bm25"), "cross": checkpoint})
-    assert "it reads the first 9 word pieces of a document" in caplog.text

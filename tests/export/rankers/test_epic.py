@@ -7,24 +7,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from tests.explanations import leaves
-from tests.kinds import LOOSE, opened, reranked_by, retrieved_by, usual_form
+from tests.kinds import LOOSE, opened
 
-from ranklet.commands import main
-from ranklet.corpus.collections.collection import Collection
 from ranklet.corpus.evaluation.proof_report import read_reports
-from ranklet.corpus.index import index_bundle
 from ranklet.export.bundles import export_bundle
-from ranklet.runtime import load
-from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.bundles.files import BundleFiles
-from ranklet.runtime.lexical.sparse_store import MOST_TERMS
 from ranklet.runtime.rankers.epic import EPIC
-from ranklet.runtime.verification import verify
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.rankers.epic import training as epic
-
-ALONE, RERANK = retrieved_by("epic"), reranked_by("epic")
 
 
 def test_every_variant_and_every_r_is_measured_and_in_the_bundle(exported_epic: Path) -> None:
@@ -121,39 +111,6 @@ def test_its_lists_are_as_deep_as_those_of_other_impacts(exported_epic: Path) ->
     assert depths == [1000, 1000]
 
 
-def test_a_document_takes_four_bytes_a_value(epic_bundle: Bundle) -> None:
-    files = epic_bundle.manifest.files
-    bodies = [files[f"rankers/epic/vectors.{name}.npy"].bytes - 128 for name in ("terms", "values")]
-    assert sum(bodies) <= 4 * 40 * len(epic_bundle)
-    assert 4 * 1000 + 8 <= 4096  # r = 1000, an offset included
-
-
-def test_terms_of_texts_are_kept_before_others(
-    exported_epic: Path, tiny_collection: Collection
-) -> None:
-    ranker = opened(exported_epic, "epic", EPIC)
-    tokens = {
-        each
-        for document in tiny_collection.documents()
-        for each in ranker.encoders.document_encoder.token_ids([document.text], 16)[0][0]
-    }
-    priorities = ranker.encoders.priorities()
-    others = np.setdiff1d(np.arange(len(priorities)), list(tokens))
-    assert (priorities[others] == 1).all()
-    assert 1 < priorities.max() < 3  # of 48 documents at most
-    text = next(iter(tiny_collection.documents())).text
-    whole = ranker.encoders.encode_whole([text]).vectors[0]
-    (row,) = ranker.encoders.encode_documents([text]).rows
-    kept = row[0][row[1] > 0]
-    dropped = np.setdiff1d(np.flatnonzero(whole > 0), kept)
-    assert len(dropped)
-    weighed = whole * priorities
-    assert weighed[kept].min() >= weighed[dropped].max()
-    other = opened(exported_epic, "epic", EPIC)  # blocks of an interrupted indexing are kept apart
-    other.encoders.per_term = lambda _: np.ones_like(priorities)
-    assert other.encoders.digest != ranker.encoders.digest
-
-
 def test_pruning_is_measured_against_vectors_with_values_below_0(
     epic_checkpoints: dict[str, Checkpoint], exported_epic: Path
 ) -> None:
@@ -168,71 +125,3 @@ def test_pruning_is_measured_against_vectors_with_values_below_0(
     whole = read_reports(exported_epic)["epic"][-1]
     assert whole.variant == f"r={vectors.shape[1]}"
     assert whole.max_error == pytest.approx(np.abs(kept - exact).max() / exact.std(), rel=0.05)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("form", ["float32", "uint8"])
-def test_the_index_in_other_forms(
-    form: str, epic_checkpoints: dict[str, Checkpoint], tiny_collection: Collection, tmp_path: Path,
-    epic_bundle: Bundle,
-) -> None:  # fmt: skip
-    options = replace(LOOSE, variants=("int8",), settings={"impacts": form})
-    with usual_form():
-        rankers = Path(
-            export_bundle({"epic": epic_checkpoints["epic"]}, tmp_path / "rankers", options)
-        )
-    target = Path(index_bundle(rankers, tiny_collection, tmp_path / "b"))
-    assert BundleFiles(target).has("rankers/epic/index/scale.npy") == (form == "uint8")
-    assert "ranker epic" in list(verify(target))
-    lost = BundleFiles(target).manifest.rankers["epic"].measured["impact_loss"]
-    assert (0 < lost < 0.05) if form == "uint8" else lost == 0
-    found = load(target, device="cpu").rank("quiet stream", k=20, pipeline=ALONE)
-    wanted = {hit.id: hit.score for hit in epic_bundle.rank("quiet stream", k=48, pipeline=ALONE)}
-    scores = [hit.score for hit in found]
-    expected = [wanted[hit.id] for hit in found]
-    np.testing.assert_allclose(
-        scores,
-        expected,
-        rtol=1e-5 if form == "float32" else 0.05,
-        atol=0 if form == "float32" else 0.02,
-    )
-
-
-@pytest.mark.slow
-def test_the_command_prunes(
-    epic_checkpoints: dict[str, Checkpoint], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    saved = epic_checkpoints["epic"].save(tmp_path / "epic")
-    arguments = ["export", str(saved), "-o", str(tmp_path / "b"), "--max-ndcg-loss", "0.5"]
-    for wrong in ("many", str(MOST_TERMS + 1)):
-        with pytest.raises(SystemExit):
-            main([*arguments, "--prune", wrong])
-        assert f"prune is {wrong}" in capsys.readouterr().err.replace("'", "")
-    assert main([*arguments, "--prune", "60", "--variants", "fp32"]) == 0
-    assert "r=60" in capsys.readouterr().out
-    assert opened(tmp_path / "b", "epic", EPIC).settings.kept == 60
-
-
-@pytest.mark.slow
-def test_in_a_bundle_of_other_word_pieces_it_keeps_its_own(
-    epic_checkpoints: dict[str, Checkpoint], tmp_path: Path, tiny_collection: Collection
-) -> None:
-    from tests.word_pieces import train_tokenizer
-
-    from ranklet.runtime.rankers.bm25 import BM25Settings
-
-    other = train_tokenizer(iter(["another red apple and another river"] * 3), 60)
-    pieces = Checkpoint("bm25", BM25Settings("wordpieces"), tokenizer=other)
-    options = replace(LOOSE, variants=("int8",))
-    both = {"epic": epic_checkpoints["epic"], "pieces": pieces}
-    rankers = Path(export_bundle(both, tmp_path / "rankers", options))
-    bundle = load(index_bundle(rankers, tiny_collection, tmp_path / "b").path, device="cpu")
-    assert bundle.manifest.rankers["epic"].settings["field"] == ""
-    hits = bundle.rank("old stream", k=3, pipeline=ALONE, explain=True)
-    assert hits[0].explanation is not None
-    sources = {each.source for each in leaves(hits[0].explanation) if each.source}
-    assert sources
-    assert {field for field, _ in sources} == {"rankers/epic"}
-    text = f"{hits[0].title}\n{hits[0].text}"
-    assert {text[each.begin : each.end] for each in bundle.highlight(hits[0])} == {"old"}
-    assert "ranker epic" in list(verify(tmp_path / "b"))

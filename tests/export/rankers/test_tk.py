@@ -1,19 +1,13 @@
 """A TK's network is proven, and scores as PyTorch does."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 import torch
 from tests.kinds import TinyRankers
 
-from ranklet.corpus.collections.collection import Collection
 from ranklet.corpus.evaluation.proof_report import read_reports
-from ranklet.corpus.index import index_bundle
 from ranklet.corpus.indexing.analysed import AnalysedCollection
 from ranklet.corpus.rankers.conformer_kernel.terms import term_rows
-from ranklet.export.bundles import export_bundle
-from ranklet.export.options import ExportOptions
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.call.candidates import StoredCandidates, TextCandidates
 from ranklet.runtime.call.query import QueryContext
@@ -84,18 +78,3 @@ def test_onnx_gives_pytorchs_scores(
         np.testing.assert_allclose(scores, expected, atol=tolerance)
         stored = StoredCandidates(documents, every.astype(np.uint32))
         np.testing.assert_array_equal(ranker.score(query, stored).values, scores)
-
-
-def test_a_bundle_that_cannot_retrieve_is_reported(
-    checkpoints: dict[str, Checkpoint], tiny_collection: Collection, tmp_path: Path,
-    caplog: pytest.LogCaptureFixture,
-) -> None:  # fmt: skip
-    only = ExportOptions(variants=("fp32",))
-    export_bundle({"tk": checkpoints["tk"]}, tmp_path / "r", only)
-    assert "tk cannot retrieve" in caplog.text
-    caplog.clear()
-    index_bundle(tmp_path / "r", tiny_collection, tmp_path / "b")
-    assert "tk cannot retrieve" in caplog.text
-    caplog.clear()
-    export_bundle({"bm25": checkpoints["bm25"]}, tmp_path / "n", only)
-    assert "cannot retrieve" not in caplog.text

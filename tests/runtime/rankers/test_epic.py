@@ -2,7 +2,6 @@
 
 import contextlib
 import shutil
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,19 +10,13 @@ import pytest
 from numpy.typing import NDArray
 from tests.damage import Change, change_array, put, replace_file
 from tests.explanations import leaves
-from tests.kinds import LOOSE, TinyRankers, opened, reranked_by, retrieved_by
+from tests.kinds import TinyRankers, reranked_by, retrieved_by
 
-from ranklet.corpus.collections.collection import Collection
-from ranklet.corpus.index import index_bundle
-from ranklet.export.bundles import export_bundle
-from ranklet.runtime import load
 from ranklet.runtime.bundle import Bundle
-from ranklet.runtime.call.query import QueryContext
-from ranklet.runtime.errors import BundleError, InputError
-from ranklet.runtime.rankers.epic import EPIC, EPICSettings
+from ranklet.runtime.errors import BundleError
+from ranklet.runtime.rankers.epic import EPIC
 from ranklet.runtime.rankers.opening import ranker_of
 from ranklet.runtime.verification import verify
-from ranklet.training.checkpoint import Checkpoint
 
 ALONE, RERANK = retrieved_by("epic"), reranked_by("epic")
 
@@ -38,21 +31,6 @@ def test_retrieving_and_rescoring_give_the_same_scores(epic_bundle: Bundle) -> N
     alone = [epic_bundle.score("quiet stream", [each], pipeline=RERANK)[0] for each in own]
     assert together.tolist() == alone
     np.testing.assert_array_equal(together, again)
-
-
-def test_retrieval_is_the_dot_product_with_every_vector(
-    tiny: TinyRankers, epic_bundle: Bundle
-) -> None:
-    ranker = opened(tiny.indexed("epic"), "epic", EPIC)
-    (query,), _ = ranker.encoders.encode_queries(["old bright fortress"])
-    store, expected = ranker.store, []
-    for begin, end in zip(store.offsets, store.offsets[1:], strict=False):
-        held = dict(zip(store.terms[begin:end].tolist(), store.values[begin:end], strict=True))
-        pairs = zip(query.terms.tolist(), query.weights, strict=True)
-        expected.append(sum(float(w) * float(held.get(t, 0)) for t, w in pairs))
-    found = epic_bundle.rank("old bright fortress", k=len(expected), pipeline=ALONE)
-    best = sorted((value for value in expected if value > 0), reverse=True)
-    np.testing.assert_allclose([hit.score for hit in found], best, rtol=1e-5)
 
 
 STRONGEST = "not in the text: its strongest expansion"
@@ -83,21 +61,6 @@ def test_explanations_add_up_and_tell_terms_from_expansion(epic_bundle: Bundle) 
                     assert leaf.source == (part.query_token if token in words else None)
                     places.add(place)
     assert places == {"in the text", "by expansion"}
-
-
-def test_a_query_term_without_impact_is_explained_too(epic_bundle: Bundle) -> None:
-    ranker = ranker_of(epic_bundle.files, "epic")
-    assert isinstance(ranker, EPIC)
-    words = ["stream", "motor", "fiddle", "world", "cold", "red", "heavy"]
-    terms = np.array([epic_bundle.files.analyzer.tokenizer.token_to_id(word) for word in words])
-    at, number = np.argwhere(ranker.store.impacts(terms, np.arange(len(epic_bundle))) == 0)[
-        0
-    ].tolist()
-    name = epic_bundle.files.need_documents().ids[number]
-    hit = epic_bundle.explained(f"old {words[at]}", name, pipeline=ALONE)
-    assert hit.explanation is not None
-    (part,) = (p for p in hit.explanation.parts if p.query_token == ("wordpieces", words[at]))
-    assert (part.value, part.parts, part.label[-12:]) == (0, (), "impact 0.000")
 
 
 def test_an_explanation_names_the_strongest_expansion(epic_bundle: Bundle) -> None:
@@ -150,64 +113,6 @@ def test_cut_texts_are_reported(epic_bundle: Bundle) -> None:
     assert ranking.truncated == {"epic": 1}
 
 
-def test_a_text_that_is_cut_counts_once_however_often_it_is_read(epic_bundle: Bundle) -> None:
-    again = [*ALONE, {"stage": "rescore", "ranker": "epic"}]
-    texts = ["old " * 30, "old", "old " * 30]
-    assert epic_bundle.rank("old", texts, pipeline=again, explain=True).truncated == {"epic": 2}
-
-
-def test_half_a_character_is_taken_for_a_question_mark(epic_bundle: Bundle) -> None:
-    half = chr(0xD83D)
-    for query, texts in ((f"old {half} stream", None), ("old", [f"old {half} x", "the river"])):
-        found = epic_bundle.rank(query, texts, pipeline=ALONE, explain=True)
-        whole = epic_bundle.rank(
-            query.replace(half, "?"), texts and [each.replace(half, "?") for each in texts],
-            pipeline=ALONE,
-        )  # fmt: skip
-        assert [hit.score for hit in found] == [hit.score for hit in whole]
-
-
-def test_what_was_not_read_is_not_marked(epic_bundle: Bundle) -> None:
-    text = "old the old here " + "the " * 20 + "old old"  # 16 pieces are read
-    (hit,) = epic_bundle.rank("old", [text], pipeline=ALONE, explain=True)
-    whole = f"{hit.title}\n{hit.text}"
-    spans = [span for span in epic_bundle.highlight(hit) if whole[span.begin : span.end] == "old"]
-    assert [span.begin for span in spans] == [1, 9]
-    read = "the small castle"
-    (hit,) = epic_bundle.rank("castle", [read], pipeline=ALONE, explain=True)
-    assert hit.explanation is not None
-    assert hit.explanation.read is not None
-    assert hit.explanation.read.spans == ((0, 3),)
-
-
-@pytest.mark.slow
-def test_eight_bits_find_documents_and_their_vectors_score_them(
-    epic_checkpoints: dict[str, Checkpoint], tiny_collection: Collection, tmp_path: Path
-) -> None:
-    options = replace(LOOSE, variants=("fp32",), settings={"impacts": "uint8"})
-    export_bundle(epic_checkpoints, tmp_path / "r", options)
-    bundle = load(index_bundle(tmp_path / "r", tiny_collection, tmp_path / "b").path, device="cpu")
-    for query in ("quiet stream", "the old river is old", "castle"):
-        hits = bundle.rank(query, k=20, pipeline=ALONE, explain=True)
-        scores = [hit.score for hit in hits]
-        assert scores == sorted(scores, reverse=True)
-        explained = [hit.explanation.value for hit in hits if hit.explanation is not None]
-        np.testing.assert_allclose(explained, scores, rtol=1e-5)
-        again = bundle.score(query, ids=[hit.id for hit in hits], pipeline=RERANK)
-        np.testing.assert_allclose(again, scores, rtol=1e-5)
-    ranker, rng = opened(tmp_path / "b", "epic", EPIC), np.random.default_rng(0)
-    asked = QueryContext("the old river is old", bundle.analysis("words"))
-    ranked = ranker.retrieve(asked, 48).numbers
-    vector = ranker.encode_query(asked)
-    for k in (1, 5, 48):
-        allowed = rng.random(48) < 0.4
-        numbers, scored, _ = ranker.retrieve(asked, k, allowed)
-        by_eight_bits, _ = ranker.index.retrieve(*vector, 48)
-        chosen = by_eight_bits[allowed[by_eight_bits]][:k]
-        assert numbers.tolist() == [each for each in ranked.tolist() if each in chosen]
-        np.testing.assert_array_equal(scored, ranker.store.products(vector, numbers))
-
-
 def test_verify_runs_the_networks_of_a_bundle_without_documents(
     exported_epic: Path, tmp_path: Path
 ) -> None:
@@ -258,9 +163,3 @@ def test_verify_finds_damage_and_ranking_survives_it(
         with contextlib.suppress(BundleError):
             scores = [hit.score for hit in bundle.rank("quiet stream", k=48, pipeline=pipeline)]
             assert np.isfinite(scores).all()
-
-
-def test_a_vocabulary_of_many_languages_is_allowed() -> None:
-    assert EPICSettings(vocabulary=250_002).vocabulary == 250_002
-    with pytest.raises(InputError, match="vocabulary"):
-        EPICSettings(vocabulary=(1 << 20) + 1)

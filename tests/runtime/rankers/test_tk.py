@@ -1,25 +1,18 @@
 """A TK in a bundle: it rescores by its network."""
 
 import json
-import shutil
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
-from tests.damage import Change, change_array
 from tests.kinds import TinyRankers
 
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.bundles.manifest import Manifest
-from ranklet.runtime.call.candidates import TextCandidates
 from ranklet.runtime.call.deadline import FIRST_SLICE
-from ranklet.runtime.call.query import QueryContext
 from ranklet.runtime.errors import BundleError, InputError
 from ranklet.runtime.rankers.opening import ranker_of
 from ranklet.runtime.rankers.tk import TK
-from ranklet.runtime.verification import verify
 
 QUERIES = ("quiet stream", "an old old fiddle", "red apple here", "gnorp winter")
 
@@ -58,20 +51,6 @@ def test_an_explanation_is_the_score_by_query_terms(
         assert terms == {("words", "old"), ("words", "river")}
 
 
-def test_a_score_is_the_sum_of_its_query_terms(indexed: Bundle) -> None:
-    analysis = indexed.files.analyzer.begin()
-    network = opened(indexed).network
-    query = QueryContext("old river", analysis)
-    candidates = TextCandidates(TEXTS, analysis)
-    shares = network.run(network.query_tokens(query), candidates)
-    assert shares.shape == (2, len(TEXTS))
-    scores = opened(indexed).score(query, candidates).values
-    np.testing.assert_allclose(scores, shares.sum(0), rtol=1e-5)
-    nothing = QueryContext("", analysis)
-    assert not opened(indexed).score(nothing, candidates).values.any()
-    assert opened(indexed).explain(nothing, TextCandidates(TEXTS[:1], analysis)).value == 0
-
-
 def test_it_reranks_and_does_not_retrieve(indexed: Bundle) -> None:
     assert "rescore by tk" in str(indexed.manifest.pipelines["tk"].stages[-1])
     retrieve = [{"stage": "retrieve", "ranker": "tk", "k": 3}]
@@ -97,16 +76,3 @@ def test_what_is_cut_is_reported_once(indexed: Bundle, monkeypatch: pytest.Monke
 def test_a_budget_begins_with_few(indexed: Bundle) -> None:
     sizes = [opened(indexed).first_slice(texts=texts) for texts in (False, True)]
     assert sizes == [FIRST_SLICE, FIRST_SLICE]
-
-
-def test_verify_finds_a_row_that_is_not_there(indexed: Bundle, tmp_path: Path) -> None:
-    assert "ranker tk" in list(verify(indexed.files.path))
-    changes: dict[str, Change] = {
-        "past": lambda rows: rows + np.int32(10_000),
-        "below": lambda rows: rows - np.int32(10),
-    }
-    for name, change in changes.items():
-        victim = Path(shutil.copytree(indexed.files.path, tmp_path / name))
-        change_array(victim, "rankers/tk/rows.npy", change)
-        with pytest.raises(BundleError):
-            list(verify(victim))

@@ -1,20 +1,15 @@
-from collections.abc import Sequence
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from ranklet.corpus.sources.options import SourceOptions
 from ranklet.export.build import build
 from ranklet.runtime import Query, load
 from ranklet.runtime.bundle import Bundle
-from ranklet.runtime.bundles.documents import Documents
 from ranklet.runtime.call.deadline import Deadline
 from ranklet.runtime.errors import InputError
-from ranklet.runtime.lexical.impact_index import ImpactIndex
 from ranklet.runtime.syntax import word_places
 from ranklet.runtime.syntax.meaning import MOST_WORDS, meaning
-from ranklet.runtime.syntax.word_places import Postings
 
 TEXTS = {
     "art": "The state of the art of baking bread.",
@@ -196,40 +191,6 @@ def test_a_prefix_names_no_word_of_a_hidden_document(tmp_path: Path) -> None:
     assert "knzo" not in ranking.to_json()
 
 
-def index_of(bundle: Bundle, *, lemmas: bool) -> Postings:
-    """Return an index of the words or lemmas of a bundle's documents."""
-    documents = bundle.files.need_documents()
-    gathered = documents.tokens(
-        "lemmas" if lemmas else "words", np.arange(len(documents), dtype=np.uint32)
-    )
-    pairs = np.unique(np.stack([gathered.tokens, gathered.owner]), axis=1)
-    counts = np.bincount(pairs[0], minlength=len(documents.vocabulary))
-    offsets, ones = np.append(0, np.cumsum(counts)), np.ones(len(pairs[0]), np.float32)
-    largest = np.ones(len(counts), np.float32)
-    index = ImpactIndex(offsets, pairs[1].astype(np.uint32), ones, largest, len(documents))
-    return Postings(index, documents.vocabulary.lemma_of if lemmas else None)
-
-
-@pytest.mark.parametrize(
-    "typed",
-    [
-        *('"state art"', '"bread" -mouse', '"bread rise"', "bread -kneading", "bread -wat*"),
-        *('bread -"the state"', '"let the bread" kne*', '"zork"', "bread -zork"),
-    ],
-)
-@pytest.mark.parametrize("hidden", [False, True])
-def test_an_index_changes_no_answer(bundle: Bundle, typed: str, hidden: bool) -> None:
-    documents, query = bundle.files.need_documents(), Query.parse(typed)
-    visible = np.array([True, False, True, True, False]) if hidden else None
-    bare = meaning(query, documents, visible)
-    for postings in (index_of(bundle, lemmas=True), index_of(bundle, lemmas=False)):
-        indexed = meaning(query, documents, visible, postings=postings)
-        assert indexed.added.tolist() == bare.added.tolist()
-        assert (indexed.allowed is None) == (bare.allowed is None)
-        if indexed.allowed is not None and bare.allowed is not None:
-            assert indexed.allowed.tolist() == bare.allowed.tolist()
-
-
 def test_documents_that_there_is_no_time_to_read_are_no_hits(
     bundle: Bundle, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -243,27 +204,6 @@ def test_documents_that_there_is_no_time_to_read_are_no_hits(
     assert [hit.id for hit in ranking] == ["art"]
     assert ranking.budget_spent
     assert "3 of 4 documents were not read" in ranking.left_out[0]
-
-
-def test_only_texts_of_documents_that_may_come_back_are_read(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    rows = [{"id": str(at), "text": f"Rye and bread w{at}."} for at in range(100)]
-    rows += [{"id": f"both {at}", "text": f"Rye bread and w{at} and x{at}."} for at in range(40)]
-    other = load(build(rows, tmp_path / "b.ranklet"))
-    read: list[int] = []
-    whole = Documents.ranked_texts
-
-    def counting(documents: Documents, numbers: Sequence[int]) -> list[str]:
-        read.extend(numbers)
-        return whole(documents, numbers)
-
-    monkeypatch.setattr(Documents, "ranked_texts", counting)
-    ranking = other.rank(Query.parse('"rye and bread"'), k=3)
-    assert len(ranking) == 3
-    assert len(read) < 10
-    assert len(other.rank(Query.parse('"rye bread"'), k=50)) == 40
-    assert ranking.left_out == ()
 
 
 @pytest.mark.parametrize(
@@ -298,23 +238,6 @@ def test_names_and_versions_are_words_of_phrases(
     }
     other = load(build([{"id": k, "text": v} for k, v in rows.items()], tmp_path / "b.ranklet"))
     assert found(other, typed) == wanted
-
-
-def test_capitals_and_accents_do_not_matter_in_phrases_and_prefixes(tmp_path: Path) -> None:
-    texts = ["New WHO guidance.", "Those who guidance seek.", "The thé is hot.", "The the is cold."]
-    rows = [{"id": str(at), "text": text} for at, text in enumerate(texts)]
-    bundle = load(build(rows, tmp_path / "b.ranklet"))
-    assert found(bundle, "WHO") == {"0"}
-    assert found(bundle, "thé") == {"2"}
-    assert found(bundle, '"who guidance"') == found(bundle, '"WHO guidance"') == {"0", "1"}
-    assert found(bundle, '"new who guidance"') == {"0"}
-    assert found(bundle, '"THE THE IS COLD"') == {"3"}
-    assert found(bundle, '"the thé is" hot') == {"2"}
-    assert found(bundle, '"WHO"') == {"0"}
-    assert found(bundle, "th\u00e9*") == {"2"}
-    assert found(bundle, "THE*") == set()
-    assert found(bundle, "GUIDA*") == {"0", "1"}
-    assert found(bundle, "guidance -WHO") == {"1"}
 
 
 LANGUAGES = {

@@ -125,23 +125,6 @@ GOLDEN = {
 }  # fmt: skip
 
 
-SIMPLE = {  # the one marker # on both sides; a text's own # is the same token
-    "every occurrence": ("red", "red, Red", "# red #", "# red # , # red #"),
-    "stems": ("riding", "he rides", "# riding #", "he # rides #"),
-    "stop words": ("the cause", "the cause", "the # cause #", "the # cause #"),
-    "a # of the text": ("#1", "# red #1", "# # 1 #", "# red # # 1 #"),
-    "two letters": ("io", "c++ i o", "io", "c + + i o"),
-    "nothing shared": ("red", "heart", "red", "heart"),
-}
-
-
-@pytest.mark.parametrize("case", SIMPLE)
-def test_golden_of_the_simple_marker(tokenizer: "Tokenizer", case: str) -> None:
-    query, document, *expected = SIMPLE[case]
-    assert marked(tokenizer, "sim_pair", query, document) == expected
-    assert marked(tokenizer, "sim_doc", query, document)[1] == expected[1]
-
-
 @pytest.mark.parametrize("case", GOLDEN)
 def test_golden(tokenizer: "Tokenizer", case: str) -> None:
     query, document, *expected = GOLDEN[case]
@@ -159,15 +142,6 @@ def test_marks_are_not_spelled_by_any_text(tokenizer: "Tokenizer") -> None:
     assert not {*ids} & {*marker.tokens}
     assert min(marker.tokens) == tokenizer.get_vocab_size()
     assert len(marker.tokens) == added_tokens("pre_doc") == 2 * TERMS
-
-
-def test_terms_past_the_last_marker_stay_unmarked(tokenizer: "Tokenizer") -> None:
-    words = [f"{a}{b}" for a in "bcdfg" for b in "bcdfg"]
-    last, after = words[TERMS - 1 : TERMS + 1]
-    query, document = marked(tokenizer, "pre_pair", " ".join(words), f"{last} {after}")
-    assert f"[e{TERMS}] {last} [/e{TERMS}] {after}" in query
-    assert document == f"[e{TERMS}] {last} [/e{TERMS}] {after}"
-    assert f"# {words[-1]} #" in marked(tokenizer, "sim_doc", " ".join(words), words[-1])[1]
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
@@ -193,32 +167,6 @@ def test_query_terms_are_numbered_from_1(tokenizer: "Tokenizer") -> None:
 def test_a_piece_past_the_vocabulary_is_refused(tokenizer: "Tokenizer") -> None:
     with pytest.raises(BundleError, match="past the"):
         Lexicon(tokenizer).words([10**6])
-
-
-def test_a_marked_word_is_whole_or_left_to_the_next_chunk(tokenizer: "Tokenizer") -> None:
-    lexicon = Lexicon(tokenizer)
-    pieces = tokenizer.encode("c hypertrophy x", add_special_tokens=False).ids
-    words = lexicon.words(pieces)
-    long, end = words[1].end - words[1].begin, len(pieces)
-    assert (words[1].begin, words[2].begin) == (1, end - 1)
-    assert long > 2
-    marks = {words[1].stem: (1000, 1001)}
-    first, inside, last = pieces[:1], pieces[1:-1], pieces[-1:]
-
-    def read(begin: int, before: int, room: int) -> tuple[list[int], list[int]]:
-        out, places = inserted(pieces, words, marks, (begin, before), room)
-        return out, [*places]
-
-    whole = [-1, *range(1, end - 1), -1]
-    assert read(0, end, 100) == ([*first, 1000, *inside, 1001, *last], [0, *whole, end - 1])
-    for room in range(1, 3 + long):  # a piece for c, and too few for the other with its marks
-        assert read(0, end, room) == (first, [0])
-    assert read(0, end, 3 + long) == ([*first, 1000, *inside, 1001], [0, *whole])
-    # Where it does not fit into an empty chunk either, it is cut, and what is left is no match.
-    assert read(1, end, long + 1) == ([*inside, *last], [*range(1, end)])
-    assert read(1, end, 2) == (inside[:2], [1, 2])
-    assert read(3, end, 50) == ([*inside[2:], *last], [*range(3, end)])
-    assert read(0, 3, 50) == ([*first, *inside[:2]], [0, 1, 2])
 
 
 def test_words_of_two_letters_are_their_own_stems(tokenizer: "Tokenizer") -> None:

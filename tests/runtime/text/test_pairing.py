@@ -134,21 +134,6 @@ def test_marks_take_room_from_the_documents_end(tiny_tokenizer: Tokenizer) -> No
     assert tight.cut
 
 
-@pytest.mark.parametrize("marking", ["pre_doc", "pre_pair"])
-@pytest.mark.parametrize(
-    "changes", [{}, {"chunks": 9}, {"chunking": "words", "window": 4, "stride": 2, "chunks": 3}]
-)
-def test_marks_with_room_of_their_own_push_no_text_out(
-    tiny_tokenizer: Tokenizer, marking: str, changes: dict[str, Any]
-) -> None:
-    texts = "red fruit", "red old fruit old red old here old old fruit old red"
-    plain = pair(tiny_tokenizer, *texts, **changes)
-    marked = pair(tiny_tokenizer, *texts, marking=marking, mark_tokens=16, **changes)
-    assert marked.read == plain.read
-    assert sum(len(row.ids) for row in marked.rows) > sum(len(row.ids) for row in plain.rows)
-    assert max(len(row.ids) for row in marked.rows) <= 12 + 16
-
-
 def test_marks_by_document_or_by_chunk(tiny_tokenizer: Tokenizer) -> None:
     document = "red " * 12 + "here " * 6
     options = {"marking": "pre_pair", "max_tokens": 16, "chunks": 9}
@@ -159,38 +144,6 @@ def test_marks_by_document_or_by_chunk(tiny_tokenizer: Tokenizer) -> None:
     assert [row.query for row in by_document.rows] == [5, 5, 5, 5, 5]
     assert [row.query for row in by_chunk.rows] == [5, 5, 5, 5, 3]
     assert by_document.stems == by_chunk.stems == ["red"]
-
-
-@pytest.mark.parametrize("window", [4, 8])
-def test_windows_that_leave_something_out_are_cut(tiny_tokenizer: Tokenizer, window: int) -> None:
-    # A row has room for eight words: two windows of eight read all of 16, two of four do not.
-    options: dict[str, Any] = {"chunking": "words", "window": window, "stride": window}
-    assert pair(tiny_tokenizer, "red", "old " * 16, chunks=2, **options).cut is (window == 4)
-    assert not pair(tiny_tokenizer, "red", "old " * 16, chunks=4, **options).cut
-    assert pair(tiny_tokenizer, "red red", "old " * 16, chunks=4, **options).cut is (window == 8)
-
-
-def test_a_word_at_a_chunks_edge_is_no_other_word(tiny_tokenizer: Tokenizer) -> None:
-    """What is left of a word that was cut matches nothing, in the document and in the query."""
-
-    def ids(text: str) -> list[int]:
-        found: list[int] = tiny_tokenizer.encode(text, add_special_tokens=False).ids
-        return found
-
-    word = next(
-        each for each in tiny_tokenizer.get_vocab() if each.startswith("##") and len(each) > 2
-    )
-    inner, red = tiny_tokenizer.get_vocab()[word], ids("red")
-    pairing = Pairing(replace(SHORT, marking="pre_doc", max_query_tokens=2), tiny_tokenizer)
-    assert pairing.query([*red, *red, inner]) == red
-    assert pairing.query([*red, inner, inner]) == [*red, inner]
-    plain = Pairing(replace(SHORT, max_query_tokens=2), tiny_tokenizer)
-    assert plain.query([*red, *red, inner]) == [*red, *red]
-
-
-def test_hash_is_either_an_expansion_or_a_mark() -> None:
-    with pytest.raises(InputError, match="would have two meanings"):
-        replace(SHORT, max_query_tokens=10, max_tokens=60, marking="sim_pair", expansion="hash")
 
 
 @pytest.mark.parametrize(("expansion", "token"), [("mask", "[MASK]"), ("hash", "#")])
@@ -240,23 +193,6 @@ def test_inputs_are_padded_and_tell_whose_a_chunk_is() -> None:
 def test_what_is_not_allowed_is_refused(changes: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
         replace(SHORT, **changes)
-
-
-def test_a_roberta_reads_two_tokens_between_the_texts(tiny_tokenizer: Tokenizer) -> None:
-    from tokenizers import Tokenizer, processors
-
-    ids = {name: tiny_tokenizer.token_to_id(name) or 0 for name in ("[CLS]", "[SEP]")}
-    roberta = Tokenizer.from_str(tiny_tokenizer.to_str())
-    roberta.post_processor = processors.RobertaProcessing(
-        ("[SEP]", ids["[SEP]"]), ("[CLS]", ids["[CLS]"])
-    )
-    found = pair(roberta, "red fruit", "the old river is old")
-    assert found.rows[0].ids == roberta.encode("red fruit", "the old river is old").ids
-    found = pair(roberta, "red", "here " * 20)
-    assert shown(roberta, found) == ["[CLS] red [SEP] [SEP]" + " here" * 7 + " [SEP]"]
-    assert found.cut
-    with pytest.raises(InputError, match="a query with its markers may take 8"):
-        Pairing(replace(SHORT, max_tokens=8), roberta)
 
 
 def made(processor: object = None, words: dict[str, int] = WORDS) -> Tokenizer:

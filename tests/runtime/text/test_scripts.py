@@ -1,14 +1,10 @@
-import unicodedata
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.growth import grows_linearly
 
-from ranklet.runtime.text.scripts import bare_words, fold, spaced, split, splitter
+from ranklet.runtime.text.scripts import bare_words, spaced, split, splitter
 from ranklet.runtime.text.words import stop_words, words
-
-LETTERS = "aZé'’_-. 5日本ßñ\u0301ﬁไทยน้ำか\u3099ガ한국हिन्दीıİй"
 
 
 @pytest.mark.parametrize(
@@ -48,30 +44,6 @@ def test_words_of(text: str, expected: list[str]) -> None:
 @given(st.text("aZé_-. 5ßñ"))
 def test_without_apostrophes_european_texts_are_split_as_in_english(text: str) -> None:
     assert splitter(("fr",), stop_words()).words(text) == words(text)
-
-
-def test_composed_and_decomposed_letters_are_one_word() -> None:
-    text = "Żółw naïve Ångström 텍스트 が น้ำ"
-    assert split(unicodedata.normalize("NFC", text)) == split(unicodedata.normalize("NFD", text))
-
-
-@given(st.text(LETTERS))
-def test_words_with_positions_are_the_same_words(text: str) -> None:
-    found = list(splitter().placed(text))
-    assert [word for _, _, word in found] == split(text)
-    assert all(0 <= begin < end <= len(text) for begin, end, _ in found)
-    ends = [end for _, end, _ in found]
-    assert ends == sorted(ends)
-
-
-@given(st.text(LETTERS))
-def test_folding_twice_changes_nothing(text: str) -> None:
-    assert fold(fold(text)) == fold(text)
-
-
-@given(st.text(LETTERS), st.text(LETTERS))
-def test_words_of_two_texts_are_the_words_of_both(first: str, second: str) -> None:
-    assert split(f"{first}\n{second}") == split(first) + split(second)
 
 
 def test_spaced_words_keep_capitals_and_accents() -> None:

@@ -5,7 +5,6 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -19,10 +18,9 @@ from ranklet.corpus.collections.collection import Collection
 from ranklet.corpus.errors import BuildError
 from ranklet.corpus.evaluation.proof_report import read_reports
 from ranklet.corpus.index import index_bundle
-from ranklet.corpus.rankers import dense as indexing
 from ranklet.export.bundles import export_bundle
 from ranklet.export.options import ExportOptions
-from ranklet.export.rankers.dense.exporting import form_reports, stored_as
+from ranklet.export.rankers.dense.exporting import form_reports
 from ranklet.runtime import load
 from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.call.candidates import StoredCandidates
@@ -127,25 +125,6 @@ def test_vectors_are_stored_and_searched_in_the_form_of_the_settings(
         np.testing.assert_allclose(ranker.score(query, candidates).values, found.scores, rtol=1e-5)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("chosen", [True, False])
-def test_exact_search_of_a_large_collection_must_be_chosen(
-    chosen: bool, tiny: TinyRankers, dense: Checkpoint, tmp_path: Path, monkeypatch: Any
-) -> None:
-    monkeypatch.setattr(indexing, "CODES_FROM", 2)
-    options = replace(FP32, settings={"search": "exact"} if chosen else {})
-    target = tiny.build(tmp_path, {"dense": dense}, options)
-    again = Path(
-        index_bundle(target, tiny.data.collection, tmp_path / "again")
-    )  # remembers the choice
-    for path in (target, again):
-        bundle = load(path, device="cpu")
-        assert ("rankers/dense/codes.npy" in bundle.manifest.files) != chosen
-        assert ("recall" in bundle.manifest.rankers["dense"].measured) != chosen
-        assert len(bundle.rank("quiet stream", k=3)) == 3
-    assert "ranker dense" in list(verify(again))
-
-
 def test_where_no_variant_holds_nothing_is_written(dense: Checkpoint, tmp_path: Path) -> None:
     tight = ExportOptions(variants=("fp32",), max_mb=1e-6)
     with pytest.raises(BuildError, match="no variant is within"):
@@ -229,13 +208,6 @@ def test_where_no_table_is_small_enough_nothing_is_written(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_row_has_its_own_scale() -> None:
-    table = np.array([[0.001, -0.002], [100, 50], [0, 0]], np.float32)
-    arrays = stored_as("int8", table)
-    rows, scales = arrays["table.npy"], arrays["table_scales.npy"]
-    np.testing.assert_allclose(rows * scales[:, None], table, rtol=0.01)
-
-
 @pytest.mark.slow
 def test_a_collection_is_searched_without_onnxruntime_and_pytorch(
     static: Checkpoint, tiny_collection: Collection, tmp_path: Path
@@ -270,14 +242,3 @@ def test_every_form_but_32_bits_is_compared_with_these() -> None:
     assert 0 < half.max_error < small.max_error < 0.05
     assert half.torch_ndcg == half.ndcg == 1
     assert min(half.overlap, small.overlap) > 0.9
-
-
-def test_a_form_that_cannot_tell_documents_apart_loses_them() -> None:
-    """One large number leaves no levels of int8 to the others, and 16 bits keep them."""
-    rng = np.random.default_rng(0)
-    documents = rng.normal(size=(40, 16)).astype(np.float32)
-    queries = documents[:9].copy()
-    documents[:, 0], queries[:, 0] = 1_000, 0
-    half, small = form_reports(queries, documents, [[at] for at in range(9)])
-    assert half.ndcg_loss == 0
-    assert small.ndcg_loss > 0.1

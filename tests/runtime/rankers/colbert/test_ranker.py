@@ -2,19 +2,16 @@
 
 import shutil
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 from tests.damage import Change, change_array, put
 from tests.explanations import check_sums
 from tests.kinds import ROWS, TinyRankers, opened, reranked_by, retrieved_by
 
-from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.errors import BundleError
 from ranklet.runtime.explanation import ReadSpans
-from ranklet.runtime.rankers.colbert.ranker import NOTHING, ColBERT, explain_matches
+from ranklet.runtime.rankers.colbert.ranker import ColBERT, explain_matches
 from ranklet.runtime.rankers.colbert.tokens import Row
 from ranklet.runtime.text.tokenizing import TextToken
 from ranklet.runtime.verification import verify
@@ -91,27 +88,6 @@ def test_verify_finds_damaged_vectors(
         list(verify(victim))
 
 
-def test_a_factor_that_is_not_finite_is_no_answer(tiny: TinyRankers, tmp_path: Path) -> None:
-    victim = Path(shutil.copytree(tiny.indexed("colbert"), tmp_path / "victim"))
-    change_array(victim, "rankers/colbert/vectors.scales.npy", put(np.nan, slice(None)))
-    with pytest.raises(BundleError, match="not finite"):
-        Bundle(victim, device="cpu").rank("red stream", pipeline=retrieved_by("colbert"))
-
-
-def test_an_explanation_refuses_vectors_of_another_text(tiny: TinyRankers, tmp_path: Path) -> None:
-    victim = Path(shutil.copytree(tiny.indexed("colbert"), tmp_path / "victim"))
-
-    def shifted(offsets: NDArray[Any]) -> NDArray[Any]:
-        made = offsets.copy()
-        made[1:-1] -= 1
-        return made
-
-    change_array(victim, "rankers/colbert/vectors.offsets.npy", shifted)
-    bundle = Bundle(victim, device="cpu")
-    with pytest.raises(BundleError, match="vectors, but its text has"):
-        bundle.rank("red stream", k=48, pipeline=retrieved_by("colbert"), explain=True)
-
-
 def test_queries_and_texts_that_are_cut_are_reported(tiny: TinyRankers) -> None:
     bundle = tiny.bundle("colbert")
     long = "old river " * 20
@@ -179,12 +155,6 @@ def test_a_prompt_has_a_part_of_its_own() -> None:
     assert leaf.value == pytest.approx(0.8)
     assert prompt.label.startswith("prompt of the query (1): ask")
     assert prompt.parts[0].label == "the prompt → ask"
-
-
-def test_without_a_vector_there_is_one_amount_of_0() -> None:
-    query = tokens("red")
-    found = explain_matches(FIELD, query, row(query, 3), [], [], np.zeros((3, 0), np.float32))
-    assert (found.label, found.value, found.parts) == (NOTHING, 0.0, ())
 
 
 @pytest.mark.parametrize("name", ["colbert", "expanded", "dot"])

@@ -12,16 +12,13 @@ import pytest
 from tests.damage import Change, change_array
 from tests.explanations import check_sums
 from tests.kinds import TinyRankers
-from tests.runtime.rankers.conformer_kernel.sessions import Fake
 
 from ranklet.runtime import load
 from ranklet.runtime.bundle import Bundle
-from ranklet.runtime.call.candidates import StoredCandidates, TextCandidates
-from ranklet.runtime.call.deadline import FIRST_SLICE
-from ranklet.runtime.call.protocol import AT_ONCE
+from ranklet.runtime.call.candidates import StoredCandidates
 from ranklet.runtime.call.query import QueryContext
 from ranklet.runtime.errors import BundleError
-from ranklet.runtime.rankers.conformer_kernel.ranker import ConformerKernel, TermMatching
+from ranklet.runtime.rankers.conformer_kernel.ranker import ConformerKernel
 from ranklet.runtime.rankers.opening import ranker_of
 from ranklet.runtime.verification import verify
 from ranklet.training.checkpoint import Checkpoint
@@ -127,75 +124,6 @@ def test_what_the_model_cuts_is_reported(
     assert bundle.score("old", own).tolist() == bundle.score("old river", own).tolist()
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_texts_that_are_cut_are_reported_once_and_where_no_network_runs(
-    name: str, indexed: Bundle, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    matching = opened(indexed, name).matching
-    monkeypatch.setattr(matching, "settings", replace(matching.settings, max_document_terms=5))
-    recipe: list[dict[str, Any]] = [
-        {"stage": "retrieve", "ranker": name, "k": 9},
-        {"stage": "rescore", "ranker": name},
-    ]
-    texts = ["an old river " * 9, "short", "an old river " * 9]
-    for query in ("old river", "gnorp"):
-        found = indexed.rank(query, texts, pipeline=recipe, explain=True)
-        assert found.truncated == {name: 2}
-
-
-def test_queries_that_are_cut_are_reported_once(
-    indexed: Bundle, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for name in NAMES:
-        matching = opened(indexed, name).matching
-        monkeypatch.setattr(matching, "settings", replace(matching.settings, max_query_terms=2))
-    for name in NAMES:
-        recipe: list[dict[str, Any]] = [
-            {"stage": "retrieve", "ranker": name, "k": 9},
-            {"stage": "rescore", "ranker": name},
-        ]
-        assert indexed.rank("old river", pipeline=recipe).truncated == {}
-        found = indexed.rank("quiet old river", pipeline=recipe, explain=True)
-        assert found.truncated == {name: 1}
-        texts = ["an old river", "an apple"]
-        assert indexed.rank("quiet old river", texts, pipeline=recipe).truncated == {name: 1}
-
-
-def test_a_budget_begins_with_few_texts_where_the_network_runs(
-    indexed: Bundle, checkpoints: dict[str, Checkpoint]
-) -> None:
-    sizes = {name: opened(indexed, name) for name in NAMES}
-    assert [each.slice_size for each in sizes.values()] == [AT_ONCE, AT_ONCE, AT_ONCE]
-    of_texts = [each.first_slice(texts=True) for each in sizes.values()]
-    assert of_texts == [FIRST_SLICE, AT_ONCE, FIRST_SLICE]
-    full = sizes["ndrm3"]
-    settings = replace(checkpoints["ndrm3"].settings, scorer="onnx")
-    assert ConformerKernel(settings, full.matching, full.index).slice_size == FIRST_SLICE
-
-
-@pytest.mark.parametrize("own", [False, True])
-def test_a_stage_with_a_budget_scores_in_such_slices(
-    own: bool, indexed: Bundle, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Impacts of stored documents in one go; of texts, which the network reads, few at first."""
-    ranker = opened(indexed, "ndrm3")
-    slices: list[int] = []
-    score = ranker.score
-
-    def counted(query: QueryContext, candidates: Any) -> Any:
-        slices.append(len(candidates))
-        return score(query, candidates)
-
-    monkeypatch.setattr(ranker, "score", counted)
-    texts = ["an old river"] * 20 if own else None
-    recipe: list[dict[str, Any]] = [
-        {"stage": "retrieve", "ranker": "bm25", "k": 20},
-        {"stage": "rescore", "ranker": "ndrm3"},
-    ]
-    found = indexed.rank("old river", texts, k=20, pipeline=recipe, budget_ms=86_400_000)
-    assert slices[0] == (FIRST_SLICE if own else len(found))
-
-
 DAMAGE: dict[str, tuple[str, Change]] = {
     "a row past the network's": ("rows.npy", lambda values: values + 10_000),
     "a row below": ("rows.npy", lambda values: values * 0 - 1),
@@ -225,23 +153,3 @@ def test_verify_finds_damage_and_ranking_refuses_or_survives_it(
         except BundleError:
             continue
         assert all(np.isfinite(hit.score) for hit in ranking)
-
-
-def test_the_proof_reads_a_document_once_and_scores_as_serving_does(tiny: TinyRankers) -> None:
-    bundle = tiny.bundle("conformer_kernel").files
-    ranker = ranker_of(bundle, "ndrm3")
-    assert isinstance(ranker, ConformerKernel)
-    analysis = bundle.analyzer.begin()
-    texts_of_queries = ("quiet stream", "an old old fiddle", "gnorp winter", "", "old")
-    queries = [QueryContext(text, analysis) for text in texts_of_queries]
-    texts = TextCandidates(["the red apple", "an old river " * 3, "gnorp"], analysis)
-    together = ranker.matching.scores(queries, texts)
-    alone = np.stack([ranker.score(query, texts).values for query in queries])
-    np.testing.assert_allclose(together, alone, rtol=1e-5, atol=1e-6)
-    session = Fake(on_gpu=False)
-    counted = TermMatching(
-        ranker.settings, ranker.matching.rows, ranker.matching.idf_of, ranker.matching.floors,
-        lambda: session, 9,
-    )  # fmt: skip
-    counted.scores(queries, texts)
-    assert len(session.fed) == len(texts)

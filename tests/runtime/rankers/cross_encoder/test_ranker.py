@@ -1,7 +1,6 @@
 """A cross-encoder in a bundle: a pair has one score, however pairs are put together."""
 
 import shutil
-from dataclasses import replace
 from math import exp, log
 from pathlib import Path
 from typing import Any
@@ -19,17 +18,9 @@ from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.call.candidates import StoredCandidates, TextCandidates
 from ranklet.runtime.call.query import QueryContext
-from ranklet.runtime.errors import BundleError, InputError
-from ranklet.runtime.rankers.cross_encoder.ranker import (
-    FLOOR,
-    SHOWN,
-    CrossEncoder,
-    CrossEncoderSettings,
-    explain_translations,
-)
+from ranklet.runtime.errors import BundleError
+from ranklet.runtime.rankers.cross_encoder.ranker import FLOOR, CrossEncoder, explain_translations
 from ranklet.runtime.rankers.opening import ranker_of
-
-SHORT = CrossEncoderSettings(max_query_tokens=8, max_tokens=32)
 
 RERANK = reranked_by("cross")
 
@@ -78,46 +69,6 @@ def test_a_score_is_the_same_alone_in_a_slice_and_among_others(
     assert not ranker.score(query, candidates).truncated
 
 
-@pytest.mark.parametrize("threads", ["1", "2", "5"])
-def test_pairs_side_by_side_have_their_own_scores(
-    cross_path: Path, ranker: CrossEncoder, monkeypatch: pytest.MonkeyPatch, threads: str
-) -> None:
-    monkeypatch.setenv("RANKLET_THREADS", threads)
-    bundle = BundleFiles(cross_path, device="cpu")
-    again = CrossEncoder.open(bundle, "cross")
-    assert again.session.workers == int(threads)
-    texts = ["red apple", "", "river " * 60, "here is the old castle"] * 5
-    query = QueryContext("the red fruit", bundle.analyzer.begin())
-    candidates = TextCandidates(texts, query.analysis)
-    alone = (candidates.select(np.array([at])) for at in range(len(texts)))
-    wanted = [ranker.score(query, each).values[0] for each in alone]
-    np.testing.assert_array_equal(
-        again.score(query, candidates).values, np.array(wanted, np.float32)
-    )
-
-
-def test_on_a_gpu_pairs_run_together_with_the_same_scores(
-    cross_path: Path, ranker: CrossEncoder
-) -> None:
-    from ranklet.runtime.onnx.session import Session
-
-    bundle = BundleFiles(cross_path, device="cpu")
-    assert bundle.documents is not None
-    fp32 = Session(bundle.file("rankers/cross/model.onnx"), "fp32", device="cpu")
-    query = QueryContext("the red fruit", bundle.analyzer.begin())
-    texts = ["red apple", "", "river " * 60, "here is the old castle"]
-    candidates = TextCandidates(texts, query.analysis)
-    tokenizer = bundle.tokenizer()
-    alone = CrossEncoder(ranker.settings, fp32, tokenizer).score(query, candidates).values
-
-    class Together(Session):
-        on_gpu = True
-
-    fp32.__class__ = Together
-    together = CrossEncoder(ranker.settings, fp32, tokenizer).score(query, candidates).values
-    np.testing.assert_allclose(together, alone, atol=1e-4)
-
-
 def test_what_is_cut_is_reported(cross_bundle: Bundle) -> None:
     ranking = cross_bundle.rank(
         "red " * 20,
@@ -125,22 +76,6 @@ def test_what_is_cut_is_reported(cross_bundle: Bundle) -> None:
         pipeline=[{"stage": "retrieve", "ranker": "cross", "k": 3}],
     )
     assert ranking.truncated == {"cross": 3}
-
-
-def test_a_deadlines_first_slice_counts_chunks(ranker: CrossEncoder) -> None:
-    def first(chunks: int) -> int:
-        settings = replace(ranker.settings, chunks=chunks)
-        return CrossEncoder(settings, ranker.session, ranker._tokenizer).slice_size
-
-    assert [first(chunks) for chunks in (1, 2, 30)] == [2, 1, 1]
-
-
-def test_the_explanation_of_a_query_without_pieces_has_no_parts(ranker: CrossEncoder) -> None:
-    query = QueryContext("\u200b", ranker.analyzer.begin())
-    candidates = TextCandidates(["red apple"], query.analysis)
-    explanation = ranker.explain(query, candidates)
-    assert explanation.parts == ()
-    assert explanation.value == ranker.score(query, candidates).values[0] == 0
 
 
 def test_a_likelihood_is_scaled_by_the_querys_length(ranker: CrossEncoder) -> None:
@@ -190,22 +125,6 @@ def test_word_pieces_that_no_model_knows_are_refused(cross_path: Path, tmp_path:
         load(damaged, device="cpu").rank("the red apple", pipeline=RERANK)
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"head": "pooled"}, "allowed are vanilla"),
-        ({"combine": "sum"}, "allowed are head, first"),
-        ({"field": "lemmas"}, "must be wordpieces, or empty"),
-        ({"head": "marker_max"}, "choose a marking"),
-        ({"head": "imported", "chunks": 2}, "chunks must be 1"),
-        ({"head": "imported", "expansion": "mask", "max_query_tokens": 16}, "expansion none"),
-    ],
-)
-def test_settings_are_checked(changes: dict[str, Any], message: str) -> None:
-    with pytest.raises(InputError, match=message):
-        replace(SHORT, **changes)
-
-
 @pytest.mark.slow
 def test_alone_in_a_bundle_it_ranks_the_callers_texts(tiny: TinyRankers, tmp_path: Path) -> None:
     export_bundle({"cross": tiny.checkpoint("cross_encoder")}, tmp_path / "x", FP32)
@@ -248,31 +167,6 @@ def test_by_hand() -> None:
     assert standing["of any document"] == {}
 
 
-def test_many_pieces_are_added_up() -> None:
-    ids = np.arange(20)[None]
-    found = explain_translations(
-        np.full((1, 1, 20), 0.01, np.float32), [1], ids, ids, lambda token: None, "all"
-    )
-    more = next(part for part in found.parts[0].parts if "more" in part.label)
-    assert [piece for piece, _ in more.pieces] == [*range(SHOWN, 20)]
-    assert sum(amount for _, amount in more.pieces) == pytest.approx(more.value)
-    labels = [part.label for part in found.parts[0].parts]
-    assert len(labels) == SHOWN + 2
-    assert f"{20 - SHOWN} more → #1" in labels
-    assert sum(part.value for part in found.parts[0].parts) == pytest.approx(log(0.01 + FLOOR))
-
-
-def test_a_document_that_explains_nothing_has_the_floor() -> None:
-    nothing = np.zeros((1, 2, 7), np.float32)
-    found = explain_translations(nothing, [5, 6], IDS[:1], PLACES[:1], str, "all")
-    assert found.value == pytest.approx(2 * log(FLOOR))
-
-
-def test_a_graph_that_explains_another_number_of_pieces_is_refused() -> None:
-    with pytest.raises(BundleError, match="explains 1 pieces of a query with 2"):
-        explain_translations(translations(), [7, 8], IDS, PLACES, str, "all")
-
-
 def test_an_explanation_names_pieces_and_marked_words(cross_bundle: Bundle) -> None:
     explanation = cross_bundle.explain("red fruit", "apple-red", pipeline=RERANK)
     assert explanation.label == "cross-encoder model1, marked: red"
@@ -282,17 +176,6 @@ def test_an_explanation_names_pieces_and_marked_words(cross_bundle: Bundle) -> N
     for part in explanation.parts:
         assert sum(each.value for each in part.parts) == pytest.approx(part.value)
         assert any("→" in each.label for each in part.parts)
-
-
-def test_each_place_of_a_piece_has_what_the_network_found_there(cross_bundle: Bundle) -> None:
-    query, text = "red fruit", "here river red here apple here"
-    (hit,) = cross_bundle.rank(query, [text], pipeline=RERANK, explain=True)
-    # Title and text are a line each, and there is no title.
-    at_here = [
-        span.value for span in cross_bundle.highlight(hit) if text[span.begin - 1 :][:4] == "here"
-    ]
-    assert len(at_here) == 3
-    assert len({round(value, 6) for value in at_here}) > 1  # contextual: no two are alike
 
 
 @pytest.mark.slow

@@ -97,32 +97,6 @@ def test_scores_are_those_of_the_decoded_vectors_in_16_bits(settings: SRMSetting
         assert store.best(query, np.array([number]))[:, 0].tolist() == best.tolist()
 
 
-def test_many_tokens_are_decoded_in_blocks(settings: SRMSettings) -> None:
-    rng = np.random.default_rng(4)
-    count, offsets = 9000, np.arange(0, 9001, 3)
-    ids = rng.integers(0, TOKENS, count).astype(np.uint16)
-    codes = Codes(ids, coded_weights(weights_of(settings, count), count, settings))
-    store = CodeStore(offsets, codes, Decoder(settings, table_of(settings)))
-    plain = TokenStore(offsets, store.decoder.vectors(codes))
-    query = quantise_query(rng.normal(size=(3, 8)).astype(np.float32), "int16")
-    everything = np.arange(3000)
-    assert (store.scores(query, everything) == plain.scores(query, everything)).all()
-
-
-def test_weights_of_one_token_use_all_levels_if_the_cosine_loses_its_length() -> None:
-    weights = np.array([[0.01, 0.02, 0, 0.005]], np.float32)
-    assert coded_weights(weights, 1, MIXINGS["cosine"]).tolist() == [[128, 255, 0, 64]]
-    assert coded_weights(weights, 1, PLAIN).tolist() == [[3, 5, 0, 1]]
-    assert coded_weights(np.zeros((1, 4), np.float32), 1, MIXINGS["cosine"]).max() == 0
-    assert coded_weights(None, 2, MIXINGS["average"]).shape == (2, 0)
-
-
-def test_a_vector_of_zeros_stays_one() -> None:
-    vectors = np.array([[0.0, 0.0], [3.0, 4.0]], np.float32)
-    expected = np.array([[0, 0], [0.6, 0.8]], np.float32)
-    np.testing.assert_allclose(normalised(vectors, MIXINGS["cosine"]), expected)
-
-
 def test_a_token_past_the_table_is_damage(settings: SRMSettings) -> None:
     store = store_of(settings)
     store.codes.tokens[0] = TOKENS

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from tests.damage import Change, change_array, put, replace_file, with_settings
+from tests.damage import Change, change_array, put, replace_file
 from tests.kinds import ROWS, TinyRankers, opened, retrieved_by
 
 from ranklet.runtime.bundle import Bundle
@@ -129,46 +129,6 @@ def test_verify_finds_damaged_files(
     change_array(victim, f"rankers/{name}/{file}.npy", change)
     with pytest.raises(BundleError, match=message):
         list(verify(victim))
-
-
-@pytest.mark.parametrize(
-    ("name", "file", "change"),
-    [
-        ("static", "table.scales", put(3e38, slice(None))),
-        ("static_codes", "table.scales", put(np.inf, slice(None))),
-        ("top1_codes", "codes.weights", put(255, slice(None))),
-        ("single_codes", "codes.tokens", put(65_535, slice(None))),
-        ("idf", "idf", put(np.nan, slice(None))),
-        ("idf", "idf", lambda held: held[:1]),
-    ],
-)
-def test_damage_is_no_answer(
-    tiny: TinyRankers, tmp_path: Path, name: str, file: str, change: Change
-) -> None:
-    victim = Path(shutil.copytree(tiny.indexed("srm"), tmp_path / "victim"))
-    change_array(victim, f"rankers/{name}/{file}.npy", change)
-    with pytest.raises(BundleError):
-        Bundle(victim, device="cpu").rank("red stream", pipeline=retrieved_by(name))
-
-
-@pytest.mark.parametrize(
-    ("name", "changes"),
-    [
-        ("static", {"sub_embeddings": 2}),
-        ("static", {"dimension": 8}),
-        ("static", {"stored": "codes"}),
-        ("top1_codes", {"mixing": "attention"}),
-        ("single_codes", {"sub_embeddings": 2}),
-        ("idf", {"sub_embeddings": 1}),
-    ],
-)
-def test_settings_that_the_files_do_not_fit_are_damage(
-    tiny: TinyRankers, tmp_path: Path, name: str, changes: dict[str, Any]
-) -> None:
-    victim = Path(shutil.copytree(tiny.indexed("srm"), tmp_path / "victim"))
-    with_settings(victim, name, **changes)
-    with pytest.raises(BundleError):
-        Bundle(victim, device="cpu").rank("red stream", pipeline=retrieved_by(name))
 
 
 @pytest.mark.parametrize(

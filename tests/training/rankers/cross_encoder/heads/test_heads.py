@@ -257,32 +257,6 @@ def test_padding_and_other_pairs_change_nothing(name: str) -> None:
     torch.testing.assert_close(torch.cat([first, last]), together, atol=1e-5, rtol=1e-5)
 
 
-@pytest.mark.parametrize("name", HEADS)
-def test_every_weight_learns_and_padding_does_not(name: str) -> None:
-    made = head(name)
-    given = read_by(name, reading(ROWS))
-    layers = tuple(each.clone().requires_grad_() for each in given.layers)
-    made(given._replace(layers=layers)).sum().backward()
-    for weight, each in made.named_parameters():
-        assert each.grad is not None, weight
-        assert each.grad.abs().sum() > 0, weight
-    for layer in layers:
-        assert layer.grad is not None
-        assert layer.grad.abs().sum() > 0
-        assert layer.grad[1, 6:].abs().sum() == 0  # padding
-
-
-@pytest.mark.parametrize("name", HEADS)
-def test_texts_without_tokens_have_finite_scores_and_gradients(name: str) -> None:
-    made = head(name)
-    empty = read_by(name, reading([([CLS, SEP, SEP], 2, 0), ([CLS, 10, SEP, SEP], 3, 1)], width=4))
-    layers = tuple(each.clone().requires_grad_() for each in empty.layers)
-    scores = made(empty._replace(layers=layers))
-    scores.sum().backward()
-    assert torch.isfinite(scores).all()
-    assert all(torch.isfinite(each.grad).all() for each in layers if each.grad is not None)
-
-
 def test_histograms_share_each_similarity_between_two_bins() -> None:
     cosines = torch.tensor([[[1.0, -1.0, 0.3, 0.9, 0.5]]])
     document = torch.tensor([[1.0, 1.0, 1.0, 1.0, 0.0]])
