@@ -134,7 +134,7 @@ def test_a_store_serves_an_index(ours: Any, tmp_path: Path) -> None:
     (found,) = index.as_retriever().retrieve("tyre")
     assert (found.node.text, found.node.metadata["ref_doc_id"]) == ("Patch the tyre.", "bikes")
     assert found.score == load(path).rank("tyre")[0].score
-    of_kind = MetadataFilters.from_dict({"kind": "care"})
+    of_kind = MetadataFilters.from_dicts([{"key": "kind", "value": "care"}])
     assert index.as_retriever(filters=of_kind).retrieve("tyre") == []
     assert len(index.as_retriever(filters=of_kind).retrieve("chain")) == 1
     store.delete("bikes")
