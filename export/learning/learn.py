@@ -37,8 +37,8 @@ from ranklet.training.imported.hub import model_folder
 from ranklet.version import __version__
 
 INDEX_SECONDS = 0.003  # per passage, of all that counts words, after the trainings
-TIMED = 10  # queries by which the time of one is known
-SAFETY = 1.5  # times that time, because other work may come
+WARM, TIMED = 5, 20  # queries that are not timed, and those by which the time of one is known
+SAFETY = 1.25  # times that time, because other work may come
 
 
 @short_tracebacks
@@ -205,12 +205,13 @@ def _seconds_later(bundle: Bundle, parts: Parts) -> float:
 
 def _seconds_of_query(bundle: Bundle, parts: Parts) -> float:
     """Return about how long a query takes, with its measures."""
-    queries = parts.choose[: TIMED + 1]
-    bundle.rank(queries[0].text)  # which opens what it needs
+    queries = parts.choose[: WARM + TIMED]
+    for query in queries[:WARM]:
+        bundle.rank(query.text, k=100)  # which opens what it needs
     began = monotonic()
-    for query in queries[1:]:
+    for query in queries[WARM:]:
         bundle.rank(query.text, k=100)
-    return SAFETY * (monotonic() - began) / len(queries[1:])
+    return SAFETY * (monotonic() - began) / len(queries[WARM:])
 
 
 def _digest(files: BundleFiles, parts: Parts, options: LearnOptions) -> str:
