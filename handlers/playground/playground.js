@@ -17,7 +17,7 @@ async function call(path, body) {
     : { headers: headers() };
   const response = await fetch(path, options);
   const answer = await response.json().catch(() => ({ error: `status ${response.status}` }));
-  if (response.status === 401) {
+  if (response.status === 401 || (response.status === 403 && path === "/documents")) {
     $("key-row").hidden = false;
     $("key").focus();
   } else if ($("key").value) {
@@ -103,6 +103,24 @@ function remember(body) {
   document.title = `${body.query.slice(0, 60)} · ranklet`;
 }
 
+/** Add the text that was written, so that the next query finds it. */
+async function add() {
+  const text = $("add-text").value;
+  if (!text.trim()) {
+    say("Write a text to add.", true);
+    return;
+  }
+  const id = `${Date.now().toString(36)}-${Math.random().toString(36).slice(2, 8)}`;
+  try {
+    const document = { id, title: $("add-title").value, text };
+    const answer = await call("/documents", { documents: [document] });
+    $("add-title").value = $("add-text").value = "";
+    say(`Added as ${id}; there are ${answer.documents.toLocaleString("en")} documents now.`);
+  } catch (error) {
+    say(error.message || "The server cannot be reached.", true);
+  }
+}
+
 function exampleButton(text) {
   const button = document.createElement("button");
   button.type = "button";
@@ -131,6 +149,7 @@ async function prepare() {
     const fields = Object.entries(info.metadata).map(([name, type]) => `${name} (${type})`);
     $("fields").textContent = fields.join(", ");
     $("where-row").hidden = !fields.length || $("own").checked;
+    $("add").hidden = !info.writable;
     const known = Object.keys(info.rankers).join(", ");
     $("about").textContent = `${info.documents.toLocaleString("en")} documents · ${known}`;
     const examples = info.examples.filter((each) => each.length < 50).slice(0, 4);
@@ -172,6 +191,7 @@ $("own").addEventListener("change", () => {
   $("where-row").hidden = !$("fields").textContent || $("own").checked;
 });
 $("copy").addEventListener("click", copy);
+$("add-send").addEventListener("click", add);
 $("key").addEventListener("change", () => prepare());
 for (const id of ["pipeline", "k"]) $(id).addEventListener("change", ask);
 document.addEventListener("keydown", (event) => {

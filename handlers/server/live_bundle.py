@@ -1,6 +1,8 @@
 """The bundle that a server answers from: tried before it serves, and replaced while it does."""
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
+from datetime import datetime
 from pathlib import Path
 from threading import Lock
 from time import monotonic
@@ -8,6 +10,7 @@ from time import monotonic
 from ranklet.handlers.api.errors import RequestError
 from ranklet.handlers.api.trial import try_out
 from ranklet.handlers.server.keys import Filter, part_of
+from ranklet.handlers.server.metrics import ADDITIONS, BUILT, DELETED
 from ranklet.handlers.server.quick import Quick, is_lexical
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.bundles.files import Check
@@ -67,6 +70,19 @@ class LiveBundle:
         if self._bundle is None:
             raise RequestError(503, f"not ready: {self.reason}")
         return self._bundle
+
+    def gauges(self) -> dict[str, float]:
+        """Return what the metrics say of the bundle that serves now."""
+        if self._bundle is None:
+            return {}
+        added, created = self._bundle.additions, self._bundle.manifest.created
+        found = {
+            ADDITIONS: float(len(added.parts) if added else 0),
+            DELETED: float(sum(map(len, added.deleted)) if added else 0),
+        }
+        with suppress(ValueError):  # it says nothing, or something else
+            found[BUILT] = datetime.fromisoformat(created).timestamp()
+        return found
 
     def refresh(self) -> None:
         """Serve the bundle at the path if it is new and answers a query.

@@ -20,8 +20,13 @@ STAGES = 500  # that are counted one by one; callers may make up pipelines
 OTHER = "other"
 _STAGE = "stage"
 READY = "ranklet_ready"
+# Those that all processes have in common.
+ADDITIONS, DELETED, BUILT = "ranklet_additions", "ranklet_deleted", "ranklet_built_seconds"
 GAUGES = {
     READY: "1 if all processes answer requests.",
+    ADDITIONS: "Additions to the bundle, which are joined with it in time.",
+    DELETED: "Deleted documents and passages that the bundle still holds.",
+    BUILT: "When the bundle was built or joined with its additions, in seconds since 1970.",
     "ranklet_held": "Requests that rank or wait for a thread.",
     "process_resident_memory_bytes": "Resident memory of all processes in bytes.",
 }
@@ -128,5 +133,5 @@ def _families(processes: list[dict[Name, float]]) -> "Iterator[Metric]":
     for gauge, meaning in GAUGES.items():
         values = [each[name] for each in processes if (name := ("gauge", gauge)) in each]
         if values:
-            together = min(values) if gauge == READY else sum(values)
-            yield GaugeMetricFamily(gauge, meaning, together)
+            together = {READY: min, ADDITIONS: max, DELETED: max, BUILT: max}.get(gauge, sum)
+            yield GaugeMetricFamily(gauge, meaning, together(values))

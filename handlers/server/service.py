@@ -45,7 +45,7 @@ from ranklet.handlers.server.hosts import Hosts
 from ranklet.handlers.server.key_bounds import NUMBERS, KeyBounds
 from ranklet.handlers.server.keys import ApiKeys, Opened, part_of
 from ranklet.handlers.server.live_bundle import LiveBundle
-from ranklet.handlers.server.metrics import MEDIA, Metrics
+from ranklet.handlers.server.metrics import MEDIA, READY, Metrics
 from ranklet.handlers.server.middleware import CLIENT_GONE, Middleware, Record
 from ranklet.handlers.server.origins import Origins
 from ranklet.handlers.server.quick import PLAIN_PATH, is_plain
@@ -195,9 +195,10 @@ class Service:
         """Set what is measured now and not counted."""
         self._metrics.set(
             {
-                "ranklet_ready": float(not self.draining and self._live.reason is None),
+                READY: float(not self.draining and self._live.reason is None),
                 "ranklet_held": self._pool.held,
                 "process_resident_memory_bytes": resident_bytes(),
+                **self._live.gauges(),
             }
         )
 
@@ -256,7 +257,12 @@ class Service:
 
     async def _info(self, request: Request) -> Response:
         return await self._about(
-            request, lambda each: {"version": __version__, **info(each, self.settings.limits)}
+            request,
+            lambda each: {
+                "version": __version__,
+                **info(each, self.settings.limits),
+                "writable": bool(self.settings.write_keys),
+            },
         )
 
     async def _models(self, request: Request) -> Response:

@@ -233,6 +233,10 @@ def test_only_keys_that_may_write_write() -> None:
         ApiKeys([ALL], {}).writing({"x-api-key": ALL})
 
 
+def _metrics(server: "Server") -> str:
+    return server.ask("GET", "/metrics", headers={"x-api-key": ALL}).body.decode()
+
+
 @pytest.mark.slow
 def test_what_a_tenant_writes_is_found_by_all_processes(start: "Start", tmp_path: Path) -> None:
     bundle = Path(build(rows(), tmp_path / "live.ranklet"))
@@ -250,6 +254,7 @@ def test_what_a_tenant_writes_is_found_by_all_processes(start: "Start", tmp_path
                 found = asked(server, "/rank", {"query": "zebra"})[1]["hits"]
                 assert [hit["text"] for hit in found] == [text]
                 assert asked(server, "/rank", {"query": "zebra"}, THEIRS)[1]["hits"] == []
+        server.wait(lambda: "ranklet_additions 1.0" in _metrics(server))
         assert asked(server, "/documents", {"documents": [{**new, "tenant": "them"}]})[0] == 422
         assert asked(server, "/documents", {"documents": [{**new, "id": "them-1"}]})[0] == 422
         assert asked(server, "/documents", {"documents": [new]}, THEIRS)[0] == 403
