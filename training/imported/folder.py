@@ -15,8 +15,8 @@ from ranklet.runtime.bundles.files import POINTER
 from ranklet.runtime.bundles.manifest import MANIFEST
 from ranklet.runtime.errors import ModelFolderError
 
-# What the classes of modules begin with. sentence-transformers has a class for each of PyLate's.
-LIBRARIES = ("sentence_transformers.", "pylate.")
+# Classes of modules, and no modules that theirs import; sentence-transformers has PyLate's, too.
+_CLASSES = re.compile(r"(sentence_transformers|pylate)\.(\w+\.)*[A-Z]\w*", re.ASCII)
 MODULES, CONFIG, SENTENCE = "modules.json", "config.json", "config_sentence_transformers.json"
 WEIGHTS, SHARDS = "model.safetensors", "model.safetensors.index.json"
 PICKLES = ("pytorch_model.bin", "model.bin", "pytorch_model.bin.index.json")
@@ -86,11 +86,7 @@ class ModelFolder:
                 raise ModelFolderError(
                     f"{self.path / MODULES}: {entry!r:.80} is no module"
                 ) from None
-            if not kind.startswith(LIBRARIES):
-                raise ModelFolderError(
-                    f"{str(self.path)!r} needs code of its own ({kind}), which is never run; "
-                    "modules of sentence-transformers are supported"
-                )
+            check_class(kind, self.path)
             if not place.resolve().is_relative_to(root):
                 raise ModelFolderError(
                     f"{self.path / MODULES}: {entry['path']!r} is outside of the folder"
@@ -156,6 +152,15 @@ def check_no_adapter(folder: Path) -> None:
         raise ModelFolderError(
             f"{str(folder)!r} is an adapter of another model ({ADAPTER}); merge the two by "
             "merge_and_unload of peft, and save the result"
+        )
+
+
+def check_class(kind: object, folder: Path) -> None:
+    """Raise ModelFolderError unless a module's class is one of sentence-transformers or PyLate."""
+    if not _CLASSES.fullmatch(str(kind)):
+        raise ModelFolderError(
+            f"{str(folder)!r} needs code of its own ({kind}), which is never run; modules of "
+            "sentence-transformers are supported"
         )
 
 

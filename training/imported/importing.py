@@ -11,7 +11,7 @@ from ranklet.corpus.faults import one_line
 from ranklet.runtime.errors import InputError, ModelFolderError, RankletError
 from ranklet.runtime.kinds import KINDS
 from ranklet.training.checkpoint import RANKLET, Checkpoint, read_checkpoint
-from ranklet.training.imported.encoder import check_known, check_not_generative, check_numbers
+from ranklet.training.imported.encoder import check_not_generative, check_numbers
 from ranklet.training.imported.folder import ModelFolder
 from ranklet.training.imported.forms import Form, Match
 
@@ -59,7 +59,6 @@ def _recognised(folder: ModelFolder) -> Form:
     matches = {name: form.recognises(folder) for name, form in forms().items()}
     best = max(matches.values())
     if best < Match.SURE and not folder.modules:
-        check_known(folder.path, folder.config)
         check_not_generative(folder.path, folder.config)
     fitting = [forms()[name] for name, match in matches.items() if match == best][::-1]
     if len(fitting) > 1:

@@ -15,7 +15,13 @@ from ranklet.runtime.call.protocol import Role
 from ranklet.runtime.errors import ModelFolderError
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.imported.encoder import check_known, plain_config, quiet, whole_weights
-from ranklet.training.imported.folder import CONFIG, ModelFolder, check_files, read_json
+from ranklet.training.imported.folder import (
+    CONFIG,
+    ModelFolder,
+    check_class,
+    check_files,
+    read_json,
+)
 from ranklet.training.imported.importing import form_of
 from ranklet.training.imported.tokenizer import check_tokenizer, own_tokenizer, position_rows
 from ranklet.training.one_thread import one_thread_each
@@ -59,8 +65,11 @@ def load_original(kind: str, path: Path) -> Any:
 
     check_files(path)
     check_tokenizer(path)
-    for place in sorted(path.rglob(CONFIG)):
-        check_known(place.parent, read_json(place))
+    for place in sorted(path.rglob(f"*{CONFIG}")):  # of networks, modules and routers
+        check_known(place.parent, config := read_json(place))
+        types = config.get("types")
+        for each in types.values() if isinstance(types, dict) else ():
+            check_class(each, place.parent)
     plain = {"dtype": torch.float32, "attn_implementation": "eager", "use_safetensors": True}
     with one_line(f"{str(path)!r} cannot be loaded"), quiet(), whole_weights(path):
         model = getattr(sentence_transformers, kind)(

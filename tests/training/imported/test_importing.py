@@ -132,6 +132,10 @@ UNUSABLE: dict[str, tuple[Callable[[Path], object], str]] = {
         lambda f: modules_of(f, {"type": "custom_st.Head", "path": "2"}),
         "code of its own .custom_st.Head., which is never run",
     ),
+    "a module that one of the library imports": (
+        lambda f: modules_of(f, {"type": "sentence_transformers.base.model.pickle", "path": "2"}),
+        "code of its own .sentence_transformers.base.model.pickle., which is never run",
+    ),
     "a module outside": (
         lambda f: modules_of(f, {"type": f"{LIBRARY}.Dense", "path": "../other"}),
         "'../other' is outside of the folder",

@@ -150,19 +150,26 @@ def test_a_router_whose_routes_are_the_same_is_one_network(tmp_path: Path) -> No
     compare(folder, checkpoint, TEXTS)
 
 
-@pytest.mark.parametrize(
-    "described",
-    [[], {}, {"types": {}, "structure": {"query": []}}, {"types": {}, "structure": 5},
-     {"parameters": {"route_mappings": {"x": "y"}}},
-     {"types": {"a": "evil.Code"}, "structure": {"query": ["a"], "document": ["a"]}},
-     {"types": {"../.": "sentence_transformers.x.Y"}, "structure": {"query": ["../."]}}],
-)  # fmt: skip
-def test_a_router_that_cannot_be_read_is_one_line(described: Any, tmp_path: Path) -> None:
-    router = {"type": "sentence_transformers.base.modules.router.Router", "path": ""}
-    (tmp_path / "modules.json").write_text(json.dumps([router]))
-    (tmp_path / "router_config.json").write_text(json.dumps(described))
-    with pytest.raises(ModelFolderError):
-        read_model(tmp_path)
+@pytest.mark.slow
+def test_a_router_that_cannot_be_read_is_one_line(tmp_path: Path) -> None:
+    folder = router_folder(tmp_path)
+    path = folder / "router_config.json"
+    good = json.loads(path.read_text())
+    for kind in ("evil.Code", "sentence_transformers.base.model.torch"):
+        types = dict.fromkeys(good["types"], kind)
+        path.write_text(json.dumps({**good, "types": types}))
+        with pytest.raises(ModelFolderError, match="needs code of its own"):
+            read_model(folder)
+    changes: list[Any] = [
+        [], {}, {**good, "types": {}}, {**good, "structure": {"query": []}},
+        {**good, "types": {f"../{place}": kind for place, kind in good["types"].items()}},
+        {**good, "parameters": {"route_mappings": {"('query', None)": "document"}}},
+    ]  # fmt: skip
+    for change in changes:
+        path.write_text(json.dumps(change))
+        with pytest.raises(ModelFolderError) as caught:
+            read_model(folder)
+        assert "\n" not in str(caught.value)
 
 
 @pytest.mark.slow
