@@ -48,6 +48,11 @@ class Kind:
         """Whether it has an index; kinds without one only rescore."""
         return bool(self.index)
 
+    @property
+    def finds(self) -> bool:
+        """Whether its index finds the best documents without a score of each."""
+        return self.index in ("impacts", "vectors")
+
 
 KINDS = {
     kind.name: kind

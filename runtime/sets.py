@@ -23,6 +23,16 @@ def distinct(numbers: NDArray[T]) -> NDArray[T]:
     return np.asarray(ascending[begins[: len(ascending)]])
 
 
+def evenly(count: int, most: int) -> list[int]:
+    """Return at most so many numbers below a count, evenly spread over it.
+
+    >>> evenly(10, 4), evenly(3, 9), evenly(0, 2)
+    ([0, 3, 6, 9], [0, 1, 2], [])
+    """
+    places: list[int] = np.linspace(0, count - 1, min(most, count)).astype(int).tolist()
+    return places
+
+
 def among(numbers: NDArray[Any], some: NDArray[Any]) -> NDArray[np.bool_]:
     """Return which numbers are among some that ascend.
 

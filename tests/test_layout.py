@@ -234,7 +234,7 @@ def test_the_wheel_holds_all_the_code_and_nothing_else(tmp_path: Path) -> None:
     } | {
         path.relative_to(ROOT / "src").as_posix()
         for path in (ROOT / "src" / "ranklet").rglob("*")
-        if path.suffix in {".py", ".txt"}
+        if path.suffix in {".py", ".txt", ".css"}
         if not path.is_relative_to(ROOT / "src" / "ranklet" / "runtime")
     }
     assert names == ours | {"ranklet/py.typed"}

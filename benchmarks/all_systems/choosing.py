@@ -8,12 +8,12 @@ from typing import Any
 from benchmarks.all_systems.bundles import Scope, bundle_of, digest_of, searched_in, slug
 from benchmarks.all_systems.pipelines import BEST, CROSS, System
 from benchmarks.all_systems.studies import BM25, Reads
-from benchmarks.harness.evenly import evenly
 from benchmarks.harness.remembering import Memory, remember
 from ranklet import runtime
 from ranklet.export.learning.choosing import Step, cheapest, path, pools_of, reranked
 from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.pipeline import Pipeline
+from ranklet.runtime.sets import evenly
 
 MEASURE = "MRR@10"
 SCORING = (

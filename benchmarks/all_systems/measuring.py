@@ -24,7 +24,6 @@ from benchmarks.all_systems.choosing import SCORING, best_pipelines
 from benchmarks.all_systems.comparing import Studied, Values
 from benchmarks.all_systems.pipelines import CROSS, System, alone, hybrids
 from benchmarks.all_systems.studies import Reads
-from benchmarks.harness.evenly import evenly
 from benchmarks.harness.judging import sharing
 from benchmarks.harness.processes import one_thread
 from benchmarks.harness.remembering import Memory, remember
@@ -32,6 +31,7 @@ from ranklet import runtime
 from ranklet.corpus.collections.splits import JudgedQuery, read_split
 from ranklet.corpus.evaluation.systems import MEASURES, evaluate
 from ranklet.runtime.bundles.files import BundleFiles
+from ranklet.runtime.sets import evenly
 
 DEPTH = 100  # that is measured
 CODE = (*SCORING, "corpus/evaluation", "benchmarks/all_systems/measuring.py")

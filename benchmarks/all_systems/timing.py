@@ -23,11 +23,11 @@ from benchmarks.all_systems.bundles import (
 from benchmarks.all_systems.comparing import Cost
 from benchmarks.all_systems.pipelines import System
 from benchmarks.all_systems.studies import Reads
-from benchmarks.harness.evenly import evenly
 from benchmarks.harness.processes import ONE_THREAD, fresh, one_thread
 from benchmarks.harness.timing import take_turns
 from ranklet import runtime
 from ranklet.runtime.bundles.files import BundleFiles
+from ranklet.runtime.sets import evenly
 
 CODE = ("runtime", "benchmarks/harness/timing.py", "benchmarks/all_systems/timing.py")
 K = 10  # hits

@@ -6,7 +6,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-from benchmarks.harness.evenly import evenly
 from benchmarks.harness.place import MissingDataError, Place
 from ranklet import runtime
 from ranklet.corpus.collections.collection import Document
@@ -20,6 +19,7 @@ from ranklet.export.build_options import TITLE_BOOST
 from ranklet.export.bundles import export_bundle
 from ranklet.export.options import ExportOptions
 from ranklet.runtime.rankers.bm25 import BM25Settings
+from ranklet.runtime.sets import evenly
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.imported.importing import read_model
 from ranklet.training.pretrained.backbone import wheel_folder

@@ -6,8 +6,8 @@ from importlib import import_module
 from pathlib import Path
 
 from benchmarks.gpu.setting import Setting
-from benchmarks.harness.evenly import evenly
 from ranklet.corpus.collections.collection import Collection, Document, Query, write_collection
+from ranklet.runtime.sets import evenly
 from ranklet.training.pretrained.backbone import wheel_folder
 
 MODULES = (

@@ -4,18 +4,7 @@ import numpy as np
 
 from ranklet.corpus.collections.collection import Collection, Document
 from ranklet.corpus.collections.splits import JudgedQuery, read_split
-
-
-def evenly(count: int, most: int) -> list[int]:
-    """Return the numbers of at most `most` queries, evenly spread over `count`.
-
-    Queries stand in the order of their sources, so the first ones are of one kind.
-
-    >>> evenly(10, 4), evenly(3, 9)
-    ([0, 3, 6, 9], [0, 1, 2])
-    """
-    numbers: list[int] = np.linspace(0, count - 1, min(most, count)).astype(int).tolist()
-    return numbers
+from ranklet.runtime.sets import evenly
 
 
 def unseen(collection: Collection, split: str, *, chose: int, most: int) -> list[JudgedQuery]:

@@ -14,7 +14,6 @@ import numpy as np
 
 from benchmarks.built.trained import all_cores
 from benchmarks.fusion.collections import E5, E5_VARIABLE, MINILM
-from benchmarks.harness.evenly import evenly
 from benchmarks.harness.place import MissingDataError, Place
 from benchmarks.harness.report import table
 from ranklet.corpus.collections.collection import Document, Query, write_collection
@@ -27,6 +26,7 @@ from ranklet.export.learning.learn import learn
 from ranklet.export.learning.options import LearnOptions
 from ranklet.export.learning.result import Learned
 from ranklet.runtime import load
+from ranklet.runtime.sets import evenly
 from ranklet.training.pretrained.backbone import wheel_folder
 
 PACKAGES = ("torch", "transformers", "onnxruntime")

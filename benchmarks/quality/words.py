@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator
 from itertools import pairwise
 from pathlib import Path
 
-from benchmarks.harness.evenly import evenly
 from benchmarks.harness.place import Place
 from benchmarks.harness.report import table
 from ranklet.corpus.collections.collection import Collection
@@ -20,6 +19,7 @@ from ranklet.corpus.evaluation.significance import compare
 from ranklet.corpus.evaluation.systems import evaluate, mark, measure_run
 from ranklet.corpus.languages.names import language_code
 from ranklet.runtime import load
+from ranklet.runtime.sets import evenly
 from ranklet.runtime.text.scripts import fold
 from ranklet.runtime.text.stems import SNOWBALL
 

@@ -34,6 +34,7 @@ from ranklet.runtime.kinds import KINDS
 from ranklet.runtime.options import Checked, check_type, one_of, read_from
 from ranklet.runtime.pipeline import MAX_WEIGHT, Fuse, Pipeline
 from ranklet.runtime.search.local import LocalSearch
+from ranklet.runtime.sets import evenly
 
 QUERIES = 64  # that are made; with twice as many no weight moved by more than .02
 DEPTH = 100  # of each ranker's list, over which its scores spread
@@ -245,10 +246,8 @@ def made_queries(documents: Documents) -> list[str]:
 
     They depend on nothing but the documents and their order.
     """
-    size = len(documents.ids)
-    numbers = np.unique(np.linspace(0, size - 1, min(QUERIES, size)).astype(np.int64))
     queries = []
-    for number in numbers.tolist():
+    for number in evenly(len(documents.ids), QUERIES):
         made = sentence(documents.texts[number], np.random.default_rng(number))
         queries.append(documents.titles[number].strip() or made)
     return [query for query in dict.fromkeys(queries) if query.strip()]

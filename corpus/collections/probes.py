@@ -13,6 +13,7 @@ from ranklet.corpus.collections.collection import Document
 from ranklet.corpus.collections.neutral_texts import neutral_documents, neutral_queries
 from ranklet.corpus.collections.splits import JudgedQuery
 from ranklet.runtime.errors import InputError
+from ranklet.runtime.sets import evenly
 from ranklet.runtime.text.ranked import ranked_text
 
 T = TypeVar("T")
@@ -108,8 +109,7 @@ def of_all_lengths(texts: Sequence[str], count: int) -> list[int]:
     [1, 2, 3]
     """
     ordered = sorted(range(len(texts)), key=lambda index: len(texts[index]))
-    places = np.linspace(0, len(ordered) - 1, min(count, len(ordered))).round().astype(int)
-    return [ordered[place] for place in places.tolist()]
+    return [ordered[place] for place in evenly(len(ordered), count)]
 
 
 def read_probes(folder: Path) -> Probes | None:

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.corpus.languages.names import ALIASES, LANGUAGES
+from ranklet.runtime.sets import evenly
 from ranklet.runtime.text.words import stop_words
 
 LEAST_SHARE: Final = 0.02  # of the texts; a rarer language is probably a mistake
@@ -39,8 +40,7 @@ def shares_of(texts: Sequence[str]) -> dict[str, float]:
     Returns:
         The share of each language by its code; the shares add up to 1.
     """
-    places = np.unique(np.linspace(0, len(texts) - 1, min(_SAMPLE, len(texts))).astype(int))
-    sample = [texts[place][:_READ] for place in places.tolist()]
+    sample = [texts[place][:_READ] for place in evenly(len(texts), _SAMPLE)]
     if sum(map(_is_plainly_english, sample)) >= (1 - LEAST_SHARE) * len(sample):
         return {"en": 1.0}
     known = [each for each in map(_likelihoods, sample) if each is not None]

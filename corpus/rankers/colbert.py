@@ -160,7 +160,7 @@ def _mapped(file: IO[bytes], dtype: DTypeLike, shape: tuple[int, ...]) -> NDArra
 def _warn_if_slow(source: BundleFiles, name: str, count: int) -> None:
     """Log a warning if only exhaustive scoring retrieves from a large collection."""
     kinds = [KINDS[entry.kind] for entry in source.manifest.rankers.values()]
-    if count > EXHAUSTIVE and not any(kind.index in ("impacts", "vectors") for kind in kinds):
+    if count > EXHAUSTIVE and not any(kind.finds for kind in kinds):
         _log.warning(
             "%s scores all %s vectors of the collection for every query, which takes long beyond "
             "%s; export also a ranker with an index, such as BM25, so that it rescores",

@@ -13,8 +13,6 @@ from ranklet.runtime.metadata.columns import Metadata
 from ranklet.runtime.rankers.opening import ranker_of
 from ranklet.runtime.storage.address import BundleLike
 
-FED = ("impacts", "vectors")  # ways to retrieve whose scores are products of two vectors
-
 
 class Source:
     """A bundle whose documents are fed to another engine.
@@ -72,7 +70,7 @@ class Source:
 
     def _chosen(self, names: Sequence[str]) -> list[str]:
         kinds = {name: KINDS[each.kind] for name, each in self.bundle.manifest.rankers.items()}
-        able = [name for name, kind in kinds.items() if kind.index in FED]
+        able = [name for name, kind in kinds.items() if kind.finds]
         if not able:
             raise InputError(
                 "no ranker of the bundle retrieves by vectors or impacts, so there is nothing to "

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import cast
@@ -16,8 +15,7 @@ from ranklet.export.hub.writing import GRAPHS, as_others
 from ranklet.export.jobs import ExportJob
 from ranklet.export.onnx.graph import TorchSession
 from ranklet.export.options import ExportOptions
-from ranklet.export.proof.variants import PROVING, REFERENCE, STEPS, prove, why_refused
-from ranklet.export.proof.vectors import VectorScore
+from ranklet.export.proof.variants import PROVING, REFERENCE, STEPS, judged, prove
 from ranklet.runtime.errors import BundleError
 from ranklet.runtime.onnx.encoder import VARIANTS
 from ranklet.runtime.onnx.session import Session
@@ -93,10 +91,7 @@ def verify_hub(folder: str | Path, checkpoint: Checkpoint) -> list[Report]:
         with step(f"{PROVING} {variant}", STEPS[PROVING]):
             score = partial(model.score, [session])
             report = prove(variant, [(content,)], reference, score, model.probes)
-        if isinstance(model.score, VectorScore):
-            report = model.score.with_cosines(report)
-        report = replace(report, ms=report.ms / (model.runs or texts))
-        reports.append(replace(report, refused=why_refused(report, options)))
+        reports.append(judged(report, model.score, model.runs or texts, options))
     return reports
 
 

@@ -22,6 +22,7 @@ from ranklet.runtime.extras import install
 from ranklet.runtime.kinds import KINDS
 from ranklet.runtime.onnx.session import processors
 from ranklet.runtime.rankers.bm25 import BM25Settings
+from ranklet.runtime.sets import evenly
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.learning.options import EncoderOptions, TrainingOptions
 from ranklet.training.train import options_of_kind, train
@@ -84,8 +85,8 @@ class Task:
     def tokens(self) -> int:
         """How many tokens of a text an encoder should read, 128 or 256."""
         documents = self.files.need_documents()
-        places = np.unique(np.linspace(0, len(documents) - 1, min(200, len(documents))).astype(int))
-        lengths = np.array([len(documents.texts[place].split()) for place in places.tolist()])
+        places = evenly(len(documents), 200)
+        lengths = np.array([len(documents.texts[place].split()) for place in places])
         return 256 if (lengths * TOKENS_PER_WORD > 128).mean() > LONG_SHARE else 128
 
 
@@ -227,8 +228,7 @@ def own_bm25(files: BundleFiles) -> BM25Settings:
 
 def _titled(files: BundleFiles) -> bool:
     documents = files.need_documents()
-    places = np.linspace(0, len(documents) - 1, min(50, len(documents))).astype(int)
-    return any(documents.titles[place].strip() for place in places.tolist())
+    return any(documents.titles[place].strip() for place in evenly(len(documents), 50))
 
 
 def _read(task: Task, steps: int, **more: Any) -> dict[str, Any]:

@@ -7,6 +7,7 @@ import numpy as np
 
 from ranklet.corpus.collections.splits import JudgedQuery, groups, percentile
 from ranklet.runtime.errors import InputError
+from ranklet.runtime.sets import evenly
 
 FEW = 200  # queries below which nothing is trained
 LEAST = 20  # queries below which nothing can be chosen
@@ -132,7 +133,4 @@ def _distinct(queries: list[JudgedQuery]) -> list[JudgedQuery]:
 
 def some(queries: list[JudgedQuery], most: int) -> list[JudgedQuery]:
     """Return at most some queries, evenly spread."""
-    if len(queries) <= most:
-        return queries
-    places = np.linspace(0, len(queries) - 1, most).round().astype(int)
-    return [queries[place] for place in places.tolist()]
+    return [queries[place] for place in evenly(len(queries), most)]

@@ -206,11 +206,10 @@ def export_proven(
                 sessions = [_open(files, name) for files in proven]
                 with step(f"{PROVING} {variant}", STEPS[PROVING]):
                     report = prove(variant, proven, reference, partial(score, sessions), probes)
-                if isinstance(score, VectorScore):
-                    report = score.with_cosines(report)
                 size = sum(len(job.restored(file)) for files in proven for file in files)
-                report = replace(report, form=form, ms=report.ms / (runs or texts), bytes=size)
-                report = replace(report, refused=why_refused(report, options))
+                report = judged(
+                    replace(report, form=form, bytes=size), score, runs or texts, options
+                )
                 attempts.append(_Attempt(report, proven))
                 del sessions
                 release()
@@ -382,6 +381,21 @@ def _fused(contents: Sequence[Files]) -> dict[str, int]:
         if not weights:
             counts.update(fused_operators(ModelProto.FromString(content)))
     return dict(counts)
+
+
+def judged(report: Report, score: Score, runs: int, options: ExportOptions) -> Report:
+    """Return a report with cosines, the time per run, and why it is refused, if it is.
+
+    Args:
+        report: of a variant.
+        score: scored the probes; the one of vectors also knows their cosines.
+        runs: how often the model ran.
+        options: with the tolerance.
+    """
+    if isinstance(score, VectorScore):
+        report = score.with_cosines(report)
+    report = replace(report, ms=report.ms / runs)
+    return replace(report, refused=why_refused(report, options))
 
 
 def why_refused(report: Report, options: ExportOptions) -> str:

@@ -17,6 +17,7 @@ from ranklet.runtime.call.protocol import Retriever
 from ranklet.runtime.call.query import QueryContext
 from ranklet.runtime.kinds import KINDS
 from ranklet.runtime.rankers.opening import ranker_of
+from ranklet.runtime.sets import evenly
 
 QUERIES, FIRST = 200, 10
 
@@ -71,6 +72,5 @@ def _first(files: BundleFiles, name: str, query: str) -> NDArray[np.uint32]:
 
 def _made_queries(documents: Documents) -> list[str]:
     """Return phrases of evenly spaced documents, drawn otherwise than those that tables learn."""
-    draw, size = np.random.default_rng(2), len(documents.ids)
-    places = np.unique(np.linspace(0, size - 1, min(QUERIES, size)).astype(np.int64)).tolist()
+    draw, places = np.random.default_rng(2), evenly(len(documents.ids), QUERIES)
     return [phrase(text[:1000], draw) for text in documents.ranked_texts(places) if text.strip()]

@@ -132,6 +132,11 @@ class _Said:
         """The same words, where a name in camel case stands for its parts."""
         return self._written(parts(self._placed, names=True))
 
+    @cached_property
+    def folded(self) -> list[str]:
+        """The words with the parts of names, as the places of a text's words are found by them."""
+        return _folded(word for *_, word in parts(self._placed, names=True))
+
     def has(self, phrase: "_Said") -> bool:
         """Return whether the words of a phrase are in this text next to each other.
 
@@ -149,7 +154,7 @@ class _Said:
     def _has_near(self, phrase: "_Said") -> bool:
         """Return whether the first words of a phrase have no more than compounds in between."""
         words = self._plain
-        first, *others = _folded(word for *_, word in parts(phrase._placed, names=True))
+        first, *others = phrase.folded
         at = {place for place, word in enumerate(words) if word == first}
         for word in others[: ROW - 1]:
             ahead = {place + step for place in at for step in STEPS}
