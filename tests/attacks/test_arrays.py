@@ -18,7 +18,7 @@ import pytest
 from numpy.typing import NDArray
 from tests.damage import change_manifest
 
-from ranklet.corpus.building.writer import sha256, write_zip
+from ranklet.corpus.building.writer import sha256
 from ranklet.runtime import Bundle, BundleError, InputError
 from ranklet.runtime.verification import verify
 
@@ -420,21 +420,6 @@ def test_an_attack_is_found(victim: Path, name: str, monkeypatch: pytest.MonkeyP
     damage(victim / part)
     redigest(victim)
     assert found_by(victim) == expected(name)
-    assert not marker.exists()
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", [f"{PART}: {each}" for each in FEW])
-def test_an_attack_is_found_in_a_zip(
-    victim: Path, name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    part, damage = ATTACKS[name]
-    marker = victim.with_name("executed")
-    monkeypatch.setattr(Bomb, "target", str(marker))
-    damage(victim / part)
-    redigest(victim)
-    write_zip(victim, victim.with_name("victim.zip"))
-    assert found_by(victim.with_name("victim.zip")) == expected(name)
     assert not marker.exists()
 
 

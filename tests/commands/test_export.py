@@ -1,10 +1,8 @@
 import os
 import resource
 import shutil
-import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -70,23 +68,6 @@ def test_a_variant_out_of_tolerance_is_not_written_and_the_exit_status_says_so(
     assert "REFUSED" in capsys.readouterr().out
     assert not BundleFiles(tmp_path / "b").has("rankers/dense/model.onnx")
     assert BundleFiles(tmp_path / "b").has("rankers/dense/model_int8.onnx")
-
-
-@pytest.mark.slow
-def test_an_export_that_is_killed_leaves_no_bundle_and_can_be_repeated(
-    saved: Path, tmp_path: Path
-) -> None:
-    target = tmp_path / "bundles" / "b"
-    target.parent.mkdir()
-    command = [sys.executable, "-m", "ranklet", "export", str(saved), "-o", str(target)]
-    child = subprocess.Popen([*command, "--variants", "fp32"], stderr=subprocess.DEVNULL)
-    while not list(target.parent.iterdir()) and child.poll() is None:  # it has begun to write
-        time.sleep(0.01)
-    child.send_signal(signal.SIGKILL)
-    assert child.wait() == -signal.SIGKILL
-    assert not target.exists()
-    assert main(["export", str(saved), "-o", str(target), "--variants", "fp32"]) == 0
-    assert BundleFiles(target, check="full").has("rankers/dense/model.onnx")
 
 
 @pytest.mark.slow

@@ -1,6 +1,5 @@
 """Haystack's retriever and ranker give what the bundle does, alone and in a pipeline."""
 
-import asyncio
 import json
 from typing import TYPE_CHECKING, Any
 
@@ -56,17 +55,6 @@ def test_the_retriever_returns_what_the_bundle_ranks(
 def test_a_budget_that_ended_early_is_reported(ours: Any, bundle: Bundle) -> None:
     found = ours.RankletRetriever(bundle, pipeline="linear", budget_ms=0).run(QUERY)
     assert found["documents"][0].meta["left_out"]
-
-
-def test_asynchronous_methods_agree(ours: Any, bundle: Bundle, documents: list[Any]) -> None:
-    retriever, ranker = ours.RankletRetriever(bundle, top_k=3), ours.RankletRanker(bundle)
-
-    async def both() -> tuple[dict[str, Any], dict[str, Any]]:
-        return await retriever.run_async(QUERY), await ranker.run_async(QUERY, documents, top_k=2)
-
-    retrieved, ranked = asyncio.run(both())
-    assert retrieved == retriever.run(QUERY)
-    assert ranked == ranker.run(QUERY, documents, top_k=2)
 
 
 def test_errors_are_those_of_ranklet(

@@ -2,13 +2,10 @@
 
 import json
 import re
-import subprocess
-import sys
 import urllib.request
 from typing import Any
 
 import pytest
-from tests.models import sentence_folder
 from tests.newcomer import Newcomer
 
 from ranklet.runtime.bundles.files import BundleFiles
@@ -20,19 +17,6 @@ def answer(address: str, body: dict[str, Any]) -> Any:
     )
     with urllib.request.urlopen(request, timeout=60) as reply:  # noqa: S310
         return json.load(reply)
-
-
-def test_other_machines_cannot_be_reached(newcomer: Newcomer) -> None:
-    for code in (
-        "import urllib.request; urllib.request.urlopen('https://example.org')",
-        "import socket; socket.create_connection(('192.0.2.1', 80), 1)",
-        "import socket; socket.socket().connect_ex(('192.0.2.1', 80))",
-    ):
-        done = subprocess.run(
-            [sys.executable, "-c", code], env=newcomer.environment, check=False,
-            capture_output=True, text=True,
-        )  # fmt: skip
-        assert "blocked: " in done.stderr
 
 
 @pytest.mark.slow
@@ -54,25 +38,6 @@ def test_a_table_becomes_a_search_by_words(newcomer: Newcomer) -> None:
     )
     with newcomer.serving("search.ranklet") as address:
         assert answer(address, {"query": "how to knead dough", "k": 1})["hits"][0]["title"]
-
-
-@pytest.mark.slow
-def test_a_table_and_a_model_become_a_hybrid_search(newcomer: Newcomer) -> None:
-    pytest.importorskip("uvicorn")
-    sentence_folder(newcomer.folder / "tiny-model")
-    arguments = ("build", "texts.csv", "-o", "search.ranklet", "--skip-bad", "--variants", "fp32")
-    text = newcomer.output(*arguments, "--model", "tiny-model")
-    assert "41 documents → search.ranklet" in text
-    inspected = newcomer.output("inspect", "search.ranklet")
-    assert "ranker   tiny-model: dense" in inspected
-    assert "(default): retrieve 1000 by bm25 → retrieve" in inspected
-    line = newcomer.output("rank", "search.ranklet", "how to knead dough", "-k", 3, "--json")
-    ranked = json.loads(line)
-    assert len(ranked["hits"]) == 3
-    with newcomer.serving("search.ranklet") as address:
-        served = answer(address, {"query": "how to knead dough", "k": 3})
-    for hit, other in zip(served["hits"], ranked["hits"], strict=True):
-        assert (hit["id"], hit["score"]) == (other["id"], other["score"])
 
 
 @pytest.mark.slow

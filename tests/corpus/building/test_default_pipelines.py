@@ -1,12 +1,6 @@
 """Which pipelines a bundle has, and which of them is its default."""
 
-from ranklet.corpus.building.default_pipelines import (
-    DENSE_DEPTH,
-    DEPTH,
-    RERANKED,
-    stages,
-    standard_pipelines,
-)
+from ranklet.corpus.building.default_pipelines import DEPTH, RERANKED, stages, standard_pipelines
 from ranklet.runtime.bundles.manifest import RankerEntry
 from ranklet.runtime.pipeline import Keep, Pipeline, Rescore, Retrieve
 
@@ -43,21 +37,3 @@ def test_it_reranks_few() -> None:
     both = stages(["impacts", "tk"], {"impacts": impacts, "tk": entry})
     assert both == (Retrieve("impacts", RERANKED), Rescore("tk"))
     assert standard_pipelines({"tk": entry}) == ({}, "")
-
-
-def test_exhaustive_scoring_rescores_after_any_other_retriever() -> None:
-    late, dense, first = (RankerEntry(kind, {}) for kind in ("colbert", "dense", "bm25"))
-    both = {"late": late, "dense": dense}
-    assert stages(["late", "dense"], both) == (Retrieve("dense", DENSE_DEPTH), Rescore("late"))
-    assert stages(["late"], both) == (Retrieve("late", DENSE_DEPTH),)
-    pipelines, default = standard_pipelines({"late": late, "bm25": first})
-    assert default == "sum"
-    lists = Retrieve("bm25", DEPTH), Rescore("late")
-    assert pipelines["sum"].stages[:2] == pipelines["rrf"].stages[:2] == lists
-    assert pipelines["late"] == Pipeline((Retrieve("late", DENSE_DEPTH),))
-    alone, default = standard_pipelines({"late": late})
-    assert (alone, default) == ({"late": Pipeline((Retrieve("late", DENSE_DEPTH),))}, "late")
-    deep = RankerEntry("conformer_kernel", {"architecture": "ndrm3", "scorer": "onnx"})
-    assert stages(["deep", "late"], {"deep": deep, "late": late}) == (
-        Retrieve("late", RERANKED), Rescore("deep"),
-    )  # fmt: skip

@@ -1,8 +1,5 @@
 import os
 import shutil
-import signal
-import subprocess
-import sys
 import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -267,24 +264,6 @@ with BundleWriter(sys.argv[1], overwrite=True) as writer:
             print("half way", flush=True)
             time.sleep(60)
 """
-
-
-@pytest.mark.parametrize("there_before", [False, True])
-def test_a_writer_that_is_killed_leaves_no_half_bundle(target: Path, there_before: bool) -> None:
-    if there_before:
-        write(target, "first")
-    with subprocess.Popen(
-        [sys.executable, "-c", KILLED, str(target)], stdout=subprocess.PIPE
-    ) as process:
-        assert process.stdout is not None
-        assert process.stdout.readline() == b"half way\n"
-        process.send_signal(signal.SIGKILL)
-        process.wait(timeout=60)
-    assert target.exists() == there_before
-    if there_before:
-        assert BundleFiles(target, check="full").manifest.provenance["note"] == "first"
-    write(target, "second", overwrite=True)  # what it left behind is in nobody's way
-    assert BundleFiles(target, check="full").manifest.provenance["note"] == "second"
 
 
 # ------------------------------------------------------------------------------ zips

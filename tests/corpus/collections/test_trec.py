@@ -144,26 +144,6 @@ def test_a_folder_that_is_not_there_cannot_be_written_to(tmp_path: Path) -> None
         write_run(tmp_path / "nowhere" / "run.txt", {}, "bm25")
 
 
-PACKED = gzip.compress(b"".join(b"q%d 0 d1 1\n" % i for i in range(9999)))
-
-
-@pytest.mark.parametrize(
-    ("name", "data", "message"),
-    [
-        ("qrels.txt", b"q1 0 d1 1\nq2 0 d\xff 1\n", r":2: byte 7 of the line is not UTF-8"),
-        ("qrels.txt.gz", PACKED[:-20], r":\d+: damaged or truncated gzip data"),
-        ("qrels.txt.gz", PACKED[:200] + bytes(99) + PACKED[299:], r":\d+: damaged or truncated"),
-        ("qrels.txt.gz", b"q1 0 d1 1\n", r":1: damaged or truncated gzip data \(Not a gzipped"),
-    ],
-    ids=["not-utf8", "cut-short", "overwritten", "not-gzip"],
-)
-def test_damaged_files_are_reported(tmp_path: Path, name: str, data: bytes, message: str) -> None:
-    path = tmp_path / name
-    path.write_bytes(data)
-    with pytest.raises(CollectionError, match=message):
-        read_qrels(path)
-
-
 def test_lines_end_at_line_feeds_alone(tmp_path: Path) -> None:
     path = written(tmp_path / "lines", "a\u2028b\x0bc\nd\n")
     assert list(read_lines(path)) == [(1, "a\u2028b\x0bc\n"), (2, "d\n")]

@@ -8,7 +8,6 @@ import sys
 from collections.abc import Awaitable, Callable
 from io import BytesIO
 from threading import Event
-from time import sleep
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -17,7 +16,6 @@ from ranklet.handlers.api.limits import Limits
 from ranklet.handlers.mcp.protocol import Message, Protocol, written
 from ranklet.handlers.mcp.service import Lines, serve
 from ranklet.runtime import Bundle, InputError
-from ranklet.runtime.call.deadline import Deadline
 
 if TYPE_CHECKING:
     from tests.conftest import Built
@@ -170,35 +168,6 @@ def test_a_call_waits_for_nobody_and_one_that_is_cancelled_has_no_answer(bundle:
     assert [each["id"] for each in answers] == [3, 4, 3]
     assert "not answered yet" in answers[0]["error"]["message"]
     assert answers[2]["result"]["structuredContent"]["hits"]
-
-
-def test_nobody_works_for_a_client_that_has_gone_or_a_call_that_was_cancelled(
-    bundle: Bundle,
-) -> None:
-    class Working(Protocol):
-        def answer(self, message: Any) -> Any:
-            if message["method"] == "tools/call":
-                worked.append(message["id"])
-                deadline = Deadline()
-                while not deadline.passed:
-                    sleep(0.001)
-            return None
-
-    class Given(BytesIO):
-        def readline(self, size: int | None = -1) -> bytes:
-            if not (line := super().readline(size)):
-                os.close(ends[0])
-            return line
-
-    worked, ends = list[int](), os.pipe()
-    cancelled = {"method": "notifications/cancelled", "params": {"requestId": 0}}
-    messages: list[Message] = [
-        *({**CALL, "id": each} for each in range(30)), {"jsonrpc": "2.0", **cancelled},
-    ]  # fmt: skip
-    given = Given(b"".join(map(written, messages)))
-    Lines(Working(bundle, Limits()), ends[1], 9_000).run(given)
-    os.close(ends[1])
-    assert len(worked) <= 5
 
 
 def test_a_killed_client_leaves_no_server_behind(built: "Built") -> None:

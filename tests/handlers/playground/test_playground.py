@@ -1,7 +1,5 @@
 """The playground in a real browser: what people see, and what a hostile document cannot do."""
 
-import json
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -95,51 +93,6 @@ def test_the_keyboard_is_enough_and_everything_has_a_name(server: "Server", page
     assert unnamed == 0
     assert page.locator("h1").count() == 1
     assert page.locator("html").get_attribute("lang") == "en"
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_text_can_be_read_on_a_phone_in_both_schemes(
-    server: "Server", browser: Any, scheme: str, tmp_path: Path
-) -> None:
-    context = browser.new_context(viewport={"width": 360, "height": 740}, color_scheme=scheme)
-    page = context.new_page()
-    page.goto(server.url)
-    ask(page, "how long must a dough rise")
-    page.locator(".hit").first.get_by_role("button", name="Why this score?").click()
-    assert page.evaluate("document.documentElement.scrollWidth") <= 360
-    contrasts = json.loads(page.evaluate(CONTRASTS))
-    assert min(contrasts.values()) >= 4.5, contrasts
-    page.screenshot(path=tmp_path / "phone.png")
-    context.close()
-
-
-# WCAG 2's contrast of text with what lies behind it, layer upon layer, by a canvas.
-CONTRASTS = """() => {
-  const canvas = Object.assign(document.createElement("canvas"), {width: 1, height: 1});
-  const context = canvas.getContext("2d", {willReadFrequently: true});
-  const light = (colours) => {
-    context.clearRect(0, 0, 1, 1);
-    for (const colour of colours) { context.fillStyle = colour; context.fillRect(0, 0, 1, 1); }
-    const [r, g, b] = [...context.getImageData(0, 0, 1, 1).data].map((each) => {
-      const part = each / 255;
-      return part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4;
-    });
-    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
-  };
-  const found = {};
-  for (const one of ["mark", "mark.strong", ".lead", ".status", ".id", ".about", ".quiet",
-                     ".primary", ".actions .quiet", ".why .label", "dt", "footer p"]) {
-    const element = document.querySelector(one);
-    if (!element) continue;
-    const layers = [];
-    for (let at = element; at; at = at.parentElement) {
-      layers.unshift(getComputedStyle(at).backgroundColor);
-    }
-    const [a, b] = [light(layers), light([...layers, getComputedStyle(element).color])];
-    found[one] = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
-  }
-  return JSON.stringify(found);
-}"""
 
 
 def test_no_more_hits_are_offered_than_the_server_explains(start: "Start", page: Any) -> None:

@@ -162,22 +162,6 @@ def test_a_document_is_excluded_with_all_its_passages(tmp_path: Path) -> None:
     assert found(other, '"a gnorp eats" bread') == {"long"}
 
 
-@pytest.mark.parametrize(
-    ("language", "text", "typed", "missing"),
-    [
-        ("th", "กรุงเทพเป็นเมืองหลวง", '"เมืองหลวง"', '"หลวงเมือง"'),
-        ("ja", "東京は日本の首都である", '"日本の首都"', '"首都の日本"'),
-        ("fr", "Les journaux de la capitale", '"journaux de la capitale"', '"journal de la"'),
-    ],
-)
-def test_phrases_of_other_languages(
-    tmp_path: Path, language: str, text: str, typed: str, missing: str
-) -> None:
-    other = load(build([{"id": "it", "text": text}], tmp_path / "b.ranklet", language=language))
-    assert found(other, typed) == {"it"}
-    assert found(other, missing) == set()
-
-
 def test_a_prefix_names_no_word_of_a_hidden_document(tmp_path: Path) -> None:
     rows = [{"id": each, "text": text, "open": True} for each, text in TEXTS.items()]
     hidden = " ".join(f"knzo{number}k" for number in range(MOST_WORDS))
@@ -204,40 +188,6 @@ def test_documents_that_there_is_no_time_to_read_are_no_hits(
     assert [hit.id for hit in ranking] == ["art"]
     assert ranking.budget_spent
     assert "3 of 4 documents were not read" in ranking.left_out[0]
-
-
-@pytest.mark.parametrize(
-    ("typed", "wanted"),
-    [
-        ('"user name"', {"camel", "plain"}),
-        ('"the user name"', {"plain"}),
-        ('"getUserName returns"', {"camel"}),
-        ('"name returns"', {"camel", "plain"}),
-        ('"of getusername"', {"camel"}),
-        ('"of getUserName"', {"camel"}),
-        ('"Old codeC"', {"lower"}),
-        ('"C++ code"', {"cpp"}),
-        ('"C code"', {"c", "cpp"}),
-        ("code -C++", {"c"}),
-        ("code -getUserName", {"c", "cpp"}),
-        ("returns -getUs*", {"plain"}),
-        ("getUs*", {"camel"}),
-        ('"2.13.0 code"', {"cpp"}),
-        ('code -"in 2.13.0"', {"c"}),
-    ],
-)
-def test_names_and_versions_are_words_of_phrases(
-    tmp_path: Path, typed: str, wanted: set[str]
-) -> None:
-    rows = {
-        "camel": "A call of getUserName returns it.",
-        "plain": "The user name returns.",
-        "cpp": "Modern C++ code and in 2.13.0 code.",
-        "c": "Old C code.",
-        "lower": "Old codec here.",
-    }
-    other = load(build([{"id": k, "text": v} for k, v in rows.items()], tmp_path / "b.ranklet"))
-    assert found(other, typed) == wanted
 
 
 LANGUAGES = {

@@ -1,27 +1,15 @@
 """Impacts: their sum is the model, and what is stored of them is the model's own number."""
 
-from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from tests.corpus.rankers.conformer_kernel.reference import (
-    FORMS,
-    QUERIES,
-    analyse_again,
-    by_pytorch,
-    opened,
-)
+from tests.corpus.rankers.conformer_kernel.reference import FORMS, QUERIES, by_pytorch, opened
 
-from ranklet.corpus.building.resumable import BlockCache
 from ranklet.corpus.rankers.conformer_kernel import impacts as term_impacts
-from ranklet.corpus.rankers.conformer_kernel.term_prediction import LikelyTerms
-from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.call.candidates import StoredCandidates
 from ranklet.runtime.call.query import QueryContext
-from ranklet.runtime.lexical.impact_index import ImpactIndex
 from ranklet.training.checkpoint import Checkpoint
 
 
@@ -55,47 +43,6 @@ def test_quantised_impacts_are_off_by_half_a_step_per_term_at_most(
     terms = np.arange(len(stored.offsets) - 1, dtype=np.int32)
     apart = np.abs(stored.matrix(terms, every) - exact.matrix(terms, every))
     assert apart.max() <= stored.scale / 2 * 1.001
-
-
-def test_candidates_are_a_documents_own_terms_then_likely_ones(
-    indexed: Bundle, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Best first, and none that is its own."""
-    matching = opened(indexed, "ndrm1").matching
-    scored_rows: list[list[int]] = []
-
-    def noted(_: Any, rows: Any, documents: Any) -> Any:
-        scored_rows.extend(each.tolist() for each in rows)
-        assert len(rows) == len(documents)
-        return [np.full(len(each), 5.0, np.float32) for each in rows]
-
-    monkeypatch.setattr(term_impacts, "latent_scores", noted)
-    analysed = analyse_again(indexed.files)
-    field = matching.settings.field
-    own = np.unique(analysed.tokens(field)[: analysed.offsets(field)[1]])
-    known = np.flatnonzero(matching.rows > 1)
-    others = known[~np.isin(known, own)][:4].tolist()
-    above = dict(zip([own[0], *others], [9.0, 1.0, 7.0, -1.0, 3.0], strict=True))
-    terms = np.array([*above], np.int32)
-
-    class FixedTerms(LikelyTerms):
-        def above_floors(self, matching: Any, documents: Any) -> Any:
-            return np.tile(np.array([*above.values()], np.float32), (len(documents), 1))
-
-    likely = FixedTerms(terms, terms[:1], np.zeros((1, len(terms)), np.float32))
-    for room, chosen in ((9, [others[at] for at in (1, 3, 0, 2)]), (2, [others[1], others[3]])):
-        settings = replace(matching.settings, candidates=len(own) + room, terms=3)
-        monkeypatch.setattr(matching, "settings", settings)
-        scored_rows.clear()
-        impacts = term_impacts.document_impacts(
-            matching, likely, analysed, BlockCache(tmp_path / str(room))
-        )
-        assert scored_rows[0] == matching.rows[[*own, *chosen]].tolist()
-        assert np.diff(impacts.offsets).max() == 3
-        assert isinstance(impacts.indexed(len(matching.rows), "float16"), ImpactIndex)
-    scored_rows.clear()
-    term_impacts.document_impacts(matching, LikelyTerms.none(), analysed, BlockCache(tmp_path))
-    assert scored_rows[0] == matching.rows[own].tolist()
 
 
 def test_largest_impacts_by_hand() -> None:

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,10 +15,6 @@ from ranklet.export.bundles import export_bundle
 from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.rankers.srm.ranker import LightRanker
 from ranklet.training.rankers.srm.network import load
-
-if TYPE_CHECKING:
-    pass
-
 
 TEXTS = ("red apple", "the old river is here", "")
 STORED = ["stored int8", "stored int16"]

@@ -19,11 +19,10 @@ from ranklet.runtime.errors import InputError
 from ranklet.runtime.rankers.colbert.tokens import TokenLayout
 from ranklet.training.checkpoint import Checkpoint, read_checkpoint
 from ranklet.training.encoders.text_pairs import tokenise
-from ranklet.training.pretrained.backbone import load_backbone
 from ranklet.training.rankers.colbert import training as colbert
 from ranklet.training.rankers.colbert.network import LAYERS, max_sim
 from ranklet.training.rankers.colbert.options import Options
-from ranklet.training.rankers.colbert.training import NEW, marker_tokens
+from ranklet.training.rankers.colbert.training import NEW
 
 TEXTS = ["red apple", "the old river is here here", "", "winter"]
 
@@ -87,18 +86,6 @@ def test_training_finds_more_relevant_documents(
     assert report["comparison"]["measure"].startswith("MRR@10 in a pool")
 
 
-def test_new_markers_get_a_row_of_embeddings(tiny_bert: Path) -> None:
-    backbone = load_backbone(tiny_bert)
-    before = backbone.word_vectors().copy()
-    assert marker_tokens(backbone, None) == NEW
-    after, size = backbone.word_vectors(), backbone.tokenizer.get_vocab_size()
-    assert len(after) == backbone.config.vocab_size == size == len(before) + 2
-    np.testing.assert_array_equal(after[:-2], before)
-    np.testing.assert_allclose(after[-1], before.mean(0), atol=1e-6)
-    assert marker_tokens(backbone, None) == NEW  # they are there
-    assert len(backbone.word_vectors()) == size
-
-
 def test_a_checkpoint_keeps_the_choices_and_a_training_starts_where_another_ended(
     tiny: TinyRankers, tmp_path: Path
 ) -> None:
@@ -114,19 +101,6 @@ def test_a_checkpoint_keeps_the_choices_and_a_training_starts_where_another_ende
         np.testing.assert_allclose(again.weights[name], values, atol=1e-6)
     with pytest.raises(InputError, match="has 16 dimensions and training keeps them"):
         train(collection, None, **{**rate, "dimension": 8})
-
-
-def test_the_encoders_own_states_can_be_the_vectors(
-    tiny_collection: Collection, tiny_bert: Path
-) -> None:
-    made = train(
-        tiny_collection, tiny_bert, dimension=0, markers=False, similarity="dot",
-        special_tokens=False, punctuation=True, epochs=1,
-    )  # fmt: skip
-    settings = made.settings
-    assert (settings.dimension, settings.query_marker, settings.skipped) == (32, "", "")
-    assert not settings.special_tokens
-    assert not [name for name in made.weights if name.startswith("head.")]
 
 
 def test_wrong_options_are_refused(

@@ -10,15 +10,7 @@ from ranklet.runtime.errors import InputError
 from ranklet.runtime.lexical.bm25 import saturation
 from ranklet.runtime.rankers.conformer_kernel.settings import EPSILON, ConformerKernelSettings
 from ranklet.training.learning.device import seeded
-from ranklet.training.rankers.conformer_kernel import layers
-from ranklet.training.rankers.conformer_kernel.kernel_pooling import cosines
-from ranklet.training.rankers.conformer_kernel.network import (
-    ConformerKernel,
-    Encoder,
-    LatentMatch,
-    Pairs,
-    TermModel,
-)
+from ranklet.training.rankers.conformer_kernel.network import ConformerKernel, Pairs, TermModel
 from ranklet.training.rankers.conformer_kernel.sizes import Network
 from ranklet.training.rankers.tk.options import TKNetwork
 from ranklet.training.rankers.tk.training import TK
@@ -151,34 +143,6 @@ def test_ndrm3_is_eq_3_and_is_served_without_its_constants() -> None:
     np.testing.assert_allclose(constant, constant[0].expand(len(QUERY)), atol=1e-4)
 
 
-def test_the_best_window_counts() -> None:
-    with seeded(7):
-        net = LatentMatch(Encoder(SMALL), SMALL, window=4, stride=2).eval()
-    rows = torch.tensor([[5, 9]])
-    document = torch.tensor([[7, 5, 5, 20, 3, 11, 12, 1, 13]])
-    with torch.no_grad():
-        features, there = net.features(rows, document)
-        by_window = torch.stack([net.dense(features[0, :, at])[:, 0] for at in range(5)], 1)
-        assert there[0].tolist() == [True, True, True, True, False]  # places 0, 2, 4 and 6 of 9
-        best = by_window[:, :4].max(1).values
-        torch.testing.assert_close(net(rows, document)[0], best)
-
-
-def test_soft_counts_are_pooled_by_their_logarithm() -> None:
-    """As in the authors' code: log(x + 1e-6), so that a kernel without a match tells of it."""
-    net = model("ndrm1").latent
-    assert net is not None
-    document = torch.tensor([[7, 5, 20]])
-    with torch.no_grad():
-        features, _ = net.features(torch.tensor([[5, 9]]), document)
-        similar = cosines(
-            net.encoder.queries(torch.tensor([[5, 9]])), net.encoder.contextual(document)
-        )
-        for kernel, mean in enumerate((-0.75, -0.25, 0.25, 0.75)):
-            counts = torch.exp(-8 * (similar - mean) ** 2).sum(2)
-            torch.testing.assert_close(features[:, :, 0, kernel], torch.log(counts + 1e-6))
-
-
 def test_the_authors_form_maps_query_terms_and_has_a_window_without_a_match() -> None:
     net = model("ndrm1", "authors").latent
     assert net is not None
@@ -215,40 +179,3 @@ def test_sizes_that_are_not_allowed_are_refused(changes: dict[str, Any], message
 
 
 # ------------------------------------------------------------------------------------ in parts
-
-
-@pytest.mark.parametrize("network", [SMALL_TK, replace(SMALL, attention="full")])
-def test_full_attention_in_parts_gives_the_same_scores_and_gradient(
-    network: Network | TKNetwork, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Pairs of 9 terms and 2 heads: 162 numbers each, so two of the five at a time, then one."""
-    rng = np.random.default_rng(0)
-    rows = torch.tensor(rng.integers(2, 30, (5, 9)))
-    asked = torch.tensor(rng.integers(2, 30, (5, 4)))
-    tf = (rows[:, None] == asked[:, :, None]).sum(2).float()
-    given = Pairs(asked, rows, tf, 1 + asked / 10, torch.arange(3.0, 8.0))
-    shapes: list[tuple[int, ...]] = []
-
-    def scored(most: int) -> tuple[Any, dict[str, Any]]:
-        monkeypatch.setattr(layers, "AT_ONCE", most)
-        shapes.clear()
-        with seeded(7):
-            still = replace(network, dropout=0.0)
-            net = TK(still) if isinstance(still, TKNetwork) else ConformerKernel(still)
-            assert net.latent is not None
-            net.latent.encoder.blocks[0].register_forward_pre_hook(
-                lambda _, inputs: shapes.append(tuple(inputs[0].shape[:2]))
-            )
-            found = net.train()(given)
-            (found * torch.arange(5)).sum().backward()
-        return found.detach(), {n: p.grad for n, p in net.named_parameters() if p.grad is not None}
-
-    whole, gradient = scored(1 << 27)
-    assert {shape for shape in shapes if shape[1] == 9} == {(5, 9)}
-    apart, in_parts = scored(2 * 162)
-    assert {shape[0] for shape in shapes} == {2, 1}
-    torch.testing.assert_close(apart, whole)
-    assert gradient.keys() == in_parts.keys()
-    largest = max(float(value.abs().max()) for value in gradient.values())
-    for name, value in gradient.items():  # some are 0 behind BatchNorm, and rounded
-        torch.testing.assert_close(in_parts[name], value, atol=1e-5 * largest, rtol=1e-3, msg=name)

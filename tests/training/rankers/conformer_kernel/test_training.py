@@ -1,19 +1,15 @@
 """Training a Conformer-Kernel: what it learns from, that it learns, and that it goes on."""
 
-import shutil
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.kinds import tiny_options
 
-from ranklet.commands import main
-from ranklet.commands.train import FELL_SHORT
 from ranklet.corpus.collections.collection import Collection
 from ranklet.corpus.collections.splits import read_split
 from ranklet.runtime.rankers.conformer_kernel.settings import ConformerKernelSettings
-from ranklet.training.checkpoint import Checkpoint, read_checkpoint
+from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.rankers.conformer_kernel import training as conformer_kernel
 
 OPTIONS = tiny_options("conformer_kernel", epochs=1)
@@ -66,37 +62,3 @@ def test_exact_matching_begins_as_bm25_or_as_in_the_authors_code(
     for name, first in (("explicit.weight", 1), ("explicit.bias", 0)):
         assert theirs[name] == pytest.approx(first, abs=1e-6)
         assert ours[name] != pytest.approx(first, abs=1e-2)
-
-
-def test_the_command_trains_and_cleans_up(
-    tiny_collection: Collection, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    collection = tmp_path / "collection"
-    shutil.copytree(tiny_collection.path, collection)
-    (collection / "queries.log.jsonl").write_text('{"_id": "seen", "text": "a motor"}\n', "utf-8")
-    document = next(iter(tiny_collection.documents())).id
-    (collection / "qrels.log.txt").write_text(f"seen 0 {document} 1\n", "utf-8")
-    output = tmp_path / "ck"
-    arguments = ["train", "conformer_kernel", str(collection), "-o", str(output)]
-    arguments += ["--split", "train", "--tune", "dev", "--architecture", "ndrm3"]
-    arguments += ["--field", "lemmas"]
-    arguments += ["--hidden", "16", "--blocks", "1", "--heads", "4", "--groups", "4"]
-    arguments += ["--width", "3", "--kernels", "5", "--pool-window", "8", "--pool-stride", "4"]
-    arguments += ["--epochs", "1", "--batch", "8", "--lr", "0.01", "--device", "cpu", "--seed", "1"]
-    arguments += ["--terms", "40", "--candidates", "50", "--floor", "0.4", "--least", "1"]
-    arguments += ["--impacts", "float16"]
-    arguments += ["--max-query-tokens", "9", "--max-document-tokens", "50"]
-    assert main([*arguments, "--query-log", "train"]) == 1
-    assert "are in the query log 'train'" in capsys.readouterr().err
-    with pytest.raises(SystemExit, match="2"):
-        main([*arguments, "--negatives", "random"])
-    assert main([*arguments, "--query-log", "log"]) == FELL_SHORT  # by its few steps
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["ck", "collection"]
-    found = read_checkpoint(output)
-    settings = found.settings
-    assert (settings.field, settings.terms, settings.impacts) == ("lemmas", 40, "float16")
-    assert (settings.candidates, settings.floor) == (50, 0.4)
-    assert (settings.max_query_terms, settings.max_document_terms) == (9, 50)
-    network = conformer_kernel.load(found).network
-    assert (network.layers, network.window, network.stride) == (1, 8, 4)
-    assert "motor" in found.tokens  # a word of queries, from the query log

@@ -8,8 +8,6 @@ import numpy as np
 import pytest
 import torch
 
-from ranklet.commands import main
-from ranklet.commands.train import FELL_SHORT
 from ranklet.corpus.collections.collection import Collection
 from ranklet.corpus.collections.splits import read_split
 from ranklet.corpus.indexing.analysed import AnalysedCollection, open_bm25
@@ -220,38 +218,3 @@ def test_a_backbone_that_loses_its_trained_head_is_reported(
     caplog.clear()
     train(tiny_collection, tiny_bert)
     assert not caplog.text
-
-
-def test_the_command_trains(tiny_collection: Collection, tiny_bert: Path, tmp_path: Path) -> None:
-    output = tmp_path / "cross"
-    arguments = ["train", "cross_encoder", str(tiny_collection.path), "-o", str(output)]
-    arguments += ["--split", "train", "--tune", "dev", "--backbone", str(tiny_bert)]
-    arguments += [
-        "--head",
-        "marker_avg",
-        "--marking",
-        "pre_pair",
-        "--max-tokens",
-        "40",
-        "--mark-tokens",
-        "16",
-    ]
-    arguments += ["--max-query-tokens", "8", "--loss", "cross_entropy", "--head-rate", "5"]
-    few_steps = FELL_SHORT
-    chunked = [*arguments, "--chunks", "2", "--combine", "max", "--minutes", "5"]
-    assert main(chunked) == few_steps
-    found = read_checkpoint(output)
-    assert found.settings == CrossEncoderSettings(
-        head="marker_avg", marking="pre_pair", max_tokens=40, mark_tokens=16, max_query_tokens=8,
-        chunks=2, combine="max",
-    )  # fmt: skip
-    assert found.training["options"]["head_rate"] == 5
-    second = [*arguments, "-o", str(tmp_path / "second"), "--start"]
-    assert main([*second, str(output)]) == 1  # two things to begin with
-    at = second.index("--backbone")
-    del second[at : at + 2]
-    assert main([*second, str(tiny_bert)]) == 1
-    assert main([*second, str(output)]) == few_steps
-    for wrong in (["--max-document-tokens", "9"], ["--head", "pooled"]):
-        with pytest.raises(SystemExit, match="2"):
-            main([*arguments, *wrong])

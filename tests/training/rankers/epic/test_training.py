@@ -14,10 +14,8 @@ from safetensors.torch import load_file, save_file
 from ranklet.corpus.collections.collection import Collection
 from ranklet.corpus.collections.splits import read_split
 from ranklet.corpus.indexing.wordpieces import special_tokens
-from ranklet.runtime.errors import InputError
-from ranklet.runtime.rankers.bm25 import BM25Settings
 from ranklet.runtime.rankers.epic import EPICSettings
-from ranklet.training.checkpoint import Checkpoint, read_checkpoint
+from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.encoders.text_pairs import tokenise
 from ranklet.training.learning.device import seeded
 from ranklet.training.pretrained.backbone import Backbone, load_backbone
@@ -147,38 +145,6 @@ def test_it_learns(learned: Checkpoint) -> None:
     assert learned.settings == EPICSettings(12, 16, vocabulary)
     assert learned.weights["head.expansion.weight"].shape == (vocabulary, 32)
     assert learned.training["options"]["head_rate"] == 10
-
-
-def test_the_checkpoint_is_read_back_and_transformers_opens_it(
-    learned: Checkpoint, tmp_path: Path
-) -> None:
-    folder = learned.save(tmp_path / "c")
-    ours = epic.load(read_checkpoint(folder), attention="eager")
-    theirs = load_backbone(folder).model
-    ids = torch.tensor([[2, 30, 31, 3]])
-    with torch.no_grad():
-        torch.testing.assert_close(
-            ours.states(ids, torch.ones_like(ids), 0 * ids),
-            theirs(input_ids=ids).last_hidden_state,
-            atol=1e-5, rtol=1e-5,
-        )  # fmt: skip
-    assert "tiny-bert" not in (folder / "config.json").read_text()
-
-
-def test_a_second_phase_goes_on_with_all_that_was_learned(
-    learned: Checkpoint, tiny_collection: Collection, tmp_path: Path
-) -> None:
-    start = learned.save(tmp_path / "first")
-    found = train(tiny_collection, start=start, epochs=1)
-    first = found.training["evaluations"][0]
-    assert first["step"] == 0
-    assert first["value"] == pytest.approx(learned.training["best"])
-    other = Checkpoint("bm25", BM25Settings()).save(tmp_path / "bm25")
-    with pytest.raises(InputError, match="is of the kind bm25, not epic"):
-        train(tiny_collection, start=other)
-    cut = {n: w[:1] if n == "head.expansion.weight" else w for n, w in learned.weights.items()}
-    with pytest.raises(InputError, match="do not fit"):
-        train(tiny_collection, start=replace(learned, weights=cut).save(tmp_path / "cut"))
 
 
 def test_expansion_begins_with_the_prediction_matrix_where_there_is_one(

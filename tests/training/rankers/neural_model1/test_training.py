@@ -10,21 +10,14 @@ import torch
 from ranklet.corpus.collections.collection import Collection
 from ranklet.corpus.collections.splits import read_split
 from ranklet.corpus.indexing.analysed import AnalysedCollection, open_bm25
-from ranklet.corpus.indexing.ragged import unique_tokens
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.lexical.model1 import log_odds, translation_likelihoods
 from ranklet.runtime.rankers.bm25 import BM25Settings
 from ranklet.runtime.storage.forward import Gathered
 from ranklet.training.checkpoint import Checkpoint, read_checkpoint
 from ranklet.training.learning.device import seeded
-from ranklet.training.learning.losses import listwise_loss, margin_loss
 from ranklet.training.rankers.neural_model1 import training as neural_model1
-from ranklet.training.rankers.neural_model1.network import (
-    Network,
-    NetworkTranslation,
-    NeuralModel1,
-    smoothed,
-)
+from ranklet.training.rankers.neural_model1.network import Network, NetworkTranslation, NeuralModel1
 from ranklet.training.rankers.neural_model1.options import Options, PairOptions
 from ranklet.training.rankers.neural_model1.sparsify import tables
 from ranklet.training.rankers.neural_model1.training import Pairs
@@ -102,36 +95,6 @@ def test_the_likelihood_is_eq_3_and_4() -> None:
     assert found.item() == pytest.approx(expected, rel=1e-5)
 
 
-def test_padding_changes_nothing() -> None:
-    net = model()
-    with torch.no_grad():
-        alone = net(torch.tensor([[5, 9]]), torch.tensor([[7, 5, 20]]))
-        together = net(
-            torch.tensor([[5, 9, 0], [3, 4, 6]]), torch.tensor([[7, 5, 20, 0, 0], [1, 2, 3, 4, 5]])
-        )
-    assert together[0].item() == pytest.approx(alone.item(), rel=1e-6)
-
-
-def test_unique_tokens_give_the_same_value_as_positions() -> None:
-    net = model()
-    tokens = np.array([7, 5, 5, 20, 7, 7, 9, 9])
-    offsets = np.array([0, 6, 6, 8])
-    starts, unique, shares = unique_tokens(offsets, tokens, 100)
-    assert unique.tolist() == [5, 7, 20, 9]
-    assert shares.tolist() == pytest.approx([2 / 6, 3 / 6, 1 / 6, 1])
-    assert starts.tolist() == [0, 3, 3, 4]
-    assert unique_tokens(offsets, tokens, 2)[1].tolist() == [5, 7, 9]  # cut after two
-    query = torch.tensor([[5, 9]])
-    with torch.no_grad():
-        by_position = net(query, torch.tensor([[7, 5, 5, 20, 7, 7]]))
-        of_two = torch.tensor([[[2 / 6, 0], [3 / 6, 0], [1 / 6, 0], [0, 1]]])
-        by_token = net.log_likelihoods(query, torch.tensor([[5, 7, 20, 9]]), of_two)
-        of_the_other = net(query, torch.tensor([[9, 9]]))
-    assert by_token[0].tolist() == pytest.approx(
-        [by_position.item(), of_the_other.item()], rel=1e-6
-    )
-
-
 def test_a_batch_holds_each_querys_documents_over_their_tokens(
     tiny_analysed: AnalysedCollection, tiny_collection: Collection
 ) -> None:
@@ -174,17 +137,6 @@ def test_the_runtimes_scorer_gives_the_same_ranking_score(p_self: float, lambda_
         score = net(torch.tensor(query[None]).long(), torch.tensor(document[None]).long()).item()
     nothing = sum(math.log(lambda_ * net.background[q].item()) for q in query.tolist())
     assert served == pytest.approx(score - nothing, rel=1e-4, abs=1e-4)
-
-
-def test_losses_by_hand() -> None:
-    positive, negative = torch.tensor([3.0, 1.0, 0.0]), torch.tensor([0.0, 0.5, 2.0])
-    assert margin_loss(positive, negative, 1.0).item() == pytest.approx(0 + 0.5 + 3)
-    assert margin_loss(torch.tensor([[1.0]]), torch.tensor([[0.5, 2]]), 1.0).item() == 0.5 + 2
-    scores = torch.tensor([[0.2, 0.0], [0.0, 0.4]])
-    by_hand = (math.log(1 + math.exp(-1)) + math.log(1 + math.exp(2))) / 2
-    assert listwise_loss(scores, 5.0).item() == pytest.approx(by_hand)
-    found = smoothed(torch.tensor([0.0, 0.5]), torch.tensor([1e-9, 0.2]), 0.1)
-    assert found.tolist() == pytest.approx([math.log(1e-10), math.log(0.45 + 0.02)], rel=1e-5)
 
 
 def train(collection: Collection, tokenizer: Path, **changes: Any) -> Checkpoint:

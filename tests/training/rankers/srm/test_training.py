@@ -4,7 +4,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 import torch
 from tests.kinds import TinyRankers
@@ -12,12 +11,11 @@ from torch.nn.functional import mse_loss
 
 from ranklet.corpus.collections.splits import read_split
 from ranklet.runtime.errors import InputError
-from ranklet.runtime.rankers.srm.settings import SRMSettings
 from ranklet.training.checkpoint import Checkpoint, read_checkpoint
 from ranklet.training.rankers.colbert.network import max_sim
 from ranklet.training.rankers.srm import training as srm
 from ranklet.training.rankers.srm.material import Material, oracle_settings
-from ranklet.training.rankers.srm.network import LightNetwork, light_vectors, load
+from ranklet.training.rankers.srm.network import light_vectors, load
 from ranklet.training.rankers.srm.options import FINE_TUNING, Options
 
 SHORT: dict[str, Any] = {
@@ -83,23 +81,6 @@ def test_distillation_comes_near_the_oracle(
     assert learned < begun
 
 
-def test_fine_tuning_leaves_the_table_alone(
-    material: Material, oracle: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    distilled = trained(material, oracle, fine_tune=False)
-    assert not distilled.training["warning"]
-    better = iter(range(100))  # so that the last weights are kept
-    monkeypatch.setattr(srm, "pool_ranks", lambda *_: np.array([float(next(better))]))
-    tuned = trained(material, oracle, steps=3)
-    changed = {
-        name
-        for name, values in distilled.weights.items()
-        if name.startswith("light.") and not np.array_equal(values, tuned.weights[name])
-    }
-    assert "light.local.gate.weight" in changed
-    assert "light.table.weight" not in changed
-
-
 def test_fine_tuning_lowers_the_error_of_margins(material: Material, oracle: Path) -> None:
     model: Any = load(trained(material, oracle, fine_tune=False, distil_steps=1))
     optimiser = torch.optim.Adam([*model.light.local.parameters()], lr=1e-3)
@@ -146,31 +127,6 @@ def test_a_checkpoint_has_the_oracle_only_if_serving_needs_it(
             for each in network.oracle.parameters()  # type: ignore[union-attr]
         )
     )
-
-
-def test_cached_vectors_give_what_the_whole_network_gives(material: Material, oracle: Path) -> None:
-    checkpoint = trained(material, oracle, fine_tune=False, distil_steps=2)
-    whole = load(checkpoint)
-    row, _ = material.documents.of(3)
-    ids = torch.tensor([row.ids])
-    with torch.inference_mode():
-        vectors, _ = whole(whole.light.sub_embeddings(ids), ids, torch.ones_like(ids))
-    (cached,) = srm.vectors_of(load(checkpoint), material.documents, [3])
-    np.testing.assert_allclose(cached, vectors[0][row.kept].numpy(), atol=2e-3)  # float16
-
-
-def test_a_window_reads_no_further(material: Material) -> None:
-    settings = SRMSettings(dimension=16, sub_embeddings=2, window=1)
-    torch.manual_seed(0)
-    model = LightNetwork(settings, None, 50, [0]).eval()
-    ids, attended = torch.tensor([[1, 2, 3, 4, 5]]), torch.ones(1, 5) > 0
-    context = torch.randn(1, 5, 16)
-    before, after = (
-        model.light(model.light.sub_embeddings(each), attended, context)[0]
-        for each in (ids, torch.tensor([[1, 2, 3, 4, 9]]))
-    )
-    changed = (before != after).any(2)[0].tolist()
-    assert changed == [False, False, False, True, True]
 
 
 def test_what_cannot_be_an_oracle_is_refused(tiny: TinyRankers, tmp_path: Path) -> None:
