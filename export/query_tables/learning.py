@@ -120,12 +120,13 @@ def _kept(
     if (path := kept.find(key)) is not None:
         with np.load(path, allow_pickle=False) as arrays:
             texts_, cosine, seconds = arrays["facts"].tolist()
-            return Learned(arrays["rows"], int(texts_), cosine, seconds)
+            rows = arrays["rows"].astype(np.float32)
+            return Learned(rows, int(texts_), cosine, seconds)
     made = make()
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "table.zip"
         with file.open("wb") as opened:
             facts = np.array([made.texts, made.cosine, made.seconds])
-            np.savez(opened, rows=made.rows, facts=facts)
+            np.savez(opened, rows=made.rows.astype(np.float16), facts=facts)
         kept.keep(key, file)
     return made

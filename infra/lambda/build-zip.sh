@@ -1,22 +1,24 @@
 #!/usr/bin/env bash
 # Build a zip for AWS's runtime of Python, without a container, and print its sizes.
 #
-#   infra/lambda/build-zip.sh words|hybrid [BUNDLE]
+#   infra/lambda/build-zip.sh words|table|hybrid [BUNDLE]
 #
-# `words` serves bundles without a network, `hybrid` all others but those of HNSW. With BUNDLE the
+# `words` serves bundles whose queries no network reads, also by a table of BERT's word pieces;
+# `table` those with a table of other tokens; `hybrid` all others but those of HNSW. With BUNDLE the
 # zip also holds the bundle, as /var/task/bundle; otherwise RANKLET_BUNDLE is s3://… or a layer's.
-# The zip is build/lambda-words.zip or build/lambda-hybrid.zip, and its handler
-# ranklet.handlers.aws_lambda.handler. AWS's runtime has awslambdaric and boto3 itself. PYTHON makes
+# The zip is build/lambda-FORM.zip, and its handler ranklet.handlers.aws_lambda.handler. AWS's runtime
+# has awslambdaric and boto3 itself. PYTHON makes
 # the zip; RUNTIME (3.13) and MACHINE (x86_64 or aarch64) say where it runs.
 set -euo pipefail
 
-usage() { sed -n '2,12p' "$0" | sed 's/^# \{0,1\}//'; exit 2; }
+usage() { sed -n '2,13p' "$0" | sed 's/^# \{0,1\}//'; exit 2; }
 root=$(cd "$(dirname "$0")/../.." && pwd)
 python=${PYTHON:-$root/.venv/bin/python}
 runtime=${RUNTIME:-3.13}
 machine=${MACHINE:-x86_64}
 case ${1:-} in
   words) packages="numpy snowballstemmer" ;;
+  table) packages="numpy snowballstemmer tokenizers" ;;
   hybrid) packages="numpy snowballstemmer onnxruntime tokenizers" ;;
   *) usage ;;
 esac
@@ -43,6 +45,9 @@ rm -rf "${site:?}/bin"
 # What serving never imports.
 rm -rf "${site:?}/bin"
 find "$site" -type d \( -name tests -o -name __pycache__ \) -prune -exec rm -rf {} +
+rm -rf "${site:?}"/ranklet/{commands,corpus,export,integrations,training}
+rm -rf "$site"/numpy/f2py "$site"/numpy/random "$site"/numpy/_core/{_simd,_*_tests}.*.so
+find "$site" -type f \( -name '*.pyi' -o -name '*.pxd' -o -name '*.h' -o -name '*.a' \) -delete
 if [ -d "$site/onnxruntime" ]; then
   find "$site/onnxruntime" -mindepth 1 -maxdepth 1 -type d ! -name capi ! -name backend -exec rm -rf {} +
 fi

@@ -59,20 +59,23 @@ def learn(
     if not len(seen):
         return begin.copy(), 0.0
     wanted = normalize(torch.from_numpy(vectors[seen].astype(np.float32)), dim=1)
+    used, flat = np.unique(_flat([tokens[at] for at in seen]), return_inverse=True)
     with torch.inference_mode():
-        counts, turned = _counts([tokens[at] for at in seen], len(begin))
-        first = torch.from_numpy(begin)
+        counts, turned = _counts(flat, [len(tokens[at]) for at in seen], len(used))
+        first = torch.from_numpy(begin[used])
         found = counts.times(first)
-        first = first * ((found * wanted).sum() / found.square().sum().clamp(min=1e-9))
-        rows, cosine = first.clone(), 0.0
+        factor = float((found * wanted).sum() / found.square().sum().clamp(min=1e-9))
+        first, rows, cosine = first * factor, begin * np.float32(factor), 0.0
+        learned = first.clone()
         for turn in range(ROUNDS):
-            found = counts.times(rows)
+            found = counts.times(learned)
             lengths = (found * wanted).sum(1, keepdim=True).clamp(*LENGTHS)
-            rest = turned.times(lengths * wanted - found) - NEAR * (rows - first)
-            rows += _solved(counts, turned, rest)
+            rest = turned.times(lengths * wanted - found) - NEAR * (learned - first)
+            learned += _solved(counts, turned, rest)
+            rows[used] = learned.numpy()
             cosine = _cosine(rows, [tokens[at] for at in held], vectors[held])
             after(turn + 1, cosine)
-    return rows.numpy(), cosine
+    return rows, cosine
 
 
 def _solved(counts: _Counts, turned: _Counts, rest: Tensor) -> Tensor:
@@ -95,26 +98,36 @@ def _solved(counts: _Counts, turned: _Counts, rest: Tensor) -> Tensor:
     return solved
 
 
-def _counts(tokens: Sequence[Sequence[int]], vocabulary: int) -> tuple[_Counts, _Counts]:
-    """Return the counts of tokens by text, and of texts by token."""
-    lengths = np.array([len(ids) for ids in tokens])
-    flat = np.concatenate([np.asarray(ids, np.int64) for ids in tokens])
-    text = np.repeat(np.arange(len(tokens)), lengths)
+def _counts(
+    flat: NDArray[np.int64], lengths: Sequence[int], tokens: int
+) -> tuple[_Counts, _Counts]:
+    """Return the counts of tokens by text, and of texts by token.
+
+    Args:
+        flat: the tokens of all texts, end to end, numbered from 0.
+        lengths: of each text.
+        tokens: how many there are.
+    """
+    text, ends = np.repeat(np.arange(len(lengths)), lengths), np.cumsum(lengths)
     by_token = np.argsort(flat, kind="stable")
-    begins = np.searchsorted(flat[by_token], np.arange(vocabulary))
+    begins = np.searchsorted(flat[by_token], np.arange(tokens))
     return (
-        _Counts(torch.from_numpy(flat), torch.from_numpy(np.cumsum(lengths) - lengths)),
+        _Counts(torch.from_numpy(flat), torch.from_numpy(ends - lengths)),
         _Counts(torch.from_numpy(text[by_token]), torch.from_numpy(begins)),
     )
 
 
-def _cosine(rows: Tensor, tokens: Sequence[Sequence[int]], vectors: Halves) -> float:
+def _flat(tokens: Sequence[Sequence[int]]) -> NDArray[np.int64]:
+    return np.concatenate([np.asarray(ids, np.int64) for ids in tokens])
+
+
+def _cosine(rows: NDArray[np.float32], tokens: Sequence[Sequence[int]], vectors: Halves) -> float:
     """Return the mean cosine to the network's vectors of some texts; 0 if there are none."""
     if not tokens:
         return 0.0
-    found = normalize(_counts(tokens, len(rows))[0].times(rows), dim=1)
-    wanted = normalize(torch.from_numpy(vectors.astype(np.float32)), dim=1)
-    return float((found * wanted).sum(1).mean())
+    found = np.array([rows[np.asarray(ids)].sum(0) for ids in tokens])
+    lengths = np.linalg.norm(found, axis=1) * np.linalg.norm(vectors.astype(np.float32), axis=1)
+    return float(((found * vectors).sum(1) / np.maximum(lengths, 1e-9)).mean())
 
 
 def _held(texts: int) -> int:
