@@ -1,7 +1,9 @@
-"""Compare pipelines with a run that was written before."""
+"""Compare pipelines with a run that was written before, and say whether one has become worse."""
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -9,6 +11,41 @@ from ranklet.corpus.collections.splits import JudgedQuery
 from ranklet.corpus.collections.trec import read_run
 from ranklet.corpus.evaluation.systems import Evaluation, measure_run
 from ranklet.runtime.errors import InputError
+
+_BELOW, _ABOVE = "<", ">"
+_CONDITION = re.compile(r"\s*(\S+?)\s*([<>])\s*([+-]?(?:\d+\.?\d*|\.\d+))\s*")
+
+
+class Condition(NamedTuple):
+    """A bound on the mean difference from a baseline, such as "nDCG@10 < -0.01"."""
+
+    measure: str
+    sign: str
+    bound: float
+
+    def holds(self, evaluation: Evaluation, baseline: Evaluation) -> bool:
+        """Return whether the difference of a pipeline from the baseline is beyond the bound."""
+        difference = evaluation.mean(self.measure) - baseline.mean(self.measure)
+        return difference < self.bound if self.sign == _BELOW else difference > self.bound
+
+
+def parse_condition(text: str, measures: Sequence[str]) -> Condition:
+    """Read a condition.
+
+    Raises:
+        InputError: it has another form, or names none of the measures.
+
+    >>> parse_condition("nDCG@10 < -.01", ["nDCG@10"])
+    Condition(measure='nDCG@10', sign='<', bound=-0.01)
+    """
+    match = _CONDITION.fullmatch(text)
+    if match is None or match[1] not in measures:
+        raise InputError(
+            f"the condition is {text[:60]!r}; give one of the measures {', '.join(measures)}, then "
+            f'{_BELOW} or {_ABOVE} and a difference from the baseline, such as "{measures[0]} '
+            f'< -0.01"'
+        )
+    return Condition(match[1], match[2], float(match[3]))
 
 
 def read_baseline(

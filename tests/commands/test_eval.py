@@ -94,15 +94,21 @@ def test_a_run_of_before_is_the_baseline_and_a_loss_fails(
     begin = ("eval", built.fused, built.collection.path, "--measures", "MRR@10,nDCG@10")
     one = (*begin, "--pipelines", "bm25")
     succeeds(capsys, *one, "--runs", tmp_path)
-    before = (*one, "--baseline", tmp_path / "bm25.run")
+    before = (*one, "--baseline", tmp_path / "bm25.run", "--fail-if", "nDCG@10 < -0.01")
     text = succeeds(capsys, *before)  # nothing has changed
     assert [line.split()[0] for line in text.splitlines()[1:3]] == ["bm25.run", "bm25"]
     assert "lost" not in text
     ideal = {name: [(next(iter(of)), 1.0)] for name, of in built.collection.qrels("test").items()}
     write_run(tmp_path / "ideal.run", ideal, "ideal")
-    arguments = (*one, "--baseline", tmp_path / "ideal.run")
-    assert "bm25 lost MRR@10 1.000 → " in succeeds(capsys, *arguments)
-    found = strict(succeeds(capsys, *arguments, "--json"))
+    arguments = ["eval", str(built.fused), str(built.collection.path), "--pipelines", "bm25"]
+    arguments += ["--baseline", str(tmp_path / "ideal.run"), "--fail-if", "MRR@10<-.001"]
+    assert main(arguments) == 3
+    printed = capsys.readouterr().out
+    assert "bm25 lost MRR@10 1.000 → " in printed
+    assert "failed: MRR@10<-.001 holds for bm25 next to ideal.run" in printed
+    assert main([*arguments, "--json"]) == 3
+    found = strict(capsys.readouterr().out)
+    assert found["failed"] == ["bm25"]
     assert found["baseline"] == "ideal.run"
     assert all(value < 0 for value in found["differences"]["bm25"]["MRR@10"].values())
 
@@ -125,7 +131,14 @@ def test_what_a_measure_or_a_baseline_lacks_is_warned_of(
 
 @pytest.mark.parametrize(
     ("more", "said"),
-    [(["--baseline", "{run}"], "has none of the"), (["--baseline", "absent.run"], "absent.run")],
+    [
+        (["--fail-if", "MRR@10 < 0"], "give --baseline RUN, too"),
+        (["--baseline", "{run}", "--fail-if", "MRR@10 <= 0"], "give one of the measures MRR@10"),
+        (["--baseline", "{run}", "--fail-if", "AP < 0"], "give one of the measures MRR@10"),
+        (["--baseline", "{run}", "--fail-if", "MRR@10 < nan"], "give one of the measures MRR@10"),
+        (["--baseline", "{run}"], "has none of the"),
+        (["--baseline", "absent.run"], "absent.run"),
+    ],
 )
 def test_a_baseline_that_cannot_be_compared_is_explained(
     more: list[str], said: str, built: "Built", tmp_path: Path, capsys: Capture

@@ -1,4 +1,7 @@
-"""Evaluate a bundle's pipelines on the judged queries of a collection."""
+"""Evaluate a bundle's pipelines on the judged queries of a collection.
+
+The exit status is 3 if the condition of --fail-if holds.
+"""
 
 import argparse
 import json
@@ -19,6 +22,7 @@ if TYPE_CHECKING:
     from ranklet.corpus.judgements.judgements import JudgementCheck
     from ranklet.runtime import Bundle
 
+FAILED = 3  # exit status
 CHANGED = 5  # queries that lost or gained most, which are printed
 
 
@@ -51,8 +55,18 @@ class EvalOptions(Checked):
     baseline: Path | None = place(
         "a TREC run of any system, which --runs wrote before, to compare the pipelines with"
     )
+    fail_if: str | None = text(
+        None, 'exit with status 3 if a pipeline differs from --baseline so: "nDCG@10 < -0.01"; by '
+        "default never"
+    )  # fmt: skip
     runs: Path | None = place("folder for TREC runs, one file PIPELINE.run each")
     json: bool = switch(False, "print means and p-values as JSON")
+
+    def __post_init__(self) -> None:
+        """Check every value."""
+        super().__post_init__()
+        if self.fail_if is not None and self.baseline is None:
+            raise InputError("--fail-if compares with a run; give --baseline RUN, too")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -62,11 +76,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_options(lambda _: parser, EvalOptions())
 
 
-def run(given: argparse.Namespace) -> None:
-    """Evaluate and print the results."""
+def run(given: argparse.Namespace) -> int | None:
+    """Evaluate and print the results; return the exit status."""
     from ranklet.corpus.collections.collection import Collection
     from ranklet.corpus.collections.splits import read_split
-    from ranklet.corpus.evaluation.baseline_run import read_baseline
+    from ranklet.corpus.evaluation.baseline_run import parse_condition, read_baseline
     from ranklet.corpus.evaluation.run_files import check_run_files
     from ranklet.corpus.judgements.judgements import check_judgements
     from ranklet.runtime import load
@@ -74,6 +88,7 @@ def run(given: argparse.Namespace) -> None:
 
     options = options_from(EvalOptions(), vars(given))
     measures = _measures(options)
+    condition = None if options.fail_if is None else parse_condition(options.fail_if, measures)
     if options.runs:  # before hours of ranking, not after them
         _make_folder(Path(options.runs))
     bundle = load(given.bundle)
@@ -94,11 +109,15 @@ def run(given: argparse.Namespace) -> None:
             f"a pipeline is named {before.pipeline!r}, too; rename the file of the run"
         )
     evaluations, shares = _evaluated(options, bundle, queries, names, measures)
+    failed: list[str] = []
     if before:
         _warn_of_gains(evaluations, queries, unlisted, str(options.baseline))
+        if condition:
+            failed = [each.pipeline for each in evaluations if condition.holds(each, before)]
         evaluations.insert(0, before)
-    results = _Results(queries, evaluations, judgements, shares)
+    results = _Results(queries, evaluations, judgements, shares, failed)
     (_show_json if options.json else _show)(results, options)
+    return FAILED if failed else None
 
 
 def _measures(options: EvalOptions) -> list[str]:
@@ -153,6 +172,7 @@ class _Results(NamedTuple):
     evaluations: "list[Evaluation]"
     judgements: "JudgementCheck"
     shares: dict[str, float]
+    failed: list[str]
 
 
 def _show_json(results: _Results, options: EvalOptions) -> None:
@@ -161,6 +181,8 @@ def _show_json(results: _Results, options: EvalOptions) -> None:
         more[f"consistency@{options.consistency}"] = results.shares
     if options.baseline:
         more["differences"] = _differences(results.evaluations, results.queries)
+    if options.fail_if:
+        more["failed"] = results.failed
     show_json(json.dumps({**_plain(results.evaluations), **more}))
 
 
@@ -177,6 +199,8 @@ def _show(results: _Results, options: EvalOptions) -> None:
     of_first = others[0].pipeline if options.baseline else first.pipeline
     for name, share in results.shares.items():
         say(f"{share:.1%} of the top {options.consistency} of {name} are also in {of_first}")
+    for name in results.failed:
+        say(f"failed: {options.fail_if} holds for {name} next to {first.pipeline}")
 
 
 def _warn_of_gains(
