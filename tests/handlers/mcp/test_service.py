@@ -136,7 +136,7 @@ class Slow(Protocol):
     """A protocol whose calls wait until the test lets them end."""
 
     def __init__(self, bundle: Bundle) -> None:
-        super().__init__(bundle, Limits())
+        super().__init__(lambda: bundle, Limits())
         self.end = Event()
 
     def answer(self, message: Any) -> Any:
