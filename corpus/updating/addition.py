@@ -168,21 +168,21 @@ class _Collection:
         manifest, of_base = self._base.manifest, self._base.analyzer.vocabulary
         stopped, particles = self._base.once("stop words", lambda: _stop_words(of_base))
         english = manifest.languages == ENGLISH
-        reader, tokens = (
-            WordReader(sorted(stopped) if english else [], of_base.splitter),
-            WordTokens(),
-        )
+        reader = WordReader(sorted(stopped) if english else [], of_base.splitter)
+        tokens, lemmas = WordTokens(), dict[str, str]()  # nothing is stemmed twice
         for at, (files, numbers) in enumerate(self._kept):
             stored = files.need_documents().forward("words").gather(numbers)
             distinct, own = np.unique(stored.tokens, return_inverse=True)
-            forms = files.analyzer.vocabulary.forms
-            new = [forms[each] for each in distinct.tolist()]
+            known = files.analyzer.vocabulary
+            new = [known.forms[each] for each in distinct.tolist()]
+            classes = known.lemma_of[distinct].tolist()
+            lemmas |= zip(new, map(known.forms.__getitem__, classes), strict=True)
             tokens.add(Words(new, own.astype(np.int32), stored.lengths), at)
         tokens.add(reader.read(texts))
         seen = set(map(of_base.splitter.key, tokens.words()))
         vocab = vocabulary(
             seen, manifest.languages, WordClasses(manifest.languages, manifest.normaliser), stopped,
-            particles=particles, lemmas=_lemmas(seen - stopped, of_base),
+            particles=particles, lemmas=lemmas | _lemmas(seen - stopped - lemmas.keys(), of_base),
         )  # fmt: skip
         vocab.splitter = vocab.phrase_splitter = of_base.splitter
         return vocab, tokens.forward(vocab)
