@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
 LIBRARY = "sentence-transformers"
+ROUTES = "router_config.json"  # the modules of a router
 LARGEST = 1e-4  # difference of a number of a vector, or of a score, in float32
 TEXTS = 16  # compared texts, of all lengths; a network that is read wrongly differs on any text
 SMALLEST = 1e-12  # length of a vector that is divided by it
@@ -65,7 +66,7 @@ def load_original(kind: str, path: Path) -> Any:
 
     check_files(path)
     check_tokenizer(path)
-    for place in sorted(path.rglob(f"*{CONFIG}")):  # of networks, modules and routers
+    for place in (*path.rglob(CONFIG), *path.rglob(ROUTES)):
         check_known(place.parent, config := read_json(place))
         types = config.get("types")
         for each in types.values() if isinstance(types, dict) else ():

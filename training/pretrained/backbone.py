@@ -106,18 +106,13 @@ def load_backbone(
     """
     if source is None:
         return _load(wheel_folder(), WHEEL, attention, masked, segments)
-    folder = Path(source)
-    if folder.is_dir():
-        if not (folder / "config.json").is_file():
-            raise InputError(
-                f"{str(source)!r} holds no config.json; give a folder in transformers' format"
-            )
-        return _load(folder, model_name(folder), attention, masked, segments)
-    name = str(source)
-    found = model_folder(name, download=True)
+    name, found = str(source), model_folder(source, download=True)
     if not found.is_dir():
         raise InputError(f"no folder {name!r}; give a folder, or a name such as ORGANISATION/MODEL")
-    return _load(found, name, attention, masked, segments)
+    if not (found / "config.json").is_file():
+        raise InputError(f"{name!r} holds no config.json; give a folder in transformers' format")
+    own = model_name(found) if found == Path(source) else name
+    return _load(found, own, attention, masked, segments)
 
 
 def wheel_folder() -> Path:

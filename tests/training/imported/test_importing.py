@@ -201,6 +201,11 @@ def test_an_unusable_folder_gives_one_clear_line(fault: str, copied: Path) -> No
     assert len(str(caught.value)) < 400
 
 
+def test_files_that_no_library_reads_may_contain_anything(copied: Path) -> None:
+    write(copied / "data_config.json", [{"name": "a collection"}])
+    assert read_model(copied).kind == "dense"
+
+
 def test_a_folder_that_is_none_is_named() -> None:
     with pytest.raises(ModelFolderError, match="no folder 'nowhere'; give the folder of a model"):
         read_model("nowhere")
