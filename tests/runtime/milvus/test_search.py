@@ -308,8 +308,9 @@ CALLS: dict[str, Callable[[Bundle], Any]] = {
 # These describe the bundle's files and models, whichever collection is ranked. To learn a fusion on
 # a collection in Milvus is refused; see the test of the other calls.
 OF_FILES = {
-    "analysis", "close", "closed", "device", "encode_document", "encode_query", "features", "files",
-    "manifest", "over", "path", "similarity", "strict",
+    "additions", "analysis", "close", "closed", "current", "device", "documents", "encode_document",
+    "encode_query", "features", "files", "forget", "manifest", "over", "path", "similarity",
+    "strict",
 }  # fmt: skip
 
 
