@@ -22,7 +22,11 @@ WEIGHTS, SHARDS = "model.safetensors", "model.safetensors.index.json"
 PICKLES = ("pytorch_model.bin", "model.bin", "pytorch_model.bin.index.json")
 PROOF = "ranklet_proof.json"  # of a folder that `ranklet export --layout hub` has written
 ADAPTER = "adapter_config.json"  # of peft
-_READ = (".safetensors", ".model", ".metadata")  # files that libraries read, beside JSON
+# Files that libraries read.
+_READ = (".safetensors", ".model", ".metadata")
+_JSON = re.compile(
+    r"(.*config|.*index|.*tokens_map|added_tokens|idf|modules|tokenizer|vocab)\.json"
+)
 # An activation function that is no class of torch, in whose place libraries take another one.
 _CODE = re.compile(r'activation\w*"\s*:\s*"(?!torch\.)(\w[\w.]*\.\w+)"')
 PAGES = (b"<!doctype html", b"<html", b"<?xml")
@@ -228,7 +232,7 @@ def check_files(folder: Path) -> None:
                 "can run any code and is never opened; save the model again with "
                 "safe_serialization=True"
             )
-        if path.suffix == ".json":
+        if _JSON.fullmatch(path.name):
             read_json(path, object)
         elif path.suffix in _READ or not (path.is_file() or path.is_dir()):
             check_content(path)

@@ -203,6 +203,7 @@ def test_an_unusable_folder_gives_one_clear_line(fault: str, copied: Path) -> No
 
 def test_files_that_no_library_reads_may_contain_anything(copied: Path) -> None:
     write(copied / "data_config.json", [{"name": "a collection"}])
+    (copied / "data.json").write_text("{}\n{}\n")
     assert read_model(copied).kind == "dense"
 
 
