@@ -1,7 +1,9 @@
 """A bundle that can be written to while others read it."""
 
+import copyreg
 from collections.abc import Iterable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
@@ -195,3 +197,11 @@ class WritableBundle(Bundle):
             skip_bad=skip_bad or bool(options and options.skip_bad),
         )  # fmt: skip
         return Source(add, chosen, types=self.manifest.declared)
+
+
+def _as_path(bundle: WritableBundle) -> tuple[Any, ...]:
+    opened = partial(WritableBundle, device=bundle.device, strict=bundle.strict)
+    return opened, (str(Path(bundle).absolute()),)
+
+
+copyreg.pickle(WritableBundle, _as_path)

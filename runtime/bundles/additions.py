@@ -7,7 +7,9 @@ additions from its first moment on, whatever lies there.
 """
 
 import json
+import re
 from dataclasses import asdict, dataclass
+from itertools import chain
 from pathlib import Path
 
 from ranklet.runtime.bundles.files import LIST, BundleFiles, Check, additions_of, file_in
@@ -20,6 +22,8 @@ from ranklet.runtime.bundles.manifest import (
 from ranklet.runtime.bundles.parts import AdditionFiles
 from ranklet.runtime.errors import BundleError, InputError
 from ranklet.runtime.storage.address import S3, Address
+
+_FILE = re.compile(r"[0-9a-f-]{1,40}\.zip")  # of an addition
 
 
 @dataclass(frozen=True)
@@ -68,11 +72,16 @@ class Additions:
             if version != FORMAT_VERSION:
                 raise ValueError(f"it has the format version {version} of another ranklet")
             parts = tuple(Addition(**each) for each in raw.pop("parts"))
-            deleted = tuple(tuple(map(int, each)) for each in raw.pop("deleted"))
+            deleted = tuple(tuple(each) for each in raw.pop("deleted"))
             read = cls(**raw, parts=parts, deleted=deleted)
-            if len(deleted) != len(parts) + 1 or any("/" in each.file for each in parts):
+            numbers = [read.next, read.version, *chain.from_iterable(deleted)]
+            if not all(type(each) is int and 0 <= each < 1 << 62 for each in numbers):
+                raise ValueError("a number is none")
+            if not all(_FILE.fullmatch(each.file) for each in parts):
+                raise ValueError("a file has another name")
+            if len(deleted) != len(parts) + 1:
                 raise ValueError("it does not say which documents of each part are deleted")
-        except (ValueError, TypeError, KeyError, AttributeError) as error:
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
             raise BundleError(f"{where} is damaged: {error}; run `ranklet verify`") from error
         return read
 

@@ -256,6 +256,7 @@ class BundleFiles:
 
     def settings(self, name: str) -> Any:
         """Return the settings of a ranker, an instance of its kind's `Settings`."""
+        self.manifest.check_ranker(name)
         return self.manifest.rankers[name].read_settings(name)
 
     # One lock for everything that is opened on demand. Before Python 3.12 every cached_property has

@@ -14,7 +14,7 @@ from ranklet.runtime.call.deadline import Deadline
 from ranklet.runtime.call.mask import Mask, both
 from ranklet.runtime.call.protocol import Ranker, Retriever
 from ranklet.runtime.call.query import Phrases, QueryContext
-from ranklet.runtime.errors import BundleError
+from ranklet.runtime.errors import BundleError, damaged
 from ranklet.runtime.metadata.columns import Metadata
 from ranklet.runtime.metadata.where import Condition
 from ranklet.runtime.rankers.opening import ranker_of
@@ -62,7 +62,10 @@ class PartedSearch(LocalSearch):
         """Which documents are gone, (documents,) bool."""
         flags = []
         for part, numbers in zip(self.parts, self.additions.deleted, strict=True):
-            flags.append(np.zeros(part.files.manifest.documents, np.bool_))
+            count = part.files.manifest.documents
+            if numbers and max(numbers) >= count:
+                raise damaged(f"a deleted document of {part.files.path.name!r} is past the last")
+            flags.append(np.zeros(count, np.bool_))
             flags[-1][list(numbers)] = True
         return np.concatenate(flags)
 
