@@ -114,6 +114,11 @@ class Settings(Checked):
             raise BundleError(f"{where}: {error}") from error
 
     @property
+    def by_tokens(self) -> bool:
+        """Whether a query is a sum over its tokens, so that a fusion weighs it as words."""
+        return False
+
+    @property
     def per_pair(self) -> bool:
         """Whether a network runs over each pair, so that the ranker is for few candidates."""
         return False

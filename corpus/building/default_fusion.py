@@ -186,8 +186,12 @@ def weights_of(
 
 
 def shares_of(rankers: Mapping[str, RankerEntry]) -> dict[str, float]:
-    """Return the share of each ranker of words; see `weights_of`."""
-    return {name: WORDS_SHARE for name, entry in rankers.items() if KINDS[entry.kind].every_term}
+    """Return the share of each ranker of words, or of tokens one by one; see `weights_of`."""
+    return {
+        name: WORDS_SHARE
+        for name, entry in rankers.items()
+        if KINDS[entry.kind].every_term or entry.read_settings(name).by_tokens
+    }
 
 
 def spreads_of(bundle: Bundle, names: Sequence[str]) -> dict[str, float]:

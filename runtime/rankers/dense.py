@@ -91,6 +91,11 @@ class DenseSettings(Settings):
     ef_construction: int = integer(200, "hnsw: candidates while building", 1, 1 << 16)
     ef: int = integer(128, "hnsw: candidates while searching", 1, 1 << 16)
 
+    @property
+    def by_tokens(self) -> bool:
+        """Whether a table encodes queries for a network's documents."""
+        return self.encoder == QUERY_TABLE
+
 
 class DenseEncoder:
     """Turns queries and documents into vectors.

@@ -14,6 +14,7 @@ from ranklet.corpus.building.default_fusion import (
     made_queries,
     measured_spreads,
     read_weights,
+    shares_of,
     weights_of,
 )
 from ranklet.corpus.collections.splits import JudgedQuery
@@ -21,6 +22,7 @@ from ranklet.corpus.index import index_bundle
 from ranklet.corpus.sources.source import Source
 from ranklet.corpus.updating.update import update
 from ranklet.export.bundles import export_bundle
+from ranklet.runtime.bundles.manifest import RankerEntry
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.pipeline import Fuse
 from ranklet.runtime.rankers.bm25 import BM25Settings
@@ -75,6 +77,18 @@ def test_a_ranker_weighs_the_less_the_more_its_scores_spread() -> None:
 def test_words_count_less_than_an_encoder_of_the_same_spread() -> None:
     weights = weights_of({"bm25": 0.1, "dense": 0.1, "more": 0.1}, {"bm25": WORDS_SHARE})
     assert weights == {"bm25": 0.25, "dense": 0.375, "more": 0.375}
+
+
+def test_a_table_of_queries_counts_as_much_as_words() -> None:
+    entries = {
+        name: RankerEntry(kind, settings)
+        for name, kind, settings in (
+            ("bm25", "bm25", {}),
+            ("table", "dense", {"encoder": "query_table"}),
+            ("network", "dense", {"encoder": "network"}),
+        )
+    }
+    assert shares_of(entries) == {"bm25": WORDS_SHARE, "table": WORDS_SHARE}
 
 
 @pytest.mark.slow
