@@ -99,6 +99,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "titles or sentences of the texts); or the word table, for a table that encodes queries in "
         "place of a network and learns from the texts, too",
     )
+    group.add_argument(
+        "--table-minutes",
+        type=float,
+        default=5.0,
+        metavar="X",
+        help="minutes in which a table of queries learns",
+    )
     group = parser.add_argument_group("settings of some kinds", "They replace the checkpoint's.")
     for name in exported_settings():
         add_setting(group, name)
@@ -227,7 +234,8 @@ def _export_tables(
     from ranklet.export.query_tables.options import QueryOptions
     from ranklet.export.query_tables.writing import with_query_tables
 
-    tables = QueryOptions(queries=TABLE, texts=[options.texts] if options.texts else ())
+    texts = [options.texts] if options.texts else ()
+    tables = QueryOptions(queries=TABLE, texts=texts, table_minutes=options.table_minutes)
     with tempfile.TemporaryDirectory() as folder:
         made = export_bundle(checkpoints, Path(folder) / "b", chosen).path
         with_query_tables(

@@ -10,6 +10,7 @@ from tests.kinds import TinyRankers
 from tests.query_tables import MINUTES, indexed_with_table, rankers_with_network, rankers_with_table
 
 import ranklet
+from ranklet.commands import main
 from ranklet.export.errors import ExportError
 from ranklet.export.query_tables import agreement as agreement_module
 from ranklet.export.query_tables import learning
@@ -132,3 +133,12 @@ def test_a_build_learns_a_table_of_its_own_texts(tiny: TinyRankers, tmp_path: Pa
     hits = bundle.rank("quiet stream", explain=True)
     assert hits[0].explanation is not None
     assert len({*bundle.manifest.pipelines}) > 1
+
+
+def test_an_export_has_a_table(tiny: TinyRankers, tmp_path: Path) -> None:
+    model = tiny.checkpoint_folder("dense", similarity="cosine")
+    command = ["export", f"dense={model}", "-o", str(tmp_path / "b"), "--queries", "table"]
+    assert main([*command, "--table-minutes", "0.01", "--max-ndcg-loss", "1"]) in (0, 3)
+    assert "query_table" in (tmp_path / "b" / "manifest.json").read_text()
+    assert main(["table", str(model), "-o", str(tmp_path / "m"), "--minutes", "0.01"]) == 0
+    assert (tmp_path / "m" / "query_rows.npy").is_file()
