@@ -72,6 +72,7 @@ def follow(rankers: Path, seed: int, folder: Path) -> None:
     assert {key for key in ours.keys() | theirs.keys() if ours.get(key) != theirs.get(key)} == set()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(8))
 def test_lexical_rankers_of_a_changed_bundle_are_as_from_scratch(
     seed: int, built: "Built", tmp_path: Path

@@ -232,6 +232,7 @@ def test_impacts_of_16_bits_are_added_up_in_32(impact: float) -> None:
     np.testing.assert_array_equal(scores, np.array(wanted)[documents])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("listed", [0, 10**9], ids=["by the mask", "by bisection"])
 @pytest.mark.parametrize("dtype", [np.float32, np.float16, np.uint8])
 @pytest.mark.parametrize("ties", [False, True])

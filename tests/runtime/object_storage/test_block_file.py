@@ -95,6 +95,7 @@ file.write(0, content)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stop", [0, 30, 700, BLOCK, 2 * BLOCK + 99, len(CONTENT) + 60, 98_390])
 def test_a_killed_writer_leaves_no_block_that_is_wrong(tmp_path: Path, stop: int) -> None:
     content = tmp_path / "content"

@@ -201,6 +201,7 @@ def test_a_zip_answers_as_its_folder_does(subject: Subject, tmp_path: Path) -> N
             assert list(packed.rank(query, own, pipeline=subject.pipeline)) == list(expected)
 
 
+@pytest.mark.slow
 def test_a_changed_byte_of_any_of_its_files_is_found(subject: Subject, tmp_path: Path) -> None:
     victim = Path(shutil.copytree(subject.path, tmp_path / "victim"))
     files = [path for path in (victim / "rankers" / subject.name).rglob("*") if path.is_file()]

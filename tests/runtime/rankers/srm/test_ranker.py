@@ -88,6 +88,7 @@ def doubled(held: NDArray[Any]) -> NDArray[Any]:
     return held.astype(np.float64)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "file", "change", "message"),
     [
