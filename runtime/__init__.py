@@ -21,7 +21,7 @@ from ranklet.runtime.errors import (
 from ranklet.runtime.explanation import Explanation
 from ranklet.runtime.hits import Hit, Ranking, Timing
 from ranklet.runtime.pipeline import Fuse, Keep, Pipeline, Rescore, Retrieve
-from ranklet.runtime.ranking import load, rank, rerank, score
+from ranklet.runtime.ranking import load, rank, rank_batch, rerank, score
 from ranklet.runtime.syntax.query_syntax import Query
 
 __all__ = [
@@ -49,6 +49,7 @@ __all__ = [
     "UnknownRankerError",
     "load",
     "rank",
+    "rank_batch",
     "rerank",
     "score",
 ]

@@ -5,13 +5,14 @@ from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, partial, wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn, ParamSpec, Self, TypeVar, cast
+from typing import TYPE_CHECKING, Any, NoReturn, ParamSpec, Self, TypeVar, Unpack, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.runtime.arguments import (
     Document,
+    RankOptions,
     Where,
     check_budget,
     check_query,
@@ -435,8 +436,32 @@ class Bundle(os.PathLike[str]):
         stages = self.manifest.pipeline(pipeline)
         return self._search.rank_ids(query, stages, Selection(k=k), where=where)
 
+    @short_tracebacks
+    def rank_batch(
+        self, queries: Sequence[str | Query], **options: Unpack[RankOptions]
+    ) -> list[Ranking]:
+        """Rank the collection for several queries as `rank` does for each.
+
+        They share `budget_ms`. Once it is spent, the remaining queries run only their first stage.
+
+        Raises:
+            InputError: as `rank`; the message contains the query's index.
+        """
+        texts = listed(queries, "queries", "call rank for one")
+        for index, query in enumerate(texts):
+            check_query(query.text if isinstance(query, Query) else query, f"queries[{index}]")
+        budget_ms = options.get("budget_ms")
+        check_budget(budget_ms)
+        deadline, rankings = Deadline(budget_ms), []
+        for text in texts:
+            options["budget_ms"] = deadline.left_ms()
+            rankings.append(self.rank(text, **options))
+        return rankings
+
     rank_async = in_thread(rank)
     """Rank as `rank` does, in a thread, so that an event loop stays free while it is awaited."""
+    rank_batch_async = in_thread(rank_batch)
+    """Rank as `rank_batch` does, in a thread; see `rank_async`."""
 
     @short_tracebacks
     def score(

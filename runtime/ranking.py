@@ -143,6 +143,17 @@ def rank(
 
 
 @short_tracebacks
+def rank_batch(
+    queries: Sequence[str | Query],
+    *,
+    bundle: BundleLike | None = None,
+    **options: Unpack[RankOptions],
+) -> list[Ranking]:
+    """Rank a bundle's collection for several queries; see `Bundle.rank_batch`."""
+    return opened(bundle).rank_batch(queries, **options)
+
+
+@short_tracebacks
 def score(
     query: str,
     documents: Sequence[Document] | None = None,

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ranklet.export.build_options import BuildOptions
     from ranklet.export.learning.learn import learn
     from ranklet.export.learning.options import LearnOptions
-    from ranklet.runtime import Bundle, Query, RankletError, load, rank, rerank
+    from ranklet.runtime import Bundle, Query, RankletError, load, rank, rank_batch, rerank
 
 _MODULES = {
     "BuildOptions": "ranklet.export.build_options",
@@ -33,6 +33,7 @@ _MODULES = {
     "merge": "ranklet.corpus.updating.merge",
     "open": "ranklet.corpus.updating.writable",
     "rank": "ranklet.runtime",
+    "rank_batch": "ranklet.runtime",
     "rerank": "ranklet.runtime",
     "update": "ranklet.corpus.updating.update",
 }
@@ -49,6 +50,7 @@ __all__ = [
     "merge",
     "open",
     "rank",
+    "rank_batch",
     "rerank",
     "update",
 ]

@@ -132,8 +132,11 @@ def test_fewer_hits_are_the_head_of_more(bundle: Bundle, name: str) -> None:
 @pytest.mark.parametrize("name", PIPELINES)
 def test_every_way_to_rank_gives_the_same_hits(bundle: Bundle, built: "Built", name: str) -> None:
     chosen = recipe(name)
-    for query in QUERIES:
+    batch = bundle.rank_batch(QUERIES, k=7, pipeline=chosen)
+    listed = runtime.rank_batch(QUERIES, bundle=built.fused, k=7, pipeline=chosen)
+    for query, ranking, other in zip(QUERIES, batch, listed, strict=True):
         hits = list(bundle.rank(query, k=7, pipeline=chosen))
+        assert list(ranking) == list(other) == hits
         assert list(runtime.rank(query, bundle=built.fused, k=7, pipeline=chosen)) == hits
         assert bundle.rank_ids(query, k=7, pipeline=chosen) == [(h.id, h.score) for h in hits]
         explained = bundle.rank(query, k=7, pipeline=chosen, explain=True)
@@ -272,9 +275,11 @@ def arrow(texts: list[str]) -> Any:
 
 
 @pytest.mark.parametrize("make", [list, tuple, iter, np.array, arrow])
-def test_documents_and_ids_may_be_any_iterable(
+def test_documents_and_queries_and_ids_may_be_any_iterable(
     bundle: Bundle, make: Callable[[list[str]], Any]
 ) -> None:
+    wanted = [list(each) for each in bundle.rank_batch(QUERIES)]
+    assert [list(each) for each in bundle.rank_batch(make(QUERIES))] == wanted
     assert len(bundle.rank("dough", make(OWN))) == len(OWN)
     assert len(bundle.score("dough", ids=make(["bread", "tea"]))) == 2
 
@@ -282,11 +287,12 @@ def test_documents_and_ids_may_be_any_iterable(
 def test_objects_of_the_caller_are_not_changed(bundle: Bundle) -> None:
     documents: list[Any] = [{"id": "b", "text": "b"}, {"id": "a", "text": "water", "more": [1]}]
     stages = [{"stage": "retrieve", "ranker": "bm25", "k": 3}, {"stage": "keep", "k": 2}]
-    ids = ["tea", "bread"]
-    before = copy.deepcopy((documents, stages, ids))
+    queries, ids = ["water", "dough"], ["tea", "bread"]
+    before = copy.deepcopy((documents, stages, queries, ids))
     bundle.rank("water", documents, pipeline=stages, explain=True)
+    bundle.rank_batch(queries, pipeline=stages)
     bundle.score("water", ids=ids)
-    assert (documents, stages, ids) == before
+    assert (documents, stages, queries, ids) == before
 
 
 # ------------------------------------------------------------------------------------- bad input
@@ -297,6 +303,8 @@ def test_an_empty_query_is_refused(bundle: Bundle, query: str) -> None:
     for ask in (bundle.rank, bundle.score, bundle.rank_ids):
         with pytest.raises(InputError, match="query is empty; give at least one word"):
             ask(query)
+    with pytest.raises(InputError, match=r"queries\[1\] is empty"):
+        bundle.rank_batch(["dough", query])
     with pytest.raises(InputError, match="query is empty"):
         bundle.explain(query, "bread")
 
@@ -306,6 +314,8 @@ def test_a_query_that_is_no_string_is_refused(bundle: Bundle, query: Any) -> Non
     for ask in (bundle.rank, bundle.score, bundle.rank_ids, bundle.features):
         with pytest.raises(InputError, match="query must be a string, not"):
             ask(query)
+    with pytest.raises(InputError, match=r"queries\[1\] must be a string"):
+        bundle.rank_batch(["dough", query])
 
 
 @pytest.mark.parametrize("query", ["gnorp zork", "the of and", "!?…", "\0", "😀", "\ud800"])
@@ -330,6 +340,8 @@ def test_k_that_is_no_whole_number_is_refused(bundle: Bundle, k: Any) -> None:
     for ask in (bundle.rank, bundle.rank_ids):
         with pytest.raises(InputError, match="k must be a whole number, 0 or more"):
             ask("dough", k=k)
+    with pytest.raises(InputError, match="k must be a whole number"):
+        bundle.rank_batch(["dough"], k=k)
 
 
 @pytest.mark.parametrize("name", PIPELINES)
@@ -348,8 +360,9 @@ def test_documents_that_are_no_list_are_refused(bundle: Bundle, documents: Any) 
 
 def test_a_table_is_no_list_of_texts(bundle: Bundle) -> None:
     table = pytest.importorskip("pandas").DataFrame({"text": ["dough", "bread"]})
-    with pytest.raises(InputError, match="not DataFrame; give one of its columns"):
-        bundle.rank("dough", table)
+    for ask in (lambda: bundle.rank("dough", table), lambda: bundle.rank_batch(table)):
+        with pytest.raises(InputError, match="not DataFrame; give one of its columns"):
+            ask()
     assert len(bundle.rank("dough", table["text"])) == 2
 
 
@@ -463,12 +476,17 @@ def test_awaited_rankings_are_the_same(bundle: Bundle) -> None:
         assert ranking.hits == bundle.rank(QUERY, k=3, pipeline="bm25", explain=True).hits
         own = await bundle.rank_async(QUERY, ["patch the tyre", "knead the dough"])
         assert own.hits == bundle.rank(QUERY, ["patch the tyre", "knead the dough"]).hits
+        batch = await bundle.rank_batch_async([QUERY, "sour milk"], k=2)
+        assert [each.hits for each in batch] == [
+            each.hits for each in bundle.rank_batch([QUERY, "sour milk"], k=2)
+        ]
 
     asyncio.run(both())
 
 
 def test_they_take_what_the_others_take() -> None:
     assert inspect.signature(Bundle.rank_async) == inspect.signature(Bundle.rank)
+    assert inspect.signature(Bundle.rank_batch_async) == inspect.signature(Bundle.rank_batch)
 
 
 def test_errors_arrive_where_the_answer_is_awaited(bundle: Bundle) -> None:

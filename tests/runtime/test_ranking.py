@@ -53,6 +53,7 @@ def test_the_environment_names_the_bundle(built: "Built", monkeypatch: pytest.Mo
     monkeypatch.setenv("RANKLET_BUNDLE", str(built.fused))
     wanted = list(runtime.rank("dough", bundle=built.fused))
     assert list(runtime.rank("dough")) == wanted
+    assert list(runtime.rank_batch(["dough"])[0]) == wanted
     assert runtime.score("dough", ["dough"])[0] > 0
     for value in ("", None):
         if value is None:
@@ -205,6 +206,8 @@ def test_signs_and_typos_are_read_as_the_keywords_say(built: "Built") -> None:
     wanted = runtime.rank(ranklet.Query.parse(typed, typos=True), bundle=built.indexed)
     assert wanted.corrections == {"dougg": "dough"}
     assert runtime.rank(typed, bundle=built.indexed, syntax=True, typos=True).hits == wanted.hits
+    (batch,) = runtime.rank_batch([typed], bundle=built.indexed, syntax=True, typos=True)
+    assert batch.hits == wanted.hits
     own = ranklet.load(built.indexed)
     with pytest.raises(InputError, match="looked up in the collection"):
         own.rank(typed, ["dough"], syntax=True)

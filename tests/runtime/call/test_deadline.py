@@ -248,6 +248,8 @@ def test_a_real_bundle_says_what_there_was_no_time_for(bundle: Bundle) -> None:
 def test_a_budget_is_a_number_of_milliseconds(bundle: Bundle, wrong: Any) -> None:
     with pytest.raises(InputError, match="budget_ms must be a number of milliseconds from 0 to"):
         bundle.rank("dough", budget_ms=wrong)
+    with pytest.raises(InputError, match="budget_ms must be"):
+        bundle.rank_batch([], budget_ms=wrong)
 
 
 @pytest.mark.parametrize("seed", range(150))

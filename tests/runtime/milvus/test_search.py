@@ -295,6 +295,8 @@ CALLS: dict[str, Callable[[Bundle], Any]] = {
     "passages": lambda bundle: bundle.passages,
     "rank": lambda bundle: told(bundle.rank(ASKED, k=9, where={"year": {">": 0}})),
     "rank_async": lambda bundle: told(asyncio.run(bundle.rank_async(ASKED, k=9))),
+    "rank_batch": lambda bundle: told(bundle.rank_batch([ASKED], k=9)[0]),
+    "rank_batch_async": lambda bundle: told(asyncio.run(bundle.rank_batch_async([ASKED], k=9))[0]),
     "rank_ids": lambda bundle: {name: approx(score) for name, score in bundle.rank_ids(ASKED)},
     "restriction": lambda bundle: bundle.restriction,
     "sample_texts": lambda bundle: sorted(bundle.sample_texts(9)),
