@@ -5,7 +5,7 @@
 BENCHMARKS = {
     "bm25_parity": "parity",
     "default_fusion": "fusion",
-    "query_table": "fusion",
+    "query_table": "dense",
     "hybrid_peers": "fusion",
     "learned": "learning",
     "fidelity": "quality",
