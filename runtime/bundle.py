@@ -111,14 +111,17 @@ class Bundle(os.PathLike[str]):
         cache: str | Path | None = None,
         collection: str | None = None,
     ) -> None:
-        files = BundleFiles(path, check, device=device, strict=strict, cache=cache)
         self._search: Search
-        if collection is None:
-            self._search = open_search(files)
-        else:
-            from ranklet.runtime.milvus.search import MilvusSearch
+        while True:
+            files = BundleFiles(path, check, device=device, strict=strict, cache=cache)
+            if collection is not None:
+                from ranklet.runtime.milvus.search import MilvusSearch
 
-            self._search = MilvusSearch(files, collection)
+                self._search = MilvusSearch(files, collection)
+                return
+            self._search = open_search(files)
+            if not files.is_replaced:  # by one that has what was added, before the list was read
+                return
 
     def current(self) -> "Bundle":
         """Return the bundle with all that was added to it and deleted of it until now.
@@ -129,7 +132,11 @@ class Bundle(os.PathLike[str]):
         search = self._search
         if not isinstance(search, LocalSearch) or search.only is not None:
             return self
-        return Bundle.over(open_search(self.files, search))
+        files = self.files
+        opened = open_search(files, search)
+        if files.is_replaced:  # so the list may have been another bundle's
+            return Bundle(self.path, device=files.device, strict=files.strict, cache=files.cache)
+        return Bundle.over(opened)
 
     @classmethod
     def over(cls, search: Search) -> Self:

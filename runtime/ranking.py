@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 
 from ranklet.runtime.arguments import Document, RankOptions, listed
 from ranklet.runtime.bundle import Bundle
-from ranklet.runtime.bundles.files import Check, additions_of, stamp_of
-from ranklet.runtime.bundles.manifest import MANIFEST
+from ranklet.runtime.bundles.files import Check, additions_of, stamp_of, stamp_of_bundle
 from ranklet.runtime.errors import InputError, RemoteError
 from ranklet.runtime.hits import Ranking
 from ranklet.runtime.metadata.where import Condition
@@ -93,7 +92,7 @@ def load(
         collection = milvus_located(collection)
     path = located(bundle)
     key = (path, device, strict, collection, None if cache is None else Path(cache).absolute())
-    stamp, entry = _stamp(path), _loaded.get(key)
+    stamp, entry = stamp_of_bundle(path), _loaded.get(key)
     if entry is not None and check == "fast" and not entry.is_stale(stamp):
         entry.asked = monotonic()
         return entry.bundle
@@ -253,19 +252,6 @@ class _Loaded:
             return not self.bundle.files.is_current(look=look)
         except RemoteError:  # what was read before can still be used
             return False
-
-
-def _stamp(path: Path | Address) -> tuple[int, ...]:
-    """Return file attributes that change when a bundle is replaced; () if they cannot be read."""
-    if isinstance(path, Address):
-        return ()
-    for candidate in (path / MANIFEST, path):
-        try:
-            stat = candidate.stat()
-        except (OSError, ValueError):  # ValueError: a NUL in the path
-            continue
-        return stat.st_dev, stat.st_ino, stat.st_mtime_ns, stat.st_size
-    return ()
 
 
 def _as_path(bundle: Bundle) -> tuple[Any, ...]:

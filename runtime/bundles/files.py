@@ -79,6 +79,7 @@ class BundleFiles:
         self.path: Path | Address = Address(path) if is_address(path) else Path(path)
         self.device, self.strict, self.cache = device, strict, cache
         self.keep = keep
+        self._stamp = stamp_of_bundle(self.path)
         self._archive = self._opened_archive()
         self._made: dict[Hashable, Any] = {}  # what was opened on demand
         self._lock = RLock()  # re-entrant, because opening a ranker opens the vocabulary
@@ -111,6 +112,11 @@ class BundleFiles:
     def is_remote(self) -> bool:
         """Whether the bundle is on object storage, so that reading it waits for the network."""
         return isinstance(self.path, Address)
+
+    @property
+    def is_replaced(self) -> bool:
+        """Whether another bundle is at the path by now; never known of an address."""
+        return stamp_of_bundle(self.path) != self._stamp
 
     def is_current(self, *, look: bool = True) -> bool:
         """Return whether the object at an address is the one that was opened.
@@ -431,3 +437,16 @@ def stamp_of(folder: Path | Address) -> tuple[int, ...]:
     except (OSError, ValueError):
         return ()
     return stat.st_ino, stat.st_mtime_ns, stat.st_size
+
+
+def stamp_of_bundle(path: Path | Address) -> tuple[int, ...]:
+    """Return file attributes that change when a bundle is replaced; () if they cannot be read."""
+    if isinstance(path, Address):
+        return ()
+    for candidate in (path / MANIFEST, path):
+        try:
+            stat = candidate.stat()
+        except (OSError, ValueError):  # ValueError: a NUL in the path
+            continue
+        return stat.st_dev, stat.st_ino, stat.st_mtime_ns, stat.st_size
+    return ()

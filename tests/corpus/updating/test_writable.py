@@ -18,6 +18,7 @@ import ranklet
 from ranklet.corpus.languages.options import TextOptions
 from ranklet.corpus.updating import live as writing
 from ranklet.corpus.updating.writable import WritableBundle
+from ranklet.runtime import bundle as bundle_module
 from ranklet.runtime import ranking
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.bundles.files import LIST, additions_of
@@ -182,6 +183,24 @@ def test_words_of_other_languages_are_found_and_compacted(language: str, tmp_pat
     if language != "auto":  # where the new text brings a language of its own
         assert ours == theirs
     assert found(bundle, texts[2]) == found(Bundle(tmp_path / "scratch"), texts[2])
+
+
+def test_a_bundle_that_is_compacted_while_it_is_opened_lacks_nothing(
+    three: WritableBundle, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    three.add([document("d")])
+    known, original = load(three.path), bundle_module.open_search
+
+    def late(*given: Any) -> Any:
+        monkeypatch.setattr(bundle_module, "open_search", original)
+        WritableBundle(three.path).compact().add([document("e")])
+        return original(*given)
+
+    monkeypatch.setattr(bundle_module, "open_search", late)
+    assert found(known.current()) == ["a", "b", "c", "d", "e"]
+    monkeypatch.setattr(bundle_module, "open_search", late)
+    assert found(Bundle(three.path)) == ["a", "b", "c", "d", "e"]
+    assert found(known) == ["a", "b", "c", "d"]  # it goes on with the old one
 
 
 def test_words_of_additions_are_as_rare_as_in_the_whole_collection(three: WritableBundle) -> None:
