@@ -5,9 +5,7 @@ import re
 import pytest
 from tests.docs.pages import FENCE, ROOT
 
-PAGES = (
-    "README.md", "docs/results.md", "docs/choosing-a-ranker.md", "docs/papers.md",
-)  # fmt: skip
+PAGES = ("README.md", "docs/results.md", "docs/choosing-a-ranker.md")
 USERS = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").glob("*.md"))
 LINK = re.compile(r"!?\[([^\]]*)\]\([^)]*\)")
 CELL, LINES, WIDTH = 120, 90, 100  # at most
