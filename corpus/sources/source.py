@@ -69,8 +69,8 @@ class Source:
     """Documents of any form.
 
     Args:
-        texts: the path of a file or a folder, or texts, or objects with a text, or a dict of these
-            by their ids.
+        texts: the path of a file or a folder, or some of its files, or texts, or objects with a
+            text, or a dict of these by their ids.
         options: how they are read.
         announce: a function that is called with the columns once they are chosen, because some may
             be guessed.
@@ -89,7 +89,7 @@ class Source:
 
     def __init__(
         self,
-        texts: Texts,
+        texts: Texts | Files,
         options: SourceOptions | None = None,
         announce: Callable[[str], None] = _log.info,
         types: Mapping[str, str] = NO_TYPES,
@@ -104,8 +104,10 @@ class Source:
         self.columns: Columns | None = None
         self._wanted = self.options.metadata_fields()
         self._others = set[str]()  # names of fields that were seen besides id, title and text
-        if isinstance(texts, str | os.PathLike):
-            self._given: Files | Database | Objects | Spool
+        if isinstance(texts, Files):
+            self._given: Files | Database | Objects | Spool = texts
+            self.name = texts.folder.absolute().name
+        elif isinstance(texts, str | os.PathLike):
             self._given, self.name = self._of_address(os.fspath(texts))
         elif is_table(texts):
             self.name = "documents"

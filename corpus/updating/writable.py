@@ -9,6 +9,7 @@ from typing import Any, Self
 
 from ranklet.corpus.collections.collection import Collection
 from ranklet.corpus.sources.options import SourceOptions
+from ranklet.corpus.sources.paths import Files
 from ranklet.corpus.sources.source import Source, Texts
 from ranklet.corpus.updating.changes import Counts
 from ranklet.corpus.updating.compact import compact
@@ -134,7 +135,7 @@ class WritableBundle(Bundle):
     @short_tracebacks
     def change(
         self,
-        add: Texts | Source | Collection | None = None,
+        add: Texts | Files | Source | Collection | None = None,
         delete: Iterable[str] = (),
         *,
         where: Where | None = None,
@@ -171,6 +172,10 @@ class WritableBundle(Bundle):
         self._reload()
         return self
 
+    def ids(self) -> list[str]:
+        """Return the ids of all documents, in their order."""
+        return self._local.all_ids()
+
     def _reload(self) -> None:
         """See what was written until now."""
         self._search = load(self.path, device=self._device, strict=self._strict)._search
@@ -183,7 +188,7 @@ class WritableBundle(Bundle):
 
     def _source(
         self,
-        add: Texts | Source | Collection | None,
+        add: Texts | Files | Source | Collection | None,
         options: SourceOptions | None,
         *,
         skip_bad: bool,

@@ -24,6 +24,7 @@ GROUPS = {
         "serve": "serve a bundle over HTTP, with a web page to try it",
         "explain": "explain the scores of documents for a query",
         "update": "add, replace and delete documents of a bundle",
+        "sync": "bring a bundle to the state of a folder of texts",
         "compact": "join a bundle with what was added to it",
         "inspect": "show the contents of a bundle",
         "verify": "check every byte and number of a bundle",

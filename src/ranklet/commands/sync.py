@@ -1,0 +1,56 @@
+"""Bring a bundle to the state of a folder: what changed is read, what is gone is deleted.
+
+FOLDER has texts and other documents, one per file. A bundle that does not exist is built of words;
+build it by `ranklet build FOLDER --model …` to have another one.
+"""
+
+import argparse
+from pathlib import Path
+
+from ranklet.commands.arguments import add_group, options_from
+from ranklet.commands.output import say
+from ranklet.corpus.sources.options import SourceOptions
+
+PAUSE = 1.0  # seconds between two looks at the folder
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.add_argument("folder", metavar="FOLDER", help="folder of texts and documents")
+    parser.add_argument("bundle", help="bundle of these texts, a folder or .zip")
+    parser.add_argument(
+        "--watch", action="store_true", help="look again every second, until Ctrl-C"
+    )
+    add_group(parser, SourceOptions(), "How FOLDER is read.")
+
+
+def run(options: argparse.Namespace) -> None:
+    """Sync once, or until Ctrl-C."""
+    from time import sleep
+
+    from ranklet.corpus.sources.source import Source
+    from ranklet.corpus.updating.sync import folder_of_texts, remember, sync
+    from ranklet.corpus.updating.writable import WritableBundle
+    from ranklet.export.build import build
+    from ranklet.runtime.errors import RankletError
+    from ranklet.runtime.storage.address import writable
+
+    given = vars(options)
+    said = any(name in given for name in vars(SourceOptions()))
+    read = options_from(SourceOptions(), given) if said else None
+    target = writable(options.bundle)
+    if not target.exists():
+        files = folder_of_texts(Path(options.folder), read)
+        build(Source(files, read), target)
+        remember(WritableBundle(target), files)
+    bundle = WritableBundle(target)
+    say(f"{sync(bundle, options.folder, read)}: {bundle.size} in {options.bundle}")
+    while options.watch:
+        sleep(PAUSE)
+        try:
+            counts = sync(bundle, options.folder, read)
+        except RankletError as error:  # a file may be half written, or gone for a moment
+            say(f"nothing was changed: {error}")
+            continue
+        if counts.added or counts.replaced or counts.deleted:
+            say(f"{counts}: {bundle.size} in {options.bundle}")
