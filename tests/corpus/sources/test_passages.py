@@ -90,7 +90,8 @@ def test_scripts_without_spaces_count_characters() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["." * 2_000 + "x", "\n" * 2_000 + "a b c d", "w " * 1_000, ". " * 1_000, '!"' * 1_000]
+    "text",
+    ["." * 2_000 + "x a b c", "\n" * 2_000 + "a b c d", "w " * 1_000, ". " * 1_000, '!"' * 1_000],
 )
 def test_the_time_grows_with_the_length_of_unusual_texts_and_not_with_its_square(text: str) -> None:
     assert grows_linearly(lambda long: passages(long, 3, 1), text)
