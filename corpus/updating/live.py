@@ -32,7 +32,7 @@ from ranklet.runtime.metadata.masks import evaluate
 from ranklet.runtime.search.local import LocalSearch
 from ranklet.runtime.search.parted import parts_of
 from ranklet.runtime.storage.address import Address, writable
-from ranklet.runtime.writing.atomic_file import atomic_file
+from ranklet.runtime.writing.atomic_file import atomic_file, new_file
 from ranklet.runtime.writing.syncing import sync_folder
 
 MOST = 3  # additions; a search asks each of them
@@ -182,7 +182,7 @@ class Live:
         if new:
             packed = pack_addition(files, kept, new, dict(self.search.metadata))
             name = f"{version:06d}-{secrets.token_hex(4)}.zip"
-            with atomic_file(folder / name) as file:
+            with new_file(folder / name) as file:
                 file.write(packed.content)
             parts.append(Addition(name, len(packed.content), packed.sha256))
             self._check_new(parts[-1], changing)
