@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Mapping
 from dataclasses import asdict, replace
+from importlib.util import find_spec
 from pathlib import Path
 
 from ranklet.corpus.collections.probes import Probes, of_all_lengths
@@ -49,12 +50,14 @@ def with_probes(
     for name, checkpoint in checkpoints.items():
         if is_checkpoint(folders[name]):
             continue
-        begins = [shortened(text, checkpoint.settings) for text in texts]
-        with step(COMPARING, COMPARING_SECONDS):
-            light = set_aside(checkpoint, (*texts, *begins))[0]
-            result = str(compare(folders[name], light, texts))
-        _log.info("%s: %s", name, result)
-        training = {**checkpoint.training, ORIGINAL: result}
+        training = checkpoint.training
+        if find_spec("sentence_transformers") is not None:  # static vectors are read without it
+            begins = [shortened(text, checkpoint.settings) for text in texts]
+            with step(COMPARING, COMPARING_SECONDS):
+                light = set_aside(checkpoint, (*texts, *begins))[0]
+                result = str(compare(folders[name], light, texts))
+            _log.info("%s: %s", name, result)
+            training = {**training, ORIGINAL: result}
         ready[name] = replace(checkpoint, probes=checkpoint.probes or probes, training=training)
     return ready
 

@@ -59,7 +59,7 @@ class BM25Settings(Settings):
             )
 
 
-class _Terms(NamedTuple):
+class Terms(NamedTuple):
     """The distinct terms of a query."""
 
     ids: NDArray[np.int32]  # ascending, (terms,)
@@ -163,7 +163,7 @@ class BM25(Retriever):
         terms = self._terms(query)
         field, parts = self.settings.field, []
         there = np.isin(terms.ids, candidate.tokens(self.settings.terms).tokens)
-        terms = _Terms(
+        terms = Terms(
             terms.ids[there], terms.counts[there], terms.at[there]
         )  # a few of a long query's
         impacts = self._impacts(query, terms, candidate)[:, 0]
@@ -182,10 +182,10 @@ class BM25(Retriever):
         """Check every posting; raise BundleError at the first fault."""
         self.index.verify(f"BM25 over {self.settings.field}")
 
-    def _terms(self, query: QueryContext) -> "_Terms":
+    def _terms(self, query: QueryContext) -> "Terms":
         tokens = query.tokens(self.settings.terms)
         terms, at, counts = np.unique(tokens, return_index=True, return_counts=True)
-        return _Terms(terms, counts.astype(np.float32), at)
+        return Terms(terms, counts.astype(np.float32), at)
 
     def _rarity(self, query: QueryContext) -> "_Rarity":
         """Return how rare a query's tokens are, which is found out once for all parts.
@@ -208,7 +208,7 @@ class BM25(Retriever):
         return self._rarity(query).factors[self._part]
 
     def _impacts(
-        self, query: QueryContext, terms: "_Terms", candidates: Candidates
+        self, query: QueryContext, terms: "Terms", candidates: Candidates
     ) -> NDArray[np.float32]:
         """Return the impact of each term on each candidate, (terms, candidates) float32."""
         if candidates.stored is not None:

@@ -31,7 +31,9 @@ READS: dict[str, tuple[str, ...]] = {
 REFUSES: dict[str, tuple[str, ...]] = {"export": ("-o", "FOLDER/e.zip")}
 SERVE = {"serve", "mcp", "judge"}  # until they are ended
 # They make a bundle, which is refused where their targets are tested, or read none.
-OTHERS = {"build", "demo", "index", "learn", "merge", "train", "update"}
+OTHERS = {
+    "build", "compact", "demo", "index", "learn", "merge", "sync", "table", "train", "update"
+}  # fmt: skip
 
 
 @pytest.fixture

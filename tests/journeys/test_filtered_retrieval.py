@@ -28,7 +28,7 @@ from ranklet.runtime.lexical.sparse_store import SparseStore
 from ranklet.runtime.metadata.columns import Metadata
 from ranklet.runtime.metadata.masks import evaluate
 from ranklet.runtime.metadata.where import read_where
-from ranklet.runtime.rankers.bm25 import BM25, BM25Settings
+from ranklet.runtime.rankers.bm25 import BM25, BM25Settings, Terms
 from ranklet.runtime.rankers.colbert.ranker import ColBERT
 from ranklet.runtime.rankers.conformer_kernel.ranker import ConformerKernel
 from ranklet.runtime.rankers.dense import Dense
@@ -130,7 +130,7 @@ def dot_products(values: NDArray[np.float32], queries: list[Any]) -> NDArray[np.
 def test_bm25(filtered: list[Filtered], monkeypatch: pytest.MonkeyPatch) -> None:
     values, queries = impacts(1), weights(1)
     ranker = BM25(BM25Settings(), index_of(values, np.float32), 1.0)
-    monkeypatch.setattr(BM25, "_terms", lambda _, query: queries[query])
+    monkeypatch.setattr(BM25, "_terms", lambda _, query: Terms(*queries[query], np.array([])))
     equals_brute_force(
         filtered,
         lambda query, k, mask: ranker.retrieve(query, k, mask)[:2],  # type: ignore[arg-type]

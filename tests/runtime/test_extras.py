@@ -19,7 +19,11 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 FOR_DEVELOPERS = {"dev", "docs", "clients", "bench"}
-IMPORTED_AS = {"haystack_ai": "haystack", "llama_index_core": "llama_index"}
+IMPORTED_AS = {
+    "opentelemetry_api": "opentelemetry",
+    "haystack_ai": "haystack",
+    "llama_index_core": "llama_index",
+}
 
 
 def test_the_table_is_that_of_pyproject() -> None:

@@ -135,7 +135,7 @@ SOURCES = [
     building("an encoding is unknown", "unknown encoding", file("t.csv", "id,text\n1,x\n"),
              "--encoding", "utf-9"),
     building("a Parquet file is garbage", "arquet", file("t.parquet", b"PAR1 nothing")),
-    building("a spreadsheet", "CSV", file("t.csv", b"PK\x03\x04 a sheet")),
+    building("a spreadsheet", "Office file", file("t.csv", b"PK\x03\x04 a sheet")),
     building("compressed data are garbage", "", file("t.csv.zst", b"nothing")),
     building("JSON is a number", "", file("t.json", "3")),
     building("JSON Lines are cut off", "", file("t.jsonl", '{"text": "x"}\n{"text": ')),

@@ -198,7 +198,8 @@ def sentence_backbone(tiny: TinyRankers, tmp_path_factory: pytest.TempPathFactor
     ]
     (folder / "modules.json").write_text(json.dumps(described))
     (folder / "1_Pooling").mkdir()
-    (folder / "1_Pooling" / "config.json").write_text('{"pooling_mode": "cls"}')
+    pooling = {"word_embedding_dimension": 32, "pooling_mode": "cls"}
+    (folder / "1_Pooling" / "config.json").write_text(json.dumps(pooling))
     (folder / "2_Dense").mkdir()
     layer = {
         "in_features": 32,
