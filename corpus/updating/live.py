@@ -32,8 +32,7 @@ from ranklet.runtime.metadata.masks import evaluate
 from ranklet.runtime.search.local import LocalSearch
 from ranklet.runtime.search.parted import parts_of
 from ranklet.runtime.storage.address import Address, writable
-from ranklet.runtime.writing.atomic_file import atomic_file, new_file
-from ranklet.runtime.writing.syncing import sync_folder
+from ranklet.runtime.writing.syncing import sync_all, sync_folder
 
 MOST = 3  # additions; a search asks each of them
 GROWTH = 8  # an addition is joined with what follows it unless it is so many times as large
@@ -182,14 +181,18 @@ class Live:
         if new:
             packed = pack_addition(files, kept, new, dict(self.search.metadata))
             name = f"{version:06d}-{secrets.token_hex(4)}.zip"
-            with new_file(folder / name) as file:
-                file.write(packed.content)
+            (folder / name).write_bytes(packed.content)
             parts.append(Addition(name, len(packed.content), packed.sha256))
             self._check_new(parts[-1], changing)
         numbers = [tuple(sorted(each)) for each in deleted[: 1 + first]] + [()] * bool(new)
         listed = Additions(before.base, following, version, tuple(parts), tuple(numbers))
-        with atomic_file(folder / LIST) as file:
-            file.write(listed.to_json().encode())
+        # The next writer removes what nobody has named, if this one does not come to its end.
+        partial = folder / f".{LIST}.{secrets.token_hex(4)}.partial"
+        partial.write_bytes(listed.to_json().encode())
+        # All at once, because a wait for the disk takes longest here.
+        sync_all([partial, folder, *(folder / each.file for each in parts[first:])])
+        partial.replace(folder / LIST)
+        sync_folder(folder)
         remove_unlisted(folder, listed)
 
     def _placed(

@@ -1,4 +1,4 @@
-"""Write a file that has its name only when it is complete, or that nobody knows until then."""
+"""Write a file that has its name only when it is complete."""
 
 import secrets
 from collections.abc import Iterator
@@ -32,24 +32,3 @@ def atomic_file(path: Path) -> Iterator[BinaryIO]:
         sync_folder(path.parent)
     finally:
         partial.unlink(missing_ok=True)
-
-
-@contextmanager
-def new_file(path: Path) -> Iterator[BinaryIO]:
-    """Open a file for bytes that is on the disk when the block ends, and gone after an error.
-
-    It has its name from the beginning, which saves one wait for the disk of two. So its name is one
-    that nobody knows or looks for yet.
-
-    Raises:
-        OSError: the folder does not exist, or the file is there or cannot be written.
-    """
-    file = path.open("xb")
-    try:
-        with file:
-            yield file
-            sync_file(file)
-    except BaseException:
-        path.unlink(missing_ok=True)
-        raise
-    sync_folder(path.parent)

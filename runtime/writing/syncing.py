@@ -6,6 +6,7 @@ and the folder in which it happens is synced after it.
 
 import errno
 import os
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import IO
@@ -41,9 +42,17 @@ def sync_tree(path: Path) -> None:
     Raises:
         OSError: that failed.
     """
-    every = (path, *path.rglob("*")) if path.is_dir() else (path,)
+    sync_all((path, *path.rglob("*")) if path.is_dir() else (path,))
+
+
+def sync_all(paths: Iterable[Path]) -> None:
+    """Wait until some files, and the names in some folders, are on the disk.
+
+    Raises:
+        OSError: that failed.
+    """
     with ThreadPoolExecutor(_AT_ONCE) as pool:  # a file system commits what waits in one step
-        for _ in pool.map(_sync_either, every):
+        for _ in pool.map(_sync_either, paths):
             pass
 
 
