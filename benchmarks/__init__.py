@@ -25,6 +25,7 @@ BENCHMARKS = {
     "all_systems": "all_systems",
     "pipeline_precision": "parity",
     "update_speed": "footprint",
+    "live": "footprint",
     "object_storage": "objects",
     "ray_build": "cluster",
     "http_load": "speed",

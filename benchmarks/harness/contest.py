@@ -26,7 +26,13 @@ PEERS = (
 
 
 def contest(
-    place: Place, module: str, request: dict[str, Any], *, threads: int = 1, package: str = "speed"
+    place: Place,
+    module: str,
+    request: dict[str, Any],
+    *,
+    threads: int = 1,
+    package: str = "speed",
+    python: Path | None = None,
 ) -> dict[str, Any]:
     """Run a module of benchmarks/ in the peers' environment; return the JSON that it prints.
 
@@ -36,12 +42,13 @@ def contest(
         request: what it is to do.
         threads: that everybody may use.
         package: of the module.
+        python: of another environment than `peer_python`'s.
     """
     path = place.work / f"{module}.json"
     path.write_text(json.dumps(request))
     count = dict.fromkeys(ONE_THREAD, str(threads))
     done = subprocess.run(
-        [str(peer_python(place)), "-m", f"benchmarks.{package}.{module}", str(path)],
+        [str(python or peer_python(place)), "-m", f"benchmarks.{package}.{module}", str(path)],
         cwd=ROOT,
         env={
             "PATH": os.defpath,

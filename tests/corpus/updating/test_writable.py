@@ -378,6 +378,14 @@ def test_a_writer_that_is_killed_loses_nothing_that_it_has_acknowledged(
     assert int(run.stdout) > 20
 
 
+@pytest.mark.slow
+def test_neither_do_many_that_are_killed_again_and_again(tmp_path: Path) -> None:
+    killed = [sys.executable, "-m", "tests.killed_writers", str(tmp_path), "3", "40", "12"]
+    run = subprocess.run(killed, capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stderr
+    assert '"killed": 12' in run.stdout
+
+
 def test_additions_on_object_storage_are_read_and_seen_at_the_next_look(
     three: WritableBundle, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
