@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 pytest.importorskip("milvus_lite")
 
 
+@pytest.mark.slow
 def test_a_collection_is_published_and_found(
     built: "Built", tmp_path: Path, capsys: Capture
 ) -> None:

@@ -13,6 +13,7 @@ from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.rankers.colbert.ranker import ColBERT
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["colbert", "expanded", "dot"])
 def test_stored_vectors_are_those_that_the_encoder_returns(tiny: TinyRankers, name: str) -> None:
     ranker = opened(tiny.indexed("colbert"), name, ColBERT)

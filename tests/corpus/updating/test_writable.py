@@ -251,6 +251,7 @@ def test_what_cannot_be_written_to_is_refused(three: WritableBundle) -> None:
     assert load(three.path).additions is None
 
 
+@pytest.mark.slow
 def test_there_are_never_more_than_four_parts(
     three: WritableBundle, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -16,6 +16,8 @@ from ranklet.runtime.rankers.epic import EPIC
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.rankers.epic import training as epic
 
+pytestmark = pytest.mark.slow
+
 
 def test_every_variant_and_every_r_is_measured_and_in_the_bundle(exported_epic: Path) -> None:
     reports = read_reports(exported_epic)["epic"]
@@ -73,7 +75,6 @@ def exact_vectors(
     return np.concatenate(found)
 
 
-@pytest.mark.slow
 def test_onnx_gives_pytorchs_vectors(
     epic_checkpoints: dict[str, Checkpoint], tmp_path: Path
 ) -> None:

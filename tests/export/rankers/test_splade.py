@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import numpy as np
+import pytest
 from tests.kinds import TinyRankers
 from tests.models import vectors_alone
 
@@ -19,6 +20,7 @@ def opened(path: Path, name: str) -> SPLADE:
     return ranker
 
 
+@pytest.mark.slow
 def test_vectors_are_those_of_pytorch(tiny: TinyRankers) -> None:
     checkpoint = tiny.checkpoints("splade")["network"]
     ranker, texts = opened(tiny.indexed("splade"), "network"), ["red apple", "the old river", ""]

@@ -18,6 +18,8 @@ from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.rankers.conformer_kernel.pairs import TermReader
 from ranklet.training.rankers.tk import training as tk
 
+pytestmark = pytest.mark.slow
+
 QUERIES = ("quiet stream", "an old old fiddle", "red apple here", "gnorp winter")
 
 NAMES = ("tk", "tkl")

@@ -92,6 +92,7 @@ def test_a_connection_too_many_is_told_so_and_disturbs_no_other(start: "Start") 
             sleep(0.05)
 
 
+@pytest.mark.slow
 def test_slow_callers_are_bounded_and_others_are_answered(start: "Start") -> None:
     with start(RANKLET_HEADER_SECONDS="2", RANKLET_MAX_SECONDS="2") as server:
         begin = monotonic()

@@ -71,6 +71,7 @@ print(killed_at, missing)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["exchange", "rename"])
 @pytest.mark.parametrize("there", ["before", "nothing"])
 def test_a_writer_may_be_killed_at_any_point(tmp_path: Path, how: str, there: str) -> None:

@@ -12,6 +12,8 @@ from ranklet.runtime.call.candidates import StoredCandidates
 from ranklet.runtime.call.query import QueryContext
 from ranklet.training.checkpoint import Checkpoint
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize("form", FORMS)
 def test_the_sum_of_impacts_is_the_models_score(

@@ -11,6 +11,8 @@ from ranklet.corpus.rankers.conformer_kernel import floors as term_floors
 from ranklet.corpus.rankers.conformer_kernel.term_prediction import LikelyTerms, likely_terms
 from ranklet.runtime.bundles.files import BundleFiles
 
+pytestmark = pytest.mark.slow
+
 
 def test_likely_terms_are_the_commonest_and_foretell_the_network(
     whole: BundleFiles, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -18,6 +18,8 @@ from ranklet.runtime.onnx.encoder import VARIANTS as FILES
 from ranklet.runtime.text.ranked import ranked_text
 from ranklet.training.checkpoint import Checkpoint
 
+pytestmark = pytest.mark.slow
+
 
 def test_every_variant_is_proven(exported: Path) -> None:
     reports = read_reports(exported)

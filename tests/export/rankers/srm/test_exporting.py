@@ -33,6 +33,7 @@ ROWS_OF_REPORTS = {
 CODED = ("single_codes", "mixed_codes", "static_codes", "top1_codes")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ROWS["srm"].rankers)
 def test_vectors_are_those_of_pytorch(tiny: TinyRankers, name: str) -> None:
     network = load(tiny.checkpoints("srm")[name])

@@ -12,6 +12,8 @@ from ranklet.runtime.rankers.conformer_kernel.settings import ConformerKernelSet
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.rankers.conformer_kernel import training as conformer_kernel
 
+pytestmark = pytest.mark.slow
+
 OPTIONS = tiny_options("conformer_kernel", epochs=1)
 
 

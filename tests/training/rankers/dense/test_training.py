@@ -33,6 +33,8 @@ from ranklet.training.rankers.dense.training import in_batch_loss
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
+pytestmark = pytest.mark.slow
+
 
 OPTIONS = Options(
     learning_rate=1e-3, epochs=25, device="cpu", batch=8, max_query_tokens=12,
@@ -148,7 +150,6 @@ def test_hard_negatives_stand_behind_the_relevant_documents(
     assert found.training["options"]["negatives"] == negatives
 
 
-@pytest.mark.slow
 @pytest.mark.usefixtures("ctrl_c")
 @pytest.mark.parametrize("more", [[], ["--negatives", "mined", "--mine-every", "2"]])
 def test_ctrl_c_then_resume_through_the_command_is_the_same_to_the_bit(
@@ -224,7 +225,6 @@ def test_a_softmax_with_mined_negatives_learns(tiny: TinyRankers, tiny_bert: Pat
     assert learned.training["steps"] == 25 * -(-learned.training["queries"] // OPTIONS.batch)
 
 
-@pytest.mark.slow
 def test_training_keeps_what_its_encoder_does_after_the_transformer(
     tiny: TinyRankers, sentence_backbone: Path, tmp_path: Path
 ) -> None:

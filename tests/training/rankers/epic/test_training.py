@@ -27,6 +27,8 @@ from ranklet.training.rankers.epic.training import expansion_start
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
+pytestmark = pytest.mark.slow
+
 OPTIONS = Options(
     learning_rate=3e-4, epochs=15, device="cpu", batch=8, max_query_tokens=12,
     max_document_tokens=16, pairwise=True,

@@ -23,6 +23,8 @@ from ranklet.training.rankers.neural_model1.sparsify import tables
 from ranklet.training.rankers.neural_model1.training import Pairs
 from ranklet.training.sampling.negatives import relevant_numbers
 
+pytestmark = pytest.mark.slow
+
 SIZE, PADDING = 40, 0
 THINGS, OTHER_WORDS = ("engine", "castle", "winter"), ("motor", "fortress", "cold")
 OPTIONS = Options(

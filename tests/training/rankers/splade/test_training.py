@@ -20,6 +20,8 @@ from ranklet.training.rankers.splade import training as splade
 from ranklet.training.rankers.splade.network import SPLADE, flops, term_weights
 from ranklet.training.rankers.splade.options import Options
 
+pytestmark = pytest.mark.slow
+
 OPTIONS = Options(
     learning_rate=1e-3, epochs=6, device="cpu", batch=8, max_query_tokens=12,
     max_document_tokens=16,
@@ -57,7 +59,6 @@ def test_training_finds_more_relevant_documents(
     assert report["best"] == max(values) > 2 * values[0]
 
 
-@pytest.mark.slow
 def test_a_strong_penalty_leaves_fewer_terms(tiny_collection: Collection, tiny_bert: Path) -> None:
     ids = torch.arange(10, 58).reshape(4, 12)
     work = []
