@@ -104,6 +104,7 @@ def test_a_model_is_exported_once_and_its_vectors_come_from_shards(tmp_path: Pat
     assert found[0] == found[1]
 
 
+@pytest.mark.slow
 def test_finished_shards_are_not_indexed_again(
     in_process: InProcess, built: "Built", tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

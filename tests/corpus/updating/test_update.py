@@ -96,6 +96,7 @@ def test_neural_rankers_of_a_changed_bundle_are_as_from_scratch(
         follow(tiny.exported(kind), seed, tmp_path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("form", "search"), [("int8", "binary"), ("float16", "exact")])
 def test_stored_vectors_of_a_changed_bundle_are_copied(
     form: str, search: str, tiny: TinyRankers, tmp_path: Path

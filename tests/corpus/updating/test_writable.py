@@ -109,6 +109,7 @@ def follow(rankers: Path, seed: int, folder: Path, steps: int = STEPS) -> None:
             assert not additions_of(target).exists()  # type: ignore[union-attr]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 def test_a_sequence_of_writes_is_as_from_scratch(seed: int, built: "Built", tmp_path: Path) -> None:
     follow(built.exported, seed, tmp_path)

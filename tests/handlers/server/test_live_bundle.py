@@ -54,6 +54,7 @@ def put(bundle: Path | None, path: Path) -> None:
     coming.rename(path)
 
 
+@pytest.mark.slow
 def test_a_bundle_on_object_storage_is_replaced_while_it_serves(
     built: Built, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

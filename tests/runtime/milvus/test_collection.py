@@ -43,6 +43,7 @@ def test_a_search_that_hangs_ends_with_the_budget(books: Path, between: Forwarde
         assert bundle.rank("bread water", k=3).hits == found
 
 
+@pytest.mark.slow
 def test_a_search_during_a_replacement_finds_the_new_collection(place: str, tmp_path: Path) -> None:
     old = Path(build([{"id": "1", "text": "bread", "year": 1}], tmp_path / "old.ranklet"))
     new = Path(build([{"id": "2", "text": "bread", "year": 2}], tmp_path / "new.ranklet"))
@@ -56,6 +57,7 @@ def test_a_search_during_a_replacement_finds_the_new_collection(place: str, tmp_
         assert len(bundle) == 1
 
 
+@pytest.mark.slow
 def test_a_restriction_that_may_mean_something_else_is_not_applied(
     place: str, tmp_path: Path
 ) -> None:

@@ -164,6 +164,7 @@ def test_what_ranklet_has_not_written_is_refused(built: "Built", place: str) -> 
         publish(built.indexed, place, index="foreign", overwrite=True)
 
 
+@pytest.mark.slow
 def test_a_name_means_the_earlier_collection_until_the_new_one_is_complete(
     place: str, tmp_path: Path
 ) -> None:

@@ -74,6 +74,7 @@ def test_a_stop_word_is_one_in_its_own_spelling_only(
     assert list(map(split_by.key, expected)) == expected
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "text", ["é" * 3_000, "a'" * 5_000, "日" * 3_000, "นำ" * 2_000, "हि" * 2_000]
 )

@@ -25,6 +25,7 @@ def test_every_variant_is_proven(tiny: TinyRankers) -> None:
         assert report.pairs > 500
 
 
+@pytest.mark.slow
 def test_the_sparse_table_scores_as_the_network_does(tiny: TinyRankers) -> None:
     table, network = read_reports(tiny.exported("neural_model1"))["neural"][:2]
     assert network.max_error < 1e-3  # rounding: 1e-5 on some processors, 1.4e-4 on others
