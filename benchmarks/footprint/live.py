@@ -191,19 +191,20 @@ def _served(place: Place, folder: Path, base: Path, new: Iterator[New]) -> str:
 
 @contextmanager
 def _arriving(port: int, new: Iterator[New]) -> Iterator[list[int]]:
-    """Send documents to a server, one by one; yield how many it has written."""
+    """Send a server what is due, at most one request at a time; yield how many it has written."""
     count, ended, failed = [0], threading.Event(), list[int]()
 
     def send() -> None:
         connection, begin = HTTPConnection("127.0.0.1", port), perf_counter()
         head = {"x-api-key": "write", "content-type": "application/json"}
         while not ended.is_set():
-            name, text, _ = next(new)
-            body = json.dumps({"documents": [{"id": name, "text": text}]})
+            due = max(1, int((perf_counter() - begin) * PER_SECOND) - count[0])
+            sent = [{"id": name, "text": text} for name, text, _ in islice(new, due)]
+            body = json.dumps({"documents": sent})
             connection.request("POST", "/documents", body, head)
             answer = connection.getresponse()
             answer.read()
-            count[0] += 1
+            count[0] += due
             failed.extend([answer.status] * (answer.status != 200))
             sleep(max(0.0, begin + count[0] / PER_SECOND - perf_counter()))
         connection.close()
