@@ -96,7 +96,7 @@ def _writes(
     few = documents[:FEW]
 
     def build(path: Path) -> None:
-        rankers = exported(path.with_name("live-rankers"), few, True)
+        rankers = exported(folder / "few-rankers", few, True)
         index_bundle(rankers, Source(map(Document._asdict, few), WHOLE), path)
 
     network = place.keep("live-few.ranklet", build)
