@@ -19,7 +19,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 Texts = Sequence[tuple[str, str]]  # ids, which are numbers, and texts
-MOST_SECONDS = 60  # for an engine's turns of one task
+MOST_SECONDS = 40  # for an engine's turns of one task
 PATIENCE = 30.0  # seconds until a change that is not seen is an error
 PAUSE = 0.0005  # seconds between two looks
 AT_ONCE = 5_000  # documents of a call that builds a collection
@@ -64,8 +64,8 @@ class Ranklet:
         self._bundle.delete([name])
 
     def find(self, word: str) -> list[str]:
-        """Return what `rank_ids` finds."""
-        return [name for name, _ in self._open(self._folder).rank_ids(word, k=10)]
+        """Return what `rank_ids` finds; with vectors others may be nearer than it, but not so many."""
+        return [name for name, _ in self._open(self._folder).rank_ids(word, k=100)]
 
 
 class SQLite:
