@@ -64,7 +64,7 @@ class Ranklet:
         self._bundle.delete([name])
 
     def find(self, word: str) -> list[str]:
-        """Return what `rank_ids` finds; with vectors others may be nearer than it, but not so many."""
+        """Return what `rank_ids` finds; by vectors others may be nearer, but not so many."""
         return [name for name, _ in self._open(self._folder).rank_ids(word, k=100)]
 
 
