@@ -38,12 +38,12 @@ OWN = ("markdown-it-py", "py3langid", "snowballstemmer", "stop-words", "tqdm")
 COLLECTION = "google-wiki"
 FEW = 2_000  # documents of the collection with MiniLM
 CHROMA = 20_000  # documents; all take an hour
-ROUNDS = {"warm up": 3, "add": 200, "delete": 50, "batch": 3}
+ROUNDS = {"warm up": 3, "add": 120, "delete": 40, "batch": 2}
 BATCH = 1_000
 SINGLE = (1, 10, 1_000)  # adds before queries are timed
 QUERIES, QUERY_ROUNDS = 300, 3
 PER_SECOND, CONNECTIONS = 20, 8
-SERVER_ROUNDS, SERVER_SECONDS = 5, 4.0
+SERVER_ROUNDS, SERVER_SECONDS = 3, 4.0
 OURS, NETWORK = "ranklet, words", "ranklet, words and MiniLM int8"
 
 WRITER = """

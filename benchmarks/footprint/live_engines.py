@@ -64,8 +64,9 @@ class Ranklet:
         self._bundle.delete([name])
 
     def find(self, word: str) -> list[str]:
-        """Return what `rank_ids` finds; by vectors others may be nearer, but not so many."""
-        return [name for name, _ in self._open(self._folder).rank_ids(word, k=100)]
+        """Return the best by BM25; a word without a meaning is near to anything by vectors."""
+        found = self._open(self._folder).rank_ids(word, k=10, pipeline="bm25")
+        return [name for name, _ in found]
 
 
 class SQLite:
