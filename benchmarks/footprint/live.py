@@ -82,7 +82,8 @@ more; engines take turns. Medians and p99 in ms; *processor* is the writer's.
 {_served(place, folder, base, new)}
 - SQLite has its write-ahead log with `synchronous = full`. LanceDB searches without its index \
 what that has not yet. Chroma does not rank by words: it looks for documents that contain one, and \
-has vectors of eight numbers.
+has vectors of eight numbers. For an add, SQLite calls fsync once, Chroma 8 times, tantivy 16 \
+times and LanceDB never (strace).
 """
 
 
