@@ -2,7 +2,10 @@
 
 import re
 import unicodedata
+from bisect import bisect_right
 from collections.abc import Callable
+from functools import cache
+from itertools import accumulate
 
 from ranklet.runtime.text.analysis import Analysis
 from ranklet.runtime.text.words import placed_words
@@ -35,22 +38,35 @@ def common_words(query: str, analysis: Analysis | None) -> Callable[[str], Place
     names = {name for _, _, name in asked}
     first = {_letter(word) for begin, end, name in asked for word in (name, query[begin:end])}
     known: dict[str, Places] = {}
+    letter = cache(_letter)  # a text has few
+    plain = _beginning_with("".join(filter(str.isascii, first)))
 
-    def found(run: str) -> Places:
-        if max(run) < _SPACED and _letter(run) not in first:
-            return []
-        return [(begin, end) for begin, end, name in placed(run) if name in names]
+    def may_be_asked(run: str) -> bool:
+        return letter(run[0]) in first or (not run.isascii() and max(run) >= _SPACED)
+
+    def learn(runs: list[str]) -> None:
+        """Analyse some runs, all in one text, because each call takes as long as some words."""
+        begins = [0, *accumulate(len(run) + 1 for run in runs)]
+        known.update((run, []) for run in runs)
+        for begin, end, name in placed("\n".join(runs)):
+            if name in names:
+                at = bisect_right(begins, begin) - 1
+                known[runs[at]].append((begin - begins[at], end - begins[at]))
 
     def places(text: str) -> Places:
-        every: Places = []
-        for match in _RUN.finditer(text):
-            run, at = match[0], match.start()
-            if run not in known:
-                known[run] = found(run)
-            every += [(at + begin, at + end) for begin, end in known[run]]
-        return every
+        runs = [
+            (each.start(), each[0]) for each in (plain if text.isascii() else _RUN).finditer(text)
+        ]
+        learn([run for run in {run for _, run in runs} - known.keys() if may_be_asked(run)])
+        return [(at + begin, at + end) for at, run in runs for begin, end in known.get(run, ())]
 
     return places
+
+
+def _beginning_with(letters: str) -> re.Pattern[str]:
+    """Return what finds those runs of an ASCII text that begin with one of some letters."""
+    either = "".join(filter(str.isalnum, letters.lower() + letters.upper()))
+    return re.compile(rf"(?<![^\W_])[{either}][^\W_]*" if either else "(?!)", re.ASCII)
 
 
 def _letter(word: str) -> str:
