@@ -34,9 +34,9 @@ def common_words(query: str, analysis: Analysis | None) -> Callable[[str], Place
     def placed(text: str) -> list[tuple[int, int, str]]:
         return list(placed_words(text) if analysis is None else analysis.placed(text, "lemmas"))
 
-    asked = placed(query)
-    names = {name for _, _, name in asked}
-    first = {_letter(word) for begin, end, name in asked for word in (name, query[begin:end])}
+    own = placed(query)
+    names = {name for _, _, name in own}
+    first = {_letter(word) for begin, end, name in own for word in (name, query[begin:end])}
     known: dict[str, Places] = {}
     letter = cache(_letter)  # a text has few
     plain = _beginning_with("".join(filter(str.isascii, first)))
@@ -54,10 +54,11 @@ def common_words(query: str, analysis: Analysis | None) -> Callable[[str], Place
                 known[runs[at]].append((begin - begins[at], end - begins[at]))
 
     def places(text: str) -> Places:
-        runs = [
-            (each.start(), each[0]) for each in (plain if text.isascii() else _RUN).finditer(text)
-        ]
-        learn([run for run in {run for _, run in runs} - known.keys() if may_be_asked(run)])
+        pattern = plain if text.isascii() else _RUN
+        runs = [(each.start(), each[0]) for each in pattern.finditer(text)]
+        new = {run for _, run in runs} - known.keys()
+        if asked := [run for run in new if may_be_asked(run)]:
+            learn(asked)
         return [(at + begin, at + end) for at, run in runs for begin, end in known.get(run, ())]
 
     return places
