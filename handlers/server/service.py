@@ -75,7 +75,7 @@ EXTRA_HEADERS = {
     429: {"retry-after": "1"},
     503: {"retry-after": "1"},
 }
-Work = Callable[[Bundle, bytes, float], Any]
+Work = Callable[[Bundle, bytes, float, Opened], Any]
 _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 HEALTH = ("/healthz", "/readyz", "/health")  # the last is TEI's
 FILES = {
@@ -211,7 +211,7 @@ class Service:
                 raise RequestError(422, IN_BODY)
             return await body.read(request, limits)
 
-        def work(bundle: Bundle, data: bytes, budget_ms: float) -> Any:
+        def work(bundle: Bundle, data: bytes, budget_ms: float, _: Opened) -> Any:
             answer = ANSWERS[path](bundle, parse(data), limits, budget_ms)
             record.stages.extend(answer.timings)
             return answer.body
@@ -224,16 +224,10 @@ class Service:
         The revisions until 2025 have a channel from the server, too, which no answer here needs.
         """
         status = 200
-        writer: Writer | None = None
 
-        def opened(headers: Headers) -> Opened:
-            nonlocal writer
-            found = self._keys.opened(headers)
-            writer = self._writer(found) if found.writes else None
-            return found
-
-        def work(bundle: Bundle, data: bytes, budget_ms: float) -> Any:
+        def work(bundle: Bundle, data: bytes, budget_ms: float, opened: Opened) -> Any:
             nonlocal status
+            writer = self._writer(opened) if opened.writes else None
             limits = replace(self.settings.limits, seconds=budget_ms / 1e3 / RANKING_SHARE)
             answer: Any
             try:
@@ -248,7 +242,7 @@ class Service:
         async def sent(body: Body) -> bytes:
             return await body.read(request, self.settings.limits)
 
-        response = await self._in_pool(request, sent, work, opened)
+        response = await self._in_pool(request, sent, work)
         if status == 202:
             return Response(status_code=202)
         if response.status_code == 200:
@@ -289,13 +283,6 @@ class Service:
         self, request: Request, write: Callable[[Writer, bytes], dict[str, Any]]
     ) -> Response:
         """Answer a request that writes, once whoever asks this server finds what it wrote."""
-        writer: Writer
-
-        def opened(headers: Headers) -> Opened:
-            nonlocal writer
-            found = self._keys.writing(headers)
-            writer = self._writer(found)
-            return found
 
         async def sent(body: Body) -> bytes:
             if request.scope["query_string"]:
@@ -304,12 +291,12 @@ class Service:
                 return b""
             return await body.read(request, self.settings.limits)
 
-        def work(_: Bundle, data: bytes, __: float) -> Any:
-            answer = write(writer, data)
+        def work(_: Bundle, data: bytes, __: float, opened: Opened) -> Any:
+            answer = write(self._writer(opened), data)
             self._writes.count()
             return answer
 
-        return await self._in_pool(request, sent, work, opened)
+        return await self._in_pool(request, sent, work, self._keys.writing)
 
     async def _about(self, request: Request, said: Callable[[Bundle], Any]) -> Response:
         """Answer with what is said of the bundle; nothing was sent."""
@@ -337,20 +324,22 @@ class Service:
             request: the request.
             sent: reads what it has sent, if its key may ask now.
             work: returns the answer, from the part of the bundle that the key opens, what was sent,
-                and the milliseconds that ranking may take.
+                the milliseconds that ranking may take, and what the key opens.
             opened: returns what the request's key opens; None for what it may read.
         """
         record: Record = request.scope["ranklet.record"]
         try:
-            key, where, _ = (opened or self._keys.opened)(request.headers)
+            asked = (opened or self._keys.opened)(request.headers)
             await self._see_writes()
-            with self._bounds.counted(key), self._bodies.body() as held:
+            with self._bounds.counted(asked.key), self._bodies.body() as held:
                 bundle = self._live.bundle
                 begin = perf_counter()
                 data = await sent(held)
                 record.stages.append(("read body", (perf_counter() - begin) * 1e3))
                 body = await self._worked(
-                    request, data, lambda budget_ms: work(part_of(bundle, where), data, budget_ms)
+                    request,
+                    data,
+                    lambda budget_ms: work(part_of(bundle, asked.where), data, budget_ms, asked),
                 )
         except (ClientDisconnect, ClientGone):
             return Response(status_code=CLIENT_GONE)  # for the log; nobody reads it
