@@ -13,15 +13,7 @@ from benchmarks.all_systems.measuring import all_studies, answers_seen
 from benchmarks.all_systems.pipelines import BEST, CROSS, HYBRID
 from benchmarks.all_systems.rankers import RANKERS
 from benchmarks.all_systems.studies import QA_MIX, Reads, Study
-from benchmarks.all_systems.tables import (
-    chosen,
-    expenses,
-    gains,
-    last_against,
-    quality,
-    remembered,
-    summary,
-)
+from benchmarks.all_systems.tables import chosen, expenses, gains, last_against, remembered, summary
 from benchmarks.all_systems.timing import costs
 from benchmarks.harness.place import Place
 from benchmarks.harness.report import table
@@ -41,9 +33,8 @@ def section(scope: Scope) -> str:
     found = all_studies(scope)
     timed = next(iter(scope.studies))
     measured = costs(scope, timed, found[timed].systems)
-    parts = [
-        f"### {study}: {each.passages:,} passages, {each.queries} queries of "
-        f"{scope.studies[study].split}, {each.held_out} held out\n\n{quality(each)}"
+    sizes = [
+        [study, scope.studies[study].split, f"{each.passages:,}", each.queries, each.held_out]
         for study, each in found.items()
     ]
     return f"""
@@ -78,10 +69,10 @@ resident memory of a fresh process with one answer. *First answer*: from the sta
 process. *Training minutes*: of all that a system has learned from, with the tuning of BM25; \
 members of a pipeline are added up.
 
-{chr(10).join(f"{part}{chr(10)}" for part in parts)}
+{table(["collection", "split", "passages", "queries", "held out"], sizes)}
+
 {_cut(scope)}*{RANKERS["own"].label}* learned from queries of the collection's train; on \
 {QA_MIX} this is *{RANKERS["dense"].label}*. All other encoders learned from {QA_MIX} only. \
-*Learned from* names the trainings, not the tuning of k1, b and weights.
 """
 
 

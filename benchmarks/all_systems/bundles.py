@@ -14,16 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.all_systems.rankers import RANKERS
-from benchmarks.all_systems.studies import (
-    BM25,
-    NOTHING,
-    STUDIES,
-    Ranker,
-    Reads,
-    Searched,
-    Study,
-    searched,
-)
+from benchmarks.all_systems.studies import STUDIES, Ranker, Reads, Searched, Study, searched
 from benchmarks.built.trained import all_cores, code_of
 from benchmarks.harness.place import ROOT, Place
 from ranklet.corpus.collections.collection import Document
@@ -211,16 +202,6 @@ def minutes(bundle: BundleFiles, rankers: Iterable[str], scope: Scope) -> float:
     learned = bundle.manifest.provenance["checkpoints"]
     kinds = ("seconds", "evaluation_seconds")
     return sum(float(learned[name].get(kind, 0)) for name in names for kind in kinds) / 60
-
-
-def trained_on(scope: Scope, study: str, rankers: Iterable[str]) -> str:
-    """Return the collections that some rankers learned from, as a table has it.
-
-    The two constants of BM25 are tuned and not learned.
-    """
-    here = scope.studies[study]
-    sources = [scope.rankers[name].source_of(study, here) for name in rankers if name != BM25]
-    return ", ".join(dict.fromkeys(each for each in sources if each != NOTHING)) or "–"
 
 
 def slug(*parts: str) -> str:

@@ -31,7 +31,6 @@ class Studied(NamedTuple):
         held_out: queries that pipelines were chosen on.
         systems: in the order of the table.
         values: by name of the system.
-        learned_from: by name of the system, in words.
     """
 
     passages: int
@@ -39,7 +38,6 @@ class Studied(NamedTuple):
     held_out: int
     systems: list[System]
     values: Mapping[str, Values]
-    learned_from: Mapping[str, str]
 
 
 class Cost(NamedTuple):

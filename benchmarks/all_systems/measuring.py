@@ -11,15 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.all_systems.bundles import (
-    Scope,
-    bundle_of,
-    digest_of,
-    exported,
-    searched_in,
-    slug,
-    trained_on,
-)
+from benchmarks.all_systems.bundles import Scope, bundle_of, digest_of, exported, searched_in, slug
 from benchmarks.all_systems.choosing import SCORING, best_pipelines
 from benchmarks.all_systems.comparing import Studied, Values
 from benchmarks.all_systems.pipelines import CROSS, System, alone, hybrids
@@ -77,10 +69,7 @@ def studied(scope: Scope, study: str, *, fused: bool = True) -> Studied:
         values = {
             each.name: values_of(scope, study, path, each, here.queries, memory) for each in systems
         }
-    sources = {each.name: trained_on(scope, study, each.pipeline.rankers()) for each in systems}
-    return Studied(
-        len(here.passages), len(here.queries), len(here.held_out), systems, values, sources
-    )
+    return Studied(len(here.passages), len(here.queries), len(here.held_out), systems, values)
 
 
 def values_of(

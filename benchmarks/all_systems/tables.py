@@ -10,7 +10,7 @@ from benchmarks.all_systems.pipelines import BASE, HYBRID
 from benchmarks.all_systems.studies import Reads
 from benchmarks.harness.report import table
 from ranklet.corpus.evaluation.significance import holm, interval, paired_t_test
-from ranklet.corpus.evaluation.systems import MEASURES, mark
+from ranklet.corpus.evaluation.systems import mark
 
 RUNS = {Reads.NOTHING: "–", Reads.QUERY: "query", Reads.PAIRS: "pairs"}
 AGAINST = {Reads.NOTHING: BASE, Reads.QUERY: HYBRID, Reads.PAIRS: BASE}  # of the goals
@@ -31,21 +31,6 @@ def summary(found: Mapping[str, Studied], costs: Mapping[str, Cost]) -> str:
         row += [f"{cost.p50:.2f}", f"{cost.mb:.0f}"] if cost else ["", ""]
         rows.append(row)
     return table(["system", "network reads", *found, "p50 ms", "MB"], rows)
-
-
-def quality(found: Studied) -> str:
-    """Return the systems of a collection by the other measures, with marks and intervals."""
-    others = [measure for measure in MEASURES if measure != RANKED_BY]
-    signs = {measure: marks(found, measure) for measure in others}
-    rows = []
-    for system in found.systems:
-        gain = ""
-        if system.name != BASE:
-            gain = str(interval(*paired(found, system.name, BASE, RANKED_BY)))
-        means = [_mean(found, system.name, measure, signs[measure]) for measure in others]
-        rows.append([system.name, found.learned_from[system.name], *means, gain])
-    head = ["system", "learned from", *others, f"{RANKED_BY} − BM25's (95 %)"]
-    return table(head, rows)
 
 
 def chosen(found: Mapping[str, Studied]) -> str:

@@ -25,7 +25,7 @@ def studied(gains: dict[str, float]) -> Studied:
         systems.append(System(name, recipe, Reads.NOTHING, told))
         values[name] = base + gain + rng.normal(0, 0.05, QUERIES)
     by_measure = {name: dict.fromkeys(MEASURES, own) for name, own in values.items()}
-    return Studied(9, QUERIES, 5, systems, by_measure, dict.fromkeys(values, "–"))
+    return Studied(9, QUERIES, 5, systems, by_measure)
 
 
 def test_marks_say_what_differs_from_what_and_in_which_direction() -> None:
