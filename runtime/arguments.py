@@ -13,6 +13,9 @@ Document = str | Mapping[str, Any]
 
 # A filter by metadata; docs/filtering.md describes it.
 Where = Mapping[str, Any]
+
+# What metadata add to scores, by field; docs/searching.md describes it.
+BoostLike = Mapping[str, Mapping[str, Any]]
 MAX_BUDGET_MS = 86_400_000  # a day; a larger budget is probably a mistake in the unit
 
 
@@ -30,6 +33,7 @@ class RankOptions(TypedDict, total=False):
     group_size: int
     syntax: bool
     typos: bool
+    boost: BoostLike | None
 
 
 def listed(values: Iterable[Any], name: str, hint: str) -> list[Any]:

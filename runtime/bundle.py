@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.runtime.arguments import (
+    BoostLike,
     Document,
     RankOptions,
     Where,
@@ -31,9 +32,10 @@ from ranklet.runtime.explanation import Explanation
 from ranklet.runtime.highlight import Span, spans
 from ranklet.runtime.hits import Hit, Ranking
 from ranklet.runtime.metadata.where import Condition
-from ranklet.runtime.pipeline import PipelineLike
+from ranklet.runtime.pipeline import Pipeline, PipelineLike
 from ranklet.runtime.rankers.encoding import encode, similarity
 from ranklet.runtime.rankers.opening import analysis_of
+from ranklet.runtime.search.boosting import check_boost
 from ranklet.runtime.search.local import LocalSearch
 from ranklet.runtime.search.port import Search
 from ranklet.runtime.search.reading import read_query
@@ -41,6 +43,7 @@ from ranklet.runtime.search.run import TextRun, own_passages
 from ranklet.runtime.search.selection import Selection, check_metadata_use
 from ranklet.runtime.search.whole_document import WholeDocument
 from ranklet.runtime.short_tracebacks import short_tracebacks
+from ranklet.runtime.signals import read_signals
 from ranklet.runtime.storage.address import Address, BundleLike, shown
 from ranklet.runtime.syntax.query_syntax import Query, typed_query
 from ranklet.runtime.text.analysis import Analysis
@@ -339,6 +342,7 @@ class Bundle(os.PathLike[str]):
         group_size: int = 1,
         syntax: bool = False,
         typos: bool = False,
+        boost: BoostLike | None = None,
     ) -> Ranking:
         """Rank the collection, or the caller's own documents, for a query.
 
@@ -368,6 +372,9 @@ class Bundle(os.PathLike[str]):
             syntax: whether ``"exact phrase"``, ``-excluded`` and ``prefi*`` have a meaning in the
                 query's text; see `Query.parse`.
             typos: whether unknown words are replaced by ones that differ in one letter.
+            boost: what metadata add to the scores, by field, such as ``{"date": {"half_life":
+                "30d", "weight": 0.2}}``, in place of what the pipeline boosts by; ``{}`` for
+                nothing. docs/searching.md has it all.
 
         Returns:
             The hits, best first; empty if the collection has no word of the query.
@@ -376,7 +383,8 @@ class Bundle(os.PathLike[str]):
             InputError: the query is empty or not a string, k is not a whole number ≥ 0, a document
                 is not a text, the budget is not a number of milliseconds, or the filter has an
                 unknown field or operator or a value of a wrong type, comes with `documents` (as
-                `group_by` may not), or a field to group by is unknown or holds lists.
+                `group_by` and `boost` may not), or a field to group by or to boost by does not
+                fit.
             OutOfTimeError: the budget was spent before the filter was evaluated, or while a text
                 of very many words was read.
             UnknownRankerError: the pipeline is unknown, or uses a ranker that is not in the bundle.
@@ -387,10 +395,11 @@ class Bundle(os.PathLike[str]):
         )
         query = typed_query(query, syntax=syntax, typos=typos)
         check_budget(budget_ms)
-        check_metadata_use(where, group_by, self.metadata, own=documents is not None)
+        own = documents is not None
+        check_metadata_use(where, group_by, self.metadata, own=own, boost=boost)
         deadline = Deadline(budget_ms)
         if documents is None:
-            stages = self.manifest.pipeline(pipeline)
+            stages = self._stages(pipeline, boost)
             ranking = self._search.rank(
                 query, stages, selection, deadline, where=where, explain=explain
             )
@@ -403,6 +412,16 @@ class Bundle(os.PathLike[str]):
         for hit in ranking:
             hit.matching(places)
         return replace(ranking, marks=partial(self.marks, ranking.query, pipeline=pipeline))
+
+    def _stages(self, pipeline: PipelineLike, boost: BoostLike | None = None) -> Pipeline:
+        """Return a pipeline, perhaps boosted by other signals than its own."""
+        stages = self.manifest.pipeline(pipeline)
+        if boost is None and (stages.boost is None or not pipeline or isinstance(pipeline, str)):
+            return stages
+        own = () if stages.boost is None else stages.boost.signals
+        signals = own if boost is None else read_signals(boost)
+        check_boost(signals, self.metadata, self.manifest.remarks)
+        return stages.boosted(signals)
 
     def _common_words(self, query: str) -> Callable[[str], Places]:
         """Return what finds the words of a query in texts, once it is asked."""
@@ -423,6 +442,8 @@ class Bundle(os.PathLike[str]):
     ) -> TextRun:
         """Run a pipeline on the caller's own texts, all of which it returns."""
         stages = self.manifest.pipeline(pipeline).without_cuts()
+        if pipeline is None or isinstance(pipeline, str):  # texts have no metadata that could add
+            stages = stages.boosted(())
         passages = own_passages(documents)
         return TextRun(self.files, query, stages, passages, deadline, titles=self.titles)
 
@@ -541,7 +562,12 @@ class Bundle(os.PathLike[str]):
 
     @short_tracebacks
     def explain(
-        self, query: str, document_id: str, *, pipeline: PipelineLike = None
+        self,
+        query: str,
+        document_id: str,
+        *,
+        pipeline: PipelineLike = None,
+        boost: BoostLike | None = None,
     ) -> Explanation:
         """Explain the score of one document of the collection, ranked high or not.
 
@@ -553,7 +579,7 @@ class Bundle(os.PathLike[str]):
         Raises:
             InputError: as `rank`, or the id is unknown.
         """
-        hit = self.explained(query, document_id, pipeline=pipeline)
+        hit = self.explained(query, document_id, pipeline=pipeline, boost=boost)
         return cast("Explanation", hit.explanation)
 
     @short_tracebacks
@@ -564,6 +590,7 @@ class Bundle(os.PathLike[str]):
         *,
         pipeline: PipelineLike = None,
         budget_ms: float | None = None,
+        boost: BoostLike | None = None,
     ) -> Hit:
         """Return a document of the collection as a hit with its explanation; see `explain`.
 
@@ -572,6 +599,7 @@ class Bundle(os.PathLike[str]):
             document_id: the document's id.
             pipeline: a pipeline as in `rank`.
             budget_ms: milliseconds after which no further stage begins; None for no limit.
+            boost: what metadata add to the score, as in `rank`.
 
         Raises:
             InputError: as `rank`, or the id is unknown.
@@ -580,7 +608,7 @@ class Bundle(os.PathLike[str]):
         """
         check_query(query)
         check_budget(budget_ms)
-        stages = self.manifest.pipeline(pipeline)
+        stages = self._stages(pipeline, boost)
         hit = self._search.explained(query, document_id, stages, Deadline(budget_ms))
         return hit.matching(self._common_words(query))
 

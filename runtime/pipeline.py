@@ -1,4 +1,4 @@
-"""Pipelines as plain data, with the stages retrieve, rescore, fuse and keep."""
+"""Pipelines as plain data, with the stages retrieve, rescore, fuse, boost and keep."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields, replace
@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ranklet.runtime.errors import BundleError, InputError
+from ranklet.runtime.signals import Signal, read_signals
 
 MAX_STAGES = 32  # far above any real pipeline, a bound for hostile manifests
 MAX_WEIGHT = 1e6  # with this bound, sums of any sane ranker's weighted scores stay finite
@@ -62,6 +63,22 @@ class Fuse:
 
 
 @dataclass(frozen=True)
+class Boost:
+    """Add to the score of each candidate what its metadata say; only keep stages may follow.
+
+    A signal adds weight · amount · (the score of a perfect match): Σ idf of the query's words for
+    BM25, 1 for a cosine, Σ weights for a linear fusion, the score of rank 1 in all lists for rrf.
+    So a score does not depend on the other candidates.
+    """
+
+    signals: tuple[Signal, ...]
+    stage: ClassVar[str] = "boost"
+
+    def __str__(self) -> str:
+        return f"boost {' + '.join(map(str, self.signals))}"
+
+
+@dataclass(frozen=True)
 class Keep:
     """Keep the `k` best candidates; of a document that is split, only the best passage."""
 
@@ -72,8 +89,10 @@ class Keep:
         return f"keep {self.k}"
 
 
-Stage = Retrieve | Rescore | Fuse | Keep
-_STAGES: Mapping[str, type[Stage]] = {each.stage: each for each in (Retrieve, Rescore, Fuse, Keep)}
+Stage = Retrieve | Rescore | Fuse | Boost | Keep
+_STAGES: Mapping[str, type[Stage]] = {
+    each.stage: each for each in (Retrieve, Rescore, Fuse, Boost, Keep)
+}
 
 
 @dataclass(frozen=True)
@@ -97,6 +116,24 @@ class Pipeline:
     def without_cuts(self) -> "Pipeline":
         """Return the pipeline without its keep stages, so that all documents get a score."""
         return Pipeline(tuple(each for each in self.stages if not isinstance(each, Keep)))
+
+    @property
+    def boost(self) -> Boost | None:
+        """The stage that adds what metadata say, if there is one."""
+        return next((each for each in self.stages if isinstance(each, Boost)), None)
+
+    def boosted(self, signals: Sequence[Signal]) -> "Pipeline":
+        """Return the pipeline with other signals than its own; none take its own away.
+
+        >>> pipeline = Pipeline((Retrieve("bm25", 100), Keep(10)))
+        >>> print(pipeline.boosted(read_signals({"stars": {"log": True, "weight": 0.1}})))
+        retrieve 100 by bm25 → boost 0.1·log(stars) → keep 10
+        """
+        stages: list[Stage] = [each for each in self.stages if not isinstance(each, Boost)]
+        last = max(at for at, each in enumerate(stages) if not isinstance(each, Keep))
+        if signals:
+            stages.insert(last + 1, Boost(tuple(signals)))
+        return Pipeline(tuple(stages))
 
     def shallow(self, depth: int) -> "Pipeline":
         """Return the pipeline with lists of at most `depth` documents, for a quick trial.
@@ -154,6 +191,8 @@ class Pipeline:
         unfused: set[str] = set()  # lists that were retrieved but not yet merged
         for i, stage in enumerate(self.stages):
             place = f"{where}[{i}]"
+            if self.boost in self.stages[:i] and not isinstance(stage, Keep):
+                raise BundleError(f"{place}: only keep stages may follow a boost, not {stage}")
             if isinstance(stage, Retrieve):
                 # A list that came later would bring documents without any of the earlier scores.
                 if i and not isinstance(self.stages[i - 1], Retrieve):
@@ -181,8 +220,9 @@ class Pipeline:
                 known.append(stage.name)
                 fusions.add(stage.name)
                 unfused.clear()
-            elif len(unfused) > 1:  # it would be unclear which list to shorten
-                raise BundleError(f"{place} keeps {stage.k} of {len(unfused)} unfused lists")
+            elif len(unfused) > 1:  # it would be unclear which list is meant
+                what = f"keeps {stage.k}" if isinstance(stage, Keep) else "boosts"
+                raise BundleError(f"{place} {what} of {len(unfused)} unfused lists")
         if len(unfused) > 1:
             raise BundleError(f"{where} retrieves {len(unfused)} lists but never fuses them")
 
@@ -206,6 +246,9 @@ def own_pipeline(pipeline: Pipeline | Stages) -> Pipeline:
 
 
 def _plain(stage: Stage) -> dict[str, Any]:
+    if isinstance(stage, Boost):
+        signals = {each.field: each.to_json() for each in stage.signals}
+        return {"stage": stage.stage, "signals": signals}
     options = {
         key: list(value) if isinstance(value, tuple) else value
         for key, value in vars(stage).items()
@@ -236,8 +279,20 @@ def _stage(raw: object, where: str) -> Stage:
     for each in fields(kind):
         if each.default is MISSING and each.name not in options:
             raise BundleError(f"{where}: {kind.stage} needs {each.name!r}")
+    if kind is Boost:
+        return Boost(_signals(options["signals"], where))
     stage = kind(**options)
     return _check_fuse(stage, where) if isinstance(stage, Fuse) else stage
+
+
+def _signals(raw: object, where: str) -> tuple[Signal, ...]:
+    try:
+        found = read_signals(raw)
+    except InputError as error:
+        raise BundleError(f"{where}: {error}") from error
+    if not found:
+        raise BundleError(f"{where}: a boost needs at least one field")
+    return found
 
 
 def _unboxed(value: Any) -> Any:
@@ -262,7 +317,7 @@ def _check_option(key: str, value: Any, where: str) -> None:
     elif key == "inputs":
         if not isinstance(value, list | tuple) or not all(isinstance(each, str) for each in value):
             raise BundleError(f"{where}: inputs must be a list of names, not {value!r:.80}")
-    elif not isinstance(value, str):
+    elif key != "signals" and not isinstance(value, str):
         raise BundleError(f"{where}: {key} must be a string, not {value!r:.80}")
 
 

@@ -114,10 +114,11 @@ def explain(
     wrong.
     """
     request = Request(Route.EXPLAIN, body, limits)
-    query, identity, pipeline = (request[name] for name in ("query", "id", "pipeline"))
+    query, identity = request["query"], request["id"]
+    how = {name: request[name] for name in ("pipeline", "boost")}
     if not bundle.has_collection:
         raise RequestError(422, "this bundle has no collection, so no document to explain")
-    hit = bundle.explained(query, identity, pipeline=pipeline, budget_ms=budget_ms)
+    hit = bundle.explained(query, identity, budget_ms=budget_ms, **how)
     shown = _hit(hit, with_text=False, explained=True, room=Room(limits.answer_bytes))
     return Answer({"query": query, **{key: shown[key] for key in shown if key != "index"}})
 

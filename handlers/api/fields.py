@@ -157,6 +157,9 @@ FIELDS = (
           _LARGEST),
     Field("where", OBJECT, _RANKED,
           'filter by metadata, such as {"year": {">=": 2020}} (docs/filtering.md)'),
+    Field("boost", OBJECT, _RANKED | Route.EXPLAIN,
+          'what metadata add to the scores, such as {"date": {"half_life": "30d", "weight": 0.2}} '
+          "(docs/searching.md)"),
     Field("group_by", STRING, _GROUPED, "a field of the metadata, whose equal values make groups",
           None, None, _NAME),
     Field("group_size", WHOLE, _GROUPED, "hits of each group", 1, 1, "k"),
@@ -226,6 +229,7 @@ FIELDS = (
     Field("filter", ABSENT, Route.RERANK, _OF_OWN),
     Field("where", ABSENT, Route.EXPLAIN, _BY_ID),
     Field("where", ABSENT, Route.RERANK, _OF_OWN),
+    Field("boost", ABSENT, Route.RERANK, _OF_OWN),
     Field("syntax", ABSENT, Route.EXPLAIN, _PLAIN),
     Field("syntax", ABSENT, Route.RERANK, _COLLECTION),
     Field("typos", ABSENT, Route.EXPLAIN, _PLAIN),

@@ -62,6 +62,7 @@ def tools(bundle: Bundle, limits: Limits, about: str = "", *, writes: bool = Fal
     hidden = {
         "typos": bundle.restriction is not None,  # would reveal words of hidden documents
         "where": not bundle.metadata,
+        "boost": not bundle.metadata,
     }
     known: dict[str, dict[str, Any]] = {
         "pipeline": {
@@ -161,8 +162,8 @@ def _result(values: dict[str, Any], limits: Limits) -> Result:
 
 def _explain(bundle: Bundle, arguments: Mapping[str, Any], limits: Limits) -> Result:
     request = Request(Route.EXPLAIN, arguments, limits)
-    query, pipeline = request["query"], request["pipeline"]
-    hit = bundle.explained(query, request["id"], pipeline=pipeline, budget_ms=limits.ranking_ms)
+    how = {name: request[name] for name in ("pipeline", "boost")}
+    hit = bundle.explained(request["query"], request["id"], budget_ms=limits.ranking_ms, **how)
     tree = hit.explanation.text(EXPLAINED_ROWS) if hit.explanation else ""
     values = {"notice": NOTICE, "id": hit.id, "title": _cut(hit.title), "explanation": tree}
     if hit.passage is not None:

@@ -21,10 +21,14 @@ from ranklet.runtime.execution.joined_pieces import join_pieces
 from ranklet.runtime.execution.prefetch import encode_ahead
 from ranklet.runtime.explanation import Explanation
 from ranklet.runtime.hits import Timing
-from ranklet.runtime.pipeline import Fuse, Keep, Pipeline, Rescore, Retrieve
+from ranklet.runtime.pipeline import Boost, Fuse, Keep, Pipeline, Rescore, Retrieve
 from ranklet.runtime.sets import among, distinct
 
 QUERY = -1  # the query's place among the texts of a call
+BOOSTED = "boosted score"  # the column of scores that metadata add to, which no ranker is named
+
+# Returns what each signal of a boost says of some documents, (signals, documents) float64.
+Amounts = Callable[[Boost, NDArray[np.uint32]], NDArray[np.float64]]
 
 
 class Execution:
@@ -47,6 +51,7 @@ class Execution:
         allowed: whether each document of the collection may be retrieved, (documents,) bool;
             passages where documents are split. None allows all.
         reach: how many documents of the first list are enough; None for all that a stage retrieves.
+        amounts: says what metadata add to the scores of stored documents.
 
     Attributes:
         cut: whether a list ended because it was full, so that longer lists may have more documents.
@@ -67,6 +72,7 @@ class Execution:
         allowed: Mask | None = None,
         known: Mapping[str, NDArray[np.float32]] | None = None,
         reach: int | None = None,
+        amounts: Amounts | None = None,
     ) -> None:
         if given is not None and allowed is not None:
             raise InputError(
@@ -75,7 +81,7 @@ class Execution:
             )
         self._pipeline, self._ranker, self._query, self._reach = pipeline, ranker, query, reach
         self._documents, self._given, self._known = documents, given, known or {}
-        self._allowed = both(allowed, query.allowed)
+        self._allowed, self._amounts = both(allowed, query.allowed), amounts
         self.deadline = Deadline() if deadline is None else deadline
         self._fusions: dict[str, Fuse] = {}
         self._columns: dict[str, NDArray[np.float32]] = {}
@@ -89,7 +95,9 @@ class Execution:
         self._retrieved_before: dict[str, dict[str, NDArray[np.uint32]]] = {}
         # The score of candidates that there was no time to score, by ranker.
         self._floors: dict[str, float] = {}
-        self._ordered_by = pipeline.rankers()[0]
+        self._ordered_by = self._boost_of = pipeline.rankers()[0]
+        # What each signal adds to the score `_boost_of` of each candidate, (signals, candidates).
+        self._boosts: NDArray[np.float64] = np.empty((0, 0))
         # Ranks before an unfinished stage, which order the candidates that it did not score,
         # (candidates,).
         self._places: NDArray[np.intp] | None = None
@@ -107,11 +115,13 @@ class Execution:
         for number, stage in enumerate(self._pipeline.stages):
             begin = perf_counter()
             if isinstance(stage, Keep):
-                best = self._best_of_each(len(self.candidates))
+                best = self._best_of_each(stage.k + 1)
                 self.cut |= len(best) > stage.k
                 self._select(best[: stage.k])
             elif isinstance(stage, Fuse):
                 self._fuse(stage)
+            elif isinstance(stage, Boost):
+                self._boost(stage)
             elif number and self.deadline.passed:
                 self.left_out.append(str(stage))
                 continue
@@ -157,7 +167,7 @@ class Execution:
 
     def scaled(self) -> dict[str, NDArray[np.float32]]:
         """Return the scaled scores by ranker, the features that a linear fusion weights."""
-        complete = {name: self._complete(name) for name in self._columns}
+        complete = {name: self._complete(name) for name in self._columns if name != BOOSTED}
         return {
             name: (self._scale(name) * column.astype(np.float64)).astype(np.float32)
             for name, column in complete.items()
@@ -166,7 +176,9 @@ class Execution:
     def providers(self) -> dict[str, str]:
         """Return where each ranker's model ran, for the rankers that have a model."""
         providers = {
-            name: self._ranker(name).provider for name in self._columns if name not in self._fusions
+            name: self._ranker(name).provider
+            for name in self._columns
+            if name not in self._fusions and name != BOOSTED
         }
         return {name: provider for name, provider in providers.items() if provider}
 
@@ -298,6 +310,30 @@ class Execution:
             fused = fusion.linear(columns, stage.weights, scales)
         return _finite(fused, f"the fusion {stage.name!r}")
 
+    def _boost(self, stage: Boost) -> None:
+        """Add what metadata say; a candidate that there was no time to score stays without."""
+        if self._amounts is None:
+            raise InputError(
+                "scores are boosted by the metadata of a bundle's own documents; leave the boost "
+                "out, or rank these"
+            )
+        base = self._columns[self._ordered_by]
+        amounts, unit = self._amounts(stage, numbers_of(self.candidates)), self._unit()
+        weights = np.array([each.weight for each in stage.signals])
+        self._boost_of, self._boosts = self._ordered_by, unit * weights[:, None] * amounts
+        with np.errstate(over="ignore"):
+            boosted = fusion.boosted(base, self._boosts)
+        if not np.isfinite(boosted[~np.isnan(base)]).all():
+            raise InputError("boost: a number is too large to be added to a score; use log")
+        self._columns[BOOSTED], self._ordered_by = boosted, BOOSTED
+
+    def _unit(self) -> float:
+        """Return the score of a perfect match, by which signals are comparable with the others."""
+        name = self._ordered_by
+        if name not in self._fusions:
+            return 1 / self._scale(name)
+        return fusion.most(self._fusions[name], self._fusions)
+
     def _complete(self, name: str) -> NDArray[np.float32]:
         """Score the candidates that a ranker did not return, because a sum needs all terms."""
         column = self._columns[name]
@@ -341,6 +377,7 @@ class Execution:
         self.candidates = self.candidates.select(positions)
         self._columns = {name: column[positions] for name, column in self._columns.items()}
         self._ranks = {name: ranks[:, positions] for name, ranks in self._ranks.items()}
+        self._boosts = self._boosts[:, positions] if len(self._boosts) else self._boosts
         if self._places is not None:
             self._places = self._places[positions]
 
@@ -348,7 +385,16 @@ class Execution:
         if np.isnan(self._columns[name][position]):
             label = f"{name}: no time to score it, so it gets the lowest score"
             return Explanation(label, self._floors[name])
+        if name == BOOSTED:
+            return self._explain_boost(position)
         return self._explain_score(name, position, self._retrieved)
+
+    def _explain_boost(self, position: int) -> Explanation:
+        stage = self._pipeline.boost
+        signals = () if stage is None else stage.signals
+        added = zip(signals, self._boosts[:, position].tolist(), strict=True)
+        parts = [Explanation(str(signal), amount) for signal, amount in added if amount]
+        return Explanation.total("boosted", [self._explain(self._boost_of, position), *parts])
 
     def _explain_score(
         self, name: str, position: int, retrieved: Mapping[str, NDArray[np.uint32]]

@@ -1,6 +1,6 @@
 """Fuse several scores of the same candidates into one, and explain it by what each input adds."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
@@ -31,6 +31,42 @@ def linear(columns: list[Column], weights: tuple[float, ...], scales: Sequence[f
     for column, weight, scale in zip(columns, weights, scales, strict=True):
         total += weight * scale * column.astype(np.float64)
     return total.astype(np.float32)
+
+
+def boosted(column: Column, amounts: NDArray[np.float64]) -> Column:
+    """Return score + Σ amounts, summed in float64 in their order.
+
+    >>> boosted(np.array([1, np.nan], np.float32), np.array([[0.5, 0.5], [1, 1]])).tolist()
+    [2.5, nan]
+
+    Args:
+        column: the scores.
+        amounts: what each signal adds, (signals, candidates).
+    """
+    total = column.astype(np.float64)
+    for each in amounts:
+        total += each
+    return total.astype(np.float32)
+
+
+def most(stage: Fuse, fusions: Mapping[str, Fuse]) -> float:
+    """Return the score of a document that matches perfectly: each input is 1, or ranks it first.
+
+    >>> most(Fuse("linear", ("a", "b"), (0.5, 1.0)), {})
+    1.5
+
+    Args:
+        stage: the fusion.
+        fusions: the fusions that may be among its inputs, by name.
+    """
+    if stage.method == "alternate":
+        return 1.0
+    if stage.method == "rrf":
+        return sum(abs(reciprocal(1.0, weight)) for weight in stage.weights)
+    return sum(
+        abs(weight) * (most(fusions[name], fusions) if name in fusions else 1.0)
+        for name, weight in zip(stage.inputs, stage.weights, strict=True)
+    )
 
 
 def ranks(column: Column) -> NDArray[np.float64]:

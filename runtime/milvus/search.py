@@ -27,6 +27,7 @@ from ranklet.runtime.milvus.collection import (
 from ranklet.runtime.milvus.expressions import expression
 from ranklet.runtime.pipeline import Pipeline, Retrieve
 from ranklet.runtime.rankers.opening import ranker_of
+from ranklet.runtime.search.boosting import IN_MILVUS
 from ranklet.runtime.search.port import Call, Search, steadily
 from ranklet.runtime.search.run import Passage, TextRun
 from ranklet.runtime.syntax.query_syntax import Query
@@ -154,6 +155,8 @@ class MilvusSearch(Search):
         reach: int | None = None,  # noqa: ARG002  # the network takes longer than a longer list
     ) -> TextRun:
         query, pipeline, begin = call.query, call.pipeline, perf_counter()
+        if pipeline.boost is not None:
+            raise InputError(IN_MILVUS)
         deadline, allowed = call.deadline or Deadline(), self._allowed(call.where)
         stages = [each for each in pipeline.stages if isinstance(each, Retrieve)]
         lists = {each.ranker: self._list(query, each, allowed, deadline) for each in stages}
@@ -174,6 +177,8 @@ class MilvusSearch(Search):
 
     def _run_on(self, call: Call, parts: Sequence[Sequence[Passage]]) -> TextRun:
         query, pipeline, deadline, _ = call
+        if pipeline.boost is not None:
+            raise InputError(IN_MILVUS)
         passages = list(chain.from_iterable(parts))
         return TextRun(self.files, query, pipeline, passages, deadline, titles=self.titles)
 

@@ -18,11 +18,13 @@ from ranklet.runtime.errors import UnknownDocumentError
 from ranklet.runtime.execution.execution import Execution
 from ranklet.runtime.explanation import Explanation
 from ranklet.runtime.hits import Hit
+from ranklet.runtime.kinds import KINDS
 from ranklet.runtime.metadata.columns import Metadata
 from ranklet.runtime.metadata.masks import Masks
 from ranklet.runtime.metadata.where import Condition, fields_of
-from ranklet.runtime.pipeline import Pipeline
+from ranklet.runtime.pipeline import Boost, Pipeline
 from ranklet.runtime.rankers.opening import ranker_of
+from ranklet.runtime.search.boosting import amounts_of, at_one_time, over_all_matches
 from ranklet.runtime.search.port import Call, Search
 from ranklet.runtime.search.reading import read_query
 from ranklet.runtime.search.run import Passage, Run
@@ -123,16 +125,27 @@ class LocalSearch(Search):
     def _run(self, call: Call, reach: int | None = None) -> "_LocalRun":
         query, pipeline, deadline, where = call
         allowed, documents = self.allowed(where, deadline), self.documents if self.exists else None
+        (first, *_), rankers = pipeline.rankers(), self.files.manifest.rankers
+        if pipeline.boost is not None and KINDS[rankers[first].kind].every_term:
+            pipeline = over_all_matches(pipeline, len(self.documents))
         execution = Execution(
-            pipeline, self.ranker, documents, query, None, deadline, allowed, reach=reach
-        )
+            pipeline, self.ranker, documents, query, None, deadline, allowed, reach=reach,
+            amounts=self.amounts,
+        )  # fmt: skip
         return _LocalRun(self, query, execution)
 
     def _run_on(self, call: Call, parts: Sequence[NDArray[np.uint32]]) -> "_LocalRun":
         query, pipeline, deadline, _ = call
         given = StoredCandidates(self.documents, np.concatenate(parts))
-        execution = Execution(pipeline, self.ranker, None, query, given, deadline)
+        execution = Execution(
+            pipeline, self.ranker, None, query, given, deadline, amounts=self.amounts
+        )
         return _LocalRun(self, query, execution)
+
+    def amounts(self, boost: Boost, numbers: NDArray[np.uint32]) -> NDArray[np.float64]:
+        """Return what each signal of a boost says of some documents, (signals, documents)."""
+        remarks, signals = self.files.manifest.remarks, at_one_time(boost).signals
+        return np.stack([amounts_of(each, self.masks, remarks, numbers) for each in signals])
 
     def passages(self, document_id: str) -> list[Passage]:
         """Return a document's passages in their order; see `Search`."""

@@ -17,8 +17,10 @@ from ranklet.runtime.call.query import Phrases, QueryContext
 from ranklet.runtime.errors import BundleError, damaged
 from ranklet.runtime.metadata.columns import Metadata
 from ranklet.runtime.metadata.where import Condition
+from ranklet.runtime.pipeline import Boost
 from ranklet.runtime.rankers.opening import ranker_of
 from ranklet.runtime.rankers.parted import PartedRanker, PartedRetriever
+from ranklet.runtime.search.boosting import at_one_time
 from ranklet.runtime.search.local import LocalSearch
 from ranklet.runtime.search.reading import read_query
 from ranklet.runtime.sets import distinct
@@ -105,6 +107,14 @@ class PartedSearch(LocalSearch):
             ],
             np.intp,
         )
+
+    def amounts(self, boost: Boost, numbers: NDArray[np.uint32]) -> NDArray[np.float64]:
+        """Return what each signal of a boost says of some documents, (signals, documents)."""
+        boost = at_one_time(boost)
+        found = np.empty((len(boost.signals), len(numbers)))
+        for part, places, own in self.documents.shifts.shares(numbers):
+            found[:, places] = self.parts[part].amounts(boost, own)
+        return found
 
     def fetch(self, numbers: NDArray[np.uint32], *, tokens: bool) -> None:
         """Fetch at once what hits show, and perhaps their tokens, from object storage."""

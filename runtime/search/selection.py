@@ -99,7 +99,7 @@ def _in_groups(groups: NDArray[np.intp]) -> tuple[NDArray[np.intp], NDArray[np.i
 
 
 def check_metadata_use(
-    where: object, group_by: object, types: Mapping[str, str], *, own: bool
+    where: object, group_by: object, types: Mapping[str, str], *, own: bool, boost: object = None
 ) -> None:
     """Raise InputError unless a call can filter and group as it wants to.
 
@@ -108,11 +108,12 @@ def check_metadata_use(
         group_by: a field to group by; None for none.
         types: the types of the metadata's fields, by name.
         own: whether the caller's own documents are ranked.
+        boost: what metadata add to scores; None for nothing.
     """
-    if own and (where is not None or group_by is not None):
+    if own and (where, group_by, boost) != (None, None, None):
         raise InputError(
-            "where and group_by use metadata, which texts of your own do not have; leave them out, "
-            "or leave out documents"
+            "where, group_by and boost use metadata, which texts of your own do not have; leave "
+            "them out, or leave out documents"
         )
     if group_by is not None:
         check_group_by(group_by, types)

@@ -10,6 +10,14 @@ A = {"stage": "retrieve", "ranker": "a", "k": 5}
 B = {"stage": "retrieve", "ranker": "b"}
 RESCORE = {"stage": "rescore", "ranker": "c"}
 KEEP = {"stage": "keep", "k": 3}
+BOOST = {
+    "stage": "boost",
+    "signals": {
+        "day": {"half_life": "30d", "weight": 0.5, "now": "2024-05-31"},
+        "stars": {"saturation": 3, "weight": -1},
+        "kind": {"in": ["a", True, 2], "weight": 1},
+    },
+}
 
 
 def fuse(method: str = "rrf", inputs: Any = ("a", "b"), **options: Any) -> dict[str, Any]:
@@ -28,6 +36,7 @@ RIGHT = [
     [A, fuse("rrf", ("a",))],
     [A, {"stage": "rescore", "ranker": "a"}],
     [A, *[KEEP] * 31],
+    [A, B, fuse(), BOOST, KEEP, KEEP],
 ]
 
 
@@ -50,12 +59,12 @@ def test_a_recipe_reads_back_what_was_written(raw: list[dict[str, Any]]) -> None
         ({"stage": "retrieve"}, "must be a list"),
         ([], "must be a list of 1 to 32"),
         ([A] * 33, "must be a list of 1 to 32"),
-        (["bm25"], r"\[0\] must be a stage \(Retrieve, Rescore, Fuse, Keep\), or an object"),
+        (["bm25"], r"\[0\] must be a stage \(Retrieve, Rescore, Fuse, Boost, Keep\), or an object"),
         ([Pipeline((Retrieve("a"),))], r"\[0\] must be a stage"),
         (Retrieve("a"), "must be a list of 1 to 32 stages, not Retrieve"),
         ([Retrieve("a", 0)], "k must be a whole"),
         ([Retrieve("a"), Fuse("rrf", ("a", "x"), (1, 1))], "fuses 'x'"),
-        ([{}], "'stage' is one of retrieve, rescore, fuse, keep"),
+        ([{}], "'stage' is one of retrieve, rescore, fuse, boost, keep"),
         ([{"stage": "os"}], "'stage' is one of"),
         ([{"stage": ["retrieve"]}], "'stage' is one of"),
         ([{"stage": {}}], "'stage' is one of"),
@@ -68,6 +77,12 @@ def test_a_recipe_reads_back_what_was_written(raw: list[dict[str, Any]]) -> None
         ([A, {"stage": "keep"}], "k"),
         ([A, B], "retrieves 2 lists but never fuses"),
         ([A, B, RESCORE], "never fuses"),
+        ([A, BOOST, RESCORE], "only keep stages may follow a boost"),
+        ([A, BOOST, BOOST], "only keep stages may follow a boost"),
+        ([A, B, BOOST], "boosts of 2 unfused lists"),
+        ([A, {"stage": "boost"}], "boost needs 'signals'"),
+        ([A, {"stage": "boost", "signals": {}}], "at least one field"),
+        ([A, {"stage": "boost", "signals": {"x": {"log": 1, "weight": 1}}}], "log takes true"),
         ([A, B, KEEP, fuse()], "keeps 3 of 2 unfused lists"),
         ([A, RESCORE, B, fuse()], "retrieve stages must come first"),
         ([A, A, fuse("rrf", ("a",))], "by 'a' again"),

@@ -3,11 +3,11 @@
 import argparse
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ranklet.commands.output import say, show, show_json
 from ranklet.commands.pages import FORCE, check_page, write_page
-from ranklet.commands.rank import COLLECTION, read_filter
+from ranklet.commands.rank import COLLECTION, read_object
 from ranklet.commands.rank.answers import ROWS, ignored_words
 from ranklet.handlers.api.fields import Route, fields_of
 from ranklet.runtime.errors import InputError
@@ -31,8 +31,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="ids of the documents to explain, ranked high or not (default: the best -k)",
     )
     parser.add_argument("-k", type=int, help="number of hits to explain, not with ids (default: 5)")
-    where = fields_of(Route.COMMAND)["where"].help
-    parser.add_argument("--where", metavar="JSON", help=f"{where}; not with ids")
+    fields = fields_of(Route.COMMAND)
+    parser.add_argument("--where", metavar="JSON", help=f"{fields['where'].help}; not with ids")
+    parser.add_argument("--boost", metavar="JSON", help=fields["boost"].help)
     parser.add_argument("--pipeline", help="pipeline to use (default: the bundle's default)")
     shape = parser.add_mutually_exclusive_group()
     shape.add_argument("--json", action="store_true", help="print one JSON tree per line")
@@ -49,16 +50,20 @@ def run(options: argparse.Namespace) -> None:
     for name, value in (("--where", options.where), ("-k", options.k)):
         if value is not None and options.document:
             raise InputError(f"{name} is of a search; leave it out, because ids name the documents")
-    where = None if options.where is None else read_filter(options.where)
+    where, boost = (
+        None if (text := getattr(options, name)) is None else read_object(text, name)
+        for name in ("where", "boost")
+    )
     bundle = load(options.bundle, collection=options.collection)
     query, pipeline = options.query, options.pipeline
+    how: dict[str, Any] = {"pipeline": pipeline, "boost": boost}
     hits: list[Hit]
     ignored: list[str] = []
     if options.document:
-        hits = [bundle.explained(query, name, pipeline=pipeline) for name in options.document]
+        hits = [bundle.explained(query, name, **how) for name in options.document]
     else:
         k = 5 if options.k is None else options.k
-        ranking = bundle.rank(query, k=k, where=where, pipeline=pipeline, explain=True)
+        ranking = bundle.rank(query, k=k, where=where, explain=True, **how)
         hits, ignored = list(ranking), ignored_words(ranking)
     if options.html:
         from ranklet.handlers.playground.page import page

@@ -10,8 +10,10 @@ from ranklet.runtime.arguments import RankOptions, check_budget
 from ranklet.runtime.hits import plain
 from ranklet.runtime.pipeline import own_pipeline
 from ranklet.runtime.ranking import opened
+from ranklet.runtime.search.boosting import check_boost
 from ranklet.runtime.search.selection import Selection, check_group_by
 from ranklet.runtime.search.whole_document import WholeDocument
+from ranklet.runtime.signals import read_signals
 from ranklet.runtime.storage.address import BundleLike, located, raw_text
 
 
@@ -36,16 +38,18 @@ def check(bundle: BundleLike, options: Mapping[str, Any], *, retrieves: bool) ->
     Selection(**chosen)
     check_budget(options.get("budget_ms"))
     found.manifest.pipeline(options.get("pipeline"))
-    where, group_by = options.get("where"), options.get("group_by")
-    if not retrieves and (where is not None or group_by is not None):
+    where, group_by, boost = (options.get(name) for name in ("where", "group_by", "boost"))
+    if not retrieves and (where, group_by, boost) != (None, None, None):
         raise InputError(
-            "where and group_by use metadata of the bundle's own documents; give them to the "
-            "retriever, not to what ranks its documents again"
+            "where, group_by and boost use metadata of the bundle's own documents; give them to "
+            "the retriever, not to what ranks its documents again"
         )
     if where is not None:
         found.only(where)
     if group_by is not None:
         check_group_by(group_by, found.metadata)
+    if boost is not None:
+        check_boost(read_signals(boost), found.metadata, found.manifest.remarks)
     if retrieves and not len(found):
         raise InputError(
             f"{found.path} has no collection to retrieve from; add one with `ranklet index`, or "

@@ -3,6 +3,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from ranklet.corpus.indexing.analysed import AnalysedCollection
 from ranklet.runtime.call.candidates import Candidates, TextCandidates
@@ -10,7 +11,7 @@ from ranklet.runtime.call.mask import Mask
 from ranklet.runtime.call.protocol import Ranker, Retrieved, Retriever, Scores
 from ranklet.runtime.call.query import QueryContext
 from ranklet.runtime.errors import BundleError, InputError
-from ranklet.runtime.execution.execution import Execution
+from ranklet.runtime.execution.execution import Amounts, Execution
 from ranklet.runtime.explanation import Explanation
 from ranklet.runtime.pipeline import Pipeline
 
@@ -70,6 +71,7 @@ def run(analysed: AnalysedCollection) -> Any:
         stages: list[dict[str, Any]],
         given: list[str] | None = None,
         allowed: Mask | None = None,
+        amounts: Amounts | None = None,
         **rankers: Fake,
     ) -> Execution:
         found: dict[str, Ranker] = {"a": Fake(A), "b": Fake(B), "c": Fake(C), **rankers}
@@ -77,8 +79,9 @@ def run(analysed: AnalysedCollection) -> Any:
         own = None if given is None else TextCandidates(given, analysis)
         query, documents = QueryContext("a query", analysis), analysed.documents
         execution = Execution(
-            Pipeline.from_json(stages), found.__getitem__, documents, query, own, allowed=allowed
-        )
+            Pipeline.from_json(stages), found.__getitem__, documents, query, own,
+            allowed=allowed, amounts=amounts,
+        )  # fmt: skip
         execution.run()
         return execution
 
@@ -127,6 +130,44 @@ def test_a_retrieved_score_is_explained_by_the_index_and_others_by_the_network(r
     assert run([RETRIEVE_A], a=Indexed(A)).explain(0).label == "index"
     again = run([RETRIEVE_A, {"stage": "rescore", "ranker": "a"}], a=Indexed(A))
     assert again.explain(0).label == "fake"
+
+
+BOOST = {"stage": "boost", "signals": {"x": {"linear": True, "weight": 0.5}}}
+
+
+@pytest.mark.parametrize(
+    ("stages", "unit"),
+    [
+        ([RETRIEVE_A], 2.0),  # 1 / its scale
+        ([RETRIEVE_A, RESCORE], 2.0),
+        ([RETRIEVE_A, RETRIEVE_B, fuse("linear", "ab", "x", 0.5, 1.0)], 1.5),
+        ([RETRIEVE_A, RETRIEVE_B, fuse("rrf", "ab", "x", 3.0, 1.0)], 4 / 61),
+        ([RETRIEVE_A, RETRIEVE_B, fuse("alternate")], 1.0),
+        (
+            [RETRIEVE_A, RETRIEVE_B, fuse("rrf"), RESCORE, fuse("linear", ["fused", "c"], "y")],
+            2 / 61 + 1,
+        ),
+    ],
+)
+def test_a_boost_adds_shares_of_a_perfect_match(
+    run: Any, stages: list[dict[str, Any]], unit: float
+) -> None:
+    def amounts(_: object, numbers: NDArray[np.uint32]) -> NDArray[np.float64]:
+        return numbers[None, :].astype(np.float64)
+
+    plain, boosted = run(stages), run([*stages, BOOST], amounts=amounts)
+    more = {at: score + 0.5 * unit * at for at, score in ranked(plain).items()}
+    assert ranked(boosted) == pytest.approx(more, abs=1e-4)
+    assert [*ranked(boosted).values()] == sorted(ranked(boosted).values(), reverse=True)
+    for at, score in enumerate(boosted.final().tolist()):
+        assert boosted.explain(at).value == pytest.approx(score)
+    assert boosted.scaled().keys() == plain.scaled().keys()
+    kept = run([*stages, BOOST, {"stage": "keep", "k": 1}], amounts=amounts)
+    (best, *_), (value,) = ranked(boosted).values(), ranked(kept).values()
+    assert kept.explain(0).value == pytest.approx(best, abs=1e-4)
+    assert value == pytest.approx(best)
+    with pytest.raises(InputError, match="leave the boost out"):
+        run([*stages, BOOST])
 
 
 def test_truncated_texts_count_once(run: Any) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any, BinaryIO
 
 from ranklet.commands.output import show, show_json
-from ranklet.handlers.api.fields import FLAG, Route, fields_of
+from ranklet.handlers.api.fields import FLAG, OBJECT, Route, fields_of
 
 COLLECTION = "collection in Milvus to rank, such as milvus://HOST:PORT/NAME (docs/milvus.md)"
 # How the value of an option is read from its text, and what the help calls it.
@@ -39,8 +39,9 @@ def run(options: argparse.Namespace) -> None:
     from ranklet.runtime import load
 
     given = {name: getattr(options, name) for name in fields_of(Route.COMMAND)}
-    if options.where is not None:
-        given["where"] = read_filter(options.where)
+    for name, field in fields_of(Route.COMMAND).items():
+        if field.type is OBJECT and given[name] is not None:
+            given[name] = read_object(given[name], name)
     bundle = load(options.bundle, collection=options.collection)
     for query in lines_of(sys.stdin.buffer) if options.query == "-" else [options.query]:
         ranking = bundle.rank(query, **given)
@@ -52,8 +53,14 @@ def run(options: argparse.Namespace) -> None:
             break
 
 
-def read_filter(text: str) -> dict[str, Any]:
-    """Return the filter that a JSON text is; its fields and operators are checked by the bundle.
+_EXAMPLES = {
+    "where": '{"year": {">=": 2020}}',
+    "boost": '{"date": {"half_life": "30d", "weight": 0.2}}',
+}
+
+
+def read_object(text: str, name: str = "where") -> dict[str, Any]:
+    """Return the object that the JSON text of an option is; the bundle checks what it says.
 
     Raises:
         InputError, RequestError: it is no JSON object, or has a key twice.
@@ -62,14 +69,14 @@ def read_filter(text: str) -> dict[str, Any]:
     from ranklet.runtime import InputError
 
     try:
-        where = loads(text)
+        value = loads(text)
     except (ValueError, RecursionError) as error:
         raise InputError(
-            f'--where is not JSON ({error}); give an object such as \'{{"year": {{">=": 2020}}}}\''
+            f"--{name} is not JSON ({error}); give an object such as '{_EXAMPLES[name]}'"
         ) from None
-    if not isinstance(where, dict):
-        raise InputError(f"--where must be a JSON object, not {text[:40]}")
-    return where
+    if not isinstance(value, dict):
+        raise InputError(f"--{name} must be a JSON object, not {text[:40]}")
+    return value
 
 
 def lines_of(source: BinaryIO) -> Iterator[str]:
