@@ -26,6 +26,7 @@ from tests.metadata_rows import (
 )
 
 import ranklet
+from ranklet.corpus.updating.writable import WritableBundle
 from ranklet.runtime import Bundle, InputError, UnknownDocumentError, load
 from ranklet.runtime.pipeline import Pipeline, Retrieve
 from ranklet.runtime.search.local import LocalSearch
@@ -36,7 +37,7 @@ Rows = Sequence[Mapping[str, Any]]
 
 def a_boost(random: Random) -> dict[str, dict[str, Any]]:
     """Return a boost by some fields of `metadata_rows`."""
-    each = {
+    each: dict[str, dict[str, Any]] = {
         DUE: {"half_life": random.choice([3, "2d", "12h"]), "now": NOW.isoformat()},
         SEEN: {"half_life": "6h", "now": NOW},
         YEAR: random.choice([{"log": True}, {"saturation": 2019}, {"linear": True}]),
@@ -61,7 +62,7 @@ def amount(signal: Mapping[str, Any], value: Any) -> float:
     if "log" in signal:
         return math.log10(1 + max(value, 0))
     if "saturation" in signal:
-        return max(value, 0) / (max(value, 0) + float(signal["saturation"]))
+        return float(max(value, 0) / (max(value, 0) + float(signal["saturation"])))
     if "linear" in signal:
         return float(value)
     wanted = signal.get("in", [signal.get("equals")])
@@ -118,7 +119,7 @@ def test_boosted_scores_are_those_of_a_plain_model(tmp_path: Path) -> None:
     path = tmp_path / "rows.ranklet"
     ranklet.build(made, path)
     compare(load(path), made, random, 20)
-    with ranklet.open(path, writable=True) as live:
+    with WritableBundle(path) as live:
         more = [{**row, "id": f"n{row['id']}"} for row in rows(random, 12)]
         live.add(more)
         gone = {row["id"] for row in random.sample(made, 10)}
