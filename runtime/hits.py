@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from datetime import date
-from typing import Any, NamedTuple, Self, overload
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, overload
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from ranklet.runtime.snippet import excerpt
 
 SNIPPET = 300  # characters
 _SHOWN = 3  # hits in a repr
+_LATE = ("title", "text", "metadata")  # what a hit of a collection reads when it is asked for
 _READ = 100_000  # characters of a text, among which its best part is looked for
 _SHOWN_VALUE = 60  # characters of a value of the metadata on one line
 
@@ -54,11 +55,23 @@ def in_line(metadata: Mapping[str, Value]) -> str:
     return " · ".join(f"{name}: {shown(value)}" for name, value in plain(metadata).items())
 
 
-class _Matching:
-    """What tells where a text has words of the query, which no copy of a hit takes along."""
+class _Late:
+    """Where a hit's text is, and what finds words of the query in it, which no copy takes along."""
 
-    __slots__ = ("_places",)
+    __slots__ = ("_number", "_places", "_read")
     _places: Callable[[str], Sequence[tuple[int, int]]]
+    _read: Callable[[str, int], Any]
+    _number: int
+
+    if not TYPE_CHECKING:  # so that names which do not exist stay errors of types
+
+        def __getattr__(self, name: str) -> Any:
+            """Read what the hit lacks so far, once."""
+            if name not in _LATE:
+                return object.__getattribute__(self, name)  # which raises AttributeError
+            value = self._read(name, self._number)
+            object.__setattr__(self, name, value)
+            return value
 
     def matching(self, places: Callable[[str], Sequence[tuple[int, int]]]) -> Self:
         """Let snippets show the words of a query, whose places in a text a function returns."""
@@ -67,8 +80,11 @@ class _Matching:
 
 
 @dataclass(frozen=True, slots=True)
-class Hit(_Matching):
+class Hit(_Late):
     """One ranked document.
+
+    Title, text and metadata of a bundle's document are read when they are first asked for, also
+    after the bundle was closed or replaced.
 
     Attributes:
         id: the document's id in the collection, or a caller's own text's id or index as a string.
@@ -90,6 +106,38 @@ class Hit(_Matching):
     explanation: Explanation | None = field(default=None, repr=False)
     passage: int | None = None
     metadata: Mapping[str, Value] = field(default_factory=dict, hash=False)
+
+    @classmethod
+    def stored(
+        cls,
+        number: int,
+        read: Callable[[str, int], Any],
+        id_: str,
+        score: float,
+        index: int,
+        explanation: Explanation | None,
+        passage: int | None,
+    ) -> Self:
+        """Return a hit that reads its title, text and metadata when they are asked for.
+
+        Args:
+            number: the document's number.
+            read: returns one of them by its name, and that number.
+            id_: the attribute `id`.
+            score: as the attribute, like all others.
+            index: the document's number among those that may be seen.
+            explanation: None if it was not requested.
+            passage: None if the document is whole.
+        """
+        hit, put = object.__new__(cls), object.__setattr__
+        put(hit, "_number", number)
+        put(hit, "_read", read)
+        put(hit, "id", id_)
+        put(hit, "score", score)
+        put(hit, "index", index)
+        put(hit, "explanation", explanation)
+        put(hit, "passage", passage)
+        return hit
 
     @property
     def name(self) -> str:

@@ -136,13 +136,15 @@ class Documents:
         """Return the ids that no document has."""
         return {each for each in ids if self.find(each) < 0}
 
-    def passage(self, number: int) -> int | None:
-        """Return which passage of its document this is, from 1; None if the document is whole."""
+    def places(self, numbers: NDArray[np.integer]) -> list[int | None]:
+        """Return which passage of its document each is, from 1; None where a document is whole."""
         if self.first is None:
-            return None
-        begin, after = int(self.first[number]), number + 1
-        alone = begin == number and (after == len(self) or int(self.first[after]) != begin)
-        return None if alone else number - begin + 1
+            return [None] * len(numbers)
+        begins, last = self.first[numbers], len(self) - 1
+        goes_on = (numbers < last) & (self.first[np.minimum(numbers + 1, last)] == begins)
+        places = (numbers - begins.astype(np.int64) + 1).tolist()
+        split = ((begins != numbers) | goes_on).tolist()
+        return [place if several else None for place, several in zip(places, split, strict=True)]
 
     def passages(self, number: int) -> NDArray[np.uint32]:
         """Return the numbers of all passages of the document whose first passage is `number`."""

@@ -2,7 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property, partial
-from typing import Self
+from itertools import repeat
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -149,12 +150,11 @@ class LocalSearch(Search):
 
     def passages(self, document_id: str) -> list[Passage]:
         """Return a document's passages in their order; see `Search`."""
-        documents, numbers = self.documents, self._parts(document_id).tolist()
+        documents, numbers = self.documents, self._parts(document_id)
         return [
-            Passage(str(number), document_id, documents.passage(number), title, text, metadata)
-            for number in numbers
+            Passage(str(number), document_id, place, title, text, self.columns.of(number))
+            for number, place in zip(numbers.tolist(), documents.places(numbers), strict=True)
             for _, title, text in [documents.record(number)]
-            for metadata in [self.columns.of(number)]
         ]
 
     def _parts(self, document_id: str) -> NDArray[np.uint32]:
@@ -180,6 +180,13 @@ class LocalSearch(Search):
         if self.files.is_remote and len(numbers):
             self.columns.fetch(numbers, self.documents.stored(tokens=tokens))
 
+    def shown(self, name: str, number: int) -> Any:
+        """Return a document's title, text or metadata by that name."""
+        if name == "metadata":
+            return self.columns.of(number)
+        documents = self.documents
+        return (documents.titles if name == "title" else documents.texts)[number]
+
     def all_ids(self) -> list[str]:
         """Return the ids of all documents that may be seen, each once."""
         mask = self.allowed()
@@ -188,8 +195,9 @@ class LocalSearch(Search):
 
     def ids(self, numbers: NDArray[np.uint32]) -> list[str]:
         """Return the ids of some documents."""
-        fetch_rows(numbers, ragged=self.documents.stored(shown=False))
-        return [self.documents.ids[number] for number in numbers.tolist()]
+        documents = self.documents
+        fetch_rows(numbers, ragged=documents.stored(shown=False))
+        return list(map(documents.ids.__getitem__, numbers.tolist()))
 
 
 class _LocalRun(Run):
@@ -223,14 +231,21 @@ class _LocalRun(Run):
         """Fetch at once what hits show, and perhaps their tokens, from object storage."""
         self._search.fetch(self._numbers[positions], tokens=tokens)
 
-    def hit(self, position: int, score: float, explanation: Explanation | None) -> Hit:
-        """Return a hit, whose index is the document's number among those that `only` allows."""
-        number, documents = int(self._numbers[position]), self._search.documents
-        name, title, text = documents.record(number)
-        metadata, passage = self._search.columns.of(number), documents.passage(number)
-        begin = number if documents.first is None else int(documents.first[number])
-        index = begin if self._begins is None else int(np.searchsorted(self._begins, begin))
-        return Hit(name, score, title, text, index, explanation, passage, metadata)
+    def hits(
+        self,
+        positions: NDArray[np.intp],
+        scores: Sequence[float],
+        explanations: Sequence[Explanation | None],
+    ) -> list[Hit]:
+        """Return hits, whose index is the document's number among those that `only` allows."""
+        numbers, documents = self._numbers[positions], self._search.documents
+        begins = numbers if documents.first is None else documents.first[numbers]
+        indices = begins if self._begins is None else np.searchsorted(self._begins, begins)
+        columns = (
+            numbers.tolist(), repeat(self._search.shown), self._search.ids(numbers), scores,
+            indices.tolist(), explanations, documents.places(numbers),
+        )  # fmt: skip
+        return list(map(Hit.stored, *columns))
 
     @cached_property
     def _begins(self) -> NDArray[np.intp] | None:

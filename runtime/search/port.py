@@ -268,9 +268,9 @@ class Search(ABC):
                 f"{'; '.join(run.execution.left_out)}); name a faster pipeline, or allow more time"
             )
         positions = run.positions(parts)
-        best = int(positions[np.argmax(run.execution.final()[positions])])
-        explanation = run.explain(best)
-        return run.hit(best, explanation.value, explanation)
+        best = positions[[np.argmax(run.execution.final()[positions])]]
+        explanation = run.explain(int(best[0]))
+        return run.hits(best, [explanation.value], [explanation])[0]
 
     def _reaching(self, call: Call, selection: Selection) -> Run:
         """Run a pipeline; retry with longer lists while too few documents or groups come back.

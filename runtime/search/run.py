@@ -63,8 +63,13 @@ class Run(ABC):
         """Return the number of each document's group; see `Selection`."""
 
     @abstractmethod
-    def hit(self, position: int, score: float, explanation: Explanation | None) -> Hit:
-        """Return the document at a position as a hit."""
+    def hits(
+        self,
+        positions: NDArray[np.intp],
+        scores: Sequence[float],
+        explanations: Sequence[Explanation | None],
+    ) -> list[Hit]:
+        """Return the documents at some positions as hits."""
 
     def fetch(  # noqa: B027  # nothing is fetched that lies here
         self, positions: NDArray[np.intp], *, tokens: bool
@@ -138,7 +143,8 @@ class Run(ABC):
                 execution.left_out.append(f"explain {left:,} of {len(positions):,} hits")
                 break
             explanations[at] = self.explain(position)
-        hits = tuple(map(self.hit, positions.tolist(), scores.tolist(), explanations))
+        with self.files.damage_reported():
+            hits = tuple(self.hits(positions, scores.tolist(), explanations))
         timing = Timing("explain hits" if explain else "read hits", (perf_counter() - begin) * 1e3)
         return Ranking(
             hits,
@@ -236,13 +242,21 @@ class TextRun(Run):
         values = (self._passages[at].metadata.get(name, (at,)) for at in positions.tolist())
         return np.array([numbers.setdefault(each, len(numbers)) for each in values], np.intp)
 
-    def hit(self, position: int, score: float, explanation: Explanation | None) -> Hit:
-        """Return the text at a position as a hit, whose index is its place among all."""
-        each = self._passages[position]
-        return Hit(
-            each.document, score, each.title, each.text, self._places[position], explanation,
-            each.passage, each.metadata,
-        )  # fmt: skip
+    def hits(
+        self,
+        positions: NDArray[np.intp],
+        scores: Sequence[float],
+        explanations: Sequence[Explanation | None],
+    ) -> list[Hit]:
+        """Return the texts at some positions as hits, whose index is their place among all."""
+        return [
+            Hit(each.document, score, each.title, each.text, self._places[position], explanation,
+                each.passage, each.metadata)
+            for position, score, explanation in zip(
+                positions.tolist(), scores, explanations, strict=True
+            )
+            for each in [self._passages[position]]
+        ]  # fmt: skip
 
 
 def _owners(passages: Sequence[Passage]) -> NDArray[np.uint32] | None:

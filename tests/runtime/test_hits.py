@@ -1,6 +1,8 @@
+import copy
 import json
+import pickle
 import sys
-from dataclasses import FrozenInstanceError, replace
+from dataclasses import FrozenInstanceError, asdict, replace
 from datetime import date
 from typing import Any
 
@@ -90,6 +92,40 @@ def test_hits_and_rankings_cannot_be_changed() -> None:
         RANKING.query = "another"  # type: ignore[misc]
     with pytest.raises(FrozenInstanceError):
         HITS[0].score = 7.0  # type: ignore[misc]
+
+
+def test_a_stored_hit_reads_once_what_it_is_asked_for_and_is_equal_to_any_other() -> None:
+    values: dict[str, Any] = {"title": "A", "text": "x " * 400, "metadata": {"year": 2024}}
+    asked: list[tuple[str, int]] = []
+
+    def read(name: str, number: int) -> Any:
+        asked.append((name, number))
+        return values[name]
+
+    def hit() -> Hit:
+        return Hit.stored(7, read, "a", 2.0, 5, None, 1)
+
+    late, same = hit(), Hit("a", 2.0, values["title"], values["text"], 5, None, 1, {"year": 2024})
+    assert (late.id, late.score, late.name, late.index) == ("a", 2.0, "a · passage 1", 5)
+    assert not asked
+    assert late.title + late.title == "AA"
+    assert asked == [("title", 7)]
+    for make in (
+        hit, lambda: copy.copy(hit()), lambda: copy.deepcopy(hit()), lambda: replace(hit()),
+        lambda: pickle.loads(pickle.dumps(hit())),  # noqa: S301
+    ):  # fmt: skip
+        assert make() == same
+        assert hash(make()) == hash(same)
+        assert repr(make()) == repr(same)
+        assert make().to_dict() == same.to_dict()
+        assert make() != replace(same, text="y")
+    assert replace(hit(), text="y") == replace(same, text="y")
+    assert asdict(hit()) == asdict(same)
+    with pytest.raises(FrozenInstanceError):
+        late.text = "y"  # type: ignore[misc]
+    with pytest.raises(AttributeError, match="no attribute 'texts'"):
+        late.texts  # type: ignore[attr-defined]  # noqa: B018
+    assert not hasattr(object.__new__(Hit), "text")
 
 
 def test_ties_are_set_apart_by_as_little_as_trec_eval_can_tell() -> None:

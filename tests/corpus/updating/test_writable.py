@@ -1,7 +1,9 @@
 """A bundle that is written to while it is read finds what a plain model of it finds."""
 
+import gc
 import os
 import pickle
+import shutil
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -202,6 +204,21 @@ def test_a_bundle_that_is_compacted_while_it_is_opened_lacks_nothing(
     monkeypatch.setattr(bundle_module, "open_search", late)
     assert found(Bundle(three.path)) == ["a", "b", "c", "d", "e"]
     assert found(known) == ["a", "b", "c", "d"]  # it goes on with the old one
+
+
+def test_a_hit_is_read_as_it_was_found_whatever_becomes_of_its_bundle(
+    three: WritableBundle,
+) -> None:
+    three.add([document("d", "mouse new", year=2031)])
+    hits, same = ranklet.open(three.path).rank("mouse", k=9), load(three.path).rank("mouse", k=9)
+    wanted = [hit.to_dict() for hit in same]
+    assert {hit["id"] for hit in wanted} == {"a", "b", "c", "d"}
+    three.delete(["d"])
+    three.add([document("a", "cheese")])
+    three.compact()
+    shutil.rmtree(three.path)
+    gc.collect()
+    assert [hit.to_dict() for hit in hits] == wanted
 
 
 def test_words_of_additions_are_as_rare_as_in_the_whole_collection(three: WritableBundle) -> None:
