@@ -34,6 +34,8 @@ class RankOptions(TypedDict, total=False):
     syntax: bool
     typos: bool
     boost: BoostLike | None
+    pin: Sequence[str] | None
+    hide: Sequence[str] | None
 
 
 def listed(values: Iterable[Any], name: str, hint: str) -> list[Any]:

@@ -343,6 +343,8 @@ class Bundle(os.PathLike[str]):
         syntax: bool = False,
         typos: bool = False,
         boost: BoostLike | None = None,
+        pin: Sequence[str] | None = None,
+        hide: Sequence[str] | None = None,
     ) -> Ranking:
         """Rank the collection, or the caller's own documents, for a query.
 
@@ -375,6 +377,10 @@ class Bundle(os.PathLike[str]):
             boost: what metadata add to the scores, by field, such as ``{"date": {"half_life":
                 "30d", "weight": 0.2}}``, in place of what the pipeline boosts by; ``{}`` for
                 nothing. docs/searching.md has it all.
+            pin: ids of documents that come first, in this order, whether they match or not, if the
+                filter allows them.
+            hide: ids of documents that are left out. `Ranking.unknown` has ids that no document
+                has.
 
         Returns:
             The hits, best first; empty if the collection has no word of the query.
@@ -383,20 +389,23 @@ class Bundle(os.PathLike[str]):
             InputError: the query is empty or not a string, k is not a whole number ≥ 0, a document
                 is not a text, the budget is not a number of milliseconds, or the filter has an
                 unknown field or operator or a value of a wrong type, comes with `documents` (as
-                `group_by` and `boost` may not), or a field to group by or to boost by does not
-                fit.
+                `group_by`, `boost`, `pin` and `hide` may not), or a field to group by or to boost
+                by does not fit.
             OutOfTimeError: the budget was spent before the filter was evaluated, or while a text
                 of very many words was read.
             UnknownRankerError: the pipeline is unknown, or uses a ranker that is not in the bundle.
             BundleError: the bundle is damaged, or has no collection and no documents are passed.
         """
         selection = Selection(
-            k=k, offset=offset, min_score=min_score, group_by=group_by, group_size=group_size
-        )
+            k=k, offset=offset, min_score=min_score, group_by=group_by, group_size=group_size,
+            pin=() if pin is None else pin, hide=() if hide is None else hide,
+        )  # fmt: skip
         query = typed_query(query, syntax=syntax, typos=typos)
         check_budget(budget_ms)
         own = documents is not None
         check_metadata_use(where, group_by, self.metadata, own=own, boost=boost)
+        if own and (selection.pin or selection.hide):
+            raise InputError("pin and hide name documents of the bundle; leave documents out")
         deadline = Deadline(budget_ms)
         if documents is None:
             stages = self._stages(pipeline, boost)

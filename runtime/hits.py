@@ -96,6 +96,7 @@ class Hit(_Late):
         passage: which passage of its document the text is, from 1; None if the document is whole.
         metadata: the document's other fields, without those that it lacks: strings, numbers, flags,
             lists of strings, `datetime.date` and, in UTC, `datetime.datetime`.
+        pinned: whether it is where it is because the caller wanted it there.
     """
 
     id: str
@@ -106,6 +107,7 @@ class Hit(_Late):
     explanation: Explanation | None = field(default=None, repr=False)
     passage: int | None = None
     metadata: Mapping[str, Value] = field(default_factory=dict, hash=False)
+    pinned: bool = False
 
     @classmethod
     def stored(
@@ -117,6 +119,8 @@ class Hit(_Late):
         index: int,
         explanation: Explanation | None,
         passage: int | None,
+        *,
+        pinned: bool = False,
     ) -> Self:
         """Return a hit that reads its title, text and metadata when they are asked for.
 
@@ -128,6 +132,7 @@ class Hit(_Late):
             index: the document's number among those that may be seen.
             explanation: None if it was not requested.
             passage: None if the document is whole.
+            pinned: as the attribute.
         """
         hit, put = object.__new__(cls), object.__setattr__
         put(hit, "_number", number)
@@ -137,6 +142,7 @@ class Hit(_Late):
         put(hit, "index", index)
         put(hit, "explanation", explanation)
         put(hit, "passage", passage)
+        put(hit, "pinned", pinned)
         return hit
 
     @property
@@ -177,6 +183,8 @@ class Hit(_Late):
             values["passage"] = self.passage
         if self.metadata:
             values["metadata"] = plain(self.metadata)
+        if self.pinned:
+            values["pinned"] = True
         if self.explanation is not None:
             values["explanation"] = self.explanation.to_dict()
         return values
@@ -202,6 +210,7 @@ class Ranking(Sequence[Hit]):
         ignored: words of the query, as typed, that its rankers over words leave out, because no
             index has stop words; empty if no ranker of the pipeline reads words. If nothing was
             found, words that only capitals or accents tell from stop words are among them.
+        unknown: ids to pin or to hide that no document has.
     """
 
     hits: tuple[Hit, ...]
@@ -214,6 +223,7 @@ class Ranking(Sequence[Hit]):
     marks: "Callable[[Hit], Sequence[tuple[int, int]]] | None" = field(default=None, compare=False)
     corrections: Mapping[str, str] = field(default_factory=dict, hash=False)
     ignored: tuple[str, ...] = ()
+    unknown: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values: the query, its hits, and how they were computed."""
@@ -226,6 +236,7 @@ class Ranking(Sequence[Hit]):
             "truncated": dict(self.truncated),
             **({"corrections": dict(self.corrections)} if self.corrections else {}),
             **({"ignored": list(self.ignored)} if self.ignored else {}),
+            **({"unknown": list(self.unknown)} if self.unknown else {}),
         }
 
     def to_json(self, **options: Any) -> str:

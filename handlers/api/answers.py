@@ -100,6 +100,8 @@ def rank(
         reply["corrections"] = dict(ranking.corrections)
     if ranking.ignored:
         reply["ignored"] = list(ranking.ignored)
+    if ranking.unknown:
+        reply["unknown"] = list(ranking.unknown)
     if ranking.truncated:
         reply["truncated"] = dict(ranking.truncated)
     return Answer(reply | _budget_fields(ranking), ranking.timings, ranking.left_out)
@@ -348,6 +350,8 @@ def _hit(hit: Hit, with_text: bool, explained: bool, room: Room) -> dict[str, An
     shown: dict[str, Any] = {"id": hit.id, "score": hit.score, "index": hit.index}
     if hit.passage is not None:
         shown["passage"] = hit.passage
+    if hit.pinned:
+        shown["pinned"] = True
     if with_text:
         texts = {"title": hit.title, "text": hit.text, "snippet": hit.snippet}
         room.take(sum(map(len, texts.values())))

@@ -160,6 +160,9 @@ FIELDS = (
     Field("boost", OBJECT, _RANKED | Route.EXPLAIN,
           'what metadata add to the scores, such as {"date": {"half_life": "30d", "weight": 0.2}} '
           "(docs/searching.md)"),
+    Field("pin", TEXTS, _RANKED, most="documents",
+          help="ids of documents that come first, in this order, whether they match or not"),
+    Field("hide", TEXTS, _RANKED, "ids of documents that are left out", most="documents"),
     Field("group_by", STRING, _GROUPED, "a field of the metadata, whose equal values make groups",
           None, None, _NAME),
     Field("group_size", WHOLE, _GROUPED, "hits of each group", 1, 1, "k"),

@@ -200,6 +200,7 @@ def _schemas(limits: Limits) -> Schema:
             "snippet": _STRING,
             "metadata": _OBJECT,
             "passage": passage,
+            "pinned": {"type": "boolean", "description": "Whether `pin` has its id."},
             "explanation": _ref("Explanation"),
             "highlights": _object({"title": _list(span), "text": _list(span)}),
         },
@@ -209,6 +210,7 @@ def _schemas(limits: Limits) -> Schema:
         "additionalProperties": _STRING,
         "description": "By unknown word, the word that was searched instead.",
     }
+    unknown = {**_list(_STRING), "description": "Ids to pin or to hide that no document has."}
     ignored = {
         **_list(_STRING),
         "description": "Stop words of the query, which rankers over words leave out.",
@@ -238,7 +240,13 @@ def _schemas(limits: Limits) -> Schema:
         },
         "Ranking": _object(
             {"query": _STRING, "hits": _list(hit), "ms": _OBJECT},
-            {**late, "truncated": _OBJECT, "corrections": corrections, "ignored": ignored},
+            {
+                **late,
+                "truncated": _OBJECT,
+                "corrections": corrections,
+                "ignored": ignored,
+                "unknown": unknown,
+            },
         ),
         "ExplainRequest": _request(Route.EXPLAIN, limits),
         "Record": _object({"id": key, "text": _STRING}, {"title": name}),

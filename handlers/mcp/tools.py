@@ -149,6 +149,8 @@ def _search(bundle: Bundle, arguments: Mapping[str, Any], limits: Limits) -> Res
         values["corrections"] = dict(ranking.corrections)
     if ranking.ignored:
         values["ignored"] = list(ranking.ignored)
+    if ranking.unknown:
+        values["unknown"] = list(ranking.unknown)
     if ranking.left_out:
         values["left_out"] = list(ranking.left_out)
     return _result(values, limits)
@@ -205,6 +207,8 @@ def _shown(hit: Hit, characters: int) -> dict[str, Any]:
     shown: dict[str, Any] = {"id": hit.id, "score": round(hit.score, 6), **_about(hit)}
     if hit.passage is not None:
         shown["passage"] = hit.passage
+    if hit.pinned:
+        shown["pinned"] = True
     shown["text"] = hit.text if len(hit.text) <= characters else hit.excerpt(characters)
     if len(hit.text) > characters:
         shown["full_characters"] = len(hit.text)

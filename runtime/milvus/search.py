@@ -176,7 +176,7 @@ class MilvusSearch(Search):
         return run
 
     def _run_on(self, call: Call, parts: Sequence[Sequence[Passage]]) -> TextRun:
-        query, pipeline, deadline, _ = call
+        query, pipeline, deadline, *_ = call
         if pipeline.boost is not None:
             raise InputError(IN_MILVUS)
         passages = list(chain.from_iterable(parts))

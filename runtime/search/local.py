@@ -1,6 +1,8 @@
 """Search the documents that a bundle has."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
 from functools import cached_property, partial
 from itertools import repeat
 from typing import Any, Self
@@ -18,7 +20,7 @@ from ranklet.runtime.call.query import QueryContext
 from ranklet.runtime.errors import UnknownDocumentError
 from ranklet.runtime.execution.execution import Execution
 from ranklet.runtime.explanation import Explanation
-from ranklet.runtime.hits import Hit
+from ranklet.runtime.hits import Hit, Ranking, Timing
 from ranklet.runtime.kinds import KINDS
 from ranklet.runtime.metadata.columns import Metadata
 from ranklet.runtime.metadata.masks import Masks
@@ -29,7 +31,7 @@ from ranklet.runtime.search.boosting import amounts_of, at_one_time, over_all_ma
 from ranklet.runtime.search.port import Call, Search
 from ranklet.runtime.search.reading import read_query
 from ranklet.runtime.search.run import Passage, Run
-from ranklet.runtime.search.selection import groups_of
+from ranklet.runtime.search.selection import Selection, groups_of
 from ranklet.runtime.storage.block_array import fetch_rows
 from ranklet.runtime.syntax.query_syntax import Query
 
@@ -124,8 +126,8 @@ class LocalSearch(Search):
         return None if condition is None else self.masks.mask(condition, deadline)
 
     def _run(self, call: Call, reach: int | None = None) -> "_LocalRun":
-        query, pipeline, deadline, where = call
-        allowed, documents = self.allowed(where, deadline), self.documents if self.exists else None
+        query, pipeline, deadline, *_ = call
+        allowed, documents = self._ranked_ones(call), self.documents if self.exists else None
         (first, *_), rankers = pipeline.rankers(), self.files.manifest.rankers
         if pipeline.boost is not None and KINDS[rankers[first].kind].every_term:
             pipeline = over_all_matches(pipeline, len(self.documents))
@@ -135,8 +137,44 @@ class LocalSearch(Search):
         )  # fmt: skip
         return _LocalRun(self, query, execution)
 
+    def _ranked_ones(self, call: Call) -> Mask | None:
+        """Return which documents a call ranks, (documents,) bool; None for all."""
+        mask = self.allowed(call.where, call.deadline)
+        if call.hidden is None or call.pinned is None:
+            return mask
+        mask = np.ones(len(self.documents), np.bool_) if mask is None else mask.copy()
+        mask[call.hidden] = mask[call.pinned] = False
+        return mask
+
+    def _picked(self, call: Call, selection: Selection, *, explain: bool) -> Ranking:
+        """Rank without the documents that are hidden, after those that are pinned."""
+        pinned, hidden = self._known_parts(selection.pin), self._known_parts(selection.hide)
+        known = {**pinned, **hidden}
+        mask = self.allowed(call.where, call.deadline)
+        shown = [part for part in pinned.values() if mask is None or mask[part[0]]]
+        call = call._replace(hidden=_joined(hidden.values()), pinned=_joined(pinned.values()))
+        here = shown[selection.offset : selection.reach]
+        others = replace(
+            selection, k=selection.k - len(here), offset=max(0, selection.offset - len(shown)),
+            pin=(), hide=(),
+        )  # fmt: skip
+        ranking = self._ranked(call, others, explain=explain)
+        unknown = tuple(each for each in (*selection.pin, *selection.hide) if each not in known)
+        if here:
+            run = self._run_on(call._replace(pipeline=call.pipeline.without_cuts()), here)
+            ranking = run.pinned_before(ranking, here, explain=explain)
+        return replace(ranking, unknown=unknown)
+
+    def _known_parts(self, ids: Sequence[str]) -> dict[str, NDArray[np.uint32]]:
+        """Return the numbers of documents, or of their passages, by those ids that are known."""
+        found = {}
+        for each in ids:
+            with suppress(UnknownDocumentError):
+                found[each] = self._parts(each)
+        return found
+
     def _run_on(self, call: Call, parts: Sequence[NDArray[np.uint32]]) -> "_LocalRun":
-        query, pipeline, deadline, _ = call
+        query, pipeline, deadline, *_ = call
         given = StoredCandidates(self.documents, np.concatenate(parts))
         execution = Execution(
             pipeline, self.ranker, None, query, given, deadline, amounts=self.amounts
@@ -200,6 +238,10 @@ class LocalSearch(Search):
         return list(map(documents.ids.__getitem__, numbers.tolist()))
 
 
+def _joined(parts: Iterable[NDArray[np.uint32]]) -> NDArray[np.uint32]:
+    return np.concatenate([np.empty(0, np.uint32), *parts])
+
+
 class _LocalRun(Run):
     """A pipeline that has run on the documents of a search; see `Run`."""
 
@@ -210,6 +252,26 @@ class _LocalRun(Run):
     @property
     def _numbers(self) -> NDArray[np.uint32]:
         return numbers_of(self.execution.candidates)
+
+    def pinned_before(
+        self, ranking: Ranking, parts: Sequence[NDArray[np.uint32]], *, explain: bool
+    ) -> Ranking:
+        """Return a ranking after documents that are pinned, each shown by its best passage."""
+        final, best = self.execution.final(), list[int]()
+        for part in parts:
+            positions = self.positions(part)
+            best.append(int(positions[np.argmax(final[positions])]))
+        places = np.array(best, np.intp)
+        self.fetch(places, tokens=explain)
+        why = [self.explain(at) if explain else None for at in best]
+        why = [each and replace(each, label=f"pinned, otherwise {each.label}") for each in why]
+        hits = self.hits(places, final[places].tolist(), why, pinned=True)
+        timing = Timing("score pinned documents", sum(ms for _, ms in self.execution.timings))
+        left_out = (*ranking.left_out, *self.execution.left_out)
+        return replace(
+            ranking, hits=(*hits, *ranking.hits), timings=(*ranking.timings, timing),
+            left_out=left_out, budget_spent=bool(left_out) or ranking.budget_spent,
+        )  # fmt: skip
 
     def positions(self, parts: NDArray[np.uint32]) -> NDArray[np.intp]:
         """Return the positions of some documents."""
@@ -236,6 +298,8 @@ class _LocalRun(Run):
         positions: NDArray[np.intp],
         scores: Sequence[float],
         explanations: Sequence[Explanation | None],
+        *,
+        pinned: bool = False,
     ) -> list[Hit]:
         """Return hits, whose index is the document's number among those that `only` allows."""
         numbers, documents = self._numbers[positions], self._search.documents
@@ -245,7 +309,7 @@ class _LocalRun(Run):
             numbers.tolist(), repeat(self._search.shown), self._search.ids(numbers), scores,
             indices.tolist(), explanations, documents.places(numbers),
         )  # fmt: skip
-        return list(map(Hit.stored, *columns))
+        return list(map(partial(Hit.stored, pinned=pinned), *columns))
 
     @cached_property
     def _begins(self) -> NDArray[np.intp] | None:

@@ -14,7 +14,7 @@ from ranklet.runtime.bundles.documents import Documents
 from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.call.deadline import Deadline
 from ranklet.runtime.call.query import QueryContext
-from ranklet.runtime.errors import BundleError, OutOfTimeError, RemoteError
+from ranklet.runtime.errors import BundleError, InputError, OutOfTimeError, RemoteError
 from ranklet.runtime.hits import Hit, Ranking
 from ranklet.runtime.metadata.where import Both, Condition, read_where
 from ranklet.runtime.pipeline import Pipeline, Retrieve
@@ -49,6 +49,8 @@ class Call(NamedTuple):
     pipeline: Pipeline
     deadline: Deadline | None = None
     where: Where | None = None
+    hidden: NDArray[np.uint32] | None = None  # documents that do not come back at all
+    pinned: NDArray[np.uint32] | None = None  # documents that come back without being ranked
 
 
 class Search(ABC):
@@ -144,6 +146,17 @@ class Search(ABC):
         A list need not have more than `reach` documents if its first ones do not depend on others.
         """
 
+    def _picked(self, call: Call, selection: Selection, *, explain: bool) -> Ranking:  # noqa: ARG002
+        """Rank without the documents that are hidden, after those that are pinned.
+
+        Raises:
+            InputError: another system stores the documents.
+        """
+        raise InputError(
+            "documents are pinned and hidden where a bundle has them, and not in Milvus; leave pin "
+            "and hide out, or rank the bundle's own documents"
+        )
+
     @abstractmethod
     def _run_on(self, call: Call, parts: Sequence[Any]) -> Run:
         """Run a pipeline on given documents, part by part in their order."""
@@ -223,6 +236,11 @@ class Search(ABC):
     ) -> Ranking:
         """Rank for a query; see `Bundle.rank`."""
         call = Call(self.read(query, deadline), pipeline, deadline, where)
+        if selection.pin or selection.hide:
+            return self._picked(call, selection, explain=explain)
+        return self._ranked(call, selection, explain=explain)
+
+    def _ranked(self, call: Call, selection: Selection, *, explain: bool) -> Ranking:
         return self._reaching(call, selection).ranking(selection, explain=explain)
 
     @steadily

@@ -1,17 +1,19 @@
 """Which of the ranked documents come back: a page of them, those above a score, some per group."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from sys import float_info
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ranklet.runtime.arguments import check_whole, within
+from ranklet.runtime.arguments import check_whole, listed, within
 from ranklet.runtime.bundles.manifest import LIST
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.metadata.columns import Metadata, Ordered
 from ranklet.runtime.metadata.where import unknown_field
+
+MAX_IDS = 10_000  # that are pinned, or hidden; each is looked up
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,9 +27,12 @@ class Selection:
         group_by: a field of the metadata; documents with the same value are one group, and one
             without a value is a group of its own. None makes no groups.
         group_size: maximum number of documents of a group.
+        pin: ids of documents that come first, in this order, whether they match or not. Each counts
+            as a group.
+        hide: ids of documents that are left out.
 
     Raises:
-        InputError: a number cannot be used.
+        InputError: a number or an id cannot be used.
     """
 
     k: int
@@ -35,9 +40,18 @@ class Selection:
     min_score: float | None = None
     group_by: str | None = None
     group_size: int = 1
+    pin: Sequence[str] = ()
+    hide: Sequence[str] = ()
 
     def __post_init__(self) -> None:
-        """Check every number."""
+        """Check every number and id."""
+        pin, hide = (_ids(name, getattr(self, name)) for name in ("pin", "hide"))
+        object.__setattr__(self, "pin", pin)
+        object.__setattr__(self, "hide", hide)
+        if both := set(pin) & set(hide):
+            raise InputError(
+                f"{min(both)[:80]!r} is pinned and hidden; leave it out of pin or hide"
+            )
         check_whole("k", self.k, 0)
         check_whole("offset", self.offset, 0)
         check_whole("group_size", self.group_size, 1)
@@ -79,6 +93,20 @@ class Selection:
         if self.min_score is None:
             return len(scores)
         return int(np.count_nonzero(scores.astype(np.float64) >= self.min_score))
+
+
+def _ids(name: str, values: Sequence[str]) -> tuple[str, ...]:
+    """Return ids, each once.
+
+    Raises:
+        InputError: they are no list, or one is no string, or they are too many.
+    """
+    found = listed(values, name, "put the one id in a list")
+    if wrong := [each for each in found if not isinstance(each, str)]:
+        raise InputError(f"{name} has {wrong[0]!r:.60}; ids are strings, such as '7'")
+    if len(found) > MAX_IDS:
+        raise InputError(f"{name} has {len(found):,} ids; at most {MAX_IDS:,} are allowed")
+    return tuple(dict.fromkeys(found))
 
 
 def _in_groups(groups: NDArray[np.intp]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:

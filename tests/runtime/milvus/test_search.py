@@ -216,6 +216,14 @@ def test_pages_and_thresholds_are_the_bundles(filtered: tuple[Bundle, Bundle]) -
         search.rank("bread", offset=-1)
 
 
+def test_what_needs_a_bundle_of_its_own_is_refused(filtered: tuple[Bundle, Bundle]) -> None:
+    _, search = filtered
+    for options in ({"pin": ["d1"]}, {"hide": ["d1"]},
+                    {"boost": {"year": {"log": True, "weight": 1}}}):  # fmt: skip
+        with pytest.raises(InputError, match="not in Milvus; leave"):
+            search.rank("bread", **options)
+
+
 def test_groups_are_the_bundles(filtered: tuple[Bundle, Bundle]) -> None:
     bundle, search = filtered
     for name in ("category", "due", "open"):

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any, BinaryIO
 
 from ranklet.commands.output import show, show_json
-from ranklet.handlers.api.fields import FLAG, OBJECT, Route, fields_of
+from ranklet.handlers.api.fields import FLAG, OBJECT, TEXTS, Route, fields_of
 
 COLLECTION = "collection in Milvus to rank, such as milvus://HOST:PORT/NAME (docs/milvus.md)"
 # How the value of an option is read from its text, and what the help calls it.
@@ -26,7 +26,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     for name, field in fields_of(Route.COMMAND).items():
         flag = f"-{name}" if len(name) == 1 else f"--{name.replace('_', '-')}"
         more: dict[str, Any] = {"action": "store_true"}
-        if field.type is not FLAG:
+        if field.type is TEXTS:
+            more = {"action": "append", "metavar": "ID"}
+        elif field.type is not FLAG:
             reads, metavar = _VALUES[field.type.json]
             more = {"type": reads, "metavar": metavar, "default": field.default}
         parser.add_argument(flag, help=field.help, **more)

@@ -25,9 +25,10 @@ def as_text(ranking: "Ranking", offset: int = 0, *, wanted: bool = True) -> str:
         after = f" after the first {offset:,}" if offset else ""
         why = after if wanted else ", because -k is 0"
         nothing = f"no hits for {ranking.query!r}{why}"
-        return _laid_out([*lines, nothing, *ignored_words(ranking)])
+        return _laid_out([*lines, nothing, *said(ranking)])
     for place, hit in enumerate(ranking, offset + 1):
-        lines.append(f"{place:2}. {hit.score:8.4f}  {hit.name}  {hit.title}".rstrip())
+        name = f"{hit.name} (pinned)" if hit.pinned else hit.name
+        lines.append(f"{place:2}. {hit.score:8.4f}  {name}  {hit.title}".rstrip())
         lines.append(f"              {hit.snippet}")
         if hit.metadata:
             lines.append(f"              {in_line(hit.metadata)}")
@@ -40,11 +41,17 @@ def as_text(ranking: "Ranking", offset: int = 0, *, wanted: bool = True) -> str:
         lines.append(f"truncated because longer than {ranker} reads: {count}")
     if ranking.left_out:
         lines.append(f"no time for: {'; '.join(ranking.left_out)}")
-    return _laid_out([*lines, *ignored_words(ranking)])
+    return _laid_out([*lines, *said(ranking)])
 
 
 def _laid_out(lines: Iterable[str]) -> str:
     return "\n".join(map(printable, lines))
+
+
+def said(ranking: "Ranking") -> list[str]:
+    """Return a line for the words that are ignored, and one for the ids that are unknown."""
+    ids = [f"unknown ids: {', '.join(ranking.unknown)}"] if ranking.unknown else []
+    return [*ignored_words(ranking), *ids]
 
 
 def ignored_words(ranking: "Ranking") -> list[str]:
