@@ -122,7 +122,7 @@ class BuildOptions(Checked):
         own = {each.name for each in fields(self)}
         inner = dict.fromkeys((each.name for each in fields(TextOptions)), "words")
         inner |= dict.fromkeys((each.name for each in fields(QueryOptions)), "query")
-        inner["types"] = "source"
+        inner |= {"types": "source", "boost": "fusion"}
         for name in given:
             if name not in own | inner.keys():
                 near = get_close_matches(name, sorted(own | inner.keys()), 1)

@@ -9,6 +9,7 @@ encoders, because they were the weaker half on most collections. `python -m benc
 default_fusion` compares this with reciprocal ranks, and with other spreads and scales.
 """
 
+import json
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -33,8 +34,10 @@ from ranklet.runtime.errors import InputError
 from ranklet.runtime.kinds import KINDS
 from ranklet.runtime.options import Checked, check_type, one_of, read_from
 from ranklet.runtime.pipeline import MAX_WEIGHT, Fuse, Pipeline
+from ranklet.runtime.search.boosting import check_boost
 from ranklet.runtime.search.local import LocalSearch
 from ranklet.runtime.sets import evenly
+from ranklet.runtime.signals import read_signals
 
 QUERIES = 64  # that are made; with twice as many no weight moved by more than .02
 DEPTH = 100  # of each ranker's list, over which its scores spread
@@ -70,14 +73,27 @@ def read_weights(typed: str) -> dict[str, float]:
     return weights
 
 
+def read_boost(typed: str) -> object:
+    """Return what a JSON text says.
+
+    Raises:
+        InputError: it is no JSON.
+    """
+    try:
+        return json.loads(typed)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"--boost is not JSON ({error})") from None
+
+
 @dataclass(frozen=True)
 class FusionOptions(Checked):
-    """How the lists of several rankers become one without judgements.
+    """How the lists of several rankers become one without judgements, and what is added to scores.
 
     Attributes:
         fusion: ``sum`` adds up weighted scores, ``ranks`` reciprocal ranks.
         weights: the weights of the sum by the rankers' names; rankers without one take no part.
             None lets the collection decide.
+        boost: what metadata add to the scores of all pipelines, by field; see docs/searching.md.
     """
 
     GROUP = "fusion"
@@ -88,12 +104,19 @@ class FusionOptions(Checked):
     weights: Mapping[str, float] | None = read_from(
         None, "weights of the sum, as in bm25=0.4,minilm=0.6; measured by default", read_weights
     )
+    boost: Mapping[str, Mapping[str, Any]] | None = read_from(
+        None,
+        'what metadata add to scores, JSON as in {"date": {"half_life": "30d", "weight": 0.2}}',
+        read_boost,
+    )
 
     def __post_init__(self) -> None:
         """Check every value."""
         super().__post_init__()
         if self.weights is not None and self.fusion != "sum":
             raise InputError("weights are those of a sum; leave them out, or pass fusion='sum'")
+        if self.boost is not None:
+            read_signals(self.boost)
         check_type("weights", {} if self.weights is None else self.weights, Mapping)
         for name, weight in (self.weights or {}).items():
             if not isinstance(weight, int | float) or not 0 < weight <= MAX_WEIGHT:
@@ -145,6 +168,10 @@ def fusion_of(files: BundleFiles, options: FusionOptions) -> Fusion:
     else:
         weights, source = dict.fromkeys(names, 1.0), {}
     own, default = standard_pipelines(manifest.rankers, weights, FUSIONS[options.fusion])
+    if options.boost is not None:
+        signals = read_signals(options.boost)
+        check_boost(signals, manifest.metadata, manifest.remarks)
+        own = {name: pipeline.boosted(signals) for name, pipeline in own.items()}
     if manifest.default_pipeline in more:
         default = manifest.default_pipeline
     return Fusion({**own, **more}, default, {"fusion": source} if source else {})

@@ -8,11 +8,11 @@ import pytest
 from tests.commands.running import Capture, succeeds
 from tests.range_server import RangeServer
 
-from ranklet import build
+from ranklet import build, load, update
 from ranklet.handlers.api.answers import explain, rank
 from ranklet.handlers.api.limits import Limits
 from ranklet.handlers.mcp.tools import call
-from ranklet.runtime import Bundle
+from ranklet.runtime import Bundle, InputError
 from ranklet.runtime.pipeline import own_pipeline
 
 if TYPE_CHECKING:
@@ -81,3 +81,21 @@ def test_a_pipeline_may_boost_by_itself(described: "Described") -> None:
     assert described.bundle.rank(QUERY, pipeline=pipeline, boost={}).hits == plain.hits
     scores = described.bundle.score(QUERY, ids=[hit.id for hit in wanted], pipeline=pipeline)
     assert scores.tolist() == pytest.approx([hit.score for hit in wanted])
+
+
+def test_a_build_keeps_a_boost_for_all_its_searches(described: "Described", tmp_path: Path) -> None:
+    boost = WISHES["boost"]
+    bundle = load(build(described.rows, tmp_path / "b.ranklet", boost=boost).path)
+    wanted = described.bundle.rank(QUERY, boost=boost).hits
+    assert bundle.rank(QUERY).hits == wanted
+    assert bundle.rank(QUERY, boost={}).hits == described.bundle.rank(QUERY).hits
+    plain = described.bundle.rank("bread", ["bread", "water"])
+    assert bundle.rank("bread", ["bread", "water"]).hits == plain.hits  # which have no metadata
+    one = [{"id": "more", "text": "gnorp"}]
+    updated = load(update(bundle, add=one, target=tmp_path / "c.ranklet").path)
+    assert updated.manifest.pipelines == bundle.manifest.pipelines
+    without = update(bundle, add=one, delete=[row["id"] for row in described.rows],
+                     target=tmp_path / "d.ranklet")  # fmt: skip
+    assert len(load(without.path).rank("gnorp")) == 1  # no document has the fields any more
+    with pytest.raises(InputError, match="did you mean 'year'"):
+        build(described.rows, tmp_path / "e", boost={"yaer": boost["year"]})
