@@ -16,6 +16,9 @@ Where = Mapping[str, Any]
 
 # What metadata add to scores, by field; docs/searching.md describes it.
 BoostLike = Mapping[str, Mapping[str, Any]]
+
+# Fields whose values are counted, or options for each; see `Bundle.rank`.
+Facets = Sequence[str] | Mapping[str, Mapping[str, Any] | None]
 MAX_BUDGET_MS = 86_400_000  # a day; a larger budget is probably a mistake in the unit
 
 
@@ -36,6 +39,8 @@ class RankOptions(TypedDict, total=False):
     boost: BoostLike | None
     pin: Sequence[str] | None
     hide: Sequence[str] | None
+    facets: Facets | None
+    sort: Sequence[str] | None
 
 
 def listed(values: Iterable[Any], name: str, hint: str) -> list[Any]:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from ranklet.runtime.arguments import (
     BoostLike,
     Document,
+    Facets,
     RankOptions,
     Where,
     check_budget,
@@ -31,6 +32,8 @@ from ranklet.runtime.errors import BundleError, InputError
 from ranklet.runtime.explanation import Explanation
 from ranklet.runtime.highlight import Span, spans
 from ranklet.runtime.hits import Hit, Ranking
+from ranklet.runtime.metadata.facets import read_facets
+from ranklet.runtime.metadata.sorting import read_sort
 from ranklet.runtime.metadata.where import Condition
 from ranklet.runtime.pipeline import Pipeline, PipelineLike
 from ranklet.runtime.rankers.encoding import encode, similarity
@@ -40,7 +43,7 @@ from ranklet.runtime.search.local import LocalSearch
 from ranklet.runtime.search.port import Search
 from ranklet.runtime.search.reading import read_query
 from ranklet.runtime.search.run import TextRun, own_passages
-from ranklet.runtime.search.selection import Selection, check_metadata_use
+from ranklet.runtime.search.selection import Selection, check_group_by, check_own
 from ranklet.runtime.search.whole_document import WholeDocument
 from ranklet.runtime.short_tracebacks import short_tracebacks
 from ranklet.runtime.signals import read_signals
@@ -345,6 +348,8 @@ class Bundle(os.PathLike[str]):
         boost: BoostLike | None = None,
         pin: Sequence[str] | None = None,
         hide: Sequence[str] | None = None,
+        facets: Facets | None = None,
+        sort: Sequence[str] | None = None,
     ) -> Ranking:
         """Rank the collection, or the caller's own documents, for a query.
 
@@ -381,6 +386,15 @@ class Bundle(os.PathLike[str]):
                 filter allows them.
             hide: ids of documents that are left out. `Ranking.unknown` has ids that no document
                 has.
+            facets: fields of the metadata whose values are counted in all documents that match,
+                such as ``["category", "year"]``; or options by field, as in ``{"category": {"top":
+                20, "missing": True}, "year": {"ranges": [[2000, 2010], [2010, None]]}}``. The 10
+                most frequent values come back unless `top` is another number. A range ends before
+                its second value. They are in `Ranking.facets`, the number of matches in `total`.
+            sort: what orders all documents that match, such as ``["-date", "score"]``: fields of
+                the metadata, "-" before those that descend, and ``score``, whose best is always
+                first. Documents without a value are last. Equal ones are ordered by score, then by
+                number. A match that the pipeline did not score has the lowest score of the others.
 
         Returns:
             The hits, best first; empty if the collection has no word of the query.
@@ -389,8 +403,8 @@ class Bundle(os.PathLike[str]):
             InputError: the query is empty or not a string, k is not a whole number ≥ 0, a document
                 is not a text, the budget is not a number of milliseconds, or the filter has an
                 unknown field or operator or a value of a wrong type, comes with `documents` (as
-                `group_by`, `boost`, `pin` and `hide` may not), or a field to group by or to boost
-                by does not fit.
+                `group_by`, `boost`, `facets`, `sort`, `pin` and `hide` may not), or a field to
+                group, to boost or to sort by does not fit.
             OutOfTimeError: the budget was spent before the filter was evaluated, or while a text
                 of very many words was read.
             UnknownRankerError: the pipeline is unknown, or uses a ranker that is not in the bundle.
@@ -402,10 +416,17 @@ class Bundle(os.PathLike[str]):
         )  # fmt: skip
         query = typed_query(query, syntax=syntax, typos=typos)
         check_budget(budget_ms)
-        own = documents is not None
-        check_metadata_use(where, group_by, self.metadata, own=own, boost=boost)
-        if own and (selection.pin or selection.hide):
-            raise InputError("pin and hide name documents of the bundle; leave documents out")
+        if documents is not None:
+            check_own(where=where, group_by=group_by, boost=boost, facets=facets, sort=sort)
+            if selection.pin or selection.hide:
+                raise InputError("pin and hide name documents of the bundle; leave documents out")
+        if group_by is not None:
+            check_group_by(group_by, self.metadata)
+        if facets is not None:
+            read = read_facets(facets, self.metadata, self.manifest.remarks)
+            selection = replace(selection, facets=read)
+        if sort is not None:
+            selection = replace(selection, sort=read_sort(sort, self.metadata))
         deadline = Deadline(budget_ms)
         if documents is None:
             stages = self._stages(pipeline, boost)

@@ -28,16 +28,37 @@ class Timing(NamedTuple):
     ms: float
 
 
+class Count(NamedTuple):
+    """How many of the documents that match have a value.
+
+    Attributes:
+        value: the value; a pair for the values from the first one to before the second one, where
+            None leaves an end open; None for documents without a value.
+        count: of documents.
+    """
+
+    value: Value | tuple[Value | None, Value | None] | None
+    count: int  # type: ignore[assignment]  # hides what a tuple has by that name
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values, where dates are ISO 8601 strings."""
+        value: Any = self.value
+        if isinstance(value, tuple):
+            return {"value": [*map(_plain, value)], "count": self.count}
+        return {"value": _plain(value), "count": self.count}
+
+
+def _plain(value: object) -> Any:
+    return value.isoformat() if isinstance(value, date) else value
+
+
 def plain(metadata: Mapping[str, Value]) -> dict[str, Any]:
     """Return metadata as JSON values, where dates are ISO 8601 strings.
 
     >>> plain({"day": date(2024, 5, 31), "year": 2024})
     {'day': '2024-05-31', 'year': 2024}
     """
-    return {
-        name: value.isoformat() if isinstance(value, date) else value
-        for name, value in metadata.items()
-    }
+    return {name: _plain(value) for name, value in metadata.items()}
 
 
 def in_line(metadata: Mapping[str, Value]) -> str:
@@ -211,6 +232,10 @@ class Ranking(Sequence[Hit]):
             index has stop words; empty if no ranker of the pipeline reads words. If nothing was
             found, words that only capitals or accents tell from stop words are among them.
         unknown: ids to pin or to hide that no document has.
+        total: how many documents match; None unless facets or an order were asked for.
+        exact: whether `total` and `facets` are of all documents that match. A retriever by vectors
+            knows only its candidates, so there they are of these and of those with a word.
+        facets: how often each field has each value in the documents that match, by field.
     """
 
     hits: tuple[Hit, ...]
@@ -224,6 +249,16 @@ class Ranking(Sequence[Hit]):
     corrections: Mapping[str, str] = field(default_factory=dict, hash=False)
     ignored: tuple[str, ...] = ()
     unknown: tuple[str, ...] = ()
+    total: int | None = None
+    exact: bool = True
+    facets: Mapping[str, tuple[Count, ...]] = field(default_factory=dict, hash=False)
+
+    def counted(self) -> dict[str, Any]:
+        """Return the total and the facets as plain values, as far as they were asked for."""
+        if self.total is None:
+            return {}
+        shown = {name: [each.to_dict() for each in found] for name, found in self.facets.items()}
+        return {"total": self.total, "exact": self.exact, **({"facets": shown} if shown else {})}
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values: the query, its hits, and how they were computed."""
@@ -237,6 +272,7 @@ class Ranking(Sequence[Hit]):
             **({"corrections": dict(self.corrections)} if self.corrections else {}),
             **({"ignored": list(self.ignored)} if self.ignored else {}),
             **({"unknown": list(self.unknown)} if self.unknown else {}),
+            **self.counted(),
         }
 
     def to_json(self, **options: Any) -> str:

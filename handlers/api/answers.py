@@ -32,6 +32,7 @@ from ranklet.runtime.hits import Hit, Ranking, Timing, plain
 from ranklet.runtime.rankers.encoding import EncodedTexts, encode, encoders
 
 _BRANCH_BYTES = len('{"label":"","value":0,"parts":[]}')
+_COUNT_BYTES = len('{"value":,"count":1}')
 _SPAN_BYTES = len('{"begin":0,"end":1,"value":0}')
 FEWER = "send fewer texts"  # to get a smaller answer
 DEFAULT_MODEL = "ranklet"  # the name of the first ranker that encodes
@@ -104,6 +105,7 @@ def rank(
         reply["unknown"] = list(ranking.unknown)
     if ranking.truncated:
         reply["truncated"] = dict(ranking.truncated)
+    reply |= _counted(ranking, room)
     return Answer(reply | _budget_fields(ranking), ranking.timings, ranking.left_out)
 
 
@@ -393,6 +395,13 @@ def _highlights(bundle: Bundle, hit: Hit, room: Room) -> dict[str, list[dict[str
         begin, end = span.begin - shift, span.end - shift
         spans[part].append({"begin": begin, "end": end, "value": span.value})
     return spans
+
+
+def _counted(ranking: Ranking, room: Room) -> dict[str, Any]:
+    """Return the total and the facets of a ranking, as far as they were asked for."""
+    for found in ranking.facets.values():
+        room.take(sum(len(str(each.value)) + _COUNT_BYTES for each in found))
+    return ranking.counted()
 
 
 def _budget_fields(ranking: Ranking) -> dict[str, Any]:

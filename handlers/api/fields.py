@@ -50,6 +50,8 @@ OBJECT = Type("object", "an object", (dict,))
 DOCUMENTS = Type("array", "a list of at least one document", (list,))
 TEXTS = Type("", "a text, or a list of at least one", (str, list))
 RECORDS = Type("array", "a list of at least one object with an id and a text", (list,))
+FACETS = Type("", "a list of fields, or an object of options by field", (list, dict))
+NAMES = Type("array", "a list of at least one name", (list,))
 ANYTHING = Type("", "anything", ())  # without effect
 ABSENT = Type("", "absent", ())  # not supported; the help is the reason, the default is accepted
 
@@ -101,6 +103,8 @@ class Field(NamedTuple):
             many = {"type": "array", "minItems": 1, "maxItems": self.largest(limits)}
             one = {"type": "string"}
             return {"anyOf": [one, {**many, "items": one}], "description": self.sentence}
+        if self.type is FACETS:
+            return {**_facets(limits), "description": self.sentence}
         if self.type is ABSENT:
             also = [] if self.default is None else [self.default]
             return {"enum": [None, *also], "description": f"Not supported: {self.help}."}
@@ -111,6 +115,8 @@ class Field(NamedTuple):
         elif self.type is DOCUMENTS:
             bounds = {"minItems": 1, "maxItems": self.largest(limits)}
             bounds["items"] = {"$ref": "#/components/schemas/Document"}
+        elif self.type is NAMES:
+            bounds = {"minItems": 1, "maxItems": self.largest(limits), "items": {"type": "string"}}
         elif self.type is RECORDS:
             bounds = {"minItems": 1, "maxItems": self.largest(limits)}
             bounds["items"] = {"$ref": "#/components/schemas/Record"}
@@ -119,7 +125,23 @@ class Field(NamedTuple):
         return {"type": self.type.json, **known}
 
 
+def _facets(limits: Limits) -> dict[str, Any]:
+    """Return the JSON Schema of facets."""
+    pair = {"type": "array", "items": {}, "minItems": 2, "maxItems": 2}
+    ranges = {"type": "array", "items": pair, "minItems": 1, "maxItems": limits.values}
+    known = {
+        "top": {"type": "integer", "minimum": 1, "maximum": limits.values},
+        "ranges": ranges,
+        "missing": {"type": "boolean"},
+    }
+    options = {"type": ["object", "null"], "properties": known, "additionalProperties": False}
+    names = {"type": "array", "items": {"type": "string"}, "maxItems": limits.facets}
+    by_name = {"type": "object", "additionalProperties": options, "maxProperties": limits.facets}
+    return {"anyOf": [names, by_name]}
+
+
 MOST_PARTS = 20  # phrases, excluded words and prefixes, which are looked up in the collection
+MOST_KEYS = 8  # that one request sorts by
 MOST_WORDS = 50  # that are looked up for typos, in some hundred spellings if they are unknown
 
 _WORDS = "words or a question in plain language"
@@ -166,6 +188,11 @@ FIELDS = (
     Field("group_by", STRING, _GROUPED, "a field of the metadata, whose equal values make groups",
           None, None, _NAME),
     Field("group_size", WHOLE, _GROUPED, "hits of each group", 1, 1, "k"),
+    Field("facets", FACETS, _RANKED, most="facets",
+          help='fields whose values are counted in all matches, such as ["year"] or '
+          '{"year": {"ranges": [[2000, 2010]]}}'),
+    Field("sort", NAMES, _RANKED, most=MOST_KEYS,
+          help='fields to order all matches by, such as ["-date", "score"]'),
     Field("pipeline", STRING, _ALL, "a pipeline's name; the default is the bundle's default", None,
           None, _NAME),
     Field("explain", FLAG, _RANKED, "explain every score", False),
@@ -181,8 +208,8 @@ FIELDS = (
     Field("texts", DOCUMENTS, Route.RERANK, "texts to rank; the answer is TEI's list", None, None,
           "documents"),
     Field("documents", DOCUMENTS, Route.RANK, most="documents",
-          help="texts of your own to rank in place of the collection, without syntax, typos, where "
-          "and group_by"),
+          help="texts of your own to rank in place of the collection, without syntax, typos and "
+          "what uses metadata"),
     Field("documents", DOCUMENTS, Route.RERANK, "texts to rank; the answer is Cohere's and Jina's",
           None, None, "documents"),
     Field("documents", RECORDS, Route.ADD, most="documents", needed=True,

@@ -31,6 +31,8 @@ class Limits:
         encoded_characters: the length of all texts that are encoded, which bounds the time of a
             request for vectors; a single text may be longer, because only its beginning is read.
         k: the number of hits.
+        facets: the number of fields whose values are counted.
+        values: the number of values, or of ranges, that are counted of each.
         explained: the number of hits with explanations, which cost far more than plain hits; at
             most `k`.
         seconds: the time for a body to arrive, and the time to compute an answer.
@@ -43,6 +45,8 @@ class Limits:
     characters: int = 2_000_000
     encoded_characters: int = 100_000
     k: int = 1_000
+    facets: int = 20
+    values: int = 1_000
     explained: int = 100
     seconds: float = 30
 
@@ -106,7 +110,7 @@ class Room:
 
     LESS = (
         "ask for fewer hits (k or top_n), for hits without their texts ('return_documents': "
-        "false), or leave out 'explain' and 'highlight'"
+        "false), or leave out 'explain', 'highlight' and 'facets'"
     )
 
     def __init__(self, most: int, less: str = LESS) -> None:

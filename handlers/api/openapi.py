@@ -6,7 +6,7 @@ allows, and the server refuses what it does not allow.
 
 from typing import Any
 
-from ranklet.handlers.api.fields import DOCUMENTS, Field, Route, fields_of
+from ranklet.handlers.api.fields import DOCUMENTS, FACETS, Field, Route, fields_of
 from ranklet.handlers.api.limits import Limits
 from ranklet.version import __version__
 
@@ -167,6 +167,8 @@ def _request(route: Route, limits: Limits, **instead: Schema) -> Schema:
 
 def _or_null(field: Field, limits: Limits) -> Schema:
     schema = field.schema(limits)
+    if field.type is FACETS:
+        return {**schema, "anyOf": [*schema["anyOf"], _NULL]}
     if field.needed or "type" not in schema:
         return schema
     if field.type is DOCUMENTS:
@@ -215,6 +217,13 @@ def _schemas(limits: Limits) -> Schema:
         **_list(_STRING),
         "description": "Stop words of the query, which rankers over words leave out.",
     }
+    value = {"description": "A value, a pair that a range is, or null for no value."}
+    counts = _list(_object({"value": value, "count": _INTEGER}))
+    counted: Schema = {
+        "total": {"type": "integer", "description": "How many documents match."},
+        "exact": {"type": "boolean", "description": "False if vectors give only candidates."},
+        "facets": {"type": "object", "additionalProperties": counts},
+    }
     result = _object(
         {"index": _INTEGER, "relevance_score": _NUMBER}, {"document": _object({"text": _STRING})}
     )
@@ -246,6 +255,7 @@ def _schemas(limits: Limits) -> Schema:
                 "corrections": corrections,
                 "ignored": ignored,
                 "unknown": unknown,
+                **counted,
             },
         ),
         "ExplainRequest": _request(Route.EXPLAIN, limits),

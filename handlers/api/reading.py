@@ -18,8 +18,10 @@ from ranklet.handlers.api.fields import (
     ABSENT,
     ANYTHING,
     DOCUMENTS,
+    FACETS,
     MOST_PARTS,
     MOST_WORDS,
+    NAMES,
     NUMBER,
     RECORDS,
     STRING,
@@ -196,7 +198,8 @@ def read(field: Field, value: Any, limits: Limits) -> Any:
         return field.otherwise(limits)
     if field.type is WHOLE and isinstance(value, float) and value.is_integer():
         value = int(value)  # JSON does not tell 5.0 from 5
-    if type(value) not in field.type.python or value == []:  # a boolean is no int here
+    empty = value == [] and field.type is not FACETS  # without any, matches are counted
+    if type(value) not in field.type.python or empty:  # a boolean is no int here
         fraction = field.type is WHOLE and isinstance(value, float)
         found = "a fraction" if fraction else _json_type(value)
         raise RequestError(422, f"{name!r} must be {field.type.wanted}, not {found}")
@@ -208,6 +211,10 @@ def read(field: Field, value: Any, limits: Limits) -> Any:
         return _records(name, value, most, limits.characters)
     elif field.type is DOCUMENTS:
         return _documents(name, value, most, limits.characters)
+    elif field.type is FACETS:
+        _check_facets(name, value, most, limits.values)
+    elif field.type is NAMES:
+        _check_count(f"{name!r} names", len(value), "fields", most)
     elif field.least is not None and most is not None and not field.least <= value <= most:
         # Python refuses to print an integer of several thousand digits.
         shown = f", not {value}" if abs(value) < 1 << 63 else ""
@@ -234,6 +241,23 @@ def _check_string(field: Field, value: str, most: int | None) -> None:
             f"{field.name!r} is {value[:_SHOWN]!r}; it must be "
             f"{' or '.join(map(repr, field.values))}: {field.help}",
         )
+
+
+def _check_facets(name: str, value: list[Any] | dict[str, Any], most: int, values: int) -> None:
+    """Raise RequestError if more is counted than one request may cost."""
+    _check_count(f"{name!r} names", len(value), "fields", most)
+    for field, options in value.items() if isinstance(value, dict) else ():
+        given = options if isinstance(options, dict) else {}
+        top, ranges = given.get("top"), given.get("ranges")
+        count = top if type(top) is int else len(ranges) if isinstance(ranges, list) else 0
+        _check_count(f"{name!r}: {field[:_SHOWN]!r} has", count, "values", values)
+
+
+def _check_count(what: str, count: int, unit: str, most: int) -> None:
+    """Raise RequestError (422) if there are more than are allowed."""
+    if count > most:
+        shown = f"{count:,}" if count < 1 << 63 else "too many"
+        raise RequestError(422, f"{what} {shown} {unit}; at most {most:,} are allowed")
 
 
 def _texts(name: str, entries: list[Any], most: int, together: int) -> list[str]:

@@ -61,8 +61,7 @@ def tools(bundle: Bundle, limits: Limits, about: str = "", *, writes: bool = Fal
     """
     hidden = {
         "typos": bundle.restriction is not None,  # would reveal words of hidden documents
-        "where": not bundle.metadata,
-        "boost": not bundle.metadata,
+        **dict.fromkeys(("where", "boost", "facets", "sort"), not bundle.metadata),
     }
     known: dict[str, dict[str, Any]] = {
         "pipeline": {
@@ -151,6 +150,7 @@ def _search(bundle: Bundle, arguments: Mapping[str, Any], limits: Limits) -> Res
         values["ignored"] = list(ranking.ignored)
     if ranking.unknown:
         values["unknown"] = list(ranking.unknown)
+    values |= ranking.counted()
     if ranking.left_out:
         values["left_out"] = list(ranking.left_out)
     return _result(values, limits)

@@ -150,6 +150,13 @@ class Retriever(Ranker):
             InputError: the mask has another type or shape.
         """
 
+    def matching(self, query: QueryContext) -> Mask | None:  # noqa: ARG002
+        """Return which documents have a score above 0, (documents,) bool, a new array.
+
+        None stands for a retriever that can compare a query with every document, as one by vectors.
+        """
+        return None
+
     def query_vector(self, query: QueryContext) -> QueryVector | None:  # noqa: ARG002
         """Return what the index is searched with.
 

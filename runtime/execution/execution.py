@@ -56,6 +56,7 @@ class Execution:
     Attributes:
         cut: whether a list ended because it was full, so that longer lists may have more documents.
         left_out: descriptions of the stages that were not done, or not for all candidates.
+        lists: the documents that each ranker has retrieved, best first, by ranker.
 
     Raises:
         InputError: there are both the caller's own texts and a mask.
@@ -107,6 +108,7 @@ class Execution:
         self.timings: list[Timing] = []
         self.left_out: list[str] = list(query.left_out)
         self.cut = False
+        self.lists: dict[str, NDArray[np.uint32]] = {}
 
     def run(self) -> None:
         """Run every stage that there is time for."""
@@ -161,6 +163,37 @@ class Execution:
         """Drop all candidates but those at some positions."""
         self._select(np.sort(positions))
 
+    def join(self, numbers: NDArray[np.uint32]) -> None:
+        """Add documents that the pipeline has not scored; they get the lowest score of the others.
+
+        Args:
+            numbers: the documents; those that are candidates already are left out, (documents,).
+        """
+        known = numbers_of(self.candidates)
+        new = numbers[~among(numbers, np.sort(known))]
+        self.candidates = self._stored(np.append(known, new))
+        blank = np.full(len(new), np.nan, np.float32)
+        for name, column in self._columns.items():
+            self._columns[name] = np.append(column, blank)
+        for name, ranks in self._ranks.items():
+            self._ranks[name] = np.hstack([ranks, np.full((len(ranks), len(new)), np.nan)])
+        if len(self._boosts):
+            self._boosts = np.hstack([self._boosts, np.zeros((len(self._boosts), len(new)))])
+        if self._places is not None:
+            self._places = np.append(self._places, len(known) + np.arange(len(new)))
+
+    def best_of_each(self) -> NDArray[np.intp]:
+        """Return the positions of all candidates, of a split document only the best, in any order.
+
+        The best passage is the first of those with the highest score.
+        """
+        owners = self.candidates.owners
+        if owners is None:
+            return np.arange(len(self.candidates))
+        order = np.lexsort((numbers_of(self.candidates), -self.final(), owners))
+        firsts = np.append(True, np.diff(owners[order]) != 0)[: len(order)]
+        return np.asarray(order[firsts])
+
     def final(self) -> NDArray[np.float32]:
         """Return the final score of every candidate, in their order, (candidates,) float32."""
         return self._filled(self._ordered_by)
@@ -214,7 +247,8 @@ class Execution:
             numbers, scores, query_truncated = ranker.retrieve(self._query, k, self._allowed)
         self.cut |= len(numbers) >= k
         self._merge(name, numbers, scores)
-        self._retrieved[name], self._ordered_by = numbers, name
+        self._retrieved[name] = self.lists[name] = numbers
+        self._ordered_by = name
         if query_truncated:
             self._truncated.add((name, QUERY))
 
@@ -383,7 +417,7 @@ class Execution:
 
     def _explain(self, name: str, position: int) -> Explanation:
         if np.isnan(self._columns[name][position]):
-            label = f"{name}: no time to score it, so it gets the lowest score"
+            label = f"{name}: it was not scored, so it gets the lowest score"
             return Explanation(label, self._floors[name])
         if name == BOOSTED:
             return self._explain_boost(position)

@@ -191,6 +191,22 @@ class ImpactIndex:
             raise damaged("an impact is not finite")
         return documents[best].astype(np.uint32, copy=False), scores[best]
 
+    def matching(self, terms: NDArray[np.int32]) -> Mask:
+        """Return which documents have at least one of some terms, (documents,) bool.
+
+        Raises:
+            BundleError: a posting has a document past the collection.
+        """
+        self.fetch(terms)
+        mask = np.zeros(self.size, np.bool_)
+        try:
+            for term in terms.tolist():
+                mask[self.postings(term)[0]] = True
+        except IndexError as error:
+            fault = f"a posting has a document past the {self.size} of the collection"
+            raise damaged(fault) from error
+        return mask
+
     def matrix(
         self, terms: NDArray[np.int32], documents: NDArray[np.uint32]
     ) -> NDArray[np.float32]:

@@ -10,6 +10,7 @@ from abc import ABC, abstractmethod
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
+from functools import cached_property
 from itertools import pairwise
 from math import ceil, floor
 from threading import Lock
@@ -58,6 +59,22 @@ def folder_of(place: int) -> str:
     return f"metadata/{place}/"
 
 
+class Ordinals(NamedTuple):
+    """The values of a column as places among its different ones, which ascend.
+
+    Places are quick to count and to compare.
+    """
+
+    distinct: NDArray[Any]  # (different values,) keys; of strings, their places
+    codes: NDArray[Any]  # (values,) places in `distinct`; any place where a value is missing
+
+    @classmethod
+    def of(cls, keys: NDArray[Any]) -> "Ordinals":
+        """Return the ordinals of keys."""
+        found, codes = np.unique(keys, return_inverse=True)
+        return cls(found, codes.astype(np.min_scalar_type(len(found))))
+
+
 class Column(ABC):
     """One field of all documents, where each passage counts as one.
 
@@ -84,6 +101,20 @@ class Column(ABC):
         except (IndexError, ValueError, OverflowError) as error:
             raise damaged(f"metadata: {self.name!r} of document {number} is {error}") from error
 
+    def shown(self, code: int) -> Value:
+        """Return one of the different values of the column by its place among them.
+
+        Raises:
+            BundleError: the value is damaged.
+        """
+        try:
+            return self._shown(self.ordinals.distinct[code])
+        except (IndexError, ValueError, OverflowError) as error:
+            raise damaged(f"metadata: {self.name!r} has the value {error}") from error
+
+    def fetch_shown(self, codes: NDArray[np.intp]) -> None:  # noqa: B027  # strings lie apart
+        """Fetch at once what `shown` reads for some codes, if it lies far away."""
+
     def verify(self) -> None:
         """Check every number.
 
@@ -98,7 +129,19 @@ class Column(ABC):
         return BundleError(f"metadata: {self.name!r}: {what}")
 
     @abstractmethod
+    def __len__(self) -> int:
+        """Return the number of documents."""
+
+    @property
+    @abstractmethod
+    def ordinals(self) -> Ordinals:
+        """The values as places among the different ones; of lists, those of all lists in turn."""
+
+    @abstractmethod
     def _value(self, number: int) -> Value: ...
+
+    @abstractmethod
+    def _shown(self, key: Any) -> Value: ...
 
     @abstractmethod
     def _verify(self) -> None: ...
@@ -109,17 +152,29 @@ class Ordered(Column):
 
     Attributes:
         keys: (documents,) of any type of numbers; 0 where a value is missing.
+        type: the type of the values.
     """
 
     def __init__(
         self, name: str, keys: NDArray[Any], missing: NDArray[np.uint8] | None, type_: str
     ) -> None:
         super().__init__(name, missing)
-        self.keys, self._type = keys, type_
+        self.keys, self.type = keys, type_
+
+    def __len__(self) -> int:
+        return len(self.keys)
 
     @abstractmethod
     def span(self, operand: Any) -> Span:
         """Return the keys that an operand equals. Its type was checked before."""
+
+    @cached_property
+    def ordinals(self) -> Ordinals:
+        """The values as places among the different ones, which are found out once."""
+        return Ordinals.of(np.asarray(self.keys))
+
+    def _value(self, number: int) -> Value:
+        return self._shown(self.keys[number])
 
     def _check_blank(self) -> None:
         if self.missing is not None and self.keys[self.missing].any():
@@ -139,12 +194,12 @@ class Numbers(Ordered):
             value = np.inf if operand > 0 else -np.inf
         return Span(value, value)
 
-    def _value(self, number: int) -> Value:
-        return bool(self.keys[number]) if self._type == FLAG else self.keys[number].item()
+    def _shown(self, key: Any) -> Value:
+        return bool(key) if self.type == FLAG else key.item()
 
     def _verify(self) -> None:
         self._check_blank()
-        if self._type == FLAG and (self.keys > 1).any():
+        if self.type == FLAG and (self.keys > 1).any():
             raise self._fault("a flag is neither 0 nor 1")
         if not np.isfinite(self.keys).all():
             raise self._fault("a number is not finite")
@@ -155,11 +210,10 @@ class Dates(Ordered):
 
     def span(self, operand: date) -> Span:
         """Return the keys that an operand equals; a day equals every instant in it."""
-        return span_of(operand, self._type)
+        return span_of(operand, self.type)
 
-    def _value(self, number: int) -> Value:
-        key = int(self.keys[number])
-        return moment_at(key) if self._type == DATETIME else day_at(key)
+    def _shown(self, key: Any) -> Value:
+        return moment_at(int(key)) if self.type == DATETIME else day_at(int(key))
 
     def _verify(self) -> None:
         self._check_blank()
@@ -182,8 +236,17 @@ class Texts(Ordered):
         place, found = find(self.distinct, operand)
         return Span(place, place if found else place - 1)
 
-    def _value(self, number: int) -> Value:
-        return self.distinct[int(self.keys[number])]
+    @cached_property
+    def ordinals(self) -> Ordinals:
+        """The places of the values among the sorted distinct strings."""
+        return _of_strings(self, self.keys, self.distinct)
+
+    def fetch_shown(self, codes: NDArray[np.intp]) -> None:
+        """Fetch some of the distinct strings at once."""
+        fetch_rows(codes, ragged=[self.distinct.packed])
+
+    def _shown(self, key: Any) -> Value:
+        return self.distinct[int(key)]
 
     def _verify(self) -> None:
         self._check_blank()
@@ -209,6 +272,9 @@ class Lists(Column):
     ) -> None:
         super().__init__(name, missing)
         self.offsets, self.codes, self.distinct = offsets, codes, distinct
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
 
     def holding(self, operands: tuple[str, ...]) -> Mask:
         """Return which documents' lists hold at least one of some strings, (documents,) bool."""
@@ -237,6 +303,27 @@ class Lists(Column):
         mask: Mask = counts == len(found)
         return mask
 
+    @cached_property
+    def ordinals(self) -> Ordinals:
+        """The places of the strings of all lists, in turn, among the sorted distinct ones."""
+        return _of_strings(self, self.codes, self.distinct)
+
+    def fetch_shown(self, codes: NDArray[np.intp]) -> None:
+        """Fetch some of the distinct strings at once."""
+        fetch_rows(codes, ragged=[self.distinct.packed])
+
+    @cached_property
+    def once(self) -> tuple[NDArray[np.intp], NDArray[Any]]:
+        """The owner and the code of each string, without those that an owner's list has twice."""
+        offsets: NDArray[np.int64] = np.asarray(self.offsets)
+        owners = np.repeat(np.arange(len(self)), np.diff(offsets))
+        size = max(1, len(self.distinct))
+        pairs = distinct(owners * size + self.ordinals.codes)
+        return pairs // size, (pairs % size).astype(self.codes.dtype)
+
+    def _shown(self, key: Any) -> Value:
+        return self.distinct[int(key)]
+
     def _value(self, number: int) -> Value:
         begin, end = self.offsets[number : number + 2].tolist()
         return [self.distinct[code] for code in self.codes[begin:end].tolist()]
@@ -258,6 +345,18 @@ def find(distinct: Strings, wanted: str) -> tuple[int, bool]:
     fetch_whole(*distinct.packed)  # a bisection by blocks would wait for the network at each step
     place = bisect_left(range(len(distinct)), raw, key=distinct.raw)
     return place, place < len(distinct) and distinct.raw(place) == raw
+
+
+def _of_strings(column: Column, codes: NDArray[Any], distinct: Strings) -> Ordinals:
+    """Return the ordinals of strings, whose codes they are.
+
+    Raises:
+        BundleError: a code is past the strings.
+    """
+    codes = np.asarray(codes)
+    if len(codes) and int(codes.max()) >= max(1, len(distinct)):
+        raise damaged(f"metadata: {column.name!r} has a code past its {len(distinct)} strings")
+    return Ordinals(np.arange(len(distinct)), codes)
 
 
 def _check_codes(column: Column, codes: NDArray[Any], distinct: Strings) -> None:

@@ -203,7 +203,9 @@ def _python(value: Any) -> object:
     return value.tolist()
 
 
-def read_operand(value: object, name: str, type_: str, remarks: Mapping[str, str]) -> Operand:
+def read_operand(
+    value: object, name: str, type_: str, remarks: Mapping[str, str], argument: str = "where"
+) -> Operand:
     """Return a value that a field is compared with; dates may be given as ISO 8601 strings.
 
     Args:
@@ -211,6 +213,7 @@ def read_operand(value: object, name: str, type_: str, remarks: Mapping[str, str
         name: the field.
         type_: its type.
         remarks: see `read_where`.
+        argument: whose value it is, for the message.
 
     Raises:
         InputError: a field of this type cannot equal such a value.
@@ -228,22 +231,22 @@ def read_operand(value: object, name: str, type_: str, remarks: Mapping[str, str
     if type_ in (DATE, DATETIME):
         day = read_date(value) if isinstance(value, str) else value
         if isinstance(day, date) and str(day) != "NaT":  # pandas' missing date is one by its type
-            return _in_range(day, name)
+            return _in_range(day, name, argument)
     wanted = {STRING: "a string", LIST: "a string", FLAG: "true or false", NUMBER: "a number"}.get(
         type_, 'a date such as "2024-05-31" or "2024-05-31T12:00:00Z"'
     )
     why = remarks.get(name)
     raise InputError(
-        f"where: {name[:80]!r} holds {PLURALS[type_]}, so it cannot be compared with "
+        f"{argument}: {name[:80]!r} holds {PLURALS[type_]}, so it cannot be compared with "
         f"{_described(value)}{f', because {why}' if why else f'; give {wanted}'}"
     )
 
 
-def _in_range(day: date, name: str) -> date:
+def _in_range(day: date, name: str, argument: str) -> date:
     try:
         return in_utc(day) if isinstance(day, datetime) else day
     except OverflowError:
-        raise InputError(f"where: {name[:80]!r}: {day} is out of range in UTC") from None
+        raise InputError(f"{argument}: {name[:80]!r}: {day} is out of range in UTC") from None
 
 
 def tests_of(condition: Condition) -> Iterator[Test]:

@@ -133,6 +133,10 @@ class BM25(Retriever):
         weights = counts * self._factors(query)[at] if len(self._everywhere) > 1 else counts
         return Retrieved(*self.index.retrieve(terms, weights, k, allowed))
 
+    def matching(self, query: QueryContext) -> Mask:
+        """Return which documents have a word of the query, (documents,) bool."""
+        return self.index.matching(self._terms(query).ids)
+
     def query_vector(self, query: QueryContext) -> SparseQuery:
         """Return the query's terms and how often each stands there."""
         return SparseQuery(*self._terms(query)[:2])

@@ -138,6 +138,20 @@ class PartedRetriever(PartedRanker, Retriever):
         best = top_k(scores, k, ties=numbers)
         return Retrieved(numbers[best], scores[best], any(each.query_truncated for each in found))
 
+    def matching(self, query: QueryContext) -> Mask | None:
+        """Return which documents of all parts have a score above 0; None as in `Retriever`."""
+        masks, begins = list[Mask](), self._documents.shifts.begins.tolist()
+        for part, ranker in enumerate(self._parts):
+            if isinstance(ranker, Retriever):
+                mask = ranker.matching(query.everywhere[part])
+                if mask is None:
+                    return None
+            else:
+                mask = np.zeros(begins[part + 1] - begins[part], np.bool_)
+                mask[self._scanned(query, part, None).numbers] = True
+            masks.append(mask)
+        return np.concatenate(masks)
+
     def _scanned(self, query: QueryContext, part: int, mask: Mask | None) -> Retrieved:
         """Return the documents of a part without an index that have a word of the query."""
         documents, own = self._documents.parts[part], query.everywhere[part]

@@ -53,10 +53,8 @@ def _condition(signal: Signal, type_: str, remarks: Mapping[str, str]) -> Condit
     """
     name = signal.field
     if signal.shape in OF_VALUES:
-        try:
-            operands = tuple(read_operand(each, name, type_, remarks) for each in signal.values)
-        except InputError as error:
-            raise InputError(f"boost{str(error).removeprefix('where')}") from None
+        given = signal.values
+        operands = tuple(read_operand(each, name, type_, remarks, "boost") for each in given)
         return Test(name, HAS_ANY if type_ == LIST else IN, operands)
     wanted = (NUMBER,) if signal.shape in OF_NUMBERS else (DATE, DATETIME)
     if type_ not in wanted:

@@ -5,6 +5,7 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property, partial
 from itertools import repeat
+from time import perf_counter
 from typing import Any, Self
 
 import numpy as np
@@ -14,24 +15,28 @@ from ranklet.runtime.arguments import Where
 from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.call.candidates import StoredCandidates, numbers_of
 from ranklet.runtime.call.deadline import Deadline
-from ranklet.runtime.call.mask import Mask
-from ranklet.runtime.call.protocol import Ranker
+from ranklet.runtime.call.mask import Mask, both
+from ranklet.runtime.call.protocol import Ranker, Retriever
 from ranklet.runtime.call.query import QueryContext
 from ranklet.runtime.errors import UnknownDocumentError
 from ranklet.runtime.execution.execution import Execution
 from ranklet.runtime.explanation import Explanation
-from ranklet.runtime.hits import Hit, Ranking, Timing
+from ranklet.runtime.hits import Count, Hit, Ranking, Timing
 from ranklet.runtime.kinds import KINDS
 from ranklet.runtime.metadata.columns import Metadata
+from ranklet.runtime.metadata.facets import Facet, counted
 from ranklet.runtime.metadata.masks import Masks
+from ranklet.runtime.metadata.sorting import order
 from ranklet.runtime.metadata.where import Condition, fields_of
-from ranklet.runtime.pipeline import Boost, Pipeline
+from ranklet.runtime.pipeline import Boost, Pipeline, Retrieve
 from ranklet.runtime.rankers.opening import ranker_of
 from ranklet.runtime.search.boosting import amounts_of, at_one_time, over_all_matches
+from ranklet.runtime.search.matches import Matches, MatchMasks, by_words, matches
 from ranklet.runtime.search.port import Call, Search
 from ranklet.runtime.search.reading import read_query
 from ranklet.runtime.search.run import Passage, Run
 from ranklet.runtime.search.selection import Selection, groups_of
+from ranklet.runtime.sets import among, distinct
 from ranklet.runtime.storage.block_array import fetch_rows
 from ranklet.runtime.syntax.query_syntax import Query
 
@@ -173,6 +178,75 @@ class LocalSearch(Search):
                 found[each] = self._parts(each)
         return found
 
+    def _counted(self, call: Call, selection: Selection, *, explain: bool) -> Ranking:
+        """Rank with all documents that match, which are counted and perhaps sorted."""
+        masks = self._by_words(call)
+        if selection.sort or selection.min_score is not None:
+            every, found = self._every_match(call, masks)
+            found = found._replace(numbers=every.numbers_above(selection.min_score))
+            run = every if selection.sort else self._reaching(call, selection)
+        else:
+            run = self._reaching(call, selection, short=by_words(masks))
+            found = self._matches(call, masks, run)
+        ranking, begin = run.ranking(selection, explain=explain), perf_counter()
+        with self.files.damage_reported():
+            total, facets = self._counts(call, found.numbers, selection.facets or ())
+        timing = Timing("count matches", (perf_counter() - begin) * 1e3)
+        return replace(
+            ranking, timings=(*ranking.timings, timing), total=total, exact=found.exact,
+            facets=facets,
+        )  # fmt: skip
+
+    def _by_words(self, call: Call) -> MatchMasks:
+        """Return which documents match by words, by ranker that retrieves; None for vectors."""
+        stages = (each for each in call.pipeline.stages if isinstance(each, Retrieve))
+        rankers = {each.ranker: self.ranker(each.ranker) for each in stages}
+        return {
+            name: each.matching(call.query) if isinstance(each, Retriever) else None
+            for name, each in rankers.items()
+        }
+
+    def _every_match(self, call: Call, masks: MatchMasks) -> "tuple[_LocalRun, Matches]":
+        """Run a pipeline whose candidates become all documents that match.
+
+        If a list by words is only boosted, it is as long as needed, so that all have their scores.
+        """
+        first, *others = call.pipeline.without_cuts().stages
+        if by_words(masks) and isinstance(first, Retrieve) and {*map(type, others)} <= {Boost}:
+            every = replace(first, k=max(1, len(self.documents)))
+            call = call._replace(pipeline=Pipeline((every, *others)))
+        run = self._run(call)
+        found = self._matches(call, masks, run)
+        run.restrict(found.numbers)
+        return run, found
+
+    def _matches(self, call: Call, masks: MatchMasks, run: Run) -> Matches:
+        """Return all documents that match, as far as there is time to read phrases."""
+        allowed = both(self._ranked_ones(call), call.query.allowed)
+        lists, phrases = run.execution.lists, call.query.phrases
+        found = matches(masks, lists, call.pipeline, allowed, phrases, len(self.documents))
+        if found.unread:
+            run.execution.left_out.append(f"read phrases: {found.unread:,} documents that match")
+        return found
+
+    def _counts(
+        self, call: Call, numbers: NDArray[np.uint32], facets: Sequence[Facet]
+    ) -> tuple[int, dict[str, tuple[Count, ...]]]:
+        """Return how many documents some and the pinned ones are, and facets; passages count once.
+
+        Args:
+            call: the call.
+            numbers: the documents that match, (documents,).
+            facets: what is counted.
+        """
+        if call.pinned is not None:
+            mask = self.allowed(call.where, call.deadline)
+            numbers = np.append(numbers, call.pinned if mask is None else call.pinned[mask[call.pinned]])
+        if self.documents.first is not None:
+            numbers = distinct(self.documents.first[numbers])
+        columns = ((each, self.columns.column(each.field)) for each in facets)
+        return len(numbers), {each.field: counted(each, own, numbers) for each, own in columns}
+
     def _run_on(self, call: Call, parts: Sequence[NDArray[np.uint32]]) -> "_LocalRun":
         query, pipeline, deadline, *_ = call
         given = StoredCandidates(self.documents, np.concatenate(parts))
@@ -272,6 +346,34 @@ class _LocalRun(Run):
             ranking, hits=(*hits, *ranking.hits), timings=(*ranking.timings, timing),
             left_out=left_out, budget_spent=bool(left_out) or ranking.budget_spent,
         )  # fmt: skip
+    def restrict(self, numbers: NDArray[np.uint32]) -> None:
+        """Make some documents, which ascend, all candidates, whether they were scored or not."""
+        self.execution.join(numbers)
+        self.execution.keep(np.flatnonzero(among(self._numbers, numbers)))
+
+    def numbers_above(self, least: float | None) -> NDArray[np.uint32]:
+        """Return the documents that reach a score, of a split one its best passage, ascending."""
+        return np.sort(self._numbers[self._best_above(least)])
+
+    def chosen(self, selection: Selection) -> tuple[NDArray[np.intp], NDArray[np.float32]]:
+        """Return the positions of the documents that come back, and their scores, in order."""
+        if not selection.sort:
+            return super().chosen(selection)
+        positions, name = self._best_above(selection.min_score), selection.group_by
+        scores, columns = self.execution.final()[positions], self._search.columns
+        reach = selection.reach if name is None else None
+        places = order(selection.sort, columns, self._numbers[positions], scores, reach)
+        positions, scores = positions[places], scores[places]
+        groups = None if name is None else self.groups(name, positions)
+        places = replace(selection, min_score=None).chosen(scores, groups)
+        return positions[places], scores[places]
+
+    def _best_above(self, least: float | None) -> NDArray[np.intp]:
+        """Return the positions of the best passages that reach a score, in any order."""
+        positions = self.execution.best_of_each()
+        if least is None:
+            return positions
+        return positions[self.execution.final()[positions].astype(np.float64) >= least]
 
     def positions(self, parts: NDArray[np.uint32]) -> NDArray[np.intp]:
         """Return the positions of some documents."""

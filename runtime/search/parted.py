@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property, partial
+from threading import Lock
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +16,8 @@ from ranklet.runtime.call.mask import Mask, both
 from ranklet.runtime.call.protocol import Ranker, Retriever
 from ranklet.runtime.call.query import Phrases, QueryContext
 from ranklet.runtime.errors import BundleError, damaged
-from ranklet.runtime.metadata.columns import Metadata
+from ranklet.runtime.metadata.columns import Column, Metadata
+from ranklet.runtime.metadata.joined import joined
 from ranklet.runtime.metadata.where import Condition
 from ranklet.runtime.pipeline import Boost
 from ranklet.runtime.rankers.opening import ranker_of
@@ -96,18 +98,6 @@ class PartedSearch(LocalSearch):
         for part in self.parts:
             part.files.forget()
 
-    def groups(self, name: str, numbers: NDArray[np.uint32]) -> NDArray[np.intp]:
-        """Return the number of each document's group, (documents,); see `groups_of`."""
-        values = [self.columns.value(name, number) for number in numbers.tolist()]
-        places: dict[object, int] = {}
-        return np.array(
-            [
-                places.setdefault((at,) if value is None else value, len(places))
-                for at, value in enumerate(values)
-            ],
-            np.intp,
-        )
-
     def amounts(self, boost: Boost, numbers: NDArray[np.uint32]) -> NDArray[np.float64]:
         """Return what each signal of a boost says of some documents, (signals, documents)."""
         boost = at_one_time(boost)
@@ -177,6 +167,11 @@ class PartedMetadata(Metadata):
     def __init__(self, parts: Sequence[Metadata], types: Mapping[str, str]) -> None:
         self._parts, self.types = parts, types
         self._shifts = Shifts([len(each) for each in parts])
+        self._columns: dict[str, Column] = {}
+        self._lock = Lock()
+
+    def _open(self, name: str) -> Column:
+        return joined([each.column(name) for each in self._parts])
 
     def __len__(self) -> int:
         """Return the number of documents, where each passage counts as one."""
@@ -186,11 +181,6 @@ class PartedMetadata(Metadata):
         """Return a document's values by field, without those that are missing."""
         part, own = self._shifts.place(number)
         return self._parts[part].of(own)
-
-    def value(self, name: str, number: int) -> Value | None:
-        """Return a document's value of a field, or None if it has none."""
-        part, own = self._shifts.place(number)
-        return self._parts[part].column(name).value(own)
 
     def compare(self, names: Sequence[str]) -> None:  # type: ignore[override]
         """Compare the files of some fields with their sha256, each once."""

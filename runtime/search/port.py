@@ -157,6 +157,17 @@ class Search(ABC):
             "and hide out, or rank the bundle's own documents"
         )
 
+    def _counted(self, call: Call, selection: Selection, *, explain: bool) -> Ranking:  # noqa: ARG002
+        """Rank with all documents that match, which are counted and perhaps sorted.
+
+        Raises:
+            InputError: another system stores the documents.
+        """
+        raise InputError(
+            "facets and sort read the metadata of all documents that match, which a bundle has and "
+            "Milvus does not return; leave them out, or rank the bundle's own documents"
+        )
+
     @abstractmethod
     def _run_on(self, call: Call, parts: Sequence[Any]) -> Run:
         """Run a pipeline on given documents, part by part in their order."""
@@ -241,6 +252,8 @@ class Search(ABC):
         return self._ranked(call, selection, explain=explain)
 
     def _ranked(self, call: Call, selection: Selection, *, explain: bool) -> Ranking:
+        if selection.counts:
+            return self._counted(call, selection, explain=explain)
         return self._reaching(call, selection).ranking(selection, explain=explain)
 
     @steadily
@@ -290,13 +303,18 @@ class Search(ABC):
         explanation = run.explain(int(best[0]))
         return run.hits(best, [explanation.value], [explanation])[0]
 
-    def _reaching(self, call: Call, selection: Selection) -> Run:
+    def _reaching(self, call: Call, selection: Selection, *, short: bool = True) -> Run:
         """Run a pipeline; retry with longer lists while too few documents or groups come back.
 
         A run for which there is not enough time is dropped.
+
+        Args:
+            call: the call.
+            selection: what comes back.
+            short: whether a list may end when enough documents are known.
         """
         depth, reach, single = call.pipeline.depth, None, len(call.pipeline.stages) == 1
-        if single and call.query.phrases is None and selection.group_by is None:
+        if short and single and call.query.phrases is None and selection.group_by is None:
             reach = max(1, selection.reach) * _PASSAGES
         run = self._run(call, reach)
         few = run.execution.cut and run.execution.documents < min(selection.reach, depth)

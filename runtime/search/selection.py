@@ -11,6 +11,8 @@ from ranklet.runtime.arguments import check_whole, listed, within
 from ranklet.runtime.bundles.manifest import LIST
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.metadata.columns import Metadata, Ordered
+from ranklet.runtime.metadata.facets import Facet
+from ranklet.runtime.metadata.sorting import Key
 from ranklet.runtime.metadata.where import unknown_field
 
 MAX_IDS = 10_000  # that are pinned, or hidden; each is looked up
@@ -30,6 +32,8 @@ class Selection:
         pin: ids of documents that come first, in this order, whether they match or not. Each counts
             as a group.
         hide: ids of documents that are left out.
+        facets: what is counted of all documents that match; None counts nothing.
+        sort: what orders all documents that match, instead of their scores alone.
 
     Raises:
         InputError: a number or an id cannot be used.
@@ -42,6 +46,8 @@ class Selection:
     group_size: int = 1
     pin: Sequence[str] = ()
     hide: Sequence[str] = ()
+    facets: tuple[Facet, ...] | None = None
+    sort: tuple[Key, ...] = ()
 
     def __post_init__(self) -> None:
         """Check every number and id."""
@@ -60,6 +66,11 @@ class Selection:
             raise InputError(f"min_score must be a number, or None for no limit, not {least!r:.60}")
         if self.group_by is None and self.group_size != 1:
             raise InputError("group_size says how many hits of a group come back; pass group_by")
+
+    @property
+    def counts(self) -> bool:
+        """Whether all documents that match must be found, and not only the best."""
+        return self.facets is not None or bool(self.sort)
 
     @property
     def reach(self) -> int:
@@ -126,25 +137,18 @@ def _in_groups(groups: NDArray[np.intp]) -> tuple[NDArray[np.intp], NDArray[np.i
     return rank_of[group], earlier
 
 
-def check_metadata_use(
-    where: object, group_by: object, types: Mapping[str, str], *, own: bool, boost: object = None
-) -> None:
-    """Raise InputError unless a call can filter and group as it wants to.
+def check_own(**using: object) -> None:
+    """Raise InputError if the caller's own documents are ranked by what uses metadata.
 
     Args:
-        where: a filter by metadata; None for none.
-        group_by: a field to group by; None for none.
-        types: the types of the metadata's fields, by name.
-        own: whether the caller's own documents are ranked.
-        boost: what metadata add to scores; None for nothing.
+        using: values of the arguments that use metadata, by name; None for one that is not given.
     """
-    if own and (where, group_by, boost) != (None, None, None):
+    if any(value is not None for value in using.values()):
+        *some, last = using
         raise InputError(
-            "where, group_by and boost use metadata, which texts of your own do not have; leave "
-            "them out, or leave out documents"
+            f"{', '.join(some)} and {last} use metadata, which texts of your own do not have; "
+            "leave them out, or leave out documents"
         )
-    if group_by is not None:
-        check_group_by(group_by, types)
 
 
 def check_group_by(name: object, types: Mapping[str, str]) -> None:

@@ -161,6 +161,10 @@ class ConformerKernel(Retriever):
         numbers, scores = self.index.retrieve(terms, counts, k, allowed)
         return Retrieved(numbers, scores, self.matching.truncates(query))
 
+    def matching(self, query: QueryContext) -> Mask:
+        """Return which documents have a word of the query that adds to their scores."""
+        return self.index.matching(self._known(query)[0])
+
     def query_vector(self, query: QueryContext) -> SparseQuery:
         """Return the query's terms and how often each stands there."""
         return SparseQuery(*self._known(query))

@@ -8,6 +8,8 @@ from typing import Any
 from ranklet.runtime import Bundle, Hit, InputError, Ranking
 from ranklet.runtime.arguments import RankOptions, check_budget
 from ranklet.runtime.hits import plain
+from ranklet.runtime.metadata.facets import read_facets
+from ranklet.runtime.metadata.sorting import read_sort
 from ranklet.runtime.pipeline import own_pipeline
 from ranklet.runtime.ranking import opened
 from ranklet.runtime.search.boosting import check_boost
@@ -32,17 +34,23 @@ def check(bundle: BundleLike, options: Mapping[str, Any], *, retrieves: bool) ->
     """
     found = opened(bundle)
     _check_names(options)
-    chosen = {each.name: options[each.name] for each in fields(Selection) if each.name in options}
+    numbers = (each.name for each in fields(Selection) if each.name not in ("facets", "sort"))
+    chosen = {name: options[name] for name in numbers if name in options}
     if not retrieves and chosen.get("k") is None:
         chosen["k"] = 0
     Selection(**chosen)
     check_budget(options.get("budget_ms"))
     found.manifest.pipeline(options.get("pipeline"))
+    using = {
+        name: options[name]
+        for name in ("where", "group_by", "boost", "facets", "sort")
+        if options.get(name) is not None
+    }
     where, group_by, boost = (options.get(name) for name in ("where", "group_by", "boost"))
-    if not retrieves and (where, group_by, boost) != (None, None, None):
+    if not retrieves and using:
         raise InputError(
-            "where, group_by and boost use metadata of the bundle's own documents; give them to "
-            "the retriever, not to what ranks its documents again"
+            f"{', '.join(using)} uses metadata of the bundle's own documents; give it to the "
+            "retriever, not to what ranks its documents again"
         )
     if where is not None:
         found.only(where)
@@ -50,6 +58,10 @@ def check(bundle: BundleLike, options: Mapping[str, Any], *, retrieves: bool) ->
         check_group_by(group_by, found.metadata)
     if boost is not None:
         check_boost(read_signals(boost), found.metadata, found.manifest.remarks)
+    if "facets" in using:
+        read_facets(using["facets"], found.metadata)
+    if "sort" in using:
+        read_sort(using["sort"], found.metadata)
     if retrieves and not len(found):
         raise InputError(
             f"{found.path} has no collection to retrieve from; add one with `ranklet index`, or "

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from ranklet.handlers.api import fields
-from ranklet.handlers.api.fields import ABSENT, ANYTHING, FIELDS, TEXTS, Field, Route
+from ranklet.handlers.api.fields import ABSENT, ANYTHING, FACETS, FIELDS, TEXTS, Field, Route
 from ranklet.handlers.api.limits import Limits
 from ranklet.handlers.api.openapi import describe
 from ranklet.runtime import Bundle
@@ -79,10 +79,12 @@ def value_of(field: Field) -> str:
     schema = field.schema(LIMITS)
     if field.type is TEXTS:
         return f"text, or a list of at most {schema['anyOf'][1]['maxItems']:,}"
+    if field.type is FACETS:
+        return f"list of text, or object, at most {LIMITS.facets:,}"
     if "enum" in schema:
         return " or ".join(schema["enum"])
     if schema["type"] == "array":
-        item = schema["items"]["$ref"].rpartition("/")[2]
+        item = schema["items"].get("$ref", "text").rpartition("/")[2]
         return f"list of {item}, at most {schema['maxItems']:,}"
     text = WORDS[schema["type"]]
     if "maxLength" in schema:

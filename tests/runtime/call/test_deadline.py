@@ -212,7 +212,7 @@ def test_as_many_of_the_best_are_rescored_as_fit(run: Any, clock: Clock) -> None
     unscored = found.explain(20)
     assert (unscored.value, unscored.label.split(" (")[0]) == (
         1.0,
-        "second: no time to score it, so it gets the lowest score",
+        "second: it was not scored, so it gets the lowest score",
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any, BinaryIO
 
 from ranklet.commands.output import show, show_json
-from ranklet.handlers.api.fields import FLAG, OBJECT, TEXTS, Route, fields_of
+from ranklet.handlers.api.fields import FACETS, FLAG, NAMES, OBJECT, TEXTS, Route, fields_of
 
 COLLECTION = "collection in Milvus to rank, such as milvus://HOST:PORT/NAME (docs/milvus.md)"
 # How the value of an option is read from its text, and what the help calls it.
@@ -28,6 +28,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         more: dict[str, Any] = {"action": "store_true"}
         if field.type is TEXTS:
             more = {"action": "append", "metavar": "ID"}
+        elif field.type in (FACETS, NAMES):
+            flag = flag.removesuffix("s")
+            more = {"action": "append", "metavar": "NAME", "dest": name}
         elif field.type is not FLAG:
             reads, metavar = _VALUES[field.type.json]
             more = {"type": reads, "metavar": metavar, "default": field.default}
@@ -44,6 +47,8 @@ def run(options: argparse.Namespace) -> None:
     for name, field in fields_of(Route.COMMAND).items():
         if field.type is OBJECT and given[name] is not None:
             given[name] = read_object(given[name], name)
+    if options.facets is not None:
+        given["facets"] = read_facets(options.facets)
     bundle = load(options.bundle, collection=options.collection)
     for query in lines_of(sys.stdin.buffer) if options.query == "-" else [options.query]:
         ranking = bundle.rank(query, **given)
@@ -58,7 +63,17 @@ def run(options: argparse.Namespace) -> None:
 _EXAMPLES = {
     "where": '{"year": {">=": 2020}}',
     "boost": '{"date": {"half_life": "30d", "weight": 0.2}}',
+    "facet": '{"year": {"ranges": [[2000, 2010]]}}',
 }
+
+
+def read_facets(texts: list[str]) -> dict[str, Any]:
+    """Return options by field, of names and of JSON objects."""
+    facets: dict[str, Any] = {}
+    for text in texts:
+        whole = text.lstrip().startswith("{")
+        facets |= read_object(text, "facet") if whole else {text: None}
+    return facets
 
 
 def read_object(text: str, name: str = "where") -> dict[str, Any]:

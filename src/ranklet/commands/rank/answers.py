@@ -1,5 +1,6 @@
 """What `ranklet rank` prints for a query."""
 
+import json
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
@@ -25,7 +26,7 @@ def as_text(ranking: "Ranking", offset: int = 0, *, wanted: bool = True) -> str:
         after = f" after the first {offset:,}" if offset else ""
         why = after if wanted else ", because -k is 0"
         nothing = f"no hits for {ranking.query!r}{why}"
-        return _laid_out([*lines, nothing, *said(ranking)])
+        return _laid_out([*lines, nothing, *counted(ranking), *said(ranking)])
     for place, hit in enumerate(ranking, offset + 1):
         name = f"{hit.name} (pinned)" if hit.pinned else hit.name
         lines.append(f"{place:2}. {hit.score:8.4f}  {name}  {hit.title}".rstrip())
@@ -35,6 +36,7 @@ def as_text(ranking: "Ranking", offset: int = 0, *, wanted: bool = True) -> str:
         if hit.explanation is not None:
             tree = hit.explanation.text(ROWS, " (--json, or explain --html FILE, shows all)")
             lines += [f"      {line}" for line in tree.splitlines()]
+    lines += counted(ranking)
     total = sum(timing.ms for timing in ranking.timings)
     lines.append(f"({total:.1f} ms)")
     for ranker, count in ranking.truncated.items():
@@ -42,6 +44,26 @@ def as_text(ranking: "Ranking", offset: int = 0, *, wanted: bool = True) -> str:
     if ranking.left_out:
         lines.append(f"no time for: {'; '.join(ranking.left_out)}")
     return _laid_out([*lines, *said(ranking)])
+
+
+def counted(ranking: "Ranking") -> list[str]:
+    """Return how many documents match, and the facets, a line each; [] if nothing was counted."""
+    if ranking.total is None:
+        return []
+    found = "documents match" if ranking.exact else "candidates, since vectors compare everything"
+    lines = [f"{ranking.total:,} {found}"]
+    for name, counts in ranking.facets.items():
+        shown = (f"{_value(each.to_dict()['value'])} ({each.count:,})" for each in counts)
+        lines.append(f"{name}: {' · '.join(shown)}")
+    return lines
+
+
+def _value(value: object) -> str:
+    """Return a value, or the range that a pair is, for people."""
+    if isinstance(value, list):
+        begin, end = ("" if each is None else str(each) for each in value)
+        return f"{begin}–<{end}"
+    return "(none)" if value is None else value if isinstance(value, str) else json.dumps(value)
 
 
 def _laid_out(lines: Iterable[str]) -> str:

@@ -1,0 +1,182 @@
+"""All documents that match a query are counted and sorted as a plain loop over them does."""
+
+from collections import Counter
+from collections.abc import Iterator
+from datetime import date, datetime
+from pathlib import Path
+from random import Random
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from tests.metadata_rows import (
+    CATEGORY,
+    DUE,
+    FIELDS,
+    KEYS,
+    PRICE,
+    SEEN,
+    WORDS,
+    YEAR,
+    a_filter,
+    allows,
+    rows,
+)
+from tests.updates import SPLIT, WHOLE, indexed
+
+import ranklet
+from ranklet.corpus.updating.writable import WritableBundle
+from ranklet.runtime import Bundle, Pipeline, Retrieve
+from ranklet.runtime.hits import Ranking
+from ranklet.runtime.syntax.query_syntax import Query
+
+if TYPE_CHECKING:
+    pass
+
+Row = dict[str, Any]
+EVERY = Pipeline((Retrieve("bm25", 100_000),))
+SINGLE = [name for name in FIELDS if name != KEYS]
+ENDS: dict[str, list[Any]] = {
+    YEAR: [None, 2019, 2020.5, 2022, 10**30],
+    PRICE: [None, -3.0, 0.5, 1, 10**400],
+    DUE: [None, "2024-02-28", date(2024, 2, 29), "2024-03-01T10:00:00Z"],
+    SEEN: [None, "2024-02-28", date(2024, 2, 29), "2024-02-29T00:30:00Z"],
+}
+
+
+def facets_of(random: Random) -> dict[str, Row | None]:
+    """Return random facets, with and without ranges."""
+    wanted: dict[str, Row | None] = {}
+    for name in random.sample(FIELDS, random.randint(0, 4)):
+        options: Row = {"missing": random.random() < 0.5}
+        if name in ENDS and random.random() < 0.5:
+            options["ranges"] = [random.choices(ENDS[name], k=2) for _ in range(2)]
+        else:
+            options["top"] = random.randint(1, 6)
+        wanted[name] = random.choice([None, options, options])
+    return wanted
+
+
+def sort_of(random: Random) -> list[str] | None:
+    keys = random.sample(["score", *SINGLE, *(f"-{each}" for each in SINGLE)], random.randint(0, 3))
+    return list({each.removeprefix("-"): each for each in keys}.values()) or None
+
+
+def counts_of(found: list[Row], facets: dict[str, Row | None]) -> dict[str, list[Any]]:
+    """Return the facets of documents, in plain Python."""
+    counted: dict[str, list[Any]] = {}
+    for name, options in facets.items():
+        given, amounts = options or {}, Counter[Any]()
+        for row in found:
+            value = row.get(name)
+            amounts.update({*value} if isinstance(value, list) else [value])
+        absent = amounts.pop(None, 0)
+        pairs = sorted(amounts.items(), key=lambda item: (-item[1], item[0]))
+        pairs = pairs[: given.get("top", 10)]
+        if "ranges" in given:
+            spans = [(begin, end) for begin, end in given["ranges"]]
+            pairs = [(each, sum(within(row, name, *each) for row in found)) for each in spans]
+        missing = [(None, absent)] if absent and given.get("missing") else []
+        counted[name] = [*pairs, *missing]
+    return counted
+
+
+def within(row: Row, name: str, begin: Any, end: Any) -> bool:
+    operators = {">=": begin, "<": end}
+    wanted = {sign: value for sign, value in operators.items() if value is not None}
+    return row.get(name) is not None and allows({name: wanted}, row)
+
+
+def in_order(found: list[tuple[Row, float]], sort: list[str] | None) -> list[str]:
+    """Return the ids in order; documents with equal keys stay as they are, best first."""
+    for key in reversed(sort or []):
+        name, down = key.removeprefix("-"), key.startswith("-")
+        if name == "score":
+            found = sorted(found, key=lambda each: -each[1])
+            continue
+        there = [each for each in found if each[0].get(name) is not None]
+        absent = [each for each in found if each[0].get(name) is None]
+        sign = -1 if down else 1
+        values = sorted({each[0][name] for each in there})
+        found = sorted(there, key=lambda each: sign * values.index(each[0][name])) + absent
+    return [each["id"] for each, _ in found]
+
+
+def shown(ranking: Ranking) -> dict[str, list[Any]]:
+    """Return the facets as they were asked for, where ends of ranges are read."""
+    return {name: [*map(tuple, found)] for name, found in ranking.facets.items()}
+
+
+def plain(value: Any) -> Any:
+    """Return a date as a text of a day or of an instant, as which it may have been given."""
+    if isinstance(value, tuple):
+        return tuple(map(plain, value))
+    if isinstance(value, datetime):
+        return value.isoformat().replace("+00:00", "Z")
+    return value.isoformat() if isinstance(value, date) else value
+
+
+def compared(bundle: Bundle, held: dict[str, Row], random: Random) -> None:
+    """Compare rankings with random options with what plain Python makes of all scores."""
+    text = " ".join(random.choices(WORDS, k=random.randint(1, 3)))
+    query: str | Query = text
+    if random.random() < 0.3:
+        query = Query.parse(f'"{text}" -{random.choice(WORDS)}')
+    every = [(held[name], score) for name, score in bundle.rank_ids(query, k=10**6, pipeline=EVERY)]
+    where = random.choice([None, a_filter(random), a_filter(random)])
+    least = random.choice([None, None, every[len(every) // 2][1] if every else 0.0])
+    found = [
+        (row, score)
+        for row, score in every
+        if (where is None or allows(where, row)) and (least is None or score >= least)
+    ]
+    facets, sort = facets_of(random), sort_of(random)
+    k, offset = random.randint(0, 8), random.randint(0, 12)
+    part = bundle if where is None or random.random() < 0.5 else bundle.only(where)
+    ranking = part.rank(
+        query, k=k, offset=offset, where=where if part is bundle else None, min_score=least,
+        facets=facets, sort=sort, pipeline=Pipeline((Retrieve("bm25", 40),)),
+    )  # fmt: skip
+    assert ranking.total == len(found)
+    assert ranking.exact
+    assert [hit.id for hit in ranking] == in_order(found, sort)[offset : offset + k]
+    scores = {row["id"]: score for row, score in found}
+    assert [hit.score for hit in ranking] == [scores[hit.id] for hit in ranking]
+    wanted = counts_of([row for row, _ in found], facets)
+    assert {name: plain_counts(each) for name, each in shown(ranking).items()} == {
+        name: plain_counts(each) for name, each in wanted.items()
+    }
+
+
+def plain_counts(found: list[Any]) -> list[Any]:
+    return [(plain(value), count) for value, count in found]
+
+
+def states(folder: Path, random: Random, rankers: Path) -> Iterator[tuple[Bundle, dict[str, Row]]]:
+    """Yield a bundle and its documents, before and after each of some writes."""
+    made = rows(random, 30)
+    options = random.choice([WHOLE, SPLIT])
+    target = indexed(rankers, made, folder / "live", options)
+    bundle = ranklet.open(target, writable=True)
+    assert isinstance(bundle, WritableBundle)
+    held = {row["id"]: row for row in made}
+    yield bundle, held
+    for step in range(2):
+        gone = random.sample([*held], 3)
+        kept = [name for name in held if name not in gone]
+        names = [*random.sample(kept, 2), *(f"n{step}-{at}" for at in range(5)), f"x{step}"]
+        new = [row | {"id": id_} for id_, row in zip(names, rows(random, 8), strict=True)]
+        new[-1] |= {CATEGORY: "between", PRICE: 2**40, YEAR: 2020}
+        bundle.change(new, gone)
+        held = {name: held[name] for name in kept} | {row["id"]: row for row in new}
+        yield bundle, held
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(4))
+def test_all_that_matches_is_counted_and_sorted_as_by_a_plain_loop(
+    seed: int, tmp_path: Path, built: Any
+) -> None:
+    random = Random(seed)
+    for bundle, held in states(tmp_path, random, built.exported):
+        for _ in range(60):
+            compared(bundle, held, random)
