@@ -128,9 +128,9 @@ class Field(NamedTuple):
 def _facets(limits: Limits) -> dict[str, Any]:
     """Return the JSON Schema of facets."""
     pair = {"type": "array", "items": {}, "minItems": 2, "maxItems": 2}
-    ranges = {"type": "array", "items": pair, "minItems": 1, "maxItems": limits.values}
+    ranges = {"type": "array", "items": pair, "minItems": 1, "maxItems": limits.facet_values}
     known = {
-        "top": {"type": "integer", "minimum": 1, "maximum": limits.values},
+        "top": {"type": "integer", "minimum": 1, "maximum": limits.facet_values},
         "ranges": ranges,
         "missing": {"type": "boolean"},
     }

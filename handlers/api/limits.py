@@ -32,7 +32,7 @@ class Limits:
             request for vectors; a single text may be longer, because only its beginning is read.
         k: the number of hits.
         facets: the number of fields whose values are counted.
-        values: the number of values, or of ranges, that are counted of each.
+        facet_values: the number of values, or of ranges, that are counted of each.
         explained: the number of hits with explanations, which cost far more than plain hits; at
             most `k`.
         seconds: the time for a body to arrive, and the time to compute an answer.
@@ -46,7 +46,7 @@ class Limits:
     encoded_characters: int = 100_000
     k: int = 1_000
     facets: int = 20
-    values: int = 1_000
+    facet_values: int = 1_000
     explained: int = 100
     seconds: float = 30
 

@@ -212,7 +212,7 @@ def read(field: Field, value: Any, limits: Limits) -> Any:
     elif field.type is DOCUMENTS:
         return _documents(name, value, most, limits.characters)
     elif field.type is FACETS:
-        _check_facets(name, value, most, limits.values)
+        _check_facets(name, value, most, limits.facet_values)
     elif field.type is NAMES:
         _check_count(f"{name!r} names", len(value), "fields", most)
     elif field.least is not None and most is not None and not field.least <= value <= most:
