@@ -55,7 +55,7 @@ def test_filters_belong_to_retrievers(described: "Described") -> None:
     with pytest.raises(InputError, match="holds lists of strings"):
         check(described.path, {"k": 5, "group_by": KEYS}, retrieves=True)
     for name in ("where", "group_by"):
-        with pytest.raises(InputError, match="give them to the retriever"):
+        with pytest.raises(InputError, match="give this to the retriever"):
             check(described.path, {name: options[name]}, retrieves=False)
 
 

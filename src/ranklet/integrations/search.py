@@ -49,7 +49,7 @@ def check(bundle: BundleLike, options: Mapping[str, Any], *, retrieves: bool) ->
     where, group_by, boost = (options.get(name) for name in ("where", "group_by", "boost"))
     if not retrieves and using:
         raise InputError(
-            f"{', '.join(using)} uses metadata of the bundle's own documents; give it to the "
+            f"{', '.join(using)}: only the bundle's own documents have metadata; give this to the "
             "retriever, not to what ranks its documents again"
         )
     if where is not None:

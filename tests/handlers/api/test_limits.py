@@ -17,7 +17,6 @@ def test_limits_are_read_from_variables() -> None:
     [
         ("MAX_BODY", "RANKLET_MAX_BODY_BYTES"),
         ("MAX_QUERY", "RANKLET_MAX_QUERY_CHARACTERS"),
-        ("MAX_TEXT", "RANKLET_MAX_K"),
         ("HOST", "HOST"),
         ("KEYS", "RANKLET_API_KEY"),
         ("pool", "RANKLET_POOL"),

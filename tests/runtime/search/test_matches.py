@@ -7,6 +7,7 @@ from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
 from tests.metadata_rows import (
     CATEGORY,
@@ -25,12 +26,14 @@ from tests.updates import SPLIT, WHOLE, indexed
 
 import ranklet
 from ranklet.corpus.updating.writable import WritableBundle
-from ranklet.runtime import Bundle, Pipeline, Retrieve
+from ranklet.runtime import Bundle, InputError, Pipeline, Retrieve
 from ranklet.runtime.hits import Ranking
+from ranklet.runtime.pipeline import Fuse, Keep
 from ranklet.runtime.syntax.query_syntax import Query
 
 if TYPE_CHECKING:
-    pass
+    from tests.conftest import Described
+    from tests.kinds import TinyRankers
 
 Row = dict[str, Any]
 EVERY = Pipeline((Retrieve("bm25", 100_000),))
@@ -180,3 +183,90 @@ def test_all_that_matches_is_counted_and_sorted_as_by_a_plain_loop(
     for bundle, held in states(tmp_path, random, built.exported):
         for _ in range(60):
             compared(bundle, held, random)
+
+
+@pytest.mark.slow
+def test_what_a_pipeline_did_not_score_has_its_lowest_score(
+    tiny: "TinyRankers", tmp_path: Path
+) -> None:
+    random = Random(3)
+    made = rows(random, 30)
+    bundle = Bundle(indexed(tiny.exported("dense"), made, tmp_path / "both", WHOLE))
+    (name,) = (each for each in bundle.manifest.rankers if each.startswith("dense"))
+    held, text = {row["id"]: row for row in made}, "mouse gnorp"
+    words = {id_ for id_, _ in bundle.rank_ids(text, pipeline=EVERY)}
+    lists = (Retrieve("bm25", 3), Retrieve(name, 6))
+    for fuse in (Fuse("linear", ("bm25", name), (0.5, 0.5)), Fuse("alternate", ("bm25", name))):
+        pipeline = Pipeline((*lists, fuse))
+        known = dict(bundle.rank_ids(text, pipeline=pipeline))
+        near = {id_ for id_, _ in bundle.rank_ids(text, pipeline=Pipeline(lists[1:]))}
+        every = {id_: known.get(id_, min(known.values())) for id_ in words | near}
+        numbers = {row["id"]: at for at, row in enumerate(made)}
+        ordered = sorted(every, key=lambda id_: (-every[id_], numbers[id_]))
+        found = [(held[id_], every[id_]) for id_ in ordered]
+        for sort in (["-year"], ["score"], [CATEGORY, "score", f"-{SEEN}"]):
+            facets = dict.fromkeys(FIELDS)
+            ranking = bundle.rank(text, k=50, pipeline=pipeline, sort=sort, facets=facets)
+            assert [hit.id for hit in ranking] == in_order(found, sort)
+            assert [hit.score for hit in ranking] == [np.float32(every[hit.id]) for hit in ranking]
+            assert (ranking.total, ranking.exact) == (len(every), False)
+            assert shown(ranking) == counts_of([row for row, _ in found], facets)
+            assert bundle.rank(text, k=0, pipeline=pipeline, facets=facets).facets == ranking.facets
+    last = bundle.rank(text, k=50, pipeline=pipeline, sort=["score"], explain=True)[-1]
+    assert last.explanation is not None
+    assert last.explanation.label == "fused: it was not scored, so it gets the lowest score"
+    alone = bundle.rank(text, k=2, pipeline=Pipeline((*lists[1:], Keep(4))), facets=[])
+    assert (alone.total, alone.exact, alone.facets) == (6, False, {})
+
+
+def test_boosted_scores_and_groups_are_sorted_by(described: "Described") -> None:
+    bundle, text = described.bundle, " ".join(WORDS)
+    boost = {YEAR: {"linear": True, "weight": 0.1}}
+    every = bundle.rank(text, k=100, boost=boost)
+    for k in (1, 3, 7):
+        ranking = bundle.rank(text, k=k, boost=boost, sort=[f"-{CATEGORY}"], group_by=CATEGORY)
+        held = {row["id"]: row for row in described.rows}
+        ordered = in_order([(held[hit.id], hit.score) for hit in every], [f"-{CATEGORY}"])
+        best: dict[Any, str] = {}
+        for id_ in ordered:
+            best.setdefault(held[id_].get(CATEGORY, id_), id_)
+        assert [hit.id for hit in ranking] == [*best.values()][:k]
+        scores = {hit.id: hit.score for hit in every}
+        assert [hit.score for hit in ranking] == [scores[hit.id] for hit in ranking]
+        assert ranking.total == len(every)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"facets": "year"}, "facets must be a list of fields, or an object"),
+        ({"facets": ["yaer"]}, r"facets: unknown field 'yaer' \(did you mean 'year'\?\)"),
+        ({"facets": [5]}, "facets: a field is named by a string, not 5"),
+        (
+            {"facets": {YEAR: {"tpo": 5}}},
+            "facets: 'year' takes an object with top, ranges, missing",
+        ),
+        ({"facets": {YEAR: {"top": 0}}}, "top is a number of values from 1, not 0"),
+        ({"facets": {YEAR: {"missing": 1}}}, "missing is true or false, not 1"),
+        ({"facets": {YEAR: {"ranges": []}}}, "ranges is a list of pairs"),
+        ({"facets": {YEAR: {"ranges": [[1, 2, 3]]}}}, "ranges is a list of pairs"),
+        ({"facets": {YEAR: {"ranges": [[1, 2]], "top": 3}}}, "leave top out"),
+        ({"facets": {YEAR: {"ranges": [["a", 2]]}}}, "facets: 'year' holds numbers, so it cannot"),
+        ({"facets": {CATEGORY: {"ranges": [["a", "b"]]}}}, "ranges are of numbers and dates"),
+        ({"sort": "year"}, "sort must be a list such as"),
+        ({"sort": []}, "sort must be a list such as"),
+        ({"sort": ["yaer"]}, r"sort: unknown field 'yaer' \(did you mean 'year'\?\)"),
+        ({"sort": ["-yaer"]}, r"sort: unknown field 'yaer' \(did you mean 'year'\?\)"),
+        ({"sort": [None]}, "sort: unknown field 'None'"),
+        ({"sort": ["-score"]}, "the best score is always first; write 'score'"),
+        ({"sort": ["tags"]}, "sort: 'tags' holds lists of strings"),
+        ({"sort": ["year", "-year"]}, "a field can order documents once"),
+        ({"sort": ["year"], "documents": ["bread"]}, "use metadata, which texts of your own"),
+        ({"facets": [], "documents": ["bread"]}, "use metadata, which texts of your own"),
+    ],
+)
+def test_what_cannot_be_counted_or_sorted_by_is_refused(
+    described: "Described", options: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(InputError, match=message):
+        described.bundle.rank("bread", **options)
