@@ -241,7 +241,9 @@ class LocalSearch(Search):
         """
         if call.pinned is not None:
             mask = self.allowed(call.where, call.deadline)
-            numbers = np.append(numbers, call.pinned if mask is None else call.pinned[mask[call.pinned]])
+            numbers = np.append(
+                numbers, call.pinned if mask is None else call.pinned[mask[call.pinned]]
+            )
         if self.documents.first is not None:
             numbers = distinct(self.documents.first[numbers])
         columns = ((each, self.columns.column(each.field)) for each in facets)
@@ -346,6 +348,7 @@ class _LocalRun(Run):
             ranking, hits=(*hits, *ranking.hits), timings=(*ranking.timings, timing),
             left_out=left_out, budget_spent=bool(left_out) or ranking.budget_spent,
         )  # fmt: skip
+
     def restrict(self, numbers: NDArray[np.uint32]) -> None:
         """Make some documents, which ascend, all candidates, whether they were scored or not."""
         self.execution.join(numbers)

@@ -134,17 +134,22 @@ def compared(bundle: Bundle, held: dict[str, Row], random: Random) -> None:
     ]
     facets, sort = facets_of(random), sort_of(random)
     k, offset = random.randint(0, 8), random.randint(0, 12)
+    picked = random.sample([*held], random.choice([0, 0, 0, 5]))
+    pin, hide = picked[:2], picked[2:]
+    first = [held[name] for name in pin if where is None or allows(where, held[name])]
+    found = [each for each in found if each[0]["id"] not in picked]
     part = bundle if where is None or random.random() < 0.5 else bundle.only(where)
     ranking = part.rank(
         query, k=k, offset=offset, where=where if part is bundle else None, min_score=least,
-        facets=facets, sort=sort, pipeline=Pipeline((Retrieve("bm25", 40),)),
+        facets=facets, sort=sort, pipeline=Pipeline((Retrieve("bm25", 40),)), pin=pin, hide=hide,
     )  # fmt: skip
-    assert ranking.total == len(found)
+    assert ranking.total == len(first) + len(found)
     assert ranking.exact
-    assert [hit.id for hit in ranking] == in_order(found, sort)[offset : offset + k]
-    scores = {row["id"]: score for row, score in found}
-    assert [hit.score for hit in ranking] == [scores[hit.id] for hit in ranking]
-    wanted = counts_of([row for row, _ in found], facets)
+    pages = [*(row["id"] for row in first), *in_order(found, sort)]
+    assert [hit.id for hit in ranking] == pages[offset : offset + k]
+    scores = {row["id"]: score for row, score in every}
+    assert all(hit.pinned or hit.score == scores[hit.id] for hit in ranking)
+    wanted = counts_of([*first, *(row for row, _ in found)], facets)
     assert {name: plain_counts(each) for name, each in shown(ranking).items()} == {
         name: plain_counts(each) for name, each in wanted.items()
     }
