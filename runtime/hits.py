@@ -99,6 +99,11 @@ class _Late:
         object.__setattr__(self, "_places", places)  # hits are frozen for all others
         return self
 
+    def places(self, text: str) -> Sequence[tuple[int, int]]:
+        """Return where words of the query stand in a text, as (begin, end); of a copy nowhere."""
+        places = getattr(self, "_places", None)
+        return places(text) if places else ()
+
 
 @dataclass(frozen=True, slots=True)
 class Hit(_Late):
@@ -184,8 +189,7 @@ class Hit(_Late):
         Args:
             characters: the most that it has.
         """
-        places = getattr(self, "_places", None)
-        found = places(self.text[:_READ]) if places and len(self.text) > characters else ()
+        found = self.places(self.text[:_READ]) if len(self.text) > characters else ()
         return excerpt(self.text, found, characters)
 
     def to_dict(self) -> dict[str, Any]:

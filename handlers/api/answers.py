@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.handlers.api.errors import RequestError
+from ranklet.handlers.api.examples import example_queries
 from ranklet.handlers.api.fields import Route
 from ranklet.handlers.api.limits import Limits, Room
 from ranklet.handlers.api.reading import Request, typed
@@ -37,7 +38,7 @@ _SPAN_BYTES = len('{"begin":0,"end":1,"value":0}')
 FEWER = "send fewer texts"  # to get a smaller answer
 DEFAULT_MODEL = "ranklet"  # the name of the first ranker that encodes
 DIGITS = 9  # after the point, of the numbers of a vector
-EXAMPLES = 6  # example queries that `info` gives
+SAMPLES = 60  # texts that `info` looks through for example queries
 
 
 class Answer(NamedTuple):
@@ -80,13 +81,16 @@ def rank(
     why = f"at most {most:,} hits come back{which}"
     k = request.at_most("k", most // request.at_most("group_size", most, why), why)
     request.at_most("offset", limits.k - k, f"with 'k' it is at most {limits.k:,}")
-    wanted = request.rest("syntax", "typos", "highlight", "return_documents")
+    wanted = request.rest("syntax", "typos", "highlight", "marks", "return_documents")
     wanted |= {"query": typed(request), "explain": explain or highlight}
     if wanted["documents"] is None and not bundle.has_collection:
         raise RequestError(422, "this bundle has no collection to rank: give 'documents'")
     ranking = bundle.rank(**wanted, budget_ms=budget_ms)
     with_text, room = request["return_documents"], Room(limits.answer_bytes)
     hits = [_hit(hit, with_text, explain, room) for hit in deadline.wanted(ranking)]
+    for shown, hit in zip(hits, ranking, strict=True) if with_text and request["marks"] else ():
+        texts = {name: shown[name] for name in ("title", "snippet")}
+        shown["marks"] = {name: list(map(list, hit.places(text))) for name, text in texts.items()}
     read = 0  # characters of texts, whose words are found again
     for number, (shown, hit) in enumerate(zip(hits, ranking, strict=True) if highlight else ()):
         read += len(hit.title) + len(hit.text)
@@ -329,7 +333,7 @@ def info(bundle: Bundle, limits: Limits) -> dict[str, Any]:
     """Return what a caller may use: documents, rankers, pipelines, example queries, limits."""
     manifest = bundle.manifest
     count, passages = len(bundle), bundle.passages
-    examples = bundle.sample_texts(EXAMPLES) if count else []
+    examples = example_queries(bundle.sample_texts(SAMPLES)) if count else []
     return {
         "documents": count,
         **({"passages": passages} if passages else {}),
@@ -337,7 +341,7 @@ def info(bundle: Bundle, limits: Limits) -> dict[str, Any]:
         "rankers": {name: entry.kind for name, entry in manifest.rankers.items()},
         "pipelines": {name: str(stages) for name, stages in manifest.pipelines.items()},
         "default_pipeline": manifest.default_pipeline,
-        "examples": [text.strip()[:80] for text in examples],
+        "examples": examples,
         "limits": asdict(limits),
     }
 

@@ -197,6 +197,8 @@ FIELDS = (
           None, _NAME),
     Field("explain", FLAG, _RANKED, "explain every score", False),
     Field("highlight", FLAG, Route.RANK, "show where in a hit's text its score comes from", False),
+    Field("marks", FLAG, Route.RANK, "show where words of the query stand in a hit's title and "
+          "snippet", False),
     Field("budget_ms", NUMBER, Route.COMMAND,
           "skip stages that would begin after this many milliseconds"),
     Field("characters", WHOLE, Route.SEARCH, default=1_000, least=1, most=100_000,

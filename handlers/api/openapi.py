@@ -18,6 +18,7 @@ _STRING = {"type": "string"}
 _INTEGER = {"type": "integer"}
 _OBJECT = {"type": "object"}
 _NULL = {"type": "null"}
+_PLACE = {"type": "array", "items": _INTEGER, "minItems": 2, "maxItems": 2}
 _OFF = {"enum": [False, None], "default": False}
 # Path, operation, schemas of request and response, summary.
 _ANSWERS = (
@@ -205,6 +206,7 @@ def _schemas(limits: Limits) -> Schema:
             "pinned": {"type": "boolean", "description": "Whether `pin` has its id."},
             "explanation": _ref("Explanation"),
             "highlights": _object({"title": _list(span), "text": _list(span)}),
+            "marks": _object({"title": _list(_PLACE), "snippet": _list(_PLACE)}),
         },
     )
     corrections = {

@@ -39,7 +39,7 @@ FILES = {
     "/judge.js": (FOLDER / "judge.js", "text/javascript; charset=utf-8"),
     "/cards.js": (FOLDER / "cards.js", "text/javascript; charset=utf-8"),
     "/style.css": (PLAYGROUND / "style.css", "text/css; charset=utf-8"),
-    "/highlight.js": (PLAYGROUND / "highlight.js", "text/javascript; charset=utf-8"),
+    "/highlight.js": (FOLDER / "highlight.js", "text/javascript; charset=utf-8"),
     "/icon.svg": (PLAYGROUND / "icon.svg", "image/svg+xml"),
 }
 LIMITS = Limits()

@@ -16,6 +16,7 @@ from ranklet.handlers.server.shared_counts import SharedCounts
 # A body above the limit is read and thrown away up to this many times the limit. If the server hung
 # up at once, a caller who sends without reading would never see the answer.
 PATIENCE = 8
+JSON, FORM = "application/json", "application/x-www-form-urlencoded"
 _HELD = ("bodies",)
 
 
@@ -78,18 +79,19 @@ class Body:
         self._bodies.give_back(self._size)
         self._size = 0
 
-    async def read(self, request: Request, limits: Limits) -> bytes:
+    async def read(self, request: Request, limits: Limits, wanted: str = JSON) -> bytes:
         """Return the body of a request.
 
         Raises:
-            RequestError: 415: its headers do not say JSON; 413: it is too large; 503: all bodies
-                together are; 408: it is too slow.
+            RequestError: 415: its headers do not say the type that is wanted; 413: it is too large;
+                503: all bodies together are; 408: it is too slow.
             ClientDisconnect: the caller hung up.
         """
         headers = {name: value.decode("latin-1") for name, value in request.scope["headers"]}
         media = headers.get(b"content-type", "")
-        if media.partition(";")[0].strip().lower() != "application/json":
-            raise RequestError(415, "the body must be JSON, with 'Content-Type: application/json'")
+        if media.partition(";")[0].strip().lower() != wanted:
+            what = "JSON" if wanted == JSON else "a form"
+            raise RequestError(415, f"the body must be {what}, with 'Content-Type: {wanted}'")
         check_coding(media, headers.get(b"content-encoding", ""))
         try:
             async with asyncio.timeout(limits.seconds):

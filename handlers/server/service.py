@@ -41,6 +41,8 @@ from ranklet.handlers.api.reading import IN_BODY, parse
 from ranklet.handlers.api.writing import Writer
 from ranklet.handlers.mcp.protocol import FaultError, Protocol, check_revision, refusal
 from ranklet.handlers.mcp.protocol import read as read_message
+from ranklet.handlers.playground.form import Form
+from ranklet.handlers.playground.search_page import error_page, search_page
 from ranklet.handlers.server.hosts import Hosts
 from ranklet.handlers.server.key_bounds import NUMBERS, KeyBounds
 from ranklet.handlers.server.keys import ApiKeys, Opened, part_of
@@ -49,7 +51,7 @@ from ranklet.handlers.server.metrics import MEDIA, READY, Metrics
 from ranklet.handlers.server.middleware import CLIENT_GONE, Middleware, Record
 from ranklet.handlers.server.origins import Origins
 from ranklet.handlers.server.quick import PLAIN_PATH, is_plain
-from ranklet.handlers.server.request_body import Bodies, Body
+from ranklet.handlers.server.request_body import FORM, Bodies, Body
 from ranklet.handlers.server.settings import ServerSettings
 from ranklet.handlers.server.shared_counts import SERIES, SharedCounts
 from ranklet.handlers.server.worker_pool import ClientGone, WorkerPool
@@ -66,8 +68,14 @@ PLAYGROUND = Path(__file__).parent.parent / "playground"
 # The page may load its own files only, so that no text of a document can run as a script.
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; "
-    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    "base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 )
+PAGE_HEADERS = {
+    "content-security-policy": POLICY,
+    "referrer-policy": "no-referrer",
+    "cache-control": "no-cache",
+    "x-content-type-options": "nosniff",
+}
 EXTRA_HEADERS = {
     401: {"www-authenticate": "Bearer"},
     408: {"connection": "close"},  # the rest of the body is not read
@@ -78,14 +86,13 @@ EXTRA_HEADERS = {
 Work = Callable[[Bundle, bytes, float, Opened], Any]
 _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 HEALTH = ("/healthz", "/readyz", "/health")  # the last is TEI's
+HTML = "text/html; charset=utf-8"
+HTML_HEADERS = {**PAGE_HEADERS, "content-type": HTML}
 FILES = {
-    "/": ("index.html", "text/html; charset=utf-8"),
-    "/docs": ("docs.html", "text/html; charset=utf-8"),
+    "/docs": ("docs.html", HTML),
     "/playground/style.css": ("style.css", "text/css; charset=utf-8"),
     "/playground/icon.svg": ("icon.svg", "image/svg+xml"),
-    "/playground/playground.js": ("playground.js", "text/javascript; charset=utf-8"),
-    "/playground/results.js": ("results.js", "text/javascript; charset=utf-8"),
-    "/playground/highlight.js": ("highlight.js", "text/javascript; charset=utf-8"),
+    "/playground/search.js": ("search.js", "text/javascript; charset=utf-8"),
 }
 
 
@@ -123,6 +130,7 @@ class Service:
             for path, (name, media) in FILES.items()
         ]
         routes += [
+            Route("/", self._page, methods=["GET", "POST"]),
             Route("/mcp", self._assistant, methods=["POST"]),
             Route("/info", self._info),
             Route("/healthz", self._healthz),
@@ -249,6 +257,35 @@ class Service:
             response.status_code = status
         return response
 
+    async def _page(self, request: Request) -> Response:
+        """Answer with the page to search with, and with all that its form asks for."""
+        record: Record = request.scope["ranklet.record"]
+        limits, writable = self.settings.limits, bool(self.settings.write_keys)
+        form = Form()
+
+        async def sent(body: Body) -> bytes:
+            nonlocal form
+            data: bytes = request.scope["query_string"]
+            if request.method == "POST":
+                data = await body.read(request, limits, FORM)
+            form = Form.read(data.decode("latin-1"))
+            return data
+
+        def work(bundle: Bundle, _: bytes, budget_ms: float, __: Opened) -> str:
+            page = search_page(bundle, form, limits, budget_ms, writable=writable)
+            record.stages.extend(page.timings)
+            return page.html
+
+        response = await self._in_pool(request, sent, work)
+        if response.status_code in (200, CLIENT_GONE):
+            response.headers.update(HTML_HEADERS)
+            return response
+        status, said = response.status_code, json.loads(bytes(response.body))["error"]
+        page = error_page(form, status, said)
+        if status == 401 and not request.scope["query_string"]:
+            page, status = error_page(form, status, ""), 200  # a page that asks for the key
+        return Response(page, status, HTML_HEADERS)
+
     async def _info(self, request: Request) -> Response:
         return await self._about(
             request,
@@ -371,7 +408,8 @@ class Service:
                 with panics_as_errors():
                     body = work(budget_ms)
                 found = bool(quick and body["hits"])
-                return Room(limits.answer_bytes).check(encoded(body))
+                data = body.encode() if isinstance(body, str) else encoded(body)
+                return Room(limits.answer_bytes).check(data)
             finally:
                 took = perf_counter() - began, thread_time() - worked
 
@@ -473,12 +511,5 @@ async def _no_route(request: Request, error: HTTPException) -> Response:
 
 def page_file(path: Path, media: str) -> Callable[[Request], Response]:
     """Return a route to one of a page's files, which is read once, when the server starts."""
-    content = package_bytes(path)
-    headers = {
-        "content-type": media,
-        "content-security-policy": POLICY,
-        "referrer-policy": "no-referrer",
-        "cache-control": "no-cache",
-        "x-content-type-options": "nosniff",
-    }
+    content, headers = package_bytes(path), {**PAGE_HEADERS, "content-type": media}
     return lambda _: Response(content, headers=headers)

@@ -198,6 +198,7 @@ def browser() -> Iterator[Any]:
 def page(browser: Any) -> Iterator[Any]:
     """Return a page that fails the test where it logs an error or breaks the content policy."""
     context = browser.new_context(viewport={"width": 1100, "height": 900})
+    context.set_default_timeout(6_000)
     found, faults = context.new_page(), []
     found.on("pageerror", lambda error: faults.append(str(error)))
     found.on(

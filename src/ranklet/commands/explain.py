@@ -66,11 +66,11 @@ def run(options: argparse.Namespace) -> None:
         ranking = bundle.rank(query, k=k, where=where, explain=True, **how)
         hits, ignored = list(ranking), ignored_words(ranking)
     if options.html:
-        from ranklet.handlers.playground.page import page
+        from ranklet.handlers.playground.explained_page import explained_page
 
         manifest = bundle.manifest
         recipe = manifest.pipelines[pipeline or manifest.default_pipeline]
-        write_page(options.html, page(bundle, query, hits, str(recipe)))
+        write_page(options.html, explained_page(bundle, query, hits, str(recipe)))
         say(f"{len(hits)} explained → {options.html}")
         return
     alone = len(options.document) == 1

@@ -147,7 +147,7 @@ def test_the_page_is_ours_alone(server: "Server") -> None:
     text = page.body.decode()
     assert "style=" not in text
     assert "onclick" not in text
-    for path in ("style.css", "playground.js", "results.js", "highlight.js", "icon.svg"):
+    for path in ("style.css", "search.js", "icon.svg"):
         assert server.ask("GET", f"/playground/{path}").status == 200
     assert server.ask("GET", "/playground/../http.py").status == 404
     assert server.ask("HEAD", "/").body == b""

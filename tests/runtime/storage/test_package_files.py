@@ -19,10 +19,11 @@ assert "app.zip" in ranklet.__file__, ranklet.__file__
 from ranklet.commands.demo.questions import QUESTIONS
 from ranklet.corpus.collections.neutral_texts import neutral_queries
 from ranklet.handlers.judge import service as judge
-from ranklet.handlers.playground.page import SCRIPTS, _part
+from ranklet.handlers.playground.explained_page import FOLDER
+from ranklet.runtime.storage.package_files import package_text
 from ranklet.handlers.server import service
 assert QUESTIONS and neutral_queries(1)
-assert all(map(_part, SCRIPTS))
+assert all(package_text(FOLDER / name) for name in ("explained.html", "index.html"))
 for place, media in judge.FILES.values():
     judge.page_file(place, media)
 for name, media in service.FILES.values():

@@ -1,0 +1,180 @@
+// The page works without this script, which saves it from being loaded anew: it asks the server for
+// the same pages and takes over their parts. It also sends the API key, adds texts, and knows keys.
+"use strict";
+
+const root = document.documentElement;
+root.classList.add("js");
+if (localStorage.getItem("theme")) root.dataset.theme = localStorage.getItem("theme");
+
+const $ = (id) => document.getElementById(id);
+const KEY = "ranklet-api-key";
+const PARTS = ["about", "options", "examples", "status", "filters", "results", "pages"];
+let latest = 0; // the number of the last request; answers to earlier ones are dropped
+
+function say(text) {
+  const error = document.createElement("span");
+  error.className = "error";
+  error.textContent = text;
+  $("status").replaceChildren(error);
+}
+
+/** Fetch from the server, with the API key if there is one. */
+async function call(address, options = {}) {
+  const key = $("key-field").value || sessionStorage.getItem(KEY);
+  const headers = { ...options.headers, ...(key ? { Authorization: `Bearer ${key}` } : {}) };
+  const response = await fetch(address, { ...options, headers });
+  const unknown = response.status === 401 || (response.status === 403 && address === "/documents");
+  if (unknown) {
+    $("key").hidden = false;
+    $("key-field").focus();
+  } else if (response.ok && $("key-field").value) {
+    sessionStorage.setItem(KEY, $("key-field").value);
+    $("key").hidden = true;
+  }
+  return response;
+}
+
+/** Return a page of the server; null if another one was asked for meanwhile, or there is none. */
+async function load(address, options) {
+  const number = ++latest;
+  $("form").setAttribute("aria-busy", "true");
+  try {
+    const response = await call(address, options);
+    const text = await response.text();
+    if (number !== latest) return null;
+    if (response.headers.get("content-type").startsWith("text/html")) {
+      return new DOMParser().parseFromString(text, "text/html");
+    }
+    say(JSON.parse(text).error);
+  } catch {
+    if (number === latest) say("The server cannot be reached.");
+  } finally {
+    if (number === latest) $("form").removeAttribute("aria-busy");
+  }
+  return null;
+}
+
+/** Show a page of the server in place of this one, without its address if it was posted. */
+async function show(address, options, remembered = true) {
+  const page = await load(address, options);
+  if (!page) return;
+  const focused = document.activeElement?.id;
+  for (const id of PARTS) $(id).replaceChildren(...page.getElementById(id).childNodes);
+  $("add").hidden = page.getElementById("add").hidden;
+  if (focused) $(focused)?.focus();
+  document.body.className = page.body.className;
+  document.title = page.title;
+  if (remembered) history.pushState(null, "", options?.body ? "/" : address);
+}
+
+/** Return what the form asks for, without blank fields. */
+function asked() {
+  const pairs = [...new FormData($("form"))].filter(([, value]) => value.trim());
+  return new URLSearchParams(pairs);
+}
+
+function search() {
+  if (!$("query").value.trim()) return;
+  const fields = asked();
+  if (fields.has("texts")) show("/", { method: "POST", body: fields });
+  else show(`/?${fields}`);
+}
+
+/** Show a hit alone in place of its card, with what the link opens. */
+async function open(link) {
+  const address = new URL(link.href);
+  address.searchParams.set("k", "1");
+  address.searchParams.set("page", link.dataset.card);
+  const page = await load(address.pathname + address.search);
+  const card = page?.querySelector(".hit");
+  if (!card) {
+    if (page) $("status").replaceChildren(...page.getElementById("status").childNodes);
+    return;
+  }
+  link.closest(".hit").replaceWith(card);
+  card.querySelector("details[open] > summary")?.focus();
+}
+
+/** Add the text that was written, so that the next query finds it. */
+async function add() {
+  const text = $("add-text").value;
+  if (!text.trim()) {
+    say("Write a text to add.");
+    return;
+  }
+  const id = `${Date.now().toString(36)}-${Math.random().toString(36).slice(2, 8)}`;
+  const body = JSON.stringify({ documents: [{ id, title: $("add-title").value, text }] });
+  const headers = { "Content-Type": "application/json" };
+  try {
+    const response = await call("/documents", { method: "POST", headers, body });
+    const answer = await response.json();
+    if (!response.ok) {
+      say(answer.error);
+      return;
+    }
+    $("add-title").value = $("add-text").value = "";
+    $("status").textContent =
+      `Added as ${id}; there are ${answer.documents.toLocaleString("en")} documents now.`;
+  } catch {
+    say("The server cannot be reached.");
+  }
+}
+
+/** Go up or down from the query to the titles of hits, and back. */
+function step(event) {
+  const stops = [$("query"), ...document.querySelectorAll(".hit h2 a")];
+  const at = stops.indexOf(document.activeElement);
+  const next = stops[at + (event.key === "ArrowDown" ? 1 : -1)];
+  if (at < 0 || !next) return;
+  event.preventDefault();
+  next.focus();
+}
+
+function switchTheme() {
+  const dark = $("theme").getAttribute("aria-pressed") !== "true";
+  $("theme").setAttribute("aria-pressed", String(dark));
+  root.dataset.theme = dark ? "dark" : "light";
+  localStorage.setItem("theme", root.dataset.theme);
+}
+
+document.addEventListener("DOMContentLoaded", () => {
+  const system = matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
+  $("theme").setAttribute("aria-pressed", String((root.dataset.theme ?? system) === "dark"));
+  $("theme").addEventListener("click", switchTheme);
+  $("add-send").addEventListener("click", add);
+  $("form").addEventListener("submit", (event) => {
+    event.preventDefault();
+    search();
+  });
+  document.addEventListener("change", (event) => {
+    if (event.target.id === "key-field") show(location.pathname + location.search, {}, false);
+    else if (event.target.form === $("form") && event.target.matches("#options *, #filters *")) search();
+  });
+  document.addEventListener("click", (event) => {
+    const link = event.target.closest("a[href^='/?']");
+    if (!link || event.ctrlKey || event.metaKey || event.shiftKey) return;
+    event.preventDefault();
+    if (link.dataset.card) {
+      open(link);
+      return;
+    }
+    const address = new URL(link.href);
+    $("query").value = address.searchParams.get("q") ?? "";
+    show(address.pathname + address.search).then(() => scrollTo({ top: 0 }));
+  });
+  document.addEventListener("keydown", (event) => {
+    if (event.key === "/" && !event.target.matches("input, textarea, select")) {
+      event.preventDefault();
+      $("query").select();
+    } else if (event.key === "ArrowDown" || event.key === "ArrowUp") {
+      step(event);
+    } else if (event.key === "Escape" && event.target.closest(".hit")) {
+      $("query").focus();
+    }
+  });
+  addEventListener("popstate", () => {
+    $("query").value = new URLSearchParams(location.search).get("q") ?? "";
+    show(location.pathname + location.search, {}, false);
+  });
+  if (sessionStorage.getItem(KEY)) show(location.pathname + location.search, {}, false);
+});

@@ -1,0 +1,214 @@
+"""The page needs no script: it shows the answer of POST /rank, and no text leaves its place."""
+
+import json
+import re
+from html import unescape
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
+
+import pytest
+
+from ranklet.export.build import build
+from ranklet.handlers.api.limits import Limits
+from ranklet.handlers.playground.form import Form
+from ranklet.handlers.playground.search_page import error_page, search_page
+from ranklet.runtime.bundle import Bundle
+from ranklet.runtime.variables import Variable
+
+if TYPE_CHECKING:
+    from tests.conftest import Described
+    from tests.handlers.conftest import Reply, Server, Start
+
+EVIL = "dough </p></textarea><img src=x onerror=alert(1)><script>alert(1)</script>\"' &amp;"
+
+
+def shown(bundle: Bundle, **fields: str) -> str:
+    return search_page(bundle, Form(fields.items()), Limits(), 1e4).html
+
+
+class Elements(HTMLParser):
+    """The tags and attributes that a browser finds in a page."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.tags, self.attributes = list[str](), list[tuple[str, str]]()
+        self.feed(html)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.attributes += [(name, value or "") for name, value in attrs]
+
+
+def numbers(html: str) -> list[int]:
+    return [int(each) for each in re.findall(r'<li class="hit" id="hit-(\d+)"', html)]
+
+
+def ids(html: str) -> list[str]:
+    cards = html.split('<li class="hit"')[1:]
+    return [
+        unescape(found[1])
+        for card in cards
+        if (found := re.search(r"<h2[^>]*>(?:<a[^>]*>)?(?:<mark>)?(d\d+)", card))
+    ]
+
+
+def link(html: str, label: str) -> str:
+    (address,) = re.findall(rf'<a href="/\?([^"]*)"[^>]*>{label}</a>', html)
+    return unescape(address)
+
+
+@pytest.mark.parametrize("where", [{}, {"from.year": "2020"}, {"is.open": "true"}])
+def test_pages_follow_each_other_and_are_those_of_a_ranking(
+    described: "Described", where: dict[str, str]
+) -> None:
+    filters: dict[str, Any] = {"from.year": {"year": {">=": 2020}}, "is.open": {"open": True}}
+    wanted = described.bundle.rank(
+        "bread dough", k=1000, where=filters[next(iter(where))] if where else None
+    )
+    form, found = Form({"q": "bread dough", **where}.items()), list[str]()
+    while True:
+        html = search_page(described.bundle, form, Limits(), 1e4).html
+        assert numbers(html) == list(range(len(found) + 1, len(found) + 1 + len(ids(html))))
+        found += ids(html)
+        if "Next →" not in html:
+            break
+        form = Form.read(link(html, "Next →"))
+    assert found == [hit.id for hit in wanted]
+    assert len(found) > 10
+    back = Form.read(link(html, "← Previous"))
+    assert len(ids(search_page(described.bundle, back, Limits(), 1e4).html)) == 10
+
+
+def test_only_the_hit_that_is_open_is_explained(
+    bundle: Bundle, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[bool] = []
+    rank = Bundle.rank
+
+    def watched(self: Bundle, *arguments: Any, **options: Any) -> Any:
+        asked.append(options["explain"])
+        return rank(self, *arguments, **options)
+
+    monkeypatch.setattr(Bundle, "rank", watched)
+    html = shown(bundle, q="knead the dough, wash windows, prune roses")
+    assert asked == [False]
+    assert 'class="why"' not in html
+    assert html.count("Why this score?") == len(numbers(html)) > 2
+    opened = search_page(
+        bundle,
+        Form.read(re.findall(r'href="/\?([^"#]*why=2)#hit-2"', html.replace("&amp;", "&"))[0]),
+        Limits(),
+        1e4,
+    ).html
+    assert asked == [False, False, True]
+    assert numbers(opened) == numbers(html)
+    assert opened.count('class="why"') == 1
+    score = re.findall(r'<span class="score">([\d.]+)</span>', opened)[1]
+    assert (
+        f'<span class="amount">{score}</span>'
+        in opened.split('id="hit-2"')[1].split('id="hit-3"')[0]
+    )
+    assert '<mark class="m' in opened
+    assert len(html.encode()) < 20_000
+
+
+def test_no_text_leaves_its_place(tmp_path: Path) -> None:
+    row = {
+        "id": EVIL,
+        "title": EVIL,
+        "text": f"{EVIL} " * 20,
+        "kind": EVIL,
+        "url": "javascript:alert(1)",
+        EVIL[:20]: 3,
+    }
+    path = build(
+        [row, {"id": "b", "text": "dough", "url": 'https://example.org/?a="><script>'}],
+        tmp_path / "evil.ranklet",
+    )
+    for form in ({}, {"why": "1"}, {"text": "2"}, {"is.kind": EVIL}, {"texts": EVIL}, {"k": "1"}):
+        html = shown(Bundle(path), q=EVIL, **form)
+        elements = Elements(html)
+        assert elements.tags.count("script") == 1
+        assert elements.tags.count("textarea") == 2
+        assert "img" not in elements.tags
+        for name, value in elements.attributes:
+            assert not name.startswith("on")
+            assert name != "style"
+            assert name != "href" or re.match(r"/|#results|https://example.org/", value)
+    assert "<script>" not in error_page(Form([("q", EVIL)]), 422, EVIL)
+
+
+def test_metadata_are_for_people(tmp_path: Path) -> None:
+    row = {
+        "id": "a", "title": "Bread", "text": "dough", "made": "2024-05-31", "open": True,
+        "tags": ["x", "y"], "url": "https://example.org/bread", "more": "http://example.net/a?b",
+    }  # fmt: skip
+    html = shown(Bundle(build([row], tmp_path / "x.ranklet")), q="dough")
+    assert '<time datetime="2024-05-31">31 May 2024</time>' in html
+    assert '<a href="https://example.org/bread" rel="noopener noreferrer">Bread</a>' in html
+    assert '<a href="http://example.net/a?b" rel="noopener noreferrer">example.net/a</a>' in html
+    for pair in ("<dt>open</dt><dd>yes</dd>", "<dt>tags</dt><dd>x, y</dd>"):
+        assert pair in html
+
+
+def test_no_hits_offers_what_is_near(described: "Described") -> None:
+    html = shown(described.bundle, q="braed", **{"is.open": "true", "syntax": "on"})
+    assert "No hits for this query." in html
+    assert link(html, "Search without filters") == "q=braed&syntax=on"
+    assert ids(
+        search_page(described.bundle, Form.read(link(html, "Allow typos")), Limits(), 1e4).html
+    )
+    assert link(html, "Read signs as plain words") == "q=braed&is.open=true"
+
+
+def page_of(server: "Server", headers: Any = None, **fields: str) -> "Reply":
+    return server.ask("GET", f"/?{urlencode(fields)}", headers=headers or {})
+
+
+def test_what_the_page_cannot_show_it_says(server: "Server") -> None:
+    for fields, status, said in (
+        ({"page": "0"}, 422, "whole number from 1"),
+        ({"k": "many"}, 422, "&#x27;k&#x27; must be a whole number"),
+        ({"pipelin": "x"}, 422, "did you mean"),
+        ({"page": "200"}, 422, "offset"),
+        ({"pipeline": "none"}, 404, "none"),
+    ):
+        reply = page_of(server, q="dough", **fields)
+        assert (reply.status, reply.headers["content-type"]) == (status, "text/html; charset=utf-8")
+        assert said in reply.body.decode()
+        assert "default-src 'none'" in reply.headers["content-security-policy"]
+
+
+def test_own_texts_are_posted(server: "Server") -> None:
+    body = urlencode({"q": "dough", "texts": "wash the windows\nknead the dough"}).encode()
+    form = {"Content-Type": "application/x-www-form-urlencoded"}
+    reply = server.ask("POST", "/", body, form)
+    assert reply.status == 200
+    first = reply.body.decode().split('id="hit-1"')[1].split('id="hit-2"')[0]
+    assert 'class="why"' in first
+    assert "knead" in first
+    assert server.ask("POST", "/", b"{}").status == 415
+
+
+def test_the_page_shows_only_what_a_key_opens(start: "Start", tmp_path: Path) -> None:
+    rows = [
+        {"id": f"{who}-{at}", "text": f"a plan of {who}", "tenant": who}
+        for who in ("us", "them")
+        for at in range(3)
+    ]
+    path = build(rows, tmp_path / "tenants.ranklet")
+    with start(
+        path, **{Variable.API_KEY_FILTERS: json.dumps({"ours": {"tenant": "us"}})}
+    ) as server:
+        page = page_of(server, {"x-api-key": "ours"}, q="plan of them").body.decode()
+        assert "3 documents" in page
+        assert len(numbers(page)) == 3
+        assert "them-" not in page
+        assert 'id="key" class="own" hidden' in page
+        assert page_of(server, q="plan").status == 401
+        welcome = server.ask("GET", "/")
+        assert welcome.status == 200
+        assert "documents" not in welcome.body.decode().split("<main>")[0]
+        assert 'id="key" class="own" >' in welcome.body.decode()
