@@ -1,7 +1,7 @@
 """Build a bundle that searches any texts, without judgements and without training."""
 
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import chain
@@ -16,6 +16,7 @@ from ranklet.corpus.distributed.cluster import Cluster, connected
 from ranklet.corpus.distributed.indexing import analysed_on
 from ranklet.corpus.distributed.shards import Shards
 from ranklet.corpus.indexing.analysed import ANALYSING, AnalysedCollection, analyse
+from ranklet.corpus.indexing.searched import check_columns
 from ranklet.corpus.languages.options import TextOptions
 from ranklet.corpus.progress import expect, one_bar
 from ranklet.corpus.sources.source import FINDING, Source, Texts, source_of
@@ -100,7 +101,7 @@ def build(
             models, export, keep=whole, taken={BM25: BM25}, label=options.label,
             query_prompt=options.query_prompt, document_prompt=options.document_prompt,
         )  # fmt: skip
-        texts = _read(cluster, source, titles=titles, words=words)
+        texts = _read(cluster, source, titles=titles, words=words, columns=options.bm25.columns)
         rankers: dict[str, Checkpoint | Path] = {BM25: Checkpoint(BM25, options.bm25)}
         if whole:
             rankers |= exported(read, scratch)
@@ -148,7 +149,14 @@ def _texts(given: _Given, *, titles: bool) -> Iterator[str]:
     return (ranked_text(each.title, each.text, titles) for each in given.listed())
 
 
-def _read(cluster: Cluster | None, source: Source, *, titles: bool, words: TextOptions) -> _Given:
+def _read(
+    cluster: Cluster | None,
+    source: Source,
+    *,
+    titles: bool,
+    words: TextOptions,
+    columns: Sequence[str],
+) -> _Given:
     """Read a source, and analyse it unless a cluster will do that.
 
     Raises:
@@ -156,13 +164,22 @@ def _read(cluster: Cluster | None, source: Source, *, titles: bool, words: TextO
     """
     if cluster is not None:
         shards = Shards(source)
-        return _Given(
-            shards.listed, partial(analysed_on, cluster, shards, titles=titles, words=words)
-        )
+        on_cluster = partial(analysed_on, cluster, shards, titles=titles, words=words)
+        return _Given(shards.listed, lambda *given: _having(on_cluster(*given), columns))
     fields = {BM25Settings().field}
-    found = analyse(source.documents(), fields, titles=titles, keep_metadata=True, options=words)
+    found = analyse(
+        source.documents(), fields, titles=titles, keep_metadata=True, options=words,
+        columns=columns,
+    )  # fmt: skip
+    _having(found, columns)
     expect(ENCODING, len(found.documents) * ENCODING_SECONDS)
     return _Given(found.listed, lambda *_: found)
+
+
+def _having(found: AnalysedCollection, columns: Sequence[str]) -> AnalysedCollection:
+    """Return a collection that has some columns; raise InputError if one is missing."""
+    check_columns(found.metadata, columns)
+    return found
 
 
 def _plan(models: int, export: ExportOptions) -> list[tuple[str, float]]:

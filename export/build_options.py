@@ -16,8 +16,9 @@ from ranklet.export.options import ExportOptions
 from ranklet.export.query_tables.options import QUERIES, QueryOptions
 from ranklet.runtime.arguments import listed
 from ranklet.runtime.errors import InputError
+from ranklet.runtime.lexical.field_index import TITLE
 from ranklet.runtime.lexical.impact_index import IMPACT_TYPES
-from ranklet.runtime.options import Checked, check_type, number, one_of, switch, text
+from ranklet.runtime.options import Checked, check_type, number, one_of, read_each, switch, text
 from ranklet.runtime.rankers.bm25 import BM25Settings
 
 P = ParamSpec("P")
@@ -25,6 +26,31 @@ R = TypeVar("R")
 
 VOCABULARIES = ("model", "collection")  # tokens that a model keeps
 TITLE_BOOST = 2.0  # better than 1 on all collections with titles (`bm25_defaults`)
+
+
+def read_fields(typed: Sequence[str]) -> dict[str, float]:
+    """Return the weights of fields that were typed on a command line.
+
+    >>> read_fields(["author", "section:2"])
+    {'author': 1.0, 'section': 2.0}
+
+    Raises:
+        InputError: a weight is no number, or a field stands there twice.
+    """
+    weights = dict[str, float]()
+    for each in typed:
+        name, _, weight = each.rpartition(":") if ":" in each else (each, "", "")
+        try:
+            number = float(weight or 1)
+        except ValueError:
+            raise InputError(
+                f"--field is {each!r:.80}; give NAME or NAME:WEIGHT, such as section:2"
+            ) from None
+        if name in weights:
+            raise InputError(f"--field {name!r:.60} is given twice; give it once")
+        weights[name] = number
+    return weights
+
 
 SOURCE, WORDS = SourceOptions(), TextOptions(language=AUTO)
 
@@ -43,6 +69,8 @@ class BuildOptions(Checked):
             documents only, of which the models make the same vectors and scores. Other words of
             queries, and of documents that are added later, are split into smaller tokens.
         titles: whether titles are part of the text that is ranked.
+        fields: weights of columns that are searched as fields of their own, and perhaps of the
+            title, which is a part of the text otherwise; the text counts 1.
         title_boost: how often BM25 counts each word of a title; None for `TITLE_BOOST`, or 1 if
             titles are not ranked.
         impacts: how BM25's impacts are stored.
@@ -78,6 +106,10 @@ class BuildOptions(Checked):
     title_boost: float | None = number(
         None, "how often BM25 counts each word of a title; by default 2", 1, 100
     )
+    fields: Mapping[str, float] | None = read_each(
+        None, "column to search as a field of its own, NAME or NAME:WEIGHT; may be repeated, and "
+        "title is one (the text counts 1)", read_fields, flag="--field",
+    )  # fmt: skip
     impacts: str = one_of(
         BM25Settings.impacts, tuple(IMPACT_TYPES), "how BM25's impacts are stored"
     )
@@ -109,9 +141,9 @@ class BuildOptions(Checked):
     @property
     def bm25(self) -> BM25Settings:
         """The settings of BM25."""
-        usual = TITLE_BOOST if self.titles else 1.0
+        usual = TITLE_BOOST if self.titles and TITLE not in (self.fields or ()) else 1.0
         boost = usual if self.title_boost is None else self.title_boost
-        return BM25Settings(title_boost=boost, impacts=self.impacts)
+        return BM25Settings(title_boost=boost, impacts=self.impacts, fields=self.fields)
 
     def changed(self, given: Mapping[str, Any]) -> Self:
         """Return the options with some that were given by name, such as ``language`` of `words`.

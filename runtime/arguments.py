@@ -41,6 +41,7 @@ class RankOptions(TypedDict, total=False):
     hide: Sequence[str] | None
     facets: Facets | None
     sort: Sequence[str] | None
+    fields: Mapping[str, float] | None
 
 
 def listed(values: Iterable[Any], name: str, hint: str) -> list[Any]:

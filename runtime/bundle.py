@@ -41,7 +41,7 @@ from ranklet.runtime.rankers.opening import analysis_of
 from ranklet.runtime.search.boosting import check_boost
 from ranklet.runtime.search.local import LocalSearch
 from ranklet.runtime.search.port import Search
-from ranklet.runtime.search.reading import read_query
+from ranklet.runtime.search.reading import check_weighing, read_query
 from ranklet.runtime.search.run import TextRun, own_passages
 from ranklet.runtime.search.selection import Selection, check_group_by, check_own
 from ranklet.runtime.search.whole_document import WholeDocument
@@ -350,6 +350,7 @@ class Bundle(os.PathLike[str]):
         hide: Sequence[str] | None = None,
         facets: Facets | None = None,
         sort: Sequence[str] | None = None,
+        fields: Mapping[str, float] | None = None,
     ) -> Ranking:
         """Rank the collection, or the caller's own documents, for a query.
 
@@ -376,8 +377,8 @@ class Bundle(os.PathLike[str]):
                 fewer groups, so k come back if there are k. Hits remain in the order of their
                 scores. A document without a value is a group of its own.
             group_size: maximum number of hits of a group.
-            syntax: whether ``"exact phrase"``, ``-excluded`` and ``prefi*`` have a meaning in the
-                query's text; see `Query.parse`.
+            syntax: whether ``"exact phrase"``, ``-excluded``, ``prefi*``, ``+required``, ``OR`` and
+                ``field:word`` have a meaning in the query's text; see `Query.parse`.
             typos: whether unknown words are replaced by ones that differ in one letter.
             boost: what metadata add to the scores, by field, such as ``{"date": {"half_life":
                 "30d", "weight": 0.2}}``, in place of what the pipeline boosts by; ``{}`` for
@@ -395,6 +396,8 @@ class Bundle(os.PathLike[str]):
                 the metadata, "-" before those that descend, and ``score``, whose best is always
                 first. Documents without a value are last. Equal ones are ordered by score, then by
                 number. A match that the pipeline did not score has the lowest score of the others.
+            fields: weights of fields, such as ``{"author": 2}``, for BM25 over fields; others keep
+                those that the bundle was built with. ``text`` is the field of all other words.
 
         Returns:
             The hits, best first; empty if the collection has no word of the query.
@@ -414,7 +417,7 @@ class Bundle(os.PathLike[str]):
             k=k, offset=offset, min_score=min_score, group_by=group_by, group_size=group_size,
             pin=() if pin is None else pin, hide=() if hide is None else hide,
         )  # fmt: skip
-        query = typed_query(query, syntax=syntax, typos=typos)
+        query = typed_query(query, syntax=syntax, typos=typos, fields=fields)
         check_budget(budget_ms)
         if documents is not None:
             check_own(where=where, group_by=group_by, boost=boost, facets=facets, sort=sort)
@@ -430,6 +433,8 @@ class Bundle(os.PathLike[str]):
         deadline = Deadline(budget_ms)
         if documents is None:
             stages = self._stages(pipeline, boost)
+            if fields is not None:
+                check_weighing(self.files, stages)
             ranking = self._search.rank(
                 query, stages, selection, deadline, where=where, explain=explain
             )

@@ -232,8 +232,9 @@ class Ranking(Sequence[Hit]):
         left_out: the stages that were skipped or did not score all candidates for lack of time.
         marks: returns the characters of a hit that match the query, for the table; None in a copy.
         corrections: the word that was searched instead of each unknown word of the query.
-        ignored: words of the query, as typed, that its rankers over words leave out, because no
-            index has stop words; empty if no ranker of the pipeline reads words. If nothing was
+        ignored: signs of the query that have no meaning, such as ``title:`` without a field title,
+            and words, as typed, that its rankers over words leave out, because no index has stop
+            words; no words if no ranker of the pipeline reads words. If nothing was
             found, words that only capitals or accents tell from stop words are among them.
         unknown: ids to pin or to hide that no document has.
         total: how many documents match; None unless facets or an order were asked for.

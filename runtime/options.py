@@ -38,6 +38,7 @@ class Option:
         read: makes the value from the typed text, such as a path.
         recorded: whether it affects the result, unlike paths and whether to resume.
         instead_of: the option that it replaces; a command line cannot have both.
+        many: whether a command line may give it several times; `read` gets all texts in a list.
     """
 
     about: str
@@ -48,9 +49,10 @@ class Option:
     untyped: str = ""
     optional: bool = False
     flag: str | None = ""
-    read: Callable[[str], Any] | None = None
+    read: Callable[[Any], Any] | None = None
     recorded: bool = True
     instead_of: str = ""
+    many: bool = False
 
     def check(self, name: str, value: object) -> None:
         """Raise InputError with the allowed values unless `value` is one of them."""
@@ -151,6 +153,13 @@ def place(about: str, *, flag: str | None = "") -> Any:
 def read_from(default: object, about: str, read: Callable[[str], Any]) -> Any:
     """Return a field for a value that the command line reads from a path."""
     return _field(default, Option(about, object, read=read))
+
+
+def read_each(
+    default: object, about: str, read: Callable[[Sequence[str]], Any], *, flag: str
+) -> Any:
+    """Return a field for a value that the command line reads from a flag that may be repeated."""
+    return _field(default, Option(about, object, flag=flag, read=read, many=True))
 
 
 def read_names(typed: str) -> tuple[str, ...]:

@@ -2,12 +2,13 @@
 
 import dataclasses
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ranklet.corpus.building.writing import Needs
 from ranklet.corpus.collections.collection import Document
 from ranklet.corpus.indexing.analysed import AnalysedCollection, analyse
+from ranklet.corpus.indexing.metadata import Field
 from ranklet.corpus.indexing.origins import Origins
 from ranklet.corpus.indexing.reuse import Contents, analyse_again
 from ranklet.corpus.languages.detection import shares_of
@@ -21,7 +22,13 @@ _log = logging.getLogger(__name__)
 
 
 def analyse_joined(
-    contents: Contents, origins: Origins, needs: Needs, *, titles: bool, words: TextOptions
+    contents: Contents,
+    origins: Origins,
+    needs: Needs,
+    *,
+    titles: bool,
+    words: TextOptions,
+    metadata: Mapping[str, Field] | None = None,
 ) -> AnalysedCollection:
     """Analyse documents, reusing the analysis of existing bundles where possible.
 
@@ -35,6 +42,7 @@ def analyse_joined(
         needs: what the rankers need.
         titles: whether titles are ranked.
         words: the language, and what the forms of a word have in common.
+        metadata: the other fields of the documents; None for those of `contents`.
     """
     texts = RankedTexts(contents.titles, contents.texts, titles)
     shares = shares_of(texts) if words.language == AUTO else {}
@@ -42,10 +50,15 @@ def analyse_joined(
         words = dataclasses.replace(words, language=next(iter(shares)))
     before = ((words.language,), words.method, __version__)
     if all(_analysis(each) == before and not each.has(COUNTS) for each in origins.bundles):
-        again = analyse_again(contents, origins, titles=titles, words=words, **needs)
+        again = analyse_again(
+            contents, origins, titles=titles, words=words, metadata=metadata, **needs
+        )
         return dataclasses.replace(again, shares=shares)
     _log.info("the words of all documents are analysed again")
-    again = analyse(_passages(contents), titles=titles, keep_metadata=True, options=words, **needs)
+    again = analyse(
+        _passages(contents), titles=titles, keep_metadata=True, options=words, metadata=metadata,
+        **needs,
+    )  # fmt: skip
     return dataclasses.replace(again, before=origins, shares=shares)
 
 

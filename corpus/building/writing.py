@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from itertools import chain
 from typing import TYPE_CHECKING, Any, TypedDict
 
 import numpy as np
@@ -23,6 +24,7 @@ from ranklet.runtime.bundles.files import (
 )
 from ranklet.runtime.bundles.manifest import NO_TYPES, REMARKS, STRING, Splitting
 from ranklet.runtime.metadata.columns import DISTINCT, folder_of
+from ranklet.runtime.rankers.bm25 import BM25Settings
 from ranklet.runtime.storage.arrays import id_type
 
 if TYPE_CHECKING:
@@ -37,16 +39,20 @@ class Needs(TypedDict):
     fields: set[str]
     tokenizer: "Tokenizer | None"
     known_words: list[str]
+    columns: list[str]
 
 
 def needs_of(bundle: BundleFiles) -> Needs:
     """Return what the rankers of a bundle need."""
     rankers = bundle.manifest.rankers
     known = [w for name, e in rankers.items() for w in indexer(e.kind).known_words(bundle, name)]
+    settings = [entry.read_settings(name) for name, entry in rankers.items()]
+    columns = [each.columns for each in settings if isinstance(each, BM25Settings)]
     return {
-        "fields": {entry.read_settings(name).field for name, entry in rankers.items()} - {""},
+        "fields": {each.field for each in settings} - {""},
         "tokenizer": bundle.tokenizer() if TOKENIZER in bundle.manifest.files else None,
         "known_words": known,
+        "columns": list(dict.fromkeys(chain(*columns))),
     }
 
 

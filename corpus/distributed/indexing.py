@@ -21,7 +21,7 @@ from ranklet.corpus.building.writing import Needs, needs_of, write_indexed
 from ranklet.corpus.distributed.cluster import Cluster, Task
 from ranklet.corpus.distributed.shards import Shard, Shards
 from ranklet.corpus.errors import ClusterError
-from ranklet.corpus.indexing.analysed import AnalysedCollection, analyse
+from ranklet.corpus.indexing.analysed import AnalysedCollection, analyse, if_split
 from ranklet.corpus.indexing.metadata import of_whole_documents
 from ranklet.corpus.indexing.origins import Origins
 from ranklet.corpus.indexing.reuse import Contents, first_passages
@@ -65,9 +65,10 @@ def analysed_on(
     )
     # The metadata of a shard may have other types than that of the collection.
     contents = Contents.joined(origins, stored, first, ())
-    analysed = analyse_joined(contents, origins, needs_of(rankers), titles=titles, words=words)
-    places = of_whole_documents(analysed.documents.first, len(analysed.documents))
-    return replace(analysed, metadata=shards.metadata.fields(places))
+    metadata = shards.metadata.fields(of_whole_documents(if_split(first), len(first)))
+    return analyse_joined(
+        contents, origins, needs_of(rankers), titles=titles, words=words, metadata=metadata
+    )
 
 
 def indexed_shards(

@@ -3,6 +3,7 @@
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import TYPE_CHECKING, TypedDict
 
 import numpy as np
@@ -15,12 +16,15 @@ from ranklet.corpus.indexing.ordering import order_of
 from ranklet.corpus.indexing.origins import Origins
 from ranklet.corpus.indexing.packer import Packer, packed, release
 from ranklet.corpus.indexing.postings import Postings, Titles, invert
+from ranklet.corpus.indexing.searched import texts_of, words_of
 from ranklet.corpus.languages.forms import read_forms
 from ranklet.corpus.languages.names import AUTO
 from ranklet.corpus.languages.options import TextOptions
 from ranklet.corpus.progress import progress
 from ranklet.runtime.bundles.documents import Documents
 from ranklet.runtime.errors import CollectionError, InputError
+from ranklet.runtime.lexical.field_index import TITLE
+from ranklet.runtime.lexical.impact_index import ImpactIndex
 from ranklet.runtime.rankers.bm25 import BM25, BM25Settings
 from ranklet.runtime.storage.forward import Forward
 from ranklet.runtime.text.analysis import CLASSES, ENGLISH, FIELDS, STOPPED, Analyzer
@@ -58,6 +62,7 @@ class AnalysedCollection:
         normaliser: what the forms of a word have in common; see `TextOptions.method`.
         before: where documents were indexed before; None if they were not.
         shares: how many of the documents are in each language, if that was found out.
+        columns: the words of each column that is searched.
     """
 
     documents: Documents
@@ -70,6 +75,7 @@ class AnalysedCollection:
     normaliser: str = STEM
     before: Origins | None = None
     shares: Mapping[str, float] = field(default_factory=dict)
+    columns: Mapping[str, Forward] = field(default_factory=dict)
 
     def words_of(self, *fields: str) -> WordAnalysis:
         """Return how a checkpoint says that the words of some fields were read."""
@@ -105,14 +111,16 @@ class AnalysedCollection:
         """Return where each document's tokens begin and end, (documents + 1,) int64."""
         return self._stored(field)[0].offsets
 
-    def postings(self, field: str, titles: Titles | None = None) -> Postings:
+    def postings(
+        self, field: str, titles: Titles | None = None, columns: Sequence[Forward | None] = ()
+    ) -> Postings:
         """Return the documents of each token of a field and its frequency in them.
 
-        The words of `titles` may count more than once.
+        The words of `titles` may count more than once, and those of `columns` apart; see `invert`.
         """
         stored, renumber = self._stored(field)
         size = self.analyzer.size(field)
-        return invert(stored.tokens, stored.offsets, size, renumber, titles)
+        return invert(stored.tokens, stored.offsets, size, renumber, titles, columns)
 
     def bm25(self, settings: BM25Settings) -> BM25:
         """Return a BM25 ranker over the collection in memory, for negatives and candidates.
@@ -129,10 +137,13 @@ class AnalysedCollection:
             InputError: titles count more than once, but are not ranked.
         """
         settings.check_titles(self.titles)
-        if settings.title_boost == 1:
-            return self.postings(settings.terms)
-        # Title and text are on lines of their own, so the words of the title come first.
-        return self.postings(settings.terms, Titles(self._title_lengths(), settings.title_boost))
+        names, titles = list(settings.fields or ()), None
+        columns = [None if name == TITLE else self.columns[name] for name in names]
+        boost = 0.0 if TITLE in names else settings.title_boost
+        if boost != 1:
+            # Title and text are on lines of their own, so the words of the title come first.
+            titles = Titles(self._title_lengths(), boost)
+        return self.postings(settings.terms, titles, columns)
 
     def _title_lengths(self) -> NDArray[np.int64]:
         """Return the number of words of each title, without stop words, (documents,) int64."""
@@ -176,7 +187,20 @@ class AnalysedCollection:
 
 def open_bm25(settings: BM25Settings, postings: Postings) -> BM25:
     """Return a BM25 ranker over postings in memory, for negatives and candidates."""
-    return BM25(settings, postings.bm25(settings.k1, settings.b), postings.average_length)
+    average = postings.average_length
+    return BM25(settings, impacts_of(settings, postings, average), average)
+
+
+def impacts_of(
+    settings: BM25Settings,
+    postings: Postings,
+    average: float,
+    averages: Sequence[float] | None = None,
+) -> ImpactIndex:
+    """Return the impacts of postings by the mean lengths of texts and of fields that are meant."""
+    if settings.fields is None:
+        return postings.bm25(settings.k1, settings.b, average)
+    return postings.bm25f(settings.formula, average, averages)
 
 
 def analyse(
@@ -189,6 +213,8 @@ def analyse(
     known_texts: Iterable[str] = (),
     keep_metadata: bool = False,
     options: TextOptions | None = None,
+    columns: Sequence[str] = (),
+    metadata: Mapping[str, Field] | None = None,
 ) -> AnalysedCollection:
     """Analyse a collection in the requested fields.
 
@@ -202,10 +228,13 @@ def analyse(
         known_texts: texts whose words are in the vocabulary, too.
         keep_metadata: whether the other fields of the documents are kept, for a bundle.
         options: the language of the documents, and what the forms of a word have in common.
+        columns: the columns of the metadata that are searched.
+        metadata: the other fields, if they were collected elsewhere.
 
     Raises:
         CollectionError: there is no document.
-        InputError: word pieces are requested without a tokenizer, or a field is unknown.
+        InputError: word pieces are requested without a tokenizer, or a field is unknown, or a
+            column holds no text.
     """
     wanted = wanted_fields(fields, tokenizer)
     ids, shown_titles, texts = Packer(), Packer(), Packer()
@@ -213,10 +242,10 @@ def analyse(
     if options.forms:
         read_forms(options.forms, options.language)  # raises before the texts are read
     first, last = array("I"), None
-    metadata = MetadataCollector()
+    collector = MetadataCollector()
     for document in progress(documents, ANALYSING):
         if keep_metadata and document.id != last:
-            metadata.add(document.metadata)
+            collector.add(document.metadata)
         first.append(first[-1] if document.id == last else len(first))
         last = document.id
         ids.add(document.id)
@@ -227,6 +256,11 @@ def analyse(
     packed_ids, packed_titles, packed_texts = ids.strings(), shown_titles.strings(), texts.strings()
     ranked = RankedTexts(packed_titles, packed_texts, titles)
     size = packed_titles.data.nbytes + packed_texts.data.nbytes
+    parts = if_split(np.frombuffer(first, np.uint32))
+    if metadata is None:
+        places = of_whole_documents(parts, len(packed_ids))
+        metadata = collector.fields(places) if keep_metadata else {}
+    known_texts = chain(known_texts, texts_of(metadata, columns))
     vocab, tokens, shares = collection_words(ranked, options, known_words, known_texts, size)
     forwards = {"words": tokens}
     stored = Documents(
@@ -237,16 +271,15 @@ def analyse(
         forwards,
         vocab,
         titled=titles,
-        first=if_split(np.frombuffer(first, np.uint32)),
+        first=parts,
     )
     if tokenizer is not None and "wordpieces" in wanted:
         forwards["wordpieces"] = wordpieces(stored, tokenizer, range(len(stored)))
     analyzer = Analyzer(vocab, None if tokenizer is None else lambda: tokenizer)
-    places = of_whole_documents(stored.first, len(stored))
-    others = metadata.fields(places) if keep_metadata else {}
     return AnalysedCollection(
-        stored, analyzer, forwards, wanted, titles, others, tuple(shares), options.method,
+        stored, analyzer, forwards, wanted, titles, metadata, tuple(shares), options.method,
         shares=shares if options.language == AUTO else {},
+        columns=words_of(metadata, columns, analyzer, len(stored)),
     )  # fmt: skip
 
 

@@ -4,8 +4,9 @@ Blocks of documents are inverted one by one and written as they are. Then the bl
 some terms at a time, and what results is the next part of the postings.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -13,8 +14,10 @@ from numpy.typing import NDArray
 
 from ranklet.corpus.indexing.ordering import order_of_numbers
 from ranklet.corpus.indexing.packer import NumberPacker, packed, release, spans
-from ranklet.runtime.lexical.bm25 import boosted, idf, saturation
+from ranklet.runtime.lexical.bm25 import boosted, field_amount, idf, saturated_sum, saturation
+from ranklet.runtime.lexical.field_index import UNSIGNED, Column, FieldIndex, Formula
 from ranklet.runtime.lexical.impact_index import ImpactIndex, largest_impacts
+from ranklet.runtime.storage.forward import Forward
 
 BLOCK = 1 << 16  # documents that are inverted at a time, at most; 16 bits number them
 _TOKENS = 1 << 22  # tokens that are inverted at a time, unless one document has more
@@ -29,14 +32,17 @@ class Postings:
     Attributes:
         offsets: postings of term t are at ``offsets[t]:offsets[t + 1]``, (terms + 1,) int64.
         documents: ascending within a term, (postings,) uint32.
-        frequencies: the frequency of the term in the document, ≥ 1, (postings,) float32.
-        lengths: number of tokens in each document, (documents,) float32.
+        frequencies: the frequency of the term in the document's text, (postings,) float32; ≥ 1
+            unless there are fields.
+        lengths: number of tokens in each document's text, (documents,) float32.
+        columns: the frequencies and lengths of the fields beside the text.
     """
 
     offsets: NDArray[np.int64]
     documents: NDArray[np.uint32]
     frequencies: NDArray[np.float32]
     lengths: NDArray[np.float32]
+    columns: Sequence[Column] = ()
 
     @property
     def average_length(self) -> float:
@@ -70,6 +76,49 @@ class Postings:
         every = packed(impacts(), np.float32)  # also completes `largest`
         return ImpactIndex(self.offsets, self.documents, every, largest, len(self.lengths))
 
+    def bm25f(
+        self, formula: Formula, average: float, averages: Sequence[float] | None = None
+    ) -> FieldIndex:
+        """Return an impact index of BM25F.
+
+        Args:
+            formula: how fields count.
+            average: the mean length of texts that is meant.
+            averages: the mean lengths of the fields that are meant; None for their own.
+        """
+        own = [each.average for each in self.columns] if averages is None else averages
+        columns = [
+            each._replace(average=mean) for each, mean in zip(self.columns, own, strict=True)
+        ]
+
+        def in_text() -> Iterator[NDArray[np.float32]]:
+            for begin in range(0, len(self.documents), _IMPACTS):
+                part = slice(begin, begin + _IMPACTS)
+                lengths = self.lengths[self.documents[part]]
+                yield field_amount(self.frequencies[part], lengths, average, formula.b)
+                release(self.frequencies)
+
+        text = packed(in_text(), np.float32)
+        bare = ImpactIndex(
+            self.offsets, self.documents, text, np.empty(0, np.float32), len(self.lengths)
+        )
+        fields = FieldIndex(bare, formula, text, columns)
+        weights, largest = idf(np.diff(self.offsets), bare.size), np.zeros(len(self.offsets) - 1)
+
+        def impacts() -> Iterator[NDArray[np.float32]]:
+            for begin, end in spans(self.offsets, _IMPACTS):
+                own = self.offsets[begin : end + 1]
+                amounts = fields.amounts(int(own[0]), int(own[-1]))
+                found = saturated_sum(amounts, formula.weights.values(), formula.k1)
+                found *= np.repeat(weights[begin:end], np.diff(own))
+                largest[begin:end] = largest_impacts(own - own[0], found)
+                yield found
+                release(self.documents)
+
+        fields.impacts = packed(impacts(), np.float32)  # also completes `largest`
+        fields.largest = largest.astype(np.float32)
+        return fields
+
 
 class Titles(NamedTuple):
     """How often the tokens of titles count, which are the first of their documents."""
@@ -84,6 +133,7 @@ def invert(
     terms: int,
     renumber: NDArray[np.integer] | None = None,
     titles: Titles | None = None,
+    fields: Sequence[Forward | None] = (),
 ) -> Postings:
     """Return the documents of each term and its frequency in them, in temporary files.
 
@@ -93,29 +143,72 @@ def invert(
         terms: number of terms.
         renumber: the term of each token number, (numbers,), or its terms, (numbers, terms of
             each); None if tokens are terms.
-        titles: how often tokens of titles count; None for once.
+        titles: how often tokens of titles count; None for once. If the title is a field, they are
+            no part of the text.
+        fields: the tokens of the fields beside the text; None stands for the titles.
     """
-    runs, df = _Runs(), np.zeros(terms, np.int64)
+    runs, df = _Runs(len(fields)), np.zeros(terms, np.int64)
     each = 1 if renumber is None else renumber[:1].size
     if titles is not None:
         titles = titles._replace(lengths=each * titles.lengths)
+
+    def terms_of(tokens: NDArray[np.integer]) -> NDArray[np.integer]:
+        return tokens if renumber is None else renumber[tokens].ravel()
+
     for begin, end in spans(offsets, _TOKENS, BLOCK):
         own = offsets[begin : end + 1]
-        part = tokens[own[0] : own[-1]]
-        columns = part if renumber is None else renumber[part].ravel()
+        lengths = each * np.diff(own)
         in_titles = None if titles is None else titles.lengths[begin:end]
-        block = _by_term(columns, each * (own - own[0]), in_titles)
+        text = _Text(terms_of(tokens[own[0] : own[-1]]), lengths, in_titles)
+        others = [
+            _Text(terms_of(part.tokens), each * part.lengths)
+            for field in fields
+            if field is not None
+            for part in [field.gather(np.arange(begin, end))]
+        ]
+        block = _by_term([text, *others])
         frequencies = block.frequencies
         if titles is not None:
             frequencies = boosted(frequencies, block.of_titles, titles.boost)
-        df += runs.add(begin, block, frequencies, terms)
+        found = iter(block.others)
+        counts = [block.of_titles if field is None else next(found) for field in fields]
+        df += runs.add(begin, block, [frequencies, *counts], terms)
         release(tokens)
     ends = np.concatenate([[0], np.cumsum(df)])
-    documents, counts = runs.joined(ends)
+    documents, (frequencies, *columns) = runs.joined(ends)
     lengths = (each * np.diff(offsets)).astype(np.float32)
     if titles is not None:
         lengths = boosted(lengths, titles.lengths, titles.boost)
-    return Postings(ends, documents, counts, lengths)
+    of_titles = np.zeros(0, np.int64) if titles is None else titles.lengths
+    of_fields = [of_titles if field is None else each * field.lengths for field in fields]
+    return Postings(
+        ends, documents, frequencies, lengths,
+        [_column(*each) for each in zip(columns, of_fields, strict=True)],
+    )  # fmt: skip
+
+
+def _column(counts: NDArray[np.float32], lengths: NDArray[np.int64]) -> Column:
+    """Return a field with numbers of the smallest types, and its mean length where it has any."""
+    there = lengths[lengths > 0]
+    average = float(there.mean()) if len(there) else 0.0
+    kind = _unsigned(int(counts.max(initial=0)))
+    stored = packed(
+        (counts[at : at + _IMPACTS].astype(kind) for at in range(0, len(counts), _IMPACTS)), kind
+    )
+    return Column(stored, lengths.astype(_unsigned(int(lengths.max(initial=0)))), average)
+
+
+def _unsigned(largest: int) -> type[np.unsignedinteger]:
+    """Return the smallest type of numbers that has one."""
+    return next(each for each in UNSIGNED if largest <= np.iinfo(each).max)
+
+
+class _Text(NamedTuple):
+    """The tokens of a block of documents in one field."""
+
+    terms: NDArray[np.integer]  # of all documents, concatenated, (tokens,)
+    lengths: NDArray[np.int64]  # number of tokens of each document, (documents,)
+    titles: NDArray[np.int64] | None = None  # how many of these are its title's; see `Titles`
 
 
 class _Block(NamedTuple):
@@ -125,19 +218,25 @@ class _Block(NamedTuple):
     documents: NDArray[np.uint16]  # numbers within the block, (postings,)
     frequencies: NDArray[np.float32]  # (postings,)
     of_titles: NDArray[np.float32]  # how many of them are in titles, (postings,)
+    others: Sequence[NDArray[np.float32]] = ()  # how many more are in each field, (postings,)
 
 
 class _Runs:
-    """The postings of blocks of documents, one block after the other, in temporary files."""
+    """The postings of blocks of documents, one block after the other, in temporary files.
 
-    def __init__(self) -> None:
+    Args:
+        fields: how many fields there are beside the text.
+    """
+
+    def __init__(self, fields: int) -> None:
         self._terms, self._counts = NumberPacker(np.uint32), NumberPacker(np.uint32)
-        self._documents, self._frequencies = NumberPacker(np.uint16), NumberPacker(np.float32)
+        self._documents = NumberPacker(np.uint16)
+        self._frequencies = [NumberPacker(np.float32) for _ in range(1 + fields)]
         self._first: list[int] = []  # each block's first document
         self._ends = [(0, 0)]  # where each block's terms and postings end
 
     def add(
-        self, first: int, block: _Block, frequencies: NDArray[np.float32], size: int
+        self, first: int, block: _Block, frequencies: Sequence[NDArray[np.float32]], size: int
     ) -> NDArray[np.int64]:
         """Add the postings of the next block and return the number of each term, (size,) int64."""
         df: NDArray[np.int64] = np.bincount(block.terms, minlength=size)
@@ -145,26 +244,31 @@ class _Runs:
         self._terms.add(terms)
         self._counts.add(df[terms])
         self._documents.add(block.documents)
-        self._frequencies.add(frequencies)
+        for packer, values in zip(self._frequencies, frequencies, strict=True):
+            packer.add(values)
         self._first.append(first)
         of_terms, of_postings = self._ends[-1]
-        self._ends.append((of_terms + len(terms), of_postings + len(frequencies)))
+        self._ends.append((of_terms + len(terms), of_postings + len(block.documents)))
         return df
 
-    def joined(self, ends: NDArray[np.int64]) -> tuple[NDArray[np.uint32], NDArray[np.float32]]:
-        """Return the documents and frequencies of all postings, by term; see `Postings`.
+    def joined(
+        self, ends: NDArray[np.int64]
+    ) -> tuple[NDArray[np.uint32], list[NDArray[np.float32]]]:
+        """Return the documents of all postings, and the frequencies in the text and each field.
 
         Args:
             ends: where the postings of each term begin and end, (terms + 1,).
         """
         terms, counts = self._terms.array(), self._counts.array()
-        documents, frequencies = self._documents.array(), self._frequencies.array()
-        numbers, values = NumberPacker(np.uint32), NumberPacker(np.float32)
+        documents = self._documents.array()
+        frequencies = [each.array() for each in self._frequencies]
+        numbers, values = NumberPacker(np.uint32), [NumberPacker(np.float32) for _ in frequencies]
         left = [list(array) for array in self._ends[:-1]]  # what each block has not given yet
         for begin, end in spans(ends, _JOINED):
             place = ends[begin:end] - ends[begin]  # of the next posting of each term
             count = int(ends[end] - ends[begin])
-            own_numbers, own_values = np.empty(count, np.uint32), np.empty(count, np.float32)
+            own_numbers = np.empty(count, np.uint32)
+            own_values = [np.empty(count, np.float32) for _ in frequencies]
             for run, first in enumerate(self._first):
                 (of_terms, of_postings), last = left[run], self._ends[run + 1][0]
                 more = int(np.searchsorted(terms[of_terms:last], np.uint32(end)))
@@ -174,36 +278,57 @@ class _Runs:
                 places += np.arange(len(places))
                 given = slice(of_postings, of_postings + len(places))
                 own_numbers[places] = documents[given].astype(np.uint32) + np.uint32(first)
-                own_values[places] = frequencies[given]
+                for column, every in zip(own_values, frequencies, strict=True):
+                    column[places] = every[given]
                 place[which] += times
                 left[run] = [own.stop, given.stop]
             numbers.add(own_numbers)
-            values.add(own_values)
-            for array in (terms, counts, documents, frequencies):
+            for packer, column in zip(values, own_values, strict=True):
+                packer.add(column)
+            for array in (terms, counts, documents, *frequencies):
                 release(array)
-        return numbers.array(), values.array()
+        return numbers.array(), [each.array() for each in values]
 
 
-def _by_term(
-    terms: NDArray[np.integer], offsets: NDArray[np.int64], titles: NDArray[np.int64] | None
-) -> _Block:
+def _by_term(texts: Sequence[_Text]) -> _Block:
     """Return the postings of a block of documents.
 
     Args:
-        terms: tokens of all documents of the block, concatenated, (tokens,).
-        offsets: where each document's tokens begin and end, (documents + 1,).
-        titles: how many tokens of each document are its title's, the first ones; None for none.
+        texts: the tokens of the documents' texts, and those of each further field.
     """
-    order, lengths = order_of_numbers(terms), np.diff(offsets)
-    ordered = terms[order]
-    documents = np.repeat(np.arange(len(lengths), dtype=np.uint16), lengths)[order]
+    terms = np.concatenate([each.terms for each in texts])
+    count = len(texts[0].lengths)
+    numbers = [np.repeat(np.arange(count, dtype=np.uint16), each.lengths) for each in texts]
+    owners = np.concatenate(numbers)
+    if len(texts) > 1:  # the documents of a term ascend within each field only
+        by_owner = np.argsort(owners, kind="stable")
+        order = by_owner[order_of_numbers(terms[by_owner])]
+    else:
+        order = order_of_numbers(terms)
+    ordered, documents = terms[order], owners[order]
     new = np.ones(len(order), np.bool_)  # whether a token begins a posting
     new[1:] = (ordered[1:] != ordered[:-1]) | (documents[1:] != documents[:-1])
     begins = np.flatnonzero(new)
+
+    def counted(meant: NDArray[np.bool_]) -> NDArray[np.float32]:
+        if not len(begins):
+            return np.zeros(0, np.float32)
+        return np.add.reduceat(meant[order], begins, dtype=np.float32)
+
+    ends = np.cumsum([0, *(len(each.terms) for each in texts)])
+    places = np.arange(ends[-1])
     frequencies = np.diff(begins, append=len(order)).astype(np.float32)
+    others = [counted((places >= begin) & (places < end)) for begin, end in pairwise(ends[1:])]
+    for each in others:
+        frequencies -= each
     of_titles = np.zeros(len(begins), np.float32)
-    if titles is not None and len(begins):
-        places = np.arange(offsets[-1]) - np.repeat(offsets[:-1], lengths)
-        in_title = (places < np.repeat(titles, lengths))[order]
-        of_titles = np.add.reduceat(in_title, begins, dtype=np.float32)
-    return _Block(ordered[begins].astype(np.uint32), documents[begins], frequencies, of_titles)
+    if (titles := texts[0].titles) is not None:
+        lengths = texts[0].lengths
+        first = np.cumsum(lengths) - lengths
+        in_title = np.zeros(len(terms), np.bool_)
+        own = places[: ends[1]] - np.repeat(first, lengths)
+        in_title[: ends[1]] = own < np.repeat(titles, lengths)
+        of_titles = counted(in_title)
+    return _Block(
+        ordered[begins].astype(np.uint32), documents[begins], frequencies, of_titles, others
+    )

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.corpus.indexing.analysed import AnalysedCollection, if_split, wanted_fields, wordpieces
-from ranklet.corpus.indexing.metadata import MetadataCollector, of_whole_documents
+from ranklet.corpus.indexing.metadata import Field, MetadataCollector, of_whole_documents
 from ranklet.corpus.indexing.ordering import order_of
 from ranklet.corpus.indexing.origins import (
     Origins,
@@ -20,6 +20,7 @@ from ranklet.corpus.indexing.origins import (
     joined_strings,
 )
 from ranklet.corpus.indexing.packer import packed, release
+from ranklet.corpus.indexing.searched import texts_of, words_of
 from ranklet.corpus.indexing.vocabulary import vocabulary
 from ranklet.corpus.indexing.word_tokens import WordReader, WordTokens
 from ranklet.corpus.languages.options import WORDS, TextOptions
@@ -79,6 +80,8 @@ def analyse_again(
     titles: bool = True,
     known_words: Iterable[str] = (),
     words: TextOptions = WORDS,
+    columns: Sequence[str] = (),
+    metadata: Mapping[str, Field] | None = None,
 ) -> AnalysedCollection:
     """Analyse a collection in one language that is mostly in bundles already; see `analyse`.
 
@@ -91,6 +94,8 @@ def analyse_again(
         titles: whether a document's title is part of its ranked text.
         known_words: words for the vocabulary even if no document contains them.
         words: the language of the collection, and what the forms of a word have in common.
+        columns: the columns of the metadata that are searched.
+        metadata: the other fields, if they were collected elsewhere.
 
     Raises:
         BundleError: a bundle is damaged.
@@ -112,7 +117,13 @@ def analyse_again(
     lemmas: dict[str, str] = {}
     for part, bundle in enumerate(origins.bundles):
         lemmas |= _lemmas(bundle, origins, part)
-    new_words = map(split.key, unread.words() | set(known_words))
+    if metadata is None:
+        others = MetadataCollector()
+        for each in contents.metadata:
+            others.add(each)
+        metadata = others.fields(of_whole_documents(bare.first, len(bare)))
+    in_columns = {word for text in texts_of(metadata, columns) for word in split.words(text)}
+    new_words = in_columns.union(map(split.key, unread.words() | set(known_words)))
     vocab = vocabulary(
         {*lemmas, *new_words}, languages, WordClasses(languages, words.normaliser), stopped,
         lemmas=lemmas,
@@ -127,13 +138,10 @@ def analyse_again(
         parts = [bundle.need_documents().forward("wordpieces") for bundle in origins.bundles]
         forwards["wordpieces"] = _joined(origins, [*parts, wordpieces(bare, tokenizer, new)])
     analyzer = Analyzer(vocab, None if tokenizer is None else lambda: tokenizer)
-    others = MetadataCollector()
-    for each in contents.metadata:
-        others.add(each)
-    columns = others.fields(of_whole_documents(documents.first, len(documents)))
     return AnalysedCollection(
-        documents, analyzer, forwards, wanted, titles, columns, languages, words.normaliser, origins
-    )
+        documents, analyzer, forwards, wanted, titles, metadata, languages, words.normaliser,
+        origins, columns=words_of(metadata, columns, analyzer, len(documents)),
+    )  # fmt: skip
 
 
 def _lemmas(bundle: BundleFiles, origins: Origins, part: int) -> dict[str, str]:

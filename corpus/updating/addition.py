@@ -14,13 +14,14 @@ from numpy.typing import NDArray
 
 from ranklet.corpus.building.addition_writer import AdditionWriter
 from ranklet.corpus.building.indexer import IndexJob, indexer
-from ranklet.corpus.building.writing import write_collection
+from ranklet.corpus.building.writing import needs_of, write_collection
 from ranklet.corpus.collections.collection import Document
 from ranklet.corpus.indexing.analysed import AnalysedCollection, if_split, wordpieces
 from ranklet.corpus.indexing.metadata import MetadataCollector, of_whole_documents
 from ranklet.corpus.indexing.ordering import order_of
 from ranklet.corpus.indexing.origins import Origins, Rows, joined_rows, joined_strings
 from ranklet.corpus.indexing.reuse import first_passages
+from ranklet.corpus.indexing.searched import texts_of, words_of
 from ranklet.corpus.indexing.vocabulary import vocabulary
 from ranklet.corpus.indexing.word_tokens import WordReader, Words, WordTokens
 from ranklet.corpus.sources.bundle_documents import metadata_of
@@ -140,7 +141,10 @@ class _Collection:
             titled=manifest.titles, first=if_split(self._first(ids)),
         )  # fmt: skip
         numbers = self._origins.new.tolist()
-        vocab, forwards["words"] = self._words(bare.ranked_texts(numbers))
+        columns = self._metadata(bare.first, len(bare), types)
+        searched = needs_of(self._base)["columns"]
+        in_columns = texts_of(columns, searched)
+        vocab, forwards["words"] = self._words(bare.ranked_texts(numbers), in_columns)
         tokenizer = None
         if "wordpieces" in manifest.fields:
             tokenizer = self._base.analyzer.tokenizer
@@ -151,10 +155,10 @@ class _Collection:
             forwards["wordpieces"] = Forward(joined.offsets, joined.columns[0])
         bare.vocabulary = vocab
         analyzer = Analyzer(vocab, None if tokenizer is None else lambda: tokenizer)
-        columns = self._metadata(bare.first, len(bare), types)
         return AnalysedCollection(
             bare, analyzer, forwards, manifest.fields, manifest.titles, columns,
             manifest.languages, manifest.normaliser, self._origins,
+            columns=words_of(columns, searched, analyzer, len(bare)),
         )  # fmt: skip
 
     def _first(self, ids: Strings) -> NDArray[np.uint32]:
@@ -163,8 +167,11 @@ class _Collection:
         begin = np.append(True, ~np.array(same, np.bool_))
         return np.maximum.accumulate(np.where(begin, np.arange(len(ids)), 0)).astype(np.uint32)
 
-    def _words(self, texts: Sequence[str]) -> tuple[Vocabulary, Forward]:
-        """Return the vocabulary, and the words of all documents in it."""
+    def _words(self, texts: Sequence[str], others: Iterable[str]) -> tuple[Vocabulary, Forward]:
+        """Return the vocabulary, and the words of all documents in it.
+
+        It has the words of some other texts, too.
+        """
         manifest, of_base = self._base.manifest, self._base.analyzer.vocabulary
         stopped, particles = self._base.once("stop words", lambda: _stop_words(of_base))
         english = manifest.languages == ENGLISH
@@ -180,6 +187,7 @@ class _Collection:
             tokens.add(Words(new, own.astype(np.int32), stored.lengths), at)
         tokens.add(reader.read(texts))
         seen = set(map(of_base.splitter.key, tokens.words()))
+        seen |= {word for text in others for word in of_base.splitter.words(text)}
         vocab = vocabulary(
             seen, manifest.languages, WordClasses(manifest.languages, manifest.normaliser), stopped,
             particles=particles, lemmas=lemmas | _lemmas(seen - stopped - lemmas.keys(), of_base),

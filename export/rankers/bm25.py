@@ -7,7 +7,8 @@ from ranklet.export.jobs import ExportJob
 from ranklet.runtime.bundles.manifest import RankerEntry
 from ranklet.runtime.rankers.bm25 import BM25Settings
 
-UNSTATED = ("title_boost", "impacts")  # settings that a manifest does not state at their defaults
+CHANGEABLE = ("title_boost", "impacts")  # settings that an export may change
+UNSTATED = (*CHANGEABLE, "fields")  # settings that a manifest does not state at their defaults
 
 
 def export(job: ExportJob) -> RankerEntry:
@@ -19,4 +20,4 @@ def export(job: ExportJob) -> RankerEntry:
     return RankerEntry(job.checkpoint.kind, settings)
 
 
-EXPORTER = Exporter(export, settings=UNSTATED)
+EXPORTER = Exporter(export, settings=CHANGEABLE)

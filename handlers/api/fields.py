@@ -166,8 +166,8 @@ FIELDS = (
     Field("id", STRING, Route.EXPLAIN | Route.FETCH | Route.FORGET, "the document's id", None, None,
           "query_characters", needed=True),
     Field("syntax", FLAG, _RANKED, default=False,
-          help='read "exact phrase", -excluded and prefi* in the query (a server: at most '
-          f"{MOST_PARTS})"),
+          help='read "exact phrase", -excluded, prefi*, +required, OR and field:word in the query '
+          f"(a server: at most {MOST_PARTS})"),
     Field("typos", FLAG, _RANKED, default=False,
           help="replace unknown words by ones that differ in one letter (a server: in queries of "
           f"at most {MOST_WORDS} words)"),
@@ -193,6 +193,9 @@ FIELDS = (
           '{"year": {"ranges": [[2000, 2010]]}}'),
     Field("sort", NAMES, _RANKED, most=MOST_KEYS,
           help='fields to order all matches by, such as ["-date", "score"]'),
+    Field("fields", OBJECT, _RANKED,
+          'weights of fields, such as {"title": 3}, in place of those of the bundle '
+          "(docs/searching.md)"),
     Field("pipeline", STRING, _ALL, "a pipeline's name; the default is the bundle's default", None,
           None, _NAME),
     Field("explain", FLAG, _RANKED, "explain every score", False),
@@ -259,6 +262,8 @@ FIELDS = (
     Field("filter", ABSENT, Route.RANK | Route.SEARCH, "the filter by metadata is called 'where'"),
     Field("filter", ABSENT, Route.EXPLAIN, _BY_ID),
     Field("filter", ABSENT, Route.RERANK, _OF_OWN),
+    Field("fields", ABSENT, Route.EXPLAIN, _PLAIN),
+    Field("fields", ABSENT, Route.RERANK, _COLLECTION),
     Field("where", ABSENT, Route.EXPLAIN, _BY_ID),
     Field("where", ABSENT, Route.RERANK, _OF_OWN),
     Field("boost", ABSENT, Route.RERANK, _OF_OWN),

@@ -217,7 +217,8 @@ def _schemas(limits: Limits) -> Schema:
     unknown = {**_list(_STRING), "description": "Ids to pin or to hide that no document has."}
     ignored = {
         **_list(_STRING),
-        "description": "Stop words of the query, which rankers over words leave out.",
+        "description": "Stop words of the query, which rankers over words leave out, and signs "
+        "that have no meaning, such as `+`, `OR` or `title:` without syntax or a field.",
     }
     value = {"description": "A value, a pair that a range is, or null for no value."}
     counts = _list(_object({"value": value, "count": _INTEGER}))

@@ -38,6 +38,8 @@ class QueryContext:
         phrases: finds out which of the allowed documents have the phrases of the query; None if all
             of them do.
         left_out: descriptions of what of the query there was no time to look up.
+        weights: of fields, in place of those that the bundle has; None for none.
+        signs: signs of the text that have no meaning here, as typed.
     """
 
     def __init__(
@@ -49,8 +51,11 @@ class QueryContext:
         corrections: Mapping[str, str] | None = None,
         phrases: Phrases | None = None,
         left_out: Sequence[str] = (),
+        weights: Mapping[str, float] | None = None,
+        signs: Sequence[str] = (),
     ) -> None:
         self.text, self.analysis, self.allowed = text, analysis, allowed
+        self.weights, self.signs = weights, tuple(signs)
         self.added, self.corrections = added, dict(corrections or {})
         self.phrases, self.left_out = phrases, tuple(left_out)
         self._fields: dict[str, NDArray[np.int32]] = {}
@@ -79,14 +84,17 @@ class QueryContext:
         return self._fields[field]
 
     def ignored(self, *, alike: bool = False) -> tuple[str, ...]:
-        """Return the stop words of the text, as typed, if a ranker has read its words or lemmas.
+        """Return the signs that have no meaning, and the stop words of the text, as typed.
+
+        Stop words are left out only by rankers that have read the text's words or lemmas.
 
         Args:
             alike: see `Analysis.stopped`.
         """
         if not self._fields.keys() - {"wordpieces"}:
-            return ()
-        return tuple(dict.fromkeys(self.analysis.stopped(self.text, alike=alike)))
+            return self.signs
+        stopped = self.analysis.stopped(self.text, alike=alike)
+        return tuple(dict.fromkeys((*self.signs, *stopped)))
 
     def once(self, key: object, make: Callable[[], T]) -> T:
         """Return the result of `make`, which is called only once per query and key.
@@ -112,7 +120,7 @@ class PartQuery(QueryContext):
     """
 
     def __init__(self, whole: QueryContext, analysis: PartAnalysis) -> None:
-        super().__init__(whole.text, analysis)
+        super().__init__(whole.text, analysis, weights=whole.weights)
         self.own: PartAnalysis = analysis
         self._whole: QueryContext = proxy(whole)  # which has this one, so both would wait for a gc
         self._values, self._locks = whole._values, whole._locks

@@ -160,7 +160,7 @@ class ImpactIndex:
         if k > 0:
             self.fetch(terms, self.largest)
         lists = [
-            _List(documents, impacts, weight * self.scale, weight * float(self.largest[term]))
+            _List(documents, impacts, weight * self.scale, weight * self._bound(term, impacts))
             for term, weight in zip(terms.tolist(), weights.tolist(), strict=True)
             for documents, impacts in [self.postings(term)]
             if len(documents) and weight > _NOTHING
@@ -267,6 +267,10 @@ class ImpactIndex:
         if any(map(is_absent, (*others, *ragged))):
             known = terms[(terms >= 0) & (terms < len(self.offsets) - 1)]
             fetch_rows(known, plain=others, ragged=[ragged])
+
+    def _bound(self, term: int, impacts: Impacts) -> float:  # noqa: ARG002
+        """Return the largest impact of a term, which has some impacts."""
+        return float(self.largest[term])
 
     def _zeros(self) -> NDArray[np.float32]:
         """Return zeros, one per document, which a thread uses again, (size,) float32."""

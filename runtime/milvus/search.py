@@ -16,6 +16,7 @@ from ranklet.runtime.call.protocol import Retriever
 from ranklet.runtime.call.query import QueryContext
 from ranklet.runtime.errors import InputError, UnknownDocumentError
 from ranklet.runtime.hits import Timing
+from ranklet.runtime.lexical.field_index import TITLE
 from ranklet.runtime.milvus.collection import (
     MOST,
     SECONDS,
@@ -30,7 +31,7 @@ from ranklet.runtime.rankers.opening import ranker_of
 from ranklet.runtime.search.boosting import IN_MILVUS
 from ranklet.runtime.search.port import Call, Search, steadily
 from ranklet.runtime.search.run import Passage, TextRun
-from ranklet.runtime.syntax.query_syntax import Query
+from ranklet.runtime.syntax.query_syntax import Query, unread_signs
 from ranklet.runtime.variables import Variable
 
 TRIES = 3  # of a call during which the collection is replaced
@@ -126,12 +127,13 @@ class MilvusSearch(Search):
         if isinstance(query, Query):
             if query != Query(query.text):
                 raise InputError(
-                    "phrases, excluded words, prefixes and typos are looked up in the collection "
-                    "of a bundle, and not in Milvus; leave them out"
+                    "phrases, required and excluded words, prefixes, fields and typos are looked "
+                    "up in the collection of a bundle, and not in Milvus; leave them out"
                 )
             query = query.text
         check_query(query)
-        return QueryContext(query, self.files.analyzer.begin((deadline or Deadline()).look))
+        analysis = self.files.analyzer.begin((deadline or Deadline()).look)
+        return QueryContext(query, analysis, signs=unread_signs(query, {TITLE: ""}))
 
     def features(self, query: str, pipeline: Pipeline) -> NoReturn:  # noqa: ARG002
         """Raise InputError, because fusions are learned on a bundle's own collection.

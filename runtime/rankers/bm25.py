@@ -1,22 +1,27 @@
-"""BM25 over one field, which ranks a collection by an impact index and also scores other texts."""
+"""BM25, which ranks a collection by an impact index and also scores other texts.
 
-from collections.abc import Iterator, Sequence
+With fields, such as the column of authors, it is BM25F: a word of a document has one posting, to
+which each field adds by its weight.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ranklet.runtime.call.candidates import Candidates
+from ranklet.runtime.call.candidates import Candidates, TextCandidates
 from ranklet.runtime.call.mask import Mask
 from ranklet.runtime.call.protocol import AT_ONCE, Retrieved, Retriever, Scores
 from ranklet.runtime.call.query import QueryContext, SparseQuery
 from ranklet.runtime.errors import BundleError, InputError
 from ranklet.runtime.explanation import Explanation
 from ranklet.runtime.kinds import Settings
-from ranklet.runtime.lexical.bm25 import boosted, idf, saturation
+from ranklet.runtime.lexical.bm25 import boosted, field_amount, idf, saturated_sum, saturation
+from ranklet.runtime.lexical.field_index import TEXT, TITLE, FieldIndex, Formula
 from ranklet.runtime.lexical.impact_index import IMPACT_TYPES, ImpactIndex
-from ranklet.runtime.options import number, one_of
+from ranklet.runtime.options import check_number, number, one_of
 from ranklet.runtime.text.analysis import CLASSES, FIELDS
 
 if TYPE_CHECKING:
@@ -25,25 +30,59 @@ if TYPE_CHECKING:
 # The files of the kind in rankers/NAME/, in addition to the impact index, whose impacts are
 # idf · saturation. All cover the indexed collection.
 STATISTICS = "statistics.npy"  # mean number of tokens per document, (1,) float64
+MOST_WEIGHT = 100.0  # of a field
 
 
 @dataclass(frozen=True)
 class BM25Settings(Settings):
-    """The settings of a BM25 ranker."""
+    """The settings of a BM25 ranker.
+
+    Attributes:
+        fields: the weights of columns, or of the title, which are searched as fields of their own,
+            where the text counts 1; None for none. A title that is none is a part of the text.
+    """
 
     field: str = one_of("lemmas", FIELDS, "terms of a text")
     k1: float = number(0.9, "how slowly repetitions of a term saturate", 0, 100)
     b: float = number(0.4, "strength of the length normalisation", 0, 1)
     title_boost: float = number(1.0, "how often each word of a title counts", 1, 100)
     impacts: str = one_of("float32", tuple(IMPACT_TYPES), "type of stored impacts")
+    fields: Mapping[str, float] | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        self._check_fields()
         if self.title_boost != 1 and self.field == "wordpieces":
             raise InputError(
                 f"title_boost is {self.title_boost:g}, and field is wordpieces; words of titles "
                 "can count more with field words or lemmas, otherwise leave title_boost at 1"
             )
+
+    def _check_fields(self) -> None:
+        if self.fields is None:
+            return
+        check_weights(self.fields)
+        if not self.fields or TEXT in self.fields or 0 in self.fields.values():
+            raise InputError(
+                "fields are the weights of columns above 0, such as author=1 (--field author), "
+                "where the text counts 1"
+            )
+        if self.field == "wordpieces":
+            raise InputError("fields have words or lemmas, but field is wordpieces")
+        if self.title_boost != 1 and TITLE in self.fields:
+            raise InputError(
+                "the title is a field of its own weight (--field title), so leave title_boost out"
+            )
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that are searched as fields."""
+        return tuple(name for name in self.fields or () if name != TITLE)
+
+    @property
+    def formula(self) -> Formula:
+        """How the amounts of fields become an impact."""
+        return Formula({TEXT: 1.0, **(self.fields or {})}, self.k1, self.b)
 
     @property
     def terms(self) -> str:
@@ -57,6 +96,16 @@ class BM25Settings(Settings):
                 f"title_boost is {self.title_boost:g}, but titles are not ranked; rank them, or "
                 "leave title_boost at 1"
             )
+        if TITLE in (self.fields or ()) and not titles:
+            raise InputError("the title is a field, but titles are not ranked; rank them")
+
+
+def check_weights(weights: object) -> None:
+    """Raise InputError unless something is a mapping of fields to weights from 0."""
+    if not isinstance(weights, Mapping) or not all(isinstance(name, str) for name in weights):
+        raise InputError(f'fields is {weights!r:.60}; give weights such as {{"author": 2}}')
+    for name, weight in weights.items():
+        check_number(f"the weight of the field {name!r:.60}", weight, 0, MOST_WEIGHT)
 
 
 class Terms(NamedTuple):
@@ -105,7 +154,9 @@ class BM25(Retriever):
         """Open the ranker `name` of a bundle."""
         bundle.need_collection()
         settings: BM25Settings = bundle.settings(name)
-        if settings.title_boost != 1 and not bundle.manifest.titles:
+        if not bundle.manifest.titles and (
+            settings.title_boost != 1 or TITLE in (settings.fields or ())
+        ):
             raise BundleError(f"{name}: words of titles are boosted, but titles are not ranked")
         index, statistics = _open_index(bundle, name), f"rankers/{name}/{STATISTICS}"
         average = float(bundle.array(statistics, np.float64, (1,))[0])
@@ -116,7 +167,9 @@ class BM25(Retriever):
     def over(self, parts: "Sequence[BundleFiles]") -> "list[BM25]":
         """Return the ranker over each of some parts of a collection, which share their idf."""
         name, average = self._name, self.average_length
-        indexes = [self.index, *(_open_index(part, name) for part in parts[1:])]
+        averages = self.index.averages if isinstance(self.index, FieldIndex) else None
+        others = (_open_index(part, name, averages) for part in parts[1:])
+        indexes = [self.index, *others]
         return [
             BM25(self.settings, index, average, name, indexes, part)
             for part, index in enumerate(indexes)
@@ -131,7 +184,7 @@ class BM25(Retriever):
         """Return the k best documents of the collection, or of those that a mask allows."""
         terms, counts, at = self._terms(query)
         weights = counts * self._factors(query)[at] if len(self._everywhere) > 1 else counts
-        return Retrieved(*self.index.retrieve(terms, weights, k, allowed))
+        return Retrieved(*self._index(query).retrieve(terms, weights, k, allowed))
 
     def matching(self, query: QueryContext) -> Mask:
         """Return which documents have a word of the query, (documents,) bool."""
@@ -163,20 +216,23 @@ class BM25(Retriever):
         return 1 / total if total > 0 else 1.0
 
     def explain(self, query: QueryContext, candidate: Candidates) -> Explanation:
-        """Explain a score by query term."""
+        """Explain a score by query term, and by field if there are some."""
         terms = self._terms(query)
-        field, parts = self.settings.field, []
-        there = np.isin(terms.ids, candidate.tokens(self.settings.terms).tokens)
-        terms = Terms(
-            terms.ids[there], terms.counts[there], terms.at[there]
-        )  # a few of a long query's
+        field, parts, index = self.settings.field, [], self._index(query)
+        if not isinstance(index, FieldIndex):  # a few of a long query's
+            there = np.isin(terms.ids, candidate.tokens(self.settings.terms).tokens)
+            terms = Terms(terms.ids[there], terms.counts[there], terms.at[there])
         impacts = self._impacts(query, terms, candidate)[:, 0]
         for term, count, impact in zip(terms.ids.tolist(), terms.counts, impacts, strict=True):
             if impact > 0:
                 name = query.analysis.name(term, field)
                 token = (field, name)  # both the query's and the document's token
                 value = float(count * impact)
-                parts.append(Explanation(name, value, source=token, query_token=token))
+                if isinstance(index, FieldIndex):
+                    amounts = self._amounts_in(index, term, candidate)
+                    parts.append(_by_field(name, value, token, amounts))
+                else:
+                    parts.append(Explanation(name, value, source=token, query_token=token))
         label, boost = f"BM25 over {field}", self.settings.title_boost
         if boost != 1:
             label += f", where words of titles count {boost:g} times"
@@ -185,6 +241,11 @@ class BM25(Retriever):
     def verify(self) -> None:
         """Check every posting; raise BundleError at the first fault."""
         self.index.verify(f"BM25 over {self.settings.field}")
+
+    def _index(self, query: QueryContext) -> ImpactIndex:
+        """Return the impacts by the weights that the query gives to fields, if it gives any."""
+        index = self.index
+        return index.weighed(query.weights) if isinstance(index, FieldIndex) else index
 
     def _terms(self, query: QueryContext) -> "Terms":
         tokens = query.tokens(self.settings.terms)
@@ -215,26 +276,95 @@ class BM25(Retriever):
         self, query: QueryContext, terms: "Terms", candidates: Candidates
     ) -> NDArray[np.float32]:
         """Return the impact of each term on each candidate, (terms, candidates) float32."""
+        index = self._index(query)
         if candidates.stored is not None:
-            impacts = self.index.matrix(terms.ids, candidates.stored)
+            impacts = index.matrix(terms.ids, candidates.stored)
             if len(self._everywhere) > 1:
                 impacts *= self._factors(query)[terms.at, None]
             return impacts
-        documents, settings = candidates.tokens(self.settings.terms), self.settings
-        tf = documents.frequencies(terms.ids)
-        lengths: NDArray[np.float32] = documents.lengths[None, :].astype(np.float32)
-        if (boost := settings.title_boost) != 1:
-            titles = candidates.title_tokens(settings.terms)
-            tf = boosted(tf, titles.frequencies(terms.ids), boost)
-            lengths = boosted(lengths, titles.lengths[None, :], boost)
+        rarity = self._rarity(query).idf[terms.at, None]
+        if isinstance(index, FieldIndex):
+            weights, k1, _ = index.formula
+            amounts = self._amounts(index, terms.ids, candidates)
+            return index.rounded(rarity * saturated_sum(amounts, weights.values(), k1))
+        tf, lengths = self._counts(terms.ids, candidates)
+        settings = self.settings
         weight = saturation(tf, lengths, self.average_length, settings.k1, settings.b)
-        return self.index.rounded(self._rarity(query).idf[terms.at, None] * weight)
+        return index.rounded(rarity * weight)
+
+    def _counts(
+        self, terms: NDArray[np.int32], candidates: TextCandidates
+    ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """Return how often the caller's texts have terms, and their lengths, (1, candidates)."""
+        settings = self.settings
+        documents = candidates.tokens(settings.terms)
+        tf = documents.frequencies(terms)
+        lengths: NDArray[np.float32] = documents.lengths[None, :].astype(np.float32)
+        boost = 0.0 if TITLE in (settings.fields or ()) else settings.title_boost
+        if boost != 1:
+            titles = candidates.title_tokens(settings.terms)
+            tf = boosted(tf, titles.frequencies(terms), boost)
+            lengths = boosted(lengths, titles.lengths[None, :], boost)
+        return tf, lengths
+
+    def _amounts(
+        self, index: FieldIndex, terms: NDArray[np.int32], candidates: TextCandidates
+    ) -> list[NDArray[np.float32]]:
+        """Return the amount of each field in the caller's texts, which have no columns."""
+        tf, lengths = self._counts(terms, candidates)
+        found = [field_amount(tf, lengths, self.average_length, index.formula.b)]
+        for name, average in zip(self.settings.fields or (), index.averages, strict=True):
+            amount = np.zeros_like(tf)
+            if name == TITLE:
+                titles = candidates.title_tokens(self.settings.terms)
+                own, length = titles.frequencies(terms), titles.lengths[None, :]
+                amount = field_amount(own, length, average, index.formula.b)
+            found.append(amount)
+        return found
+
+    def _amounts_in(self, index: FieldIndex, term: int, candidate: Candidates) -> dict[str, float]:
+        """Return what each field adds to a term before it saturates."""
+        if candidate.stored is not None:
+            amounts = index.amounts_in(term, int(candidate.stored[0]))
+        else:
+            ids = np.array([term], np.int32)
+            amounts = [float(each[0, 0]) for each in self._amounts(index, ids, candidate)]
+        weights = index.formula.weights.items()
+        return {name: weight * each for (name, weight), each in zip(weights, amounts, strict=True)}
 
 
-def _open_index(bundle: "BundleFiles", name: str) -> ImpactIndex:
+def _by_field(
+    name: str, value: float, token: tuple[str, str], amounts: Mapping[str, float]
+) -> Explanation:
+    """Return what a term adds to a score, shared among the fields as they add to its frequency.
+
+    Only the title and the text have marks, because nothing else is shown as text.
+    """
+    total, parts = sum(amounts.values()), []
+    for field, amount in amounts.items():
+        if amount > 0:
+            source = token if field in (TEXT, TITLE) else None
+            parts.append(Explanation(f"in {field}", value * amount / total, source=source))
+    ordered = tuple(sorted(parts, key=lambda part: -part.value))
+    return Explanation(name, value, ordered, query_token=token)
+
+
+def _open_index(
+    bundle: "BundleFiles", name: str, averages: Sequence[float] | None = None
+) -> ImpactIndex:
+    """Open the index of a bundle.
+
+    Args:
+        bundle: the bundle.
+        name: the ranker's.
+        averages: the mean lengths of fields that are meant; None for the bundle's own.
+    """
     settings: BM25Settings = bundle.settings(name)
-    terms = bundle.analyzer.size(settings.field)
-    return ImpactIndex.open(bundle, f"rankers/{name}/", terms, (settings.impacts,))
+    terms, folder = bundle.analyzer.size(settings.field), f"rankers/{name}/"
+    index = ImpactIndex.open(bundle, folder, terms, (settings.impacts,))
+    if settings.fields is None:
+        return index
+    return FieldIndex.of_bundle(bundle, folder, index, settings.formula, averages)
 
 
 RANKER = BM25

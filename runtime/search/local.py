@@ -93,7 +93,9 @@ class LocalSearch(Search):
     def read(self, query: str | Query, deadline: Deadline | None = None) -> QueryContext:
         """Return a query that is ready to rank by."""
         visible = partial(self.allowed, deadline=deadline)
-        return read_query(query, self.files, visible=visible, deadline=deadline)
+        return read_query(
+            query, self.files, visible=visible, deadline=deadline, columns=self.columns
+        )
 
     def features(
         self, query: str, pipeline: Pipeline

@@ -140,7 +140,7 @@ class PartedSearch(LocalSearch):
         for part in self.parts:
             own = read_query(
                 query, part.files, visible=partial(part.visible, condition, deadline),
-                deadline=deadline, known=known,
+                deadline=deadline, known=known, columns=part.columns,
             )  # fmt: skip
             if query.typos:  # the base corrects them
                 split = self.files.analyzer.vocabulary.splitter
@@ -239,5 +239,6 @@ def _joined(parts: Sequence[QueryContext], shifts: Shifts) -> QueryContext:
         phrases = _PartedPhrases([each.phrases for each in parts], shifts)
     left_out = dict.fromkeys(line for each in parts for line in each.left_out)
     return QueryContext(
-        base.text, analysis, added, allowed, base.corrections, phrases, tuple(left_out)
-    )
+        base.text, analysis, added, allowed, base.corrections, phrases, tuple(left_out),
+        base.weights, base.signs,
+    )  # fmt: skip

@@ -1,6 +1,7 @@
 """Read a query, plain or with syntax, before a collection or the caller's texts are ranked."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 from ranklet.runtime.arguments import check_query
 from ranklet.runtime.bundles.documents import Documents
@@ -10,9 +11,13 @@ from ranklet.runtime.call.mask import Mask
 from ranklet.runtime.call.query import QueryContext
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.kinds import KINDS
+from ranklet.runtime.lexical.field_index import TITLE
+from ranklet.runtime.metadata.columns import Metadata
+from ranklet.runtime.pipeline import Pipeline
+from ranklet.runtime.rankers.bm25 import BM25Settings, check_weights
 from ranklet.runtime.rankers.opening import ranker_of
 from ranklet.runtime.syntax.meaning import meaning
-from ranklet.runtime.syntax.query_syntax import Query
+from ranklet.runtime.syntax.query_syntax import Query, unread_signs
 from ranklet.runtime.syntax.word_places import Postings
 
 
@@ -24,6 +29,7 @@ def read_query(
     visible: Callable[[None], Mask | None] = lambda _: None,
     deadline: Deadline | None = None,
     known: Callable[[str], bool] = lambda _: False,
+    columns: Metadata | None = None,
 ) -> QueryContext:
     """Return a query that is ready to rank by.
 
@@ -35,20 +41,28 @@ def read_query(
             (documents,) bool; None for all. It is called only for a query with syntax.
         deadline: the call's deadline; None for none.
         known: see `meaning`.
+        columns: the metadata of the collection; None for the caller's own documents.
 
     Raises:
         InputError: as `meaning`; or the text is empty or no string, or a query with syntax comes
-            with the caller's own documents, or corrects typos where documents are hidden.
+            with the caller's own documents, or corrects typos where documents are hidden; or it
+            gives a weight to a field that the bundle does not have.
     """
     analysis = bundle.analyzer.begin((deadline or Deadline()).look)
     if not isinstance(query, Query):
         check_query(query)
-        return QueryContext(query, analysis)
+        return QueryContext(query, analysis, signs=unread_signs(query, _columns(bundle)))
     if own:
         raise InputError(
-            "phrases, excluded words, prefixes and typos are looked up in the collection; pass the "
-            "query as a text to rank documents of your own"
+            "phrases, excluded words, prefixes, fields and typos are looked up in the collection; "
+            "pass the query as a text to rank documents of your own"
         )
+    weights = fields_of(bundle)
+    if query.fields is not None:
+        check_fields(query.fields, weights)
+    if query.signs is None:
+        query = replace(query, signs=unread_signs(query.text, _columns(bundle)))
+    query = query.among({name.casefold(): name for name in weights})
     seen = visible(None)
     if seen is not None and query.typos:
         raise InputError(
@@ -57,9 +71,54 @@ def read_query(
     with bundle.damage_reported():
         documents = bundle.need_documents()
         postings = _postings(bundle, documents)
-        meant = meaning(query, documents, seen, postings=postings, deadline=deadline, known=known)
+        meant = meaning(
+            query, documents, seen, postings=postings, deadline=deadline, known=known,
+            columns=columns,
+        )  # fmt: skip
     text, added, allowed, corrected, phrases, left_out = meant
-    return QueryContext(text, analysis, added, allowed, corrected, phrases, left_out)
+    return QueryContext(
+        text, analysis, added, allowed, corrected, phrases, left_out, query.fields,
+        query.signs or (),
+    )  # fmt: skip
+
+
+def fields_of(bundle: BundleFiles) -> Mapping[str, float]:
+    """Return the fields of a bundle with their weights, the text included; none without fields."""
+    for name in bundle.manifest.rankers:
+        if weights := _weights(bundle, name):
+            return weights
+    return {}
+
+
+def _weights(bundle: BundleFiles, ranker: str) -> Mapping[str, float]:
+    """Return the fields of a ranker with their weights; none without fields."""
+    settings = bundle.settings(ranker)
+    return (
+        settings.formula.weights if isinstance(settings, BM25Settings) and settings.fields else {}
+    )
+
+
+def check_weighing(bundle: BundleFiles, pipeline: Pipeline) -> None:
+    """Raise InputError if no ranker of a pipeline has fields, though the bundle has some."""
+    if fields_of(bundle) and not any(_weights(bundle, each) for each in pipeline.rankers()):
+        raise InputError("no ranker of this pipeline has fields; name one with BM25, or leave them")
+
+
+def check_fields(weights: object, known: Mapping[str, float]) -> None:
+    """Raise InputError unless something is weights of known fields."""
+    check_weights(weights)
+    if not known:
+        raise InputError(
+            "the bundle has no fields to weigh; build it with --field NAME (docs/searching.md)"
+        )
+    for name in weights if isinstance(weights, Mapping) else ():
+        if name not in known:
+            raise InputError(f"the bundle has no field {name!r:.60}; it has {', '.join(known)}")
+
+
+def _columns(bundle: BundleFiles) -> Mapping[str, str]:
+    """Return what a person could mean by a word before a colon, in small letters."""
+    return {name.casefold(): name for name in (TITLE, *bundle.manifest.metadata)}
 
 
 def _postings(bundle: BundleFiles, documents: Documents) -> Postings | None:

@@ -62,6 +62,11 @@ class Forward:
     def __len__(self) -> int:
         return len(self.offsets) - 1
 
+    @property
+    def lengths(self) -> NDArray[np.int64]:
+        """The number of tokens of each document, (documents,) int64."""
+        return np.diff(self.offsets)
+
     def gather(self, documents: NDArray[np.integer]) -> Gathered:
         """Return the tokens of some documents, in the order of `documents`.
 

@@ -97,6 +97,11 @@ class ExactPhrases:
         return _Said(text, self._documents.vocabulary.phrase_splitter)
 
 
+def has_phrase(text: str, phrase: str, splitter: Splitter) -> bool:
+    """Return whether a text has a phrase; see `ExactPhrases`."""
+    return _Said(text, splitter).has(_Said(phrase, splitter))
+
+
 class _Said:
     """The words of a text in order, with and without compounds, as they are written.
 

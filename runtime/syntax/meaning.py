@@ -11,10 +11,12 @@ from ranklet.runtime.bundles.documents import Documents
 from ranklet.runtime.call.deadline import Deadline
 from ranklet.runtime.call.mask import Mask
 from ranklet.runtime.errors import InputError
+from ranklet.runtime.metadata.columns import Metadata
 from ranklet.runtime.sets import distinct
 from ranklet.runtime.syntax import corrections
+from ranklet.runtime.syntax.clauses import Clauses
 from ranklet.runtime.syntax.exact_phrases import ExactPhrases, Excluded
-from ranklet.runtime.syntax.query_syntax import Query
+from ranklet.runtime.syntax.query_syntax import Clause, Query
 from ranklet.runtime.syntax.word_places import Postings, Reading
 from ranklet.runtime.text.analysis import STOPPED
 from ranklet.runtime.text.compounds import only_word, parts
@@ -45,6 +47,7 @@ def meaning(
     postings: Postings | None = None,
     deadline: Deadline | None = None,
     known: Callable[[str], bool] = lambda _: False,
+    columns: Metadata | None = None,
 ) -> Meaning:
     """Return what a query means in a collection.
 
@@ -59,6 +62,7 @@ def meaning(
         postings: an index of every word; None if the bundle has none.
         deadline: the call's deadline; None for none.
         known: says of further words that they need no correction.
+        columns: the metadata, whose strings are read for phrases in a field; None for none.
 
     Raises:
         InputError: an excluded word or a whole phrase consists of stop words, which no index has,
@@ -74,9 +78,14 @@ def meaning(
             raise InputError(
                 f"{prefix[:40]}* stands for more than {MOST_WORDS} words; type more letters"
             )
-    words, restricts = distinct(_joined(added)), query.restricts
+    words, restricts, left_out = distinct(_joined(added)), query.restricts, found.left_out
     allowed, exact = (found.allowed, found.exact) if restricts else (None, None)
-    return Meaning(query.text, words, allowed, corrected, exact, found.left_out)
+    if allowed is not None and (query.required or query.forbidden):
+        looking = deadline or Deadline()
+        clauses = Clauses(documents, postings, columns, collection.beginning_with, looking)
+        allowed = allowed & clauses.allowed(query.required, query.forbidden)
+        left_out += tuple(clauses.left_out)
+    return Meaning(query.text, words, allowed, corrected, exact, left_out)
 
 
 def with_corrections(query: Query, replaced: Mapping[str, str], splitter: Splitter) -> Query:
@@ -85,12 +94,17 @@ def with_corrections(query: Query, replaced: Mapping[str, str], splitter: Splitt
     def new(texts: Sequence[str]) -> tuple[str, ...]:
         return tuple(corrections.corrected(text, replaced, splitter) for text in texts)
 
+    def clause(each: Clause) -> Clause:
+        return each if each.kind == "prefixes" else each._replace(text=new([each.text])[0])
+
     return replace(
         query,
         text=new([query.text])[0],
         phrases=new(query.phrases),
         excluded=new(query.excluded),
         excluded_phrases=new(query.excluded_phrases),
+        required=tuple(tuple(map(clause, group)) for group in query.required),
+        forbidden=tuple(map(clause, query.forbidden)),
         typos=False,
     )
 
@@ -247,7 +261,8 @@ class _Collection:
         """Return a query whose unknown words are replaced, and the replacements by these words."""
         vocabulary, split = self._vocabulary, self._vocabulary.splitter
         prefixes = frozenset(split.words(" ".join(query.prefixes)))
-        texts = (query.text, *query.phrases, *query.excluded, *query.excluded_phrases)
+        forbidden = (each.text for each in query.forbidden if each.kind != "prefixes")
+        texts = (query.text, *query.phrases, *query.excluded, *query.excluded_phrases, *forbidden)
         unknown = corrections.unknown_words(texts, vocabulary, prefixes)
         unknown = [each for each in unknown if not known(each)]
         found = corrections.alternatives(unknown, vocabulary, self._deadline)

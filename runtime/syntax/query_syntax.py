@@ -1,17 +1,37 @@
-"""Queries with phrases, excluded words and prefixes, for callers who ask for this syntax."""
+"""Queries with phrases, fields, required and excluded words, for callers who ask for it."""
 
 import re
-from dataclasses import dataclass
-from typing import Self
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple, Self
 
 from ranklet.runtime.arguments import listed
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.text.spellings import joined_acronyms
 
-# An optional minus, then a quoted phrase or anything up to a space; both may be typographic.
+# An optional minus or plus and field, then a quoted phrase or anything up to a space. Quotes and
+# the minus may be typographic. A colon before another, or before a slash, follows no field.
 _QUOTES = '"“”„‟«»＂'
-_PART = re.compile(rf"([-‐‑–−﹣－]?)(?:[{_QUOTES}]([^{_QUOTES}]*)[{_QUOTES}]|(\S+))")
+_FIELD = rf"[^\W\d_][^\s:{_QUOTES}]*:(?=[^\s:/])"
+_PART = re.compile(
+    rf"([-‐‑–−﹣－+]?)((?:{_FIELD})?)(?:[{_QUOTES}]([^{_QUOTES}]*)[{_QUOTES}]|(\S+))"
+)
+_SIGN = re.compile(rf"(?<!\S)(?:\+(?=[^\W\d_{_QUOTES}])|{_FIELD}|(?<=\S\s)OR(?=\s+\S))")
 _PARTS = ("phrases", "prefixes", "excluded", "excluded_phrases", "excluded_prefixes")
+_OR = "OR"
+
+
+class Clause(NamedTuple):
+    """A word, a phrase or the beginning of a word, perhaps in one field."""
+
+    text: str
+    field: str = ""  # empty for all fields
+    kind: str = ""  # "" for a word, or "phrases" or "prefixes"
+
+    @property
+    def typed(self) -> str:
+        """How it stands in the text of a query that nobody has compared with the fields yet."""
+        return f"{self.field}:{self.text}" if self.field else self.text
 
 
 @dataclass(frozen=True)
@@ -25,6 +45,12 @@ class Query:
         excluded: words that no hit contains in any inflection.
         excluded_phrases: texts that no hit contains word by word.
         excluded_prefixes: beginnings of words that no hit contains.
+        required: a hit has one clause of each group. A field that the bundle does not have makes
+            its group words like others.
+        forbidden: clauses in a field, of which no hit has any.
+        fields: weights of fields, in place of those of the bundle; None for these.
+        signs: signs of a text that was read which have no meaning where they stand; None if no text
+            was read.
         typos: whether a word that the bundle does not know is replaced by one that differs in one
             letter.
 
@@ -38,6 +64,10 @@ class Query:
     excluded: tuple[str, ...] = ()
     excluded_phrases: tuple[str, ...] = ()
     excluded_prefixes: tuple[str, ...] = ()
+    required: tuple[tuple[Clause, ...], ...] = ()
+    forbidden: tuple[Clause, ...] = ()
+    fields: Mapping[str, float] | None = None
+    signs: tuple[str, ...] | None = field(default=None, compare=False)
     typos: bool = False
 
     def __post_init__(self) -> None:
@@ -50,14 +80,18 @@ class Query:
             if not all(isinstance(each, str) for each in parts):
                 raise InputError(f"{name} must be texts, not {parts!r:.80}")
             object.__setattr__(self, name, parts)
+        required = tuple(tuple(Clause(*each) for each in group) for group in self.required)
+        object.__setattr__(self, "required", required)
+        object.__setattr__(self, "forbidden", tuple(Clause(*each) for each in self.forbidden))
         if type(self.typos) is not bool:
             raise InputError(f"typos is {self.typos!r}; it must be True or False")
 
     @classmethod
     def parse(cls, query: str, *, typos: bool = False) -> Self:
-        """Read ``"exact phrase"``, ``-word``, ``-"exact phrase"``, ``word*`` and ``-word*``.
+        """Read ``"exact phrase"``, ``-word``, ``word*``, ``+word``, ``OR`` and ``field:word``.
 
-        A hyphen within a word is none of these.
+        A field and a minus may stand before a word, a phrase or the beginning of a word. A hyphen
+        within a word is none of these.
 
         Args:
             query: what a person typed.
@@ -69,46 +103,139 @@ class Query:
 
         >>> Query.parse('"knead it" -wheat brea*')
         Query('knead it brea', phrases=('knead it',), prefixes=('brea',), excluded=('wheat',))
+        >>> Query.parse("rye OR spelt").required
+        ((Clause(text='rye', field='', kind=''), Clause(text='spelt', field='', kind='')),)
         """
         if not isinstance(query, str):
             raise InputError(f"query must be a string, not {type(query).__name__}")
         words: list[str] = []
         found: dict[str, list[str]] = {name: [] for name in _PARTS}
-        for minus, quoted, word in _PART.findall(joined_acronyms(query)):
-            kind, part = _part(quoted, word, query)
-            if minus:
-                found[f"excluded_{kind}" if kind else "excluded"].append(part)
-            else:
-                words.append(part)
-                if kind:
-                    found[kind].append(part)
-        parts = {name: tuple(dict.fromkeys(values)) for name, values in found.items()}
-        return cls(" ".join(words), **parts, typos=typos)
+        required, forbidden, signs = list[tuple[Clause, ...]](), list[Clause](), list[str]()
+        for sign, clauses, lost in _groups(joined_acronyms(query), query):
+            signs += lost
+            if sign == "-":
+                (clause,) = clauses
+                if clause.field:
+                    forbidden.append(clause)
+                else:
+                    kind = f"excluded_{clause.kind}" if clause.kind else "excluded"
+                    found[kind].append(clause.text)
+                continue
+            words += [each.typed for each in clauses]
+            found["prefixes"] += [each.text for each in clauses if each.kind == "prefixes"]
+            if clauses and (len(clauses) > 1 or clauses[0].field):
+                required.append(clauses)
+            elif clauses and clauses[0].kind == "phrases":
+                found["phrases"].append(clauses[0].text)
+            elif sign == "+":
+                required.append(clauses)
+        parts: dict[str, Any] = {
+            name: tuple(dict.fromkeys(values)) for name, values in found.items()
+        }
+        return cls(
+            " ".join(words), **parts, required=tuple(required), forbidden=tuple(forbidden),
+            signs=tuple(dict.fromkeys(signs)), typos=typos,
+        )  # fmt: skip
 
     def __repr__(self) -> str:
-        names = (*_PARTS, "typos")
+        names = (*_PARTS, "required", "forbidden", "fields", "typos")
         others = [f"{name}={value!r}" for name in names if (value := getattr(self, name))]
         return f"Query({', '.join([repr(self.text), *others])})"
 
     @property
     def parts(self) -> int:
-        """How many phrases, prefixes and excluded words there are."""
-        return sum(len(getattr(self, name)) for name in _PARTS)
+        """How many phrases, prefixes, required and excluded words there are."""
+        lists = [getattr(self, name) for name in _PARTS]
+        return sum(map(len, (*lists, *self.required, self.forbidden)))
 
     @property
     def restricts(self) -> bool:
         """Whether some documents cannot be hits."""
         excluded = (self.excluded, self.excluded_phrases, self.excluded_prefixes)
-        return bool(self.phrases) or any(excluded)
+        return any((self.phrases, self.required, self.forbidden, *excluded))
+
+    def among(self, fields: Mapping[str, str]) -> Self:
+        """Return the query for a bundle with some fields, where clauses in others are words.
+
+        Args:
+            fields: the names of the fields by their names in small letters.
+
+        Raises:
+            InputError: a clause in a field that is not there is forbidden.
+        """
+        text, signs = self.text, list(self.signs or ())
+        required, forbidden = list[tuple[Clause, ...]](), list[Clause]()
+        for clause in self.forbidden:
+            if clause.field.casefold() not in fields:
+                known = ", ".join(fields.values()) or "none"
+                raise InputError(
+                    f"-{clause.typed:.60} excludes a word of the field {clause.field!r:.60}, and "
+                    f"the fields of this bundle are {known} (docs/searching.md)"
+                )
+            forbidden.append(clause._replace(field=fields[clause.field.casefold()]))
+        for group in self.required:
+            unknown = [x.field for x in group if x.field and x.field.casefold() not in fields]
+            if unknown:
+                signs += [f"{name}:" for name in unknown] + [_OR] * (len(group) > 1)
+                continue
+            for clause in group:
+                if clause.field:
+                    text = _without_field(text, clause)
+            required.append(
+                tuple(x._replace(field=fields.get(x.field.casefold(), "")) for x in group)
+            )
+        return replace(
+            self, text=text, required=tuple(required), forbidden=tuple(forbidden),
+            signs=tuple(dict.fromkeys(signs)),
+        )  # fmt: skip
 
 
-def typed_query(text: str | Query, *, syntax: bool = False, typos: bool = False) -> str | Query:
-    """Return what a person typed as a query, which stays a plain text if both are off.
+def _without_field(text: str, clause: Clause) -> str:
+    """Return the text of a query in which a clause stands without its field."""
+    place = rf"(?<!\S){re.escape(clause.typed)}"
+    return re.sub(place, lambda _: clause.text, text, count=1)
+
+
+def unread_signs(text: str, fields: Mapping[str, object]) -> tuple[str, ...]:
+    """Return signs of a plain text that would have a meaning in a query with syntax.
+
+    A colon is one only after the name of a field, because others are in many texts.
+
+    >>> unread_signs("Title:flour +rye OR spelt at 10:30, std::cout", {"title": ""})
+    ('Title:', '+', 'OR')
 
     Args:
-        text: what was typed, or a query that was read before, if both are off.
+        text: the text.
+        fields: what a person could mean by a word before a colon, in small letters.
+    """
+    found = dict.fromkeys(_SIGN.findall(text))
+    shouted = text.isupper()
+    return tuple(
+        each
+        for each in found
+        if (each[:-1].casefold() in fields if each[-1] == ":" else each != _OR or not shouted)
+    )
+
+
+def is_sign(ignored: str) -> bool:
+    """Return whether what was ignored of a query is a sign, and not a stop word."""
+    return ignored == _OR or ignored[-1:] in ("+", ":")
+
+
+def typed_query(
+    text: str | Query,
+    *,
+    syntax: bool = False,
+    typos: bool = False,
+    fields: Mapping[str, float] | None = None,
+) -> str | Query:
+    """Return what a person typed as a query, which stays a plain text if all are off.
+
+    Args:
+        text: what was typed, or a query that was read before, if syntax and typos are off.
         syntax: whether its signs have a meaning; see `Query.parse`.
         typos: whether unknown words are corrected; see `Query`.
+        fields: weights of fields; see `Query`.
 
     Raises:
         InputError: as `Query.parse`; or a query that was read before shall be read again.
@@ -118,9 +245,54 @@ def typed_query(text: str | Query, *, syntax: bool = False, typos: bool = False)
             raise InputError(f"{name} is {value!r:.60}; it must be True or False")
         if value and isinstance(text, Query):
             raise InputError(f"{name} says how a text is read; a Query says that itself")
+    read = text
     if syntax and isinstance(text, str):
-        return Query.parse(text, typos=typos)
-    return Query(text, typos=True) if typos and isinstance(text, str) and text.strip() else text
+        read = Query.parse(text, typos=typos)
+    elif (typos or fields is not None) and isinstance(text, str) and text.strip():
+        read = Query(text, typos=typos)
+    return replace(read, fields=fields) if fields is not None and isinstance(read, Query) else read
+
+
+class _Group(NamedTuple):
+    """Clauses that OR joins, or a single one."""
+
+    sign: str  # of a single one, "+", "-" or ""
+    clauses: tuple[Clause, ...]
+    lost: list[str]  # signs without a meaning where they stand
+
+
+def _groups(text: str, query: str) -> list[_Group]:
+    """Return the groups of clauses of a text, in order.
+
+    An OR joins what stands before and after it, unless one of these is missing or excluded.
+
+    Args:
+        text: the query.
+        query: the query as it was typed, for messages.
+    """
+    found, joins = list[_Group](), False
+    for sign, name, quoted, word in _PART.findall(text):
+        if word == _OR and not sign and not name:
+            if joins or not found or found[-1].sign == "-":
+                found.append(_Group("", (), [_OR]))
+            else:
+                joins = True
+            continue
+        if word in ("", "+") and sign != "-" and not quoted and (sign or word) == "+":
+            found.append(_Group("", (), ["+"]))
+            continue
+        kind, part = _part(quoted, word, query)
+        clause = Clause(part, name[:-1], kind)
+        sign = "-" if sign and sign != "+" else sign
+        if joins and sign != "-":
+            last = found.pop()
+            found.append(_Group("", (*last.clauses, clause), last.lost))
+        else:
+            found.append(_Group(sign, (clause,), [_OR] if joins else []))
+        joins = False
+    if joins:
+        found.append(_Group("", (), [_OR]))
+    return found
 
 
 def _part(quoted: str, word: str, query: str) -> tuple[str, str]:

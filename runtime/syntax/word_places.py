@@ -1,6 +1,6 @@
 """Read the words of documents that a query asks about, once for all of its parts."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from ranklet.runtime.call.deadline import Deadline
 from ranklet.runtime.call.mask import Mask
 from ranklet.runtime.call.protocol import TermIndex
+from ranklet.runtime.lexical.field_index import FieldIndex
 from ranklet.runtime.sets import distinct
 from ranklet.runtime.storage.forward import Forward
 
@@ -30,10 +31,22 @@ class Postings(NamedTuple):
     terms: TermIndex
     term_of: NDArray[np.int32] | None
 
-    def having(self, words: NDArray[np.integer]) -> list[NDArray[np.uint32]]:
-        """Return the documents of the terms of some words, ascending, one array per term."""
+    @property
+    def fields(self) -> Mapping[str, float]:
+        """The weights of the fields in which words are found; none if there are no fields."""
+        return self.terms.formula.weights if isinstance(self.terms, FieldIndex) else {}
+
+    def having(
+        self, words: NDArray[np.integer], field: str = ""
+    ) -> list[NDArray[np.unsignedinteger]]:
+        """Return the documents of the terms of some words, ascending, one array per term.
+
+        Of a field, they are those that have the term there.
+        """
         ids = distinct(words if self.term_of is None else self.term_of[words]).astype(np.int32)
         self.terms.fetch(ids)
+        if field and isinstance(self.terms, FieldIndex):
+            return [self.terms.documents_in(field, each) for each in ids.tolist()]
         return [self.terms.postings(each)[0] for each in ids.tolist()]
 
 

@@ -98,7 +98,7 @@ def _add(group: "argparse._ActionsContainer", declared: Declared) -> None:
         return
     group.add_argument(
         flag, dest=name, default=argparse.SUPPRESS, help=about, type=_reader(declared),
-        metavar=METAVARS[option.kind],
+        metavar=METAVARS[option.kind], action="append" if option.many else "store",
     )  # fmt: skip
 
 

@@ -62,6 +62,7 @@ def run(options: argparse.Namespace) -> None:
 
 _EXAMPLES = {
     "where": '{"year": {">=": 2020}}',
+    "fields": '{"title": 3}',
     "boost": '{"date": {"half_life": "30d", "weight": 0.2}}',
     "facet": '{"year": {"ranges": [[2000, 2010]]}}',
 }

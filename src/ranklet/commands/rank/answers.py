@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from ranklet.runtime.console import printable
 from ranklet.runtime.hits import in_line
+from ranklet.runtime.syntax.query_syntax import is_sign
 
 if TYPE_CHECKING:
     from ranklet.runtime import Ranking
@@ -77,5 +78,10 @@ def said(ranking: "Ranking") -> list[str]:
 
 
 def ignored_words(ranking: "Ranking") -> list[str]:
-    """Return the line that names the ignored words of a query, in a list; [] if there are none."""
-    return [f"left out as stop words: {', '.join(ranking.ignored)}"] if ranking.ignored else []
+    """Return the lines that name the ignored signs and words of a query; [] if there are none."""
+    signs = [each for each in ranking.ignored if is_sign(each)]
+    words = [each for each in ranking.ignored if not is_sign(each)]
+    lines = [f"left out as stop words: {', '.join(words)}"] if words else []
+    if signs:
+        lines.append(f"without a meaning here: {', '.join(signs)} (docs/query-syntax.md)")
+    return lines
