@@ -40,7 +40,7 @@ from ranklet.runtime.rankers.encoding import encode, similarity
 from ranklet.runtime.rankers.opening import analysis_of
 from ranklet.runtime.search.boosting import check_boost
 from ranklet.runtime.search.local import LocalSearch
-from ranklet.runtime.search.port import Search
+from ranklet.runtime.search.port import Earlier, Search
 from ranklet.runtime.search.reading import check_weighing, read_query
 from ranklet.runtime.search.run import TextRun, own_passages
 from ranklet.runtime.search.selection import Selection, check_group_by, check_own
@@ -56,6 +56,7 @@ from ranklet.runtime.tracing import record
 
 if TYPE_CHECKING:
     from ranklet.runtime.bundles.additions import Additions
+    from ranklet.runtime.bundles.versions import Version
 
 # What to type for names that people know from other packages.
 _INSTEAD = {
@@ -132,17 +133,54 @@ class Bundle(os.PathLike[str]):
     def current(self) -> "Bundle":
         """Return the bundle with all that was added to it and deleted of it until now.
 
-        What is open is used again. A bundle from `only` stays as it is, and so does a collection in
-        Milvus.
+        What is open is used again. A bundle from `only` or `at` stays as it is, and so does a
+        collection in Milvus.
         """
         search = self._search
-        if not isinstance(search, LocalSearch) or search.only is not None:
+        if not isinstance(search, LocalSearch) or search.only or search.at:
             return self
         files = self.files
         opened = open_search(files, search)
         if files.is_replaced:  # so the list may have been another bundle's
             return Bundle(self.path, device=files.device, strict=files.strict, cache=files.cache)
         return Bundle.over(opened)
+
+    @short_tracebacks
+    def at(self, version: int) -> "Bundle":
+        """Return the bundle as it was after a write to it; `log` lists its versions.
+
+        Args:
+            version: the number of the version; 0 is before the first write.
+
+        Raises:
+            InputError: there is no such version, or the collection is in Milvus.
+            BundleError: the version cannot be read, or a bundle from `only` had other fields.
+        """
+        opened = Bundle.over(open_version(self._newest(), version))
+        only = self.restriction
+        return opened if only is None else opened.under(only, self.metadata)
+
+    @short_tracebacks
+    def log(self) -> "list[Version]":
+        """Return the versions of the bundle that can be read by `at`, the newest first.
+
+        Raises:
+            InputError: the collection is in Milvus.
+            BundleError: a version cannot be read.
+        """
+        from ranklet.runtime.bundles.versions import versions
+
+        return versions(self._newest().files)
+
+    def _newest(self) -> LocalSearch:
+        """Return the search of the bundle that is at the path now."""
+        search, files = self._search, self.files
+        if search.at or files.is_replaced:
+            again = Bundle(self.path, device=files.device, strict=files.strict, cache=files.cache)
+            search = again._search
+        if not isinstance(search, LocalSearch):
+            raise InputError("a collection in Milvus has no versions; open the bundle by its path")
+        return search
 
     @classmethod
     def over(cls, search: Search) -> Self:
@@ -243,10 +281,10 @@ class Bundle(os.PathLike[str]):
         Raises:
             InputError: whoever opens it would see other documents, or it is at an address.
         """
-        if self.restriction is not None or self.collection is not None:
+        if self.restriction or self._search.at or self.collection is not None:
             raise InputError(
-                f"this bundle ranks other documents than {str(self.path)!r} has, because `only` or "
-                "a collection in Milvus decides which; give that path if you mean all of them"
+                f"this bundle ranks other documents than {str(self.path)!r} has, because `only`, "
+                "`at` or a collection in Milvus decides which; give that path if you mean all"
             )
         if isinstance(self.path, Address):
             raise InputError(f"the bundle is at {str(self.path)!r}, which is no path; download it")
@@ -278,7 +316,12 @@ class Bundle(os.PathLike[str]):
     @property
     def path(self) -> Path | Address:
         """The bundle's folder or .zip, or its address on object storage."""
-        return self.files.path
+        return self._search.at.path if self._search.at else self.files.path
+
+    @property
+    def version(self) -> int | None:
+        """The version that `at` has chosen; None for the newest."""
+        return self._search.at.version if self._search.at else None
 
     @property
     def files(self) -> BundleFiles:
@@ -721,10 +764,27 @@ def open_search(files: BundleFiles, before: LocalSearch | None = None) -> LocalS
         from ranklet.runtime.search.parted import PartedSearch
 
         additions = read_additions(files)
-        if not additions.version:
+        if additions.is_empty:
             return LocalSearch(files)
         try:
             return PartedSearch(files, additions, before)
         except BundleError:  # perhaps the additions were joined after the list was read
             if read_additions(files) == additions:
                 raise
+
+
+def open_version(search: LocalSearch, version: int) -> LocalSearch:
+    """Return the search of a version of a bundle; see `Bundle.at`.
+
+    Args:
+        search: the bundle's, whose parts are used again.
+        version: the number of the version.
+    """
+    from ranklet.runtime.bundles.additions import version_of
+    from ranklet.runtime.search.parted import PartedSearch
+
+    files, additions = version_of(search.files, version)
+    is_base = additions.is_empty
+    opened = LocalSearch(files) if is_base else PartedSearch(files, additions, search)
+    opened.at = Earlier(search.files.path, version)
+    return opened

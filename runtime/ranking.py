@@ -229,11 +229,11 @@ class _Loaded:
             return stamp_of(self._folder) != self._added
         if not look or self.bundle.collection is not None:
             return False
-        from ranklet.runtime.bundles.additions import read_additions
+        from ranklet.runtime.bundles.additions import of_base, read_additions
 
-        known = self.bundle.additions
+        files = self.bundle.files
         try:
-            return read_additions(self.bundle.files).version != (known.version if known else 0)
+            return read_additions(files) != (self.bundle.additions or of_base(files))
         except RemoteError:  # what was read before can still be used
             return False
 
@@ -263,13 +263,17 @@ def _as_path(bundle: Bundle) -> tuple[Any, ...]:
         "cache": bundle.files.cache,
     }
     only = bundle.restriction
-    return _open_again, (options, None if only is None else (only, dict(bundle.metadata)))
+    restriction = None if only is None else (only, dict(bundle.metadata))
+    return _open_again, (options, restriction, bundle.version)
 
 
 def _open_again(
-    options: Mapping[str, Any], restriction: tuple[Condition, Mapping[str, str]] | None
+    options: Mapping[str, Any],
+    restriction: tuple[Condition, Mapping[str, str]] | None,
+    version: int | None,
 ) -> Bundle:
     bundle = load(**options)
+    bundle = bundle if version is None else bundle.at(version)
     return bundle if restriction is None else bundle.under(*restriction)
 
 

@@ -63,21 +63,30 @@ def first_records(rng: random.Random, count: int = 8) -> list[Record]:
     return [record(f"d{at}", rng) for at in range(count)]
 
 
-def changes(before: list[Record], rng: random.Random, count: int) -> Iterator[Change]:
-    """Yield changes that follow one another; some documents are given once more as they are."""
+def changes(
+    before: list[Record], rng: random.Random, count: int, name: str = ""
+) -> Iterator[Change]:
+    """Yield changes that follow one another; some documents are given once more as they are.
+
+    Args:
+        before: the documents at first.
+        rng: draws the changes.
+        count: how many.
+        name: a part of the names of new documents.
+    """
     held = {each["id"]: each for each in before}
     for step in range(count):
         delete = rng.sample(list(held), rng.randint(0, min(3, len(held) - 1)))
-        rest = [name for name in held if name not in delete]
+        rest = [each for each in held if each not in delete]
         again = rng.sample(rest, min(len(rest), rng.randint(0, 3)))
-        add = [held[name] if rng.random() < 0.3 else record(name, rng) for name in again]
-        add += [record(f"n{step}-{at}", rng) for at in range(rng.randint(0, 2))]
+        add = [held[each] if rng.random() < 0.3 else record(each, rng) for each in again]
+        add += [record(f"n{name}{step}-{at}", rng) for at in range(rng.randint(0, 2))]
         if not add and not delete:
-            add = [record(f"n{step}", rng)]
+            add = [record(f"n{name}{step}", rng)]
         rng.shuffle(add)
-        for name in delete:
-            del held[name]
-        held |= {each["id"]: each for each in add}
+        for each in delete:
+            del held[each]
+        held |= {one["id"]: one for one in add}
         yield Change(add, delete, list(held.values()))
 
 

@@ -6,10 +6,8 @@ once its writer has returned, and nobody sees half of one.
 
 import secrets
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -21,8 +19,16 @@ from ranklet.corpus.index import words_of
 from ranklet.corpus.indexing.field_types import BITS, NOTHING, Unusable, typed
 from ranklet.corpus.updating.addition import PLACES, Kept, New, pack_addition
 from ranklet.corpus.updating.changes import Counts, by_id, is_same, numbers_to_delete
-from ranklet.runtime.bundles.additions import Addition, Additions, open_addition, read_additions
-from ranklet.runtime.bundles.files import LIST, additions_of
+from ranklet.corpus.updating.versions import following, made_folder, publish
+from ranklet.runtime.bundle import open_version
+from ranklet.runtime.bundles.additions import (
+    Addition,
+    Additions,
+    Change,
+    of_base,
+    open_addition,
+    read_additions,
+)
 from ranklet.runtime.bundles.manifest import MAX_FIELDS, PLURALS, STRING
 from ranklet.runtime.bundles.parts import AdditionFiles, Shifts
 from ranklet.runtime.call.mask import Mask
@@ -31,8 +37,6 @@ from ranklet.runtime.metadata.columns import Metadata
 from ranklet.runtime.metadata.masks import evaluate
 from ranklet.runtime.search.local import LocalSearch
 from ranklet.runtime.search.parted import parts_of
-from ranklet.runtime.storage.address import Address, writable
-from ranklet.runtime.writing.syncing import sync_all, sync_folder
 
 MOST = 3  # additions; a search asks each of them
 GROWTH = 8  # an addition is joined with what follows it unless it is so many times as large
@@ -107,7 +111,7 @@ class Live:
         if changing or gone:
             if changing:
                 check_packages(files.manifest)
-            self._commit(changing, [*replaced, *gone])
+            self._commit(changing, [*replaced, *gone], counts)
         return Written(counts, tuple(refused.values()))
 
     def _refused(self, parts: Mapping[str, Sequence[Document]]) -> dict[str, str]:
@@ -158,14 +162,27 @@ class Live:
     def _shifts(self) -> Shifts:
         return Shifts([each.files.manifest.documents for each in self.parts])
 
-    def _commit(self, changing: Mapping[str, Sequence[Document]], gone: Sequence[int]) -> None:
+    def restore(self, version: int) -> bool:
+        """Write a version that is as an earlier one was; return False if that had another base."""
+        files, before = self.search.files, self.additions
+        opened = open_version(self.search, version)
+        if opened.files is not files:
+            return False
+        change = Change(documents=opened.count(), restored=version)
+        listed = opened.additions or of_base(files)
+        publish(files.path, before, following(before, listed, change))
+        return True
+
+    def _commit(
+        self, changing: Mapping[str, Sequence[Document]], gone: Sequence[int], counts: Counts
+    ) -> None:
         """Write an addition and the list that names it; nothing was written until then."""
         files, documents, before = self.search.files, self.search.documents, self.additions
         deleted = [set(each) for each in before.deleted]
         rows = np.concatenate([np.empty(0, np.uint32), *map(documents.passages, gone)])
         for part, _, own in self._shifts.shares(rows):
             deleted[part] |= set(own.tolist())
-        new, following = self._placed(changing, before.next)
+        new, next_place = self._placed(changing, before.next)
         alive = [
             part.files.manifest.documents - len(numbers)
             for part, numbers in zip(self.parts[1:], deleted[1:], strict=True)
@@ -176,24 +193,21 @@ class Live:
             for part, numbers in zip(self.parts[1 + first :], deleted[1 + first :], strict=True)
             if isinstance(part.files, AdditionFiles)
         ]
-        folder = _made_folder(files.path)
-        parts, version = list(before.parts[:first]), before.version + 1
+        folder = made_folder(files.path)
+        parts = list(before.parts[:first])
         if new:
             packed = pack_addition(files, kept, new, dict(self.search.metadata))
-            name = f"{version:06d}-{secrets.token_hex(4)}.zip"
+            name = f"{before.version + 1:06d}-{secrets.token_hex(4)}.zip"
             (folder / name).write_bytes(packed.content)
             parts.append(Addition(name, len(packed.content), packed.sha256))
             self._check_new(parts[-1], changing)
         numbers = [tuple(sorted(each)) for each in deleted[: 1 + first]] + [()] * bool(new)
-        listed = Additions(before.base, following, version, tuple(parts), tuple(numbers))
-        # The next writer removes what nobody has named, if this one does not come to its end.
-        partial = folder / f".{LIST}.{secrets.token_hex(4)}.partial"
-        partial.write_bytes(listed.to_json().encode())
-        # All at once, because a wait for the disk takes longest here.
-        sync_all([partial, folder, *(folder / each.file for each in parts[first:])])
-        partial.replace(folder / LIST)
-        sync_folder(folder)
-        remove_unlisted(folder, listed)
+        listed = Additions(before.base, next_place, 0, tuple(parts), tuple(numbers))
+        change = Change(
+            documents=counts.unchanged + counts.replaced + counts.added,
+            added=counts.added, replaced=counts.replaced, deleted=counts.deleted,
+        )  # fmt: skip
+        publish(files.path, before, following(before, listed, change), parts[first:])
 
     def _placed(
         self, changing: Mapping[str, Sequence[Document]], following: int
@@ -266,32 +280,3 @@ def _others(count: int, numbers: Iterable[int]) -> NDArray[np.int64]:
     flags = np.ones(count, np.bool_)
     flags[list(numbers)] = False
     return np.flatnonzero(flags)
-
-
-def _made_folder(path: Path | Address) -> Path:
-    folder = local_folder(path)
-    if not folder.is_dir():
-        folder.mkdir()
-        sync_folder(folder.parent)
-    return folder
-
-
-def local_folder(path: Path | Address) -> Path:
-    """Return the folder of a bundle's additions.
-
-    Raises:
-        InputError: the bundle is at an address.
-    """
-    return Path(additions_of(writable(path if isinstance(path, Path) else path.raw)))
-
-
-def remove_unlisted(folder: Path, listed: Additions | None) -> None:
-    """Remove additions that a list does not name, and what killed writers left; all without one."""
-    names = {LIST, *(each.file for each in listed.parts)} if listed else set()
-    with suppress(OSError):
-        for path in folder.iterdir():
-            if path.name not in names and path.name.endswith((".zip", ".partial", LIST)):
-                with suppress(OSError):  # open on Windows; the next writer removes it
-                    path.unlink()
-        if not listed:
-            folder.rmdir()

@@ -12,7 +12,7 @@ from ranklet.corpus.sources.options import SourceOptions
 from ranklet.corpus.sources.paths import Files
 from ranklet.corpus.sources.source import Source, Texts
 from ranklet.corpus.updating.changes import Counts
-from ranklet.corpus.updating.compact import compact
+from ranklet.corpus.updating.compact import compact, restore
 from ranklet.corpus.updating.live import Live
 from ranklet.corpus.updating.update import documents_to_add
 from ranklet.runtime.arguments import Where, listed
@@ -77,6 +77,8 @@ class WritableBundle(Bundle):
         if opened.restriction is not None or opened.collection is not None:
             raise InputError("a part of a bundle cannot be written to; open the bundle by its path")
         place_of(opened.path if isinstance(opened.path, Path) else opened.path.raw)
+        if opened.version is not None:
+            raise InputError("an earlier version cannot be written to; `restore` it in the newest")
         opened.files.need_collection()
         self._search, self._device, self._strict = opened._search, device, strict
         self.counts, self.skipped = Counts(), tuple[str, ...]()
@@ -166,9 +168,33 @@ class WritableBundle(Bundle):
         return self.compact() if large else self
 
     @short_tracebacks
-    def compact(self) -> Self:
-        """Join the bundle with all that was added to it; return the bundle. See `compact`."""
-        compact(self.path)
+    def compact(self, *, keep: int | None = None) -> Self:
+        """Join the bundle with all that was added to it; return the bundle. See `compact`.
+
+        Args:
+            keep: how many earlier versions are kept; None for as many as the last time.
+        """
+        compact(self.path, keep=keep)
+        self._reload()
+        return self
+
+    @short_tracebacks
+    def restore(self, version: int) -> Self:
+        """Bring back the documents of an earlier version as a new one; return the bundle.
+
+        Args:
+            version: its number, which `log` lists.
+
+        Raises:
+            InputError: there is no such version.
+        """
+        place = place_of(self.path)
+        with hinted(), locked(place):
+            clean_up(place)
+            self._reload()
+            done = Live(self._local, self._local).restore(version)
+        if not done:
+            restore(self.path, version)
         self._reload()
         return self
 

@@ -259,6 +259,8 @@ FIELDS = (
     Field("user", ANYTHING, Route.RERANK | Route.EMBEDDINGS, "it has no effect"),
     # What people or clients send and what is not supported. Some clients always send what Cohere
     # does without these fields.
+    Field("at", ABSENT, Route.RANK | Route.SEARCH | Route.EXPLAIN,
+          "earlier versions have what was deleted since; rank one by `ranklet rank --at`"),
     Field("filter", ABSENT, Route.RANK | Route.SEARCH, "the filter by metadata is called 'where'"),
     Field("filter", ABSENT, Route.EXPLAIN, _BY_ID),
     Field("filter", ABSENT, Route.RERANK, _OF_OWN),

@@ -37,6 +37,7 @@ Check = Literal["fast", "full"]
 PASSAGES = "documents/passages.npy"  # if documents are split; see `Documents.first`
 DICTIONARY = ".dictionary.npy"  # of strings that are compressed
 ADDITIONS, LIST = ".additions", "list.json"  # of a bundle; see runtime/bundles/additions.py
+BASE = "base-"  # begins the name of an earlier bundle, which is kept among the additions
 POINTER = b"version https://git-lfs"  # how a file begins that git-lfs has not fetched
 CUT = "cut.npy"  # in a ranker's folder, the numbers of the documents that its model truncated
 TOKENIZER = "text/tokenizer.json"
@@ -99,6 +100,10 @@ class BundleFiles:
                     raise
             if self._archive.read(MANIFEST)[:] == text:
                 return
+
+    def like(self, path: BundleLike) -> "BundleFiles":
+        """Open another bundle, whose models run where those of this one do."""
+        return BundleFiles(path, device=self.device, strict=self.strict, cache=self.cache)
 
     def _opened_archive(self) -> "Archive | RemoteZip":
         if not isinstance(self.path, Address):
@@ -414,11 +419,15 @@ class BundleFiles:
 def additions_of(path: Path | Address) -> Path | Address:
     """Return the folder of a bundle's additions, which need not exist."""
     if isinstance(path, Address):
-        return Address(path.raw.rstrip("/") + ADDITIONS)
+        folder, _, name = path.raw.rstrip("/").rpartition("/")
+        kept = folder.endswith(ADDITIONS) and name.startswith(BASE)
+        return Address(folder if kept else f"{folder}/{name}{ADDITIONS}")
     try:
         real = path.resolve()  # a link stays, and what it leads to is written
     except (OSError, RuntimeError, ValueError):  # which opening the bundle reports
         real = path
+    if real.parent.name.endswith(ADDITIONS) and real.name.startswith(BASE):
+        return real.parent
     return real.with_name(real.name + ADDITIONS)
 
 

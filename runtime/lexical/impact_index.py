@@ -168,6 +168,8 @@ class ImpactIndex:
         if k <= 0 or not lists:
             return np.empty(0, np.uint32), np.empty(0, np.float32)
         lists.sort(key=lambda each: -each.bound)
+        if max(self.size, sum(len(each.documents) for each in lists)) <= _SMALL:
+            return self._all(lists, k, mask)
         count = self.size if mask is None else int(np.count_nonzero(mask))
         read = _read_by_max_score(lists, k) * count / self.size
         # Whatever leaves this function in the middle leaves no sums to the next call, because the
@@ -206,6 +208,25 @@ class ImpactIndex:
             fault = f"a posting has a document past the {self.size} of the collection"
             raise damaged(fault) from error
         return mask
+
+    def _all(self, lists: "list[_List]", k: int, mask: Mask | None) -> Scored:
+        """Return the k best documents of a small index, all postings of which are read at once."""
+        documents = np.concatenate([each.documents for each in lists])
+        weights = np.array([each.weight for each in lists], np.float32)
+        factors = np.repeat(weights, [len(each.documents) for each in lists])
+        added = np.concatenate([each.impacts for each in lists]).astype(np.float32) * factors
+        sums = np.zeros(self.size, np.float32)
+        try:
+            np.add.at(sums, documents, added)  # in the order of the lists, as elsewhere
+        except IndexError as error:
+            fault = f"a posting has a document past the {self.size} of the collection"
+            raise damaged(fault) from error
+        found = np.flatnonzero(sums if mask is None else np.where(mask, sums, 0))
+        scores = sums[found]
+        best = top_k(scores, k)
+        if not np.isfinite(scores[best]).all():
+            raise damaged("an impact is not finite")
+        return found[best].astype(np.uint32), scores[best]
 
     def matrix(
         self, terms: NDArray[np.int32], documents: NDArray[np.uint32]

@@ -111,7 +111,7 @@ def check_weights(weights: object) -> None:
 class Terms(NamedTuple):
     """The distinct terms of a query."""
 
-    ids: NDArray[np.int32]  # ascending, (terms,)
+    ids: NDArray[np.int32]  # ascending in the whole collection, (terms,)
     counts: NDArray[np.float32]  # how often each stands there, (terms,)
     at: NDArray[np.intp]  # the place of each among the query's tokens, (terms,)
 
@@ -120,7 +120,7 @@ class _Rarity(NamedTuple):
     """How rare the tokens of a query are in all parts of a collection."""
 
     idf: NDArray[np.float32]  # (tokens,)
-    factors: Sequence[NDArray[np.float32]]  # what makes a part's impacts those of the whole
+    factors: NDArray[np.float32]  # make a part's impacts those of the whole, (parts, tokens)
 
 
 class BM25(Retriever):
@@ -248,9 +248,15 @@ class BM25(Retriever):
         return index.weighed(query.weights) if isinstance(index, FieldIndex) else index
 
     def _terms(self, query: QueryContext) -> "Terms":
-        tokens = query.tokens(self.settings.terms)
-        terms, at, counts = np.unique(tokens, return_index=True, return_counts=True)
-        return Terms(terms, counts.astype(np.float32), at)
+        field, whole = self.settings.terms, query.everywhere[0]
+
+        def make() -> Terms:
+            tokens = whole.tokens(field)
+            terms, at, counts = np.unique(tokens, return_index=True, return_counts=True)
+            return Terms(terms, counts.astype(np.float32), at)
+
+        terms = query.once((Terms, field), make)
+        return terms if query is whole else terms._replace(ids=query.tokens(field)[terms.at])
 
     def _rarity(self, query: QueryContext) -> "_Rarity":
         """Return how rare a query's tokens are, which is found out once for all parts.
@@ -259,12 +265,11 @@ class BM25(Retriever):
         """
 
         def make() -> _Rarity:
-            field, size = self.settings.terms, sum(index.size for index in self._everywhere)
+            field, sizes = self.settings.terms, [index.size for index in self._everywhere]
             every = zip(self._everywhere, query.everywhere, strict=True)
-            counts = [index.frequencies(own.tokens(field)) for index, own in every]
-            whole = idf(np.sum(counts, axis=0), size)
-            parts = zip(self._everywhere, counts, strict=True)
-            return _Rarity(whole, [whole / idf(own, index.size) for index, own in parts])
+            counts = np.array([index.frequencies(own.tokens(field)) for index, own in every])
+            whole = idf(counts.sum(0), sum(sizes))
+            return _Rarity(whole, whole / idf(counts, np.array(sizes)[:, None]))
 
         return query.once(self._everywhere[0], make)
 

@@ -4,6 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from functools import wraps
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Concatenate, NamedTuple, ParamSpec, Self, TypeVar
 
 import numpy as np
@@ -20,6 +21,7 @@ from ranklet.runtime.metadata.where import Both, Condition, read_where
 from ranklet.runtime.pipeline import Pipeline, Retrieve
 from ranklet.runtime.search.run import Passage, Run
 from ranklet.runtime.search.selection import Selection
+from ranklet.runtime.storage.address import Address
 from ranklet.runtime.syntax.query_syntax import Query
 
 if TYPE_CHECKING:
@@ -40,6 +42,13 @@ def steadily(method: Callable[Concatenate[S, P], T]) -> Callable[Concatenate[S, 
         return self.steady(lambda search: method(search, *args, **options))
 
     return call
+
+
+class Earlier(NamedTuple):
+    """An earlier version of a bundle."""
+
+    path: Path | Address  # of the bundle
+    version: int
 
 
 class Call(NamedTuple):
@@ -67,6 +76,7 @@ class Search(ABC):
         longest: how many documents or passages one list can have; None for any number.
         closed: whether a connection that it needs was ended.
         additions: what was added and deleted since the bundle was built; None if nothing was.
+        at: the version of the bundle that was asked for; None for the newest.
 
     Args:
         files: the bundle.
@@ -77,6 +87,7 @@ class Search(ABC):
     longest: int | None = None
     closed = False
     additions: "Additions | None" = None
+    at: Earlier | None = None
 
     def __init__(self, files: BundleFiles) -> None:
         self.files = files

@@ -26,6 +26,8 @@ GROUPS = {
         "update": "add, replace and delete documents of a bundle",
         "sync": "bring a bundle to the state of a folder of texts",
         "compact": "join a bundle with what was added to it",
+        "log": "list the versions of a bundle",
+        "restore": "bring back an earlier version of a bundle",
         "inspect": "show the contents of a bundle",
         "verify": "check every byte and number of a bundle",
         "merge": "join bundles with the same rankers",

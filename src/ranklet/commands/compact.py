@@ -13,6 +13,13 @@ from ranklet.commands.output import say
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument("bundle", help="a bundle, which is replaced in one step at the end")
+    parser.add_argument(
+        "--keep",
+        type=int,
+        metavar="N",
+        help="keep N earlier versions, each with the whole bundle that it needs, also when it is "
+        "joined again (default: as the last time, at first 0)",
+    )
 
 
 def run(options: argparse.Namespace) -> None:
@@ -23,5 +30,5 @@ def run(options: argparse.Namespace) -> None:
     from ranklet.corpus.updating.compact import compact
 
     with one_bar((INDEXING, 0.5), (ENCODING, 1.0)):
-        bundle = compact(options.bundle)
+        bundle = compact(options.bundle, keep=options.keep)
     say(f"{bundle.size} → {options.bundle}")

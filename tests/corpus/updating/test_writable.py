@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,7 @@ from tests.updates import SPLIT, WHOLE, WORDS, Record, changes, first_records, h
 import ranklet
 from ranklet.corpus.languages.options import TextOptions
 from ranklet.corpus.updating import live as writing
+from ranklet.corpus.updating import versions
 from ranklet.corpus.updating.writable import WritableBundle
 from ranklet.runtime import bundle as bundle_module
 from ranklet.runtime import ranking
@@ -98,17 +100,49 @@ def follow(rankers: Path, seed: int, folder: Path, steps: int = STEPS) -> None:
     target = indexed(rankers, records, folder / "live", options)
     bundle = ranklet.open(target, writable=True)
     assert isinstance(bundle, WritableBundle)
-    for step, change in enumerate(changes(records, rng, steps)):
-        bundle.change(change.add or None, change.delete)
-        records = change.after
+    known = {0: records}  # the documents of each version that is there
+    for step in range(steps):
+        if step and rng.random() < 0.3:
+            version = rng.choice(sorted(known))
+            bundle.restore(version)
+            records = known[version]
+        else:
+            (change,) = changes(records, rng, 1, f"{step}-")
+            bundle.change(change.add or None, change.delete)
+            records = change.after
+        known[bundle.log()[0].version] = records
         scratch = Bundle(indexed(rankers, records, folder / "scratch", options))
         compared(bundle, records, scratch)
         compared(load(target), records, scratch)
-        if rng.random() < 0.2 or step == steps - 1:
-            bundle.compact()
+        if rng.random() < 0.3 or step == steps - 1:
+            keep = rng.randint(0, 2) if step < steps - 1 else 0
+            bundle.compact(keep=keep)
             assert held(target) == held(folder / "scratch")
             assert bundle.additions is None
-            assert not additions_of(target).exists()  # type: ignore[union-attr]
+            known = dict(sorted(known.items())[-keep - 1 :])
+        logged(bundle, known)
+    assert not additions_of(target).exists()  # type: ignore[union-attr]
+
+
+def logged(bundle: Bundle, known: dict[int, list[Record]]) -> None:
+    """Compare the versions of a bundle with what each of them had."""
+    log = bundle.log()
+    assert {each.version: each.documents for each in log} == {
+        version: len(records) for version, records in known.items()
+    }
+    for version, records in known.items():
+        opened = bundle.at(version)
+        assert len(opened) == len(records)
+        for each in records:
+            shown = opened.document(each["id"])
+            assert shown.title == each["title"]
+            assert shown.metadata.get("year") == each.get("year")
+    for own, before in pairwise(log):
+        assert own.version == before.version + 1
+        if own.restored is None:
+            assert own.documents == before.documents + own.added - own.deleted
+        elif own.restored in known:
+            assert known[own.version] == known[own.restored]
 
 
 @pytest.mark.slow
@@ -232,6 +266,77 @@ def test_words_of_additions_are_as_rare_as_in_the_whole_collection(three: Writab
     assert dict(scratch.rank_ids("mouse zebra", pipeline="bm25")) == ours  # it goes on as it was
 
 
+def test_an_earlier_version_is_ranked_and_brought_back(three: WritableBundle) -> None:
+    assert [(each.version, each.documents) for each in three.log()] == [(0, 3)]
+    three.add([document("d"), document("a", "mice")]).delete(["b"])
+    assert [each[1:] for each in numbers_of(three)] == [(3, 0, 0, 1), (4, 1, 1, 0), (3, 0, 0, 0)]
+    assert found(three.at(0)) == ["a", "b", "c"]
+    assert found(load(three.path).at(1)) == ["a", "b", "c", "d"]
+    assert found(pickle.loads(pickle.dumps(three.at(0)))) == ["a", "b", "c"]  # noqa: S301
+    assert len(three.at(0).only({"year": {">": 2000}}).at(1)) == 2
+    three.restore(1)
+    assert found(three) == found(load(three.path)) == ["a", "b", "c", "d"]
+    three.restore(0)
+    assert found(three) == ["a", "b", "c"]
+    assert three.additions is None
+    assert [each.restored for each in three.log()] == [0, 1, None, None, None]
+    with pytest.raises(InputError, match="there are 0 to 4, which `ranklet log` lists"):
+        three.restore(5)
+    with pytest.raises(InputError, match="an earlier version cannot be written to"):
+        WritableBundle(three.at(0))
+    with pytest.raises(InputError, match="`at` or a collection"):
+        Path(three.at(0))
+
+
+def numbers_of(bundle: Bundle) -> list[tuple[int, int, int, int, int]]:
+    return [
+        (each.version, each.documents, each.added, each.replaced, each.deleted)
+        for each in bundle.log()
+    ]
+
+
+@pytest.mark.parametrize("name", ["kept", "kept.zip"])
+def test_versions_from_before_a_bundle_was_joined_are_kept_on_demand(
+    name: str, three: WritableBundle, tmp_path: Path
+) -> None:
+    path = Path(ranklet.update(three, [document("b", "mice")], target=tmp_path / name))
+    bundle, folder = WritableBundle(path), Path(additions_of(path))
+    bundle.add([document("d")]).delete(["a"]).compact(keep=2).add([document("e")])
+    assert [each.version for each in bundle.log()] == [3, 2, 1, 0]
+    assert found(bundle.at(0)) == ["a", "b", "c"]
+    assert found(bundle.at(1)) == ["a", "b", "c", "d"]
+    assert found(bundle.at(2)) == ["b", "c", "d"]
+    bundle.restore(1)
+    assert found(bundle) == found(Bundle(path)) == ["a", "b", "c", "d"]
+    assert [each.version for each in bundle.log()] == [4, 3, 2]  # as many as the last time
+    bundle.restore(3)
+    assert found(bundle) == ["b", "c", "d", "e"]
+    assert list(verify(path))
+    ranklet.build([document("new")], path, overwrite=True)
+    assert [each.version for each in load(path).log()] == [0]  # another bundle's are not its own
+    bundle = WritableBundle(path).add([document("newer")])
+    assert [each.version for each in bundle.log()] == [1, 0]
+    bundle.compact(keep=0)
+    assert not folder.exists()
+    assert [each.version for each in bundle.log()] == [1]
+    with pytest.raises(InputError, match="keep is -1"):
+        bundle.compact(keep=-1)
+
+
+def test_only_so_many_versions_are_kept(
+    three: WritableBundle, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(versions, "VERSIONS", 3)
+    monkeypatch.setattr(versions, "AT_ONCE", 4)
+    for at in range(8):
+        three.add([document(f"n{at}")])
+    assert [each.version for each in three.log()] == [8, 7, 6, 5]
+    names = {each.name for each in Path(additions_of(three.path)).glob("*.json")}
+    assert names == {LIST, "000005.json", "000006.json", "000007.json"}
+    for version in range(5, 9):
+        assert len(found(three.at(version))) == 3 + version
+
+
 def test_refused_documents_are_named_and_the_others_not_written(three: WritableBundle) -> None:
     bad = [document("d"), document("e", year="late"), {"id": "f", "text": 7.5j}]
     with pytest.raises(CollectionError, match=r"documents\[2\]"):
@@ -281,8 +386,6 @@ def test_there_are_never_more_than_four_parts(
     assert max(sizes) <= writing.MOST
     assert len(found(three)) == 43
     assert three.additions is not None
-    names = {each.name for each in Path(additions_of(three.path)).iterdir()}
-    assert names == {LIST, *(each.file for each in three.additions.parts)}
     assert list(verify(three.path))[-1].startswith("addition ")
     monkeypatch.setattr(writing, "LEAST", 20)
     three.add([document("last")])

@@ -22,6 +22,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument("bundle", help="bundle, a folder, .zip or address")
     parser.add_argument("--collection", metavar="ADDRESS", help=COLLECTION)
+    parser.add_argument("--at", type=int, metavar="N", help="version to rank; see `ranklet log`")
     parser.add_argument("query", help="the query, or - to read queries from standard input")
     for name, field in fields_of(Route.COMMAND).items():
         flag = f"-{name}" if len(name) == 1 else f"--{name.replace('_', '-')}"
@@ -50,6 +51,8 @@ def run(options: argparse.Namespace) -> None:
     if options.facets is not None:
         given["facets"] = read_facets(options.facets)
     bundle = load(options.bundle, collection=options.collection)
+    if options.at is not None:
+        bundle = bundle.at(options.at)
     for query in lines_of(sys.stdin.buffer) if options.query == "-" else [options.query]:
         ranking = bundle.rank(query, **given)
         if options.json:

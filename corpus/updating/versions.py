@@ -1,0 +1,152 @@
+"""Write the lists of a bundle's versions, and remove what no kept version needs.
+
+The list of the version before stays under its number, and is on the disk before the new one takes
+its place. Whoever is killed leaves only what no list names, which the next writer removes.
+"""
+
+import os
+import secrets
+import shutil
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import replace
+from datetime import UTC, datetime
+from itertools import islice
+from pathlib import Path
+
+from ranklet.runtime.bundles.additions import (
+    Addition,
+    Additions,
+    Change,
+    base_at,
+    history,
+    numbered,
+    of_base,
+)
+from ranklet.runtime.bundles.files import BASE, LIST, BundleFiles, additions_of
+from ranklet.runtime.storage.address import Address, writable
+from ranklet.runtime.writing.leftovers import remove
+from ranklet.runtime.writing.syncing import sync_all, sync_folder, sync_tree
+
+VERSIONS = 100  # that are kept until additions are joined with the bundle
+AT_ONCE = 20  # versions that are removed at a time, because all others are read for it
+
+
+def following(before: Additions, listed: Additions, change: Change) -> Additions:
+    """Return a list as the version that follows another one."""
+    now = datetime.now(UTC).isoformat(timespec="seconds")
+    return replace(
+        listed, version=before.version + 1, change=replace(change, time=now),
+        before=before.sha256, keep=before.keep,
+    )  # fmt: skip
+
+
+def publish(
+    path: Path | Address, before: Additions, listed: Additions, new: Sequence[Addition] = ()
+) -> None:
+    """Put a list in the place of the one before, which stays as an earlier version.
+
+    Args:
+        path: of the bundle.
+        before: its list.
+        listed: the new one.
+        new: additions that were written for it.
+    """
+    folder = made_folder(path)
+    earlier = folder / numbered(before.version)
+    earlier.write_bytes(before.to_json().encode())
+    # The next writer removes what nobody has named, if this one does not come to its end.
+    partial = folder / f".{LIST}.{secrets.token_hex(4)}.partial"
+    partial.write_bytes(listed.to_json().encode())
+    # All at once, because a wait for the disk takes longest here.
+    sync_all([partial, earlier, folder, *(folder / each.file for each in new)])
+    partial.replace(folder / LIST)
+    sync_folder(folder)
+    _remove_strays(folder, listed)
+    if listed.version % AT_ONCE == 0:
+        prune(path, VERSIONS)
+
+
+def keep_base(files: BundleFiles, listed: Additions) -> None:
+    """Keep a bundle that will be replaced, and its list, as an earlier version.
+
+    Its files are shared by links where a file system has them.
+    """
+    folder = made_folder(files.path)
+    earlier = folder / numbered(listed.version)
+    earlier.write_bytes(listed.to_json().encode())
+    sync_all([earlier, folder])
+    if base_at(files, listed):
+        return
+    source = writable(files.path if isinstance(files.path, Path) else files.path.raw)
+    target = folder / f"{BASE}{listed.base[:16]}{'' if source.is_dir() else '.zip'}"
+    partial = folder / f".{target.name}.{secrets.token_hex(4)}.partial"
+    if source.is_dir():
+        shutil.copytree(source, partial, copy_function=_linked)
+    else:
+        _linked(source, partial)
+    sync_tree(partial)
+    partial.rename(target)
+    sync_folder(folder)
+
+
+def prune(path: Path | Address, keep: int) -> None:
+    """Remove all but some earlier versions of a bundle, and what killed writers left.
+
+    Args:
+        path: of the bundle.
+        keep: how many earlier versions are kept.
+    """
+    folder, files = local_folder(path), BundleFiles(path)
+    if not folder.is_dir():
+        return
+    newest, *earlier = islice(history(files), keep + 1)
+    names = {LIST} if newest != of_base(files) else set()
+    names |= {numbered(each.version) for each in earlier}
+    names |= {f"{BASE}{each.base[:16]}" for each in earlier}
+    names |= {part.file for each in (newest, *earlier) for part in each.parts}
+    with suppress(OSError):
+        for each in folder.iterdir():
+            ours = each.suffix in (".zip", ".partial", ".json") or each.name.startswith(BASE)
+            if ours and not {each.name, each.stem} & names:
+                remove(each)
+        if not names:
+            folder.rmdir()
+
+
+def made_folder(path: Path | Address) -> Path:
+    """Return the folder of a bundle's additions, which is there."""
+    folder = local_folder(path)
+    if not folder.is_dir():
+        folder.mkdir()
+        sync_folder(folder.parent)
+    return folder
+
+
+def local_folder(path: Path | Address) -> Path:
+    """Return the folder of a bundle's additions.
+
+    Raises:
+        InputError: the bundle is at an address.
+    """
+    return Path(additions_of(writable(path if isinstance(path, Path) else path.raw)))
+
+
+def _remove_strays(folder: Path, listed: Additions) -> None:
+    """Remove what writers of this version left that were killed, and versions of other bundles."""
+    own, names = f"{listed.version:06d}", {each.file for each in listed.parts}
+    with suppress(OSError):
+        for path in folder.iterdir():
+            written = path.suffix in (".zip", ".json") and path.name[:1].isdigit()
+            if path.suffix == ".partial" or (
+                written and path.name >= own and path.name not in names
+            ):
+                remove(path)  # open on Windows; another writer removes it
+
+
+def _linked(source: str | os.PathLike[str], target: str | os.PathLike[str]) -> None:
+    """Give a file, which never changes, a second name; copy it where there are no links."""
+    try:
+        os.link(source, target)
+    except OSError:
+        shutil.copyfile(source, target)
