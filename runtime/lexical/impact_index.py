@@ -45,6 +45,7 @@ _HAIR = 1e-5  # relative margin; float32 sums of a hundred terms have smaller er
 _MANY = 40
 _RANGE = 1 << 17  # documents, whose sums take 512 kB
 _SLICE = 1024  # postings of a list in a range; adding up fewer takes as long
+_SMALL = 1 << 13  # documents, and postings of a query, that are added up at once
 
 
 class ImpactIndex:

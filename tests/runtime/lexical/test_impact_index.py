@@ -71,6 +71,7 @@ def assert_same(found: Scored, wanted: Scored) -> None:
 def probed(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Return a list that gets an entry whenever MaxScore probes lists; only it is used."""
     monkeypatch.setattr(impact_index, "_MANY", 10**9)
+    monkeypatch.setattr(impact_index, "_SMALL", 0)
     calls: list[int] = []
     real: Callable[..., Any] = impact_index._probe_rest
 
@@ -86,7 +87,7 @@ def probed(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 @pytest.fixture
 def scanned(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Return a list that gets an entry whenever all postings are added up range by range."""
-    for name, value in (("_MANY", 0), ("_RANGE", 64), ("_SLICE", 4)):
+    for name, value in (("_MANY", 0), ("_RANGE", 64), ("_SLICE", 4), ("_SMALL", 0)):
         monkeypatch.setattr(impact_index, name, value)
     calls: list[int] = []
     real: Callable[..., Any] = impact_index._scan
@@ -100,9 +101,25 @@ def scanned(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return calls
 
 
-@pytest.fixture(params=["probed", "scanned"])
+@pytest.fixture
+def summed(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Return a list that gets an entry whenever all postings of a small index are added up."""
+    calls: list[int] = []
+    real: Callable[..., Any] = ImpactIndex._all
+
+    def spy(index: ImpactIndex, lists: list[Any], *others: Any) -> Scored:
+        calls.append(len(lists))
+        found: Scored = real(index, lists, *others)
+        return found
+
+    monkeypatch.setattr(ImpactIndex, "_all", spy)
+    monkeypatch.setattr(impact_index, "_SMALL", 1 << 20)
+    return calls
+
+
+@pytest.fixture(params=["probed", "scanned", "summed"])
 def used(request: pytest.FixtureRequest) -> list[int]:
-    """Return `probed` or `scanned`."""
+    """Return `probed`, `scanned` or `summed`."""
     calls: list[int] = request.getfixturevalue(request.param)
     return calls
 
