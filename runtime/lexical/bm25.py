@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 Numbers = NDArray[np.floating | np.integer]
 
 
-def idf(df: Numbers, documents: int) -> NDArray[np.float32]:
+def idf(df: Numbers, documents: int | Numbers) -> NDArray[np.float32]:
     """Return the inverse document frequency ln(1 + (N − df + ½) / (df + ½)), never negative.
 
     Source: Robertson & Zaragoza 2009, eq. 3.3, plus the 1 in the logarithm that Lucene adds so

@@ -269,13 +269,15 @@ class BM25(Retriever):
             every = zip(self._everywhere, query.everywhere, strict=True)
             counts = np.array([index.frequencies(own.tokens(field)) for index, own in every])
             whole = idf(counts.sum(0), sum(sizes))
-            return _Rarity(whole, whole / idf(counts, np.array(sizes)[:, None]))
+            factors: NDArray[np.float32] = np.divide(whole, idf(counts, np.array(sizes)[:, None]))
+            return _Rarity(whole, factors)
 
         return query.once(self._everywhere[0], make)
 
     def _factors(self, query: QueryContext) -> NDArray[np.float32]:
         """Return what makes impacts of this part those of the whole, by token, (tokens,)."""
-        return self._rarity(query).factors[self._part]
+        factors: NDArray[np.float32] = self._rarity(query).factors[self._part]
+        return factors
 
     def _impacts(
         self, query: QueryContext, terms: "Terms", candidates: Candidates
