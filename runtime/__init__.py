@@ -19,7 +19,7 @@ from ranklet.runtime.errors import (
     UnknownRankerError,
 )
 from ranklet.runtime.explanation import Explanation
-from ranklet.runtime.hits import Hit, Ranking, Timing
+from ranklet.runtime.hits import Completion, Hit, Ranking, Timing
 from ranklet.runtime.pipeline import Fuse, Keep, Pipeline, Rescore, Retrieve
 from ranklet.runtime.ranking import load, rank, rank_batch, rerank, score
 from ranklet.runtime.syntax.query_syntax import Query
@@ -28,6 +28,7 @@ __all__ = [
     "Bundle",
     "BundleError",
     "CollectionError",
+    "Completion",
     "Explanation",
     "Fuse",
     "Hit",

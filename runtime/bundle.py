@@ -18,6 +18,7 @@ from ranklet.runtime.arguments import (
     Where,
     check_budget,
     check_query,
+    check_whole,
     listed,
     own_documents,
 )
@@ -31,7 +32,7 @@ from ranklet.runtime.display import strongest
 from ranklet.runtime.errors import BundleError, InputError
 from ranklet.runtime.explanation import Explanation
 from ranklet.runtime.highlight import Span, spans
-from ranklet.runtime.hits import Hit, Ranking
+from ranklet.runtime.hits import Completion, Hit, Ranking
 from ranklet.runtime.metadata.facets import read_facets
 from ranklet.runtime.metadata.sorting import read_sort
 from ranklet.runtime.metadata.where import Condition
@@ -422,7 +423,8 @@ class Bundle(os.PathLike[str]):
             group_size: maximum number of hits of a group.
             syntax: whether ``"exact phrase"``, ``-excluded``, ``prefi*``, ``+required``, ``OR`` and
                 ``field:word`` have a meaning in the query's text; see `Query.parse`.
-            typos: whether unknown words are replaced by ones that differ in one letter.
+            typos: whether unknown words are replaced by ones that differ in one letter, or in two
+                if they are long.
             boost: what metadata add to the scores, by field, such as ``{"date": {"half_life":
                 "30d", "weight": 0.2}}``, in place of what the pipeline boosts by; ``{}`` for
                 nothing. docs/searching.md has it all.
@@ -524,6 +526,33 @@ class Bundle(os.PathLike[str]):
             stages = stages.boosted(())
         passages = own_passages(documents)
         return TextRun(self.files, query, stages, passages, deadline, titles=self.titles)
+
+    @short_tracebacks
+    def complete(self, prefix: str, k: int = 5, *, where: Where | None = None) -> list[Completion]:
+        """Return what a person may go on to type: titles, values of fields, and frequent words.
+
+        They begin with what was typed, case and accents aside. If nothing does, and it has four
+        letters or more, they begin with what differs from it in one letter. The best of each kind
+        come in turn: titles and values that most documents have, and the most frequent words. All
+        come from documents that may be seen.
+
+        The first call reads all titles, and keeps them in memory.
+
+        Args:
+            prefix: what was typed so far; its last word is completed.
+            k: the most completions that come back.
+            where: a filter by metadata; see `rank`.
+
+        Raises:
+            InputError: the prefix is not a string, k is not a whole number ≥ 0, the filter cannot
+                be used, or Milvus has the documents.
+            BundleError: the bundle is damaged, or has no collection.
+        """
+        if not isinstance(prefix, str):
+            raise InputError(f"prefix must be a string, not {type(prefix).__name__}")
+        check_whole("k", k, 0)
+        check_metadata_use(where, None, self.metadata, own=False)
+        return self._search.complete(prefix, int(k), where)
 
     @short_tracebacks
     def rank_ids(

@@ -1,4 +1,4 @@
-"""The results of ranking."""
+"""The results of ranking, and of completing what is typed."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -19,6 +19,19 @@ _SHOWN = 3  # hits in a repr
 _LATE = ("title", "text", "metadata")  # what a hit of a collection reads when it is asked for
 _READ = 100_000  # characters of a text, among which its best part is looked for
 _SHOWN_VALUE = 60  # characters of a value of the metadata on one line
+
+
+class Completion(NamedTuple):
+    """What a person may go on to type.
+
+    Attributes:
+        text: the whole query.
+        field: ``title`` or the name of the field whose value it is; None if its last word is
+            completed.
+    """
+
+    text: str
+    field: str | None = None
 
 
 class Timing(NamedTuple):
@@ -241,6 +254,8 @@ class Ranking(Sequence[Hit]):
         exact: whether `total` and `facets` are of all documents that match. A retriever by vectors
             knows only its candidates, so there they are of these and of those with a word.
         facets: how often each field has each value in the documents that match, by field.
+        suggestion: what may have been meant, if a word of the query is in no document; None if
+            all are known, if nothing is like them, or if unknown words were replaced anyway.
     """
 
     hits: tuple[Hit, ...]
@@ -257,6 +272,7 @@ class Ranking(Sequence[Hit]):
     total: int | None = None
     exact: bool = True
     facets: Mapping[str, tuple[Count, ...]] = field(default_factory=dict, hash=False)
+    suggestion: str | None = None
 
     def counted(self) -> dict[str, Any]:
         """Return the total and the facets as plain values, as far as they were asked for."""
@@ -278,6 +294,7 @@ class Ranking(Sequence[Hit]):
             **({"ignored": list(self.ignored)} if self.ignored else {}),
             **({"unknown": list(self.unknown)} if self.unknown else {}),
             **self.counted(),
+            **({"suggestion": self.suggestion} if self.suggestion else {}),
         }
 
     def to_json(self, **options: Any) -> str:

@@ -107,6 +107,8 @@ def rank(
         reply["ignored"] = list(ranking.ignored)
     if ranking.unknown:
         reply["unknown"] = list(ranking.unknown)
+    if ranking.suggestion:
+        reply["suggestion"] = ranking.suggestion
     if ranking.truncated:
         reply["truncated"] = dict(ranking.truncated)
     reply |= _counted(ranking, room)
@@ -129,6 +131,20 @@ def explain(
     hit = bundle.explained(query, identity, budget_ms=budget_ms, **how)
     shown = _hit(hit, with_text=False, explained=True, room=Room(limits.answer_bytes))
     return Answer({"query": query, **{key: shown[key] for key in shown if key != "index"}})
+
+
+def complete(
+    bundle: Bundle,
+    body: Mapping[str, Any],
+    limits: Limits,
+    budget_ms: float | None = None,  # noqa: ARG001  # it takes a few milliseconds
+) -> Answer:
+    """Complete what a person types; see `rank` and `Bundle.complete`."""
+    fields = Request(Route.COMPLETE, body, limits).rest()
+    if not bundle.has_collection:
+        raise RequestError(422, "this bundle has no collection, so nothing to complete by")
+    found = bundle.complete(fields["q"], fields["k"], where=fields["where"])
+    return Answer({"query": fields["q"], "completions": [each._asdict() for each in found]})
 
 
 def document(bundle: Bundle, identity: str) -> dict[str, Any]:
@@ -418,6 +434,7 @@ def _budget_fields(ranking: Ranking) -> dict[str, Any]:
 ANSWERS: dict[str, Callable[[Bundle, Mapping[str, Any], Limits, float | None], Answer]] = {
     "/rank": rank,
     "/explain": explain,
+    "/complete": complete,
     "/rerank": rerank,
     "/v1/rerank": partial(rerank, version="1"),
     "/v2/rerank": partial(rerank, version="2"),

@@ -32,6 +32,7 @@ class Route(Flag):
     REMEMBER = auto()  # the tool ``remember`` of assistants
     FORGET = auto()  # the tool ``forget`` of assistants
     COMMAND = auto()  # `ranklet rank`
+    COMPLETE = auto()  # GET and POST /complete
 
 
 class Type(NamedTuple):
@@ -163,21 +164,23 @@ FIELDS = (
           help=f"{_WORDS}; there are no operators, unless syntax is true"),
     Field("query", STRING, Route.EXPLAIN | Route.RERANK, _WORDS, None, None, "query_characters",
           needed=True),
+    Field("q", STRING, Route.COMPLETE, "what was typed so far", "", None, "query_characters"),
     Field("id", STRING, Route.EXPLAIN | Route.FETCH | Route.FORGET, "the document's id", None, None,
           "query_characters", needed=True),
     Field("syntax", FLAG, _RANKED, default=False,
           help='read "exact phrase", -excluded, prefi*, +required, OR and field:word in the query '
           f"(a server: at most {MOST_PARTS})"),
     Field("typos", FLAG, _RANKED, default=False,
-          help="replace unknown words by ones that differ in one letter (a server: in queries of "
-          f"at most {MOST_WORDS} words)"),
+          help="replace unknown words by ones that differ in a letter or two (a server: in queries "
+          f"of at most {MOST_WORDS} words)"),
     Field("k", WHOLE, _GROUPED, "number of hits, or of groups", 10, 0, "k"),
+    Field("k", WHOLE, Route.COMPLETE, "maximum number of completions", 5, 0, "explained"),
     Field("k", WHOLE, Route.SEARCH, "maximum number of documents", 10, 1, "explained"),
     Field("offset", WHOLE, _RANKED, "best hits to leave out, so that pages follow each other",
           0, 0, "k"),
     Field("min_score", NUMBER, _GROUPED, "leave out hits with a lower score", None, -_LARGEST,
           _LARGEST),
-    Field("where", OBJECT, _RANKED,
+    Field("where", OBJECT, _RANKED | Route.COMPLETE,
           'filter by metadata, such as {"year": {">=": 2020}} (docs/filtering.md)'),
     Field("boost", OBJECT, _RANKED | Route.EXPLAIN,
           'what metadata add to the scores, such as {"date": {"half_life": "30d", "weight": 0.2}} '

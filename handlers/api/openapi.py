@@ -6,7 +6,7 @@ allows, and the server refuses what it does not allow.
 
 from typing import Any
 
-from ranklet.handlers.api.fields import DOCUMENTS, FACETS, Field, Route, fields_of
+from ranklet.handlers.api.fields import DOCUMENTS, FACETS, OBJECT, Field, Route, fields_of
 from ranklet.handlers.api.limits import Limits
 from ranklet.version import __version__
 
@@ -24,6 +24,7 @@ _OFF = {"enum": [False, None], "default": False}
 _ANSWERS = (
     ("/rank", "rank", "RankRequest", "Ranking", "Rank the collection or your own documents."),
     ("/explain", "explain", "ExplainRequest", "Explained", "Explain the score of a document."),
+    ("/complete", "complete", "CompleteRequest", "Completions", "Complete what a person types."),
     ("/documents", "add", "AddRequest", "Added", "Add or replace documents."),
     ("/documents/delete", "delete", "DeleteRequest", "Deleted", "Delete documents."),
     ("/rerank", "rerank", "Rerank", "Reranked", "Rerank `texts` (TEI) or `documents` (Cohere)."),
@@ -79,6 +80,7 @@ def describe(limits: Limits, *, keyed: bool) -> Schema:
             "get": _by_id("model", "A ranker that encodes texts.", "Model", security)
         },
     }
+    paths["/complete"]["get"] = _completing(limits, security)
     not_ready = _json_reply("The server is not ready, and the reason.", _OBJECT)
     for path in ("/readyz", "/health"):
         paths[path]["get"]["responses"]["503"] = not_ready
@@ -121,6 +123,21 @@ def _get(name: str, summary: str, media: str, security: list[Any]) -> Schema:
     if security:
         replies["401"] = _json_reply(_ERRORS[401], _ref("Error"))
     return {"summary": summary, "operationId": name, "security": security, "responses": replies}
+
+
+def _completing(limits: Limits, security: list[Any]) -> Schema:
+    """Return the GET that has its fields in the URL."""
+    described = _get("complete_by_url", "Complete what a person types.", _JSON, security)
+    described["responses"]["200"] = _json_reply("The answer.", _ref("Completions"))
+    for status in (400, 413, 422):
+        described["responses"][str(status)] = _json_reply(_ERRORS[status], _ref("Error"))
+    parameters = [
+        {"name": name, "in": "query", "schema": field.schema(limits)}
+        if field.type is not OBJECT
+        else {"name": name, "in": "query", "content": _json_content(field.schema(limits))}
+        for name, field in fields_of(Route.COMPLETE).items()
+    ]
+    return {**described, "parameters": parameters}
 
 
 def _by_id(name: str, summary: str, response: str, security: list[Any]) -> Schema:
@@ -227,6 +244,9 @@ def _schemas(limits: Limits) -> Schema:
         "exact": {"type": "boolean", "description": "False if vectors give only candidates."},
         "facets": {"type": "object", "additionalProperties": counts},
     }
+    suggestion = {**_STRING, "description": "What may have been meant, as unknown words say."}
+    field = {"type": ["string", "null"], "description": "title, a field, or null for a word."}
+    completion = _object({"text": _STRING, "field": field})
     result = _object(
         {"index": _INTEGER, "relevance_score": _NUMBER}, {"document": _object({"text": _STRING})}
     )
@@ -258,10 +278,13 @@ def _schemas(limits: Limits) -> Schema:
                 "corrections": corrections,
                 "ignored": ignored,
                 "unknown": unknown,
+                "suggestion": suggestion,
                 **counted,
             },
         ),
         "ExplainRequest": _request(Route.EXPLAIN, limits),
+        "CompleteRequest": _request(Route.COMPLETE, limits),
+        "Completions": _object({"query": _STRING, "completions": _list(completion)}),
         "Record": _object({"id": key, "text": _STRING}, {"title": name}),
         "AddRequest": _request(Route.ADD, limits),
         "Added": _object(

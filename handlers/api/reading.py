@@ -10,7 +10,7 @@ The signs of a query may have a meaning, so what it can cost is bounded.
 import json
 import re
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn
 
 from ranklet.handlers.api.errors import RequestError
@@ -55,6 +55,27 @@ def parse(data: bytes) -> dict[str, Any]:
         raise RequestError(400, f"the body is not JSON: {str(error)[:100]}") from error
     if not isinstance(body, dict):
         raise RequestError(400, f"the body must be a JSON object, not {_json_type(body)}")
+    return body
+
+
+def in_url(route: Route, pairs: Sequence[tuple[str, str]]) -> dict[str, Any]:
+    """Return the fields of a request that stand in its URL as a JSON object.
+
+    Args:
+        route: where the request comes from.
+        pairs: the names and values; all but texts are JSON.
+
+    Raises:
+        RequestError: 400: a name stands twice, or a value is not JSON.
+    """
+    fields, body = fields_of(route), _unique(list(pairs))
+    for name, text in pairs:
+        if name in fields and fields[name].type is not STRING:
+            try:
+                body[name] = loads(text)
+            except (ValueError, RecursionError):
+                wanted = fields[name].type.wanted
+                raise RequestError(400, f"{name!r} must be {wanted}, as JSON") from None
     return body
 
 

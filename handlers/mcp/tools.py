@@ -151,6 +151,8 @@ def _search(bundle: Bundle, arguments: Mapping[str, Any], limits: Limits) -> Res
     if ranking.unknown:
         values["unknown"] = list(ranking.unknown)
     values |= ranking.counted()
+    if ranking.suggestion:
+        values["suggestion"] = ranking.suggestion
     if ranking.left_out:
         values["left_out"] = list(ranking.left_out)
     return _result(values, limits)

@@ -1,8 +1,8 @@
 """The ASGI application: routes around `ranklet.handlers.api.answers`, by Starlette.
 
 POST the paths of `ANSWERS`, /documents, /documents/delete, and /mcp for assistants; GET and DELETE
-/documents/ID; GET /info, /v1/models, /v1/models/ID, /healthz, /readyz, /health, /metrics,
-/openapi.json, /docs, and / for the playground.
+/documents/ID; GET /complete, /info, /v1/models, /v1/models/ID, /healthz, /readyz, /health,
+/metrics, /openapi.json, /docs, and / for the playground.
 """
 
 import asyncio
@@ -35,9 +35,10 @@ from ranklet.handlers.api.errors import (
     in_form_of,
     panics_as_errors,
 )
+from ranklet.handlers.api.fields import Route as Fields
 from ranklet.handlers.api.limits import RANKING_SHARE, Room
 from ranklet.handlers.api.openapi import describe
-from ranklet.handlers.api.reading import IN_BODY, parse
+from ranklet.handlers.api.reading import IN_BODY, in_url, parse
 from ranklet.handlers.api.writing import Writer
 from ranklet.handlers.mcp.protocol import FaultError, Protocol, check_revision, refusal
 from ranklet.handlers.mcp.protocol import read as read_message
@@ -131,6 +132,7 @@ class Service:
         ]
         routes += [
             Route("/", self._page, methods=["GET", "POST"]),
+            Route("/complete", self._complete),
             Route("/mcp", self._assistant, methods=["POST"]),
             Route("/info", self._info),
             Route("/healthz", self._healthz),
@@ -295,6 +297,17 @@ class Service:
                 "writable": bool(self.settings.write_keys),
             },
         )
+
+    async def _complete(self, request: Request) -> Response:
+        limits = self.settings.limits
+
+        async def sent(_: Body) -> bytes:
+            return encoded(in_url(Fields.COMPLETE, request.query_params.multi_items()))
+
+        def work(bundle: Bundle, data: bytes, budget_ms: float, _: Opened) -> Any:
+            return ANSWERS["/complete"](bundle, parse(data), limits, budget_ms).body
+
+        return await self._in_pool(request, sent, work)
 
     async def _models(self, request: Request) -> Response:
         return await self._about(request, models)

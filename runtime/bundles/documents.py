@@ -65,6 +65,14 @@ class Documents:
         """The number of each document's first passage; None if every document is whole."""
         return None if self.first is None else np.flatnonzero(self.first == np.arange(len(self)))
 
+    def whole_of(self, mask: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Return a mask extended to all passages of each document that has a passage in it."""
+        if self.first is None:
+            return mask
+        whole = np.zeros(len(mask), np.bool_)
+        whole[self.first[mask]] = True
+        return whole[self.first]
+
     def number(self, document_id: str) -> int:
         """Return the number of a document id, or of the document's first passage.
 

@@ -47,6 +47,10 @@ class TermIndex(Protocol):
     def fetch(self, terms: NDArray[np.int32], /) -> None:
         """Fetch the documents of some terms at once, if they lie far away."""
 
+    def frequencies(self, terms: NDArray[np.int32]) -> NDArray[np.int64]:
+        """Return how many documents have each term, (terms,) int64."""
+        ...
+
     def postings(self, term: int, /) -> tuple[NDArray[np.uint32], NDArray[Any]]:
         """Return the documents of a term, ascending, and a number for each."""
         ...

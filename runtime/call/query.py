@@ -83,6 +83,20 @@ class QueryContext:
             self._fields[field] = tokens
         return self._fields[field]
 
+    @property
+    def reads_words(self) -> bool:
+        """Whether a ranker has read the words or lemmas of the text."""
+        return bool(self._fields.keys() - {"wordpieces"})
+
+    @property
+    def has_unknown(self) -> bool:
+        """Whether a ranker has read a word that its part of the collection does not have."""
+        return any(
+            self.analysis.has_unknown(tokens)
+            for field, tokens in self._fields.items()
+            if field != "wordpieces"
+        )
+
     def ignored(self, *, alike: bool = False) -> tuple[str, ...]:
         """Return the signs that have no meaning, and the stop words of the text, as typed.
 
@@ -91,7 +105,7 @@ class QueryContext:
         Args:
             alike: see `Analysis.stopped`.
         """
-        if not self._fields.keys() - {"wordpieces"}:
+        if not self.reads_words:
             return self.signs
         stopped = self.analysis.stopped(self.text, alike=alike)
         return tuple(dict.fromkeys((*self.signs, *stopped)))

@@ -118,6 +118,17 @@ class MilvusSearch(Search):
         """Return titles of some documents, or beginnings of texts."""
         return self._collection.samples(count, self._allowed(), self._now)
 
+    def complete(self, typed: str, k: int, where: Where | None) -> NoReturn:  # noqa: ARG002
+        """Raise InputError, because titles and words are read from a bundle's own collection.
+
+        Raises:
+            InputError: always.
+        """
+        raise InputError(
+            "completions are read from the collection that a bundle has, and not from Milvus; use "
+            "the bundle without the address of Milvus"
+        )
+
     def read(self, query: str | Query, deadline: Deadline | None = None) -> QueryContext:
         """Return a query that is ready to rank by.
 

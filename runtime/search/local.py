@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import cached_property, partial
 from itertools import repeat
 from time import perf_counter
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +21,7 @@ from ranklet.runtime.call.query import QueryContext
 from ranklet.runtime.errors import UnknownDocumentError
 from ranklet.runtime.execution.execution import Execution
 from ranklet.runtime.explanation import Explanation
-from ranklet.runtime.hits import Count, Hit, Ranking, Timing
+from ranklet.runtime.hits import Completion, Count, Hit, Ranking, Timing
 from ranklet.runtime.kinds import KINDS
 from ranklet.runtime.metadata.columns import Metadata
 from ranklet.runtime.metadata.facets import Facet, counted
@@ -33,12 +33,16 @@ from ranklet.runtime.rankers.opening import ranker_of
 from ranklet.runtime.search.boosting import amounts_of, at_one_time, over_all_matches
 from ranklet.runtime.search.matches import Matches, MatchMasks, by_words, matches
 from ranklet.runtime.search.port import Call, Search
-from ranklet.runtime.search.reading import read_query
+from ranklet.runtime.search.reading import postings_of, read_query
 from ranklet.runtime.search.run import Passage, Run
 from ranklet.runtime.search.selection import Selection, groups_of
 from ranklet.runtime.sets import among, distinct
 from ranklet.runtime.storage.block_array import fetch_rows
 from ranklet.runtime.syntax.query_syntax import Query
+
+if TYPE_CHECKING:
+    from ranklet.runtime.completion.completion import Part
+    from ranklet.runtime.completion.words import PartWords
 
 
 class LocalSearch(Search):
@@ -96,6 +100,42 @@ class LocalSearch(Search):
         return read_query(
             query, self.files, visible=visible, deadline=deadline, columns=self.columns
         )
+
+    def complete(self, typed: str, k: int, where: Where | None) -> list[Completion]:
+        """Return what a person may go on to type; see `Bundle.complete`."""
+        from ranklet.runtime.completion.completion import complete  # few programs need it
+
+        return complete(typed, k, self.part_completions(self.allowed(where)))
+
+    def suggestion(self, query: str | Query, call: Call) -> str | None:
+        """Return what may have been meant by a query; see `Search`."""
+        deadline, mask = call.deadline or Deadline(), self.allowed()
+        known = mask is None and not call.query.has_unknown
+        if known or not call.query.reads_words or deadline.passed:
+            return None
+        from ranklet.runtime.completion.suggestion import suggestion  # few queries need it
+
+        parts = self.part_words(mask)
+        return suggestion(query, parts, deadline) if parts else None
+
+    def part_completions(self, mask: Mask | None) -> "list[Part]":
+        """Return what each part completes by, for whom a mask shows its documents."""
+        from ranklet.runtime.completion.completion import Part
+        from ranklet.runtime.completion.values import values_of
+
+        key = "completions", tuple(self.columns.types)
+        titles, fields = self.files.once(key, lambda: values_of(self.documents, self.columns))
+        words = self.part_words(mask)
+        whole = None if mask is None else self.documents.whole_of(mask)
+        values = {"title": (titles, whole), **{name: (fields[name], mask) for name in fields}}
+        return [Part(values, words[0] if words else None)]
+
+    def part_words(self, mask: Mask | None) -> "list[PartWords]":
+        """Return the words of each part, [] if no index has all of them."""
+        from ranklet.runtime.completion.words import PartWords
+
+        postings = postings_of(self.files, self.documents)
+        return [] if postings is None else [PartWords(self.documents, postings, mask)]
 
     def features(
         self, query: str, pipeline: Pipeline

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from functools import cached_property, partial
 from threading import Lock
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +29,10 @@ from ranklet.runtime.search.reading import read_query
 from ranklet.runtime.sets import distinct
 from ranklet.runtime.syntax.meaning import with_corrections
 from ranklet.runtime.syntax.query_syntax import Query
+
+if TYPE_CHECKING:
+    from ranklet.runtime.completion.completion import Part
+    from ranklet.runtime.completion.words import PartWords
 
 
 class PartedSearch(LocalSearch):
@@ -83,6 +88,22 @@ class PartedSearch(LocalSearch):
         there = ~self.deleted if any(self.additions.deleted) else None
         return both(super().allowed(where, deadline), there)  # type: ignore[arg-type]
 
+    def part_completions(self, mask: Mask | None) -> "list[Part]":
+        """Return what each part completes by, for whom a mask shows its documents."""
+        shares = zip(self.parts, self._cut(mask), strict=True)
+        return [each for part, own in shares for each in part.part_completions(own)]
+
+    def part_words(self, mask: Mask | None) -> "list[PartWords]":
+        """Return the words of each part, [] if no index has all of them."""
+        shares = zip(self.parts, self._cut(mask), strict=True)
+        return [each for part, own in shares for each in part.part_words(own)]
+
+    def _cut(self, mask: Mask | None) -> list[Mask | None]:
+        """Return the part of a mask that is about each part of the collection."""
+        if mask is None:
+            return [None] * len(self.parts)
+        return list(np.split(mask, self.documents.shifts.begins[1:-1]))
+
     def read(self, query: str | Query, deadline: Deadline | None = None) -> QueryContext:
         """Return a query that is ready to rank by in every part."""
         if isinstance(query, Query):
@@ -135,7 +156,7 @@ class PartedSearch(LocalSearch):
         others = [each.documents.vocabulary for each in self.parts[1:]]
 
         def known(word: str) -> bool:
-            return any(len(each.forms_of(word)) for each in others)
+            return any(each.knows(word) for each in others)
 
         for part in self.parts:
             own = read_query(

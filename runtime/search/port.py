@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
+from dataclasses import replace
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Concatenate, NamedTuple, ParamSpec, Self, TypeVar
@@ -16,7 +17,7 @@ from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.call.deadline import Deadline
 from ranklet.runtime.call.query import QueryContext
 from ranklet.runtime.errors import BundleError, InputError, OutOfTimeError, RemoteError
-from ranklet.runtime.hits import Hit, Ranking
+from ranklet.runtime.hits import Completion, Hit, Ranking
 from ranklet.runtime.metadata.where import Both, Condition, read_where
 from ranklet.runtime.pipeline import Pipeline, Retrieve
 from ranklet.runtime.search.run import Passage, Run
@@ -122,6 +123,19 @@ class Search(ABC):
     @abstractmethod
     def samples(self, count: int) -> list[str]:
         """Return titles of some documents, or beginnings of texts."""
+
+    @abstractmethod
+    def complete(self, typed: str, k: int, where: Where | None) -> list[Completion]:
+        """Return what a person may go on to type; see `Bundle.complete`."""
+
+    def suggestion(self, query: str | Query, call: Call) -> str | None:  # noqa: ARG002
+        """Return what may have been meant by a query whose words were looked up; see `Ranking`.
+
+        Args:
+            query: the query.
+            call: the call, which has run.
+        """
+        return None
 
     @abstractmethod
     def passages(self, document_id: str) -> list[Passage]:
@@ -258,9 +272,12 @@ class Search(ABC):
     ) -> Ranking:
         """Rank for a query; see `Bundle.rank`."""
         call = Call(self.read(query, deadline), pipeline, deadline, where)
-        if selection.pin or selection.hide:
-            return self._picked(call, selection, explain=explain)
-        return self._ranked(call, selection, explain=explain)
+        ranked = self._picked if selection.pin or selection.hide else self._ranked
+        ranking = ranked(call, selection, explain=explain)
+        if isinstance(query, Query) and query.typos:
+            return ranking
+        meant = self.suggestion(query, call)
+        return ranking if meant is None else replace(ranking, suggestion=meant)
 
     def _ranked(self, call: Call, selection: Selection, *, explain: bool) -> Ranking:
         if selection.counts:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from ranklet.runtime.arguments import check_query
 from ranklet.runtime.bundles.documents import Documents
@@ -16,9 +17,10 @@ from ranklet.runtime.metadata.columns import Metadata
 from ranklet.runtime.pipeline import Pipeline
 from ranklet.runtime.rankers.bm25 import BM25Settings, check_weights
 from ranklet.runtime.rankers.opening import ranker_of
-from ranklet.runtime.syntax.meaning import meaning
 from ranklet.runtime.syntax.query_syntax import Query, unread_signs
-from ranklet.runtime.syntax.word_places import Postings
+
+if TYPE_CHECKING:
+    from ranklet.runtime.syntax.word_places import Postings
 
 
 def read_query(
@@ -57,6 +59,8 @@ def read_query(
             "phrases, excluded words, prefixes, fields and typos are looked up in the collection; "
             "pass the query as a text to rank documents of your own"
         )
+    from ranklet.runtime.syntax.meaning import meaning  # no cost of plain queries
+
     weights = fields_of(bundle)
     if query.fields is not None:
         check_fields(query.fields, weights)
@@ -70,7 +74,7 @@ def read_query(
         )
     with bundle.damage_reported():
         documents = bundle.need_documents()
-        postings = _postings(bundle, documents)
+        postings = postings_of(bundle, documents)
         meant = meaning(
             query, documents, seen, postings=postings, deadline=deadline, known=known,
             columns=columns,
@@ -121,8 +125,10 @@ def _columns(bundle: BundleFiles) -> Mapping[str, str]:
     return {name.casefold(): name for name in (TITLE, *bundle.manifest.metadata)}
 
 
-def _postings(bundle: BundleFiles, documents: Documents) -> Postings | None:
+def postings_of(bundle: BundleFiles, documents: Documents) -> "Postings | None":
     """Return an index of a bundle that has every word of every document, if there is one."""
+    from ranklet.runtime.syntax.word_places import Postings
+
     for name, entry in bundle.manifest.rankers.items():
         if KINDS[entry.kind].every_term and bundle.settings(name).field != "wordpieces":
             lemmas = bundle.settings(name).field == "lemmas"

@@ -164,6 +164,8 @@ class SortedStrings(Strings):
         """
         wanted, end = prefix.encode("utf-8", "surrogatepass"), len(self) if end is None else end
         begin = bisect_left(range(len(self)), wanted, begin, end, key=self.raw)
+        if begin == end or not self.raw(begin).startswith(wanted):
+            return begin, begin
 
         def is_past(index: int) -> bool:
             return not self.raw(index).startswith(wanted)

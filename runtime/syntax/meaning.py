@@ -17,7 +17,7 @@ from ranklet.runtime.syntax import corrections
 from ranklet.runtime.syntax.clauses import Clauses
 from ranklet.runtime.syntax.exact_phrases import ExactPhrases, Excluded
 from ranklet.runtime.syntax.query_syntax import Clause, Query
-from ranklet.runtime.syntax.word_places import Postings, Reading
+from ranklet.runtime.syntax.word_places import Postings, Reading, estimated_counts
 from ranklet.runtime.text.analysis import STOPPED
 from ranklet.runtime.text.compounds import only_word, parts
 from ranklet.runtime.text.spellings import beginnings, unaccented
@@ -228,7 +228,7 @@ class _Collection:
         suspects = self._having(excluded)
         for phrase in query.excluded_phrases:
             suspects |= self._having_all([phrase])
-        suspects &= self._whole(hits)
+        suspects &= self._documents.whole_of(hits)
         shown = np.zeros(count, np.bool_)
         if visible is not None:
             shown = self._having(_joined(query.prefixes)) & visible
@@ -252,7 +252,7 @@ class _Collection:
         for mask, phrase in zip(possible, query.excluded_phrases, strict=True):
             if phrase.single:
                 out |= mask
-        allowed = hits & (had == len(query.phrases)) & ~self._whole(out)
+        allowed = hits & (had == len(query.phrases)) & ~self._documents.whole_of(out)
         left, every = (np.count_nonzero(each) for each in (reading.unread, documents))
         left_out = f"looking up the query: {left:,} of {every:,} documents were not read"
         return _Found(allowed, self._exact(query, possible), seen, (left_out,) if left else ())
@@ -263,23 +263,21 @@ class _Collection:
         prefixes = frozenset(split.words(" ".join(query.prefixes)))
         forbidden = (each.text for each in query.forbidden if each.kind != "prefixes")
         texts = (query.text, *query.phrases, *query.excluded, *query.excluded_phrases, *forbidden)
-        unknown = corrections.unknown_words(texts, vocabulary, prefixes)
-        unknown = [each for each in unknown if not known(each)]
+
+        def knows(word: str) -> bool:
+            return word in prefixes or vocabulary.knows(word) or known(word)
+
+        unknown = corrections.unknown_words(texts, split, knows)
         found = corrections.alternatives(unknown, vocabulary, self._deadline)
-        counts = self._counts(_joined(ids for ids in found.values() if len(ids) > 1))
-        replaced = corrections.most_frequent(found, counts, vocabulary.forms)
+        replaced = {word: self._most_frequent(ids) for word, ids in found.items()}
         return with_corrections(query, replaced, split), replaced
 
-    def _counts(self, words: Words) -> NDArray[np.int64]:
-        """Return how often each of some words occurs, 0 for all others, (vocabulary,)."""
-        counts = np.zeros(len(self._vocabulary), np.int64)
-        if len(words):
-            forward = self._documents.forward("words")
-            reading = Reading(forward, self._having(words), self._flags(words))
-            for places in reading.places(self._deadline):
-                found, times = np.unique(places.ids, return_counts=True)
-                counts[found] += times
-        return counts
+    def _most_frequent(self, words: Sequence[int]) -> str:
+        """Return the most frequent of some words, of equally frequent ones the first."""
+        ids, counts = np.array(words), np.zeros(len(words))
+        if len(ids) > 1:
+            counts = estimated_counts(ids, self._documents, self._postings)
+        return self._vocabulary.forms[int(ids[np.argmax(counts)])]
 
     def _excluded(self, asked: _Asked) -> tuple[Mask, Words]:
         """Return which documents are excluded, and the words that exclude further documents."""
@@ -320,15 +318,6 @@ class _Collection:
         mask = np.zeros(len(self._documents), np.bool_)
         mask[rarest] = True
         return mask
-
-    def _whole(self, mask: Mask) -> Mask:
-        """Return a mask extended to all passages of each document that has a passage in it."""
-        first = self._documents.first
-        if first is None:
-            return mask
-        whole = np.zeros(len(mask), np.bool_)
-        whole[first[mask]] = True
-        return whole[first]
 
     def _flags(self, *words: Sequence[int] | Words) -> NDArray[np.bool_]:
         """Return whether each word is one of some, (vocabulary,) bool."""

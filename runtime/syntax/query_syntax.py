@@ -52,7 +52,8 @@ class Query:
         signs: signs of a text that was read which have no meaning where they stand; None if no text
             was read.
         typos: whether a word that the bundle does not know is replaced by one that differs in one
-            letter.
+            letter, or in two if it is long.
+        typed: what a person typed, signs included; "" if nobody did.
 
     Raises:
         InputError: nothing is left to rank by, or a part is no text.
@@ -69,6 +70,7 @@ class Query:
     fields: Mapping[str, float] | None = None
     signs: tuple[str, ...] | None = field(default=None, compare=False)
     typos: bool = False
+    typed: str = field(default="", compare=False)
 
     def __post_init__(self) -> None:
         if not isinstance(self.text, str):
@@ -134,7 +136,7 @@ class Query:
         }
         return cls(
             " ".join(words), **parts, required=tuple(required), forbidden=tuple(forbidden),
-            signs=tuple(dict.fromkeys(signs)), typos=typos,
+            signs=tuple(dict.fromkeys(signs)), typos=typos, typed=query,
         )  # fmt: skip
 
     def __repr__(self) -> str:

@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ranklet.runtime.bundles.documents import Documents
 from ranklet.runtime.call.deadline import Deadline
 from ranklet.runtime.call.mask import Mask
 from ranklet.runtime.call.protocol import TermIndex
@@ -18,6 +19,7 @@ STEPS = (1, 2, 3, 4, 5)  # to the next word; compounds or a name's parts may be 
 # Words of a phrase that are looked for; more decide little, and cost time if all are alike.
 ROW = 16
 _FEW = 4  # Fewer than one document in so many are read one by one, more with those in between.
+MOST = 1000  # documents that are read for a term
 
 
 class Postings(NamedTuple):
@@ -48,6 +50,44 @@ class Postings(NamedTuple):
         if field and isinstance(self.terms, FieldIndex):
             return [self.terms.documents_in(field, each) for each in ids.tolist()]
         return [self.terms.postings(each)[0] for each in ids.tolist()]
+
+
+def estimated_counts(
+    words: NDArray[np.integer],
+    documents: Documents,
+    postings: Postings | None,
+    mask: Mask | None = None,
+    most: int = MOST,
+) -> NDArray[np.float64]:
+    """Return how often each of some words occurs, (words,) float64, exact where it is rare.
+
+    A frequent word is counted in evenly spaced documents of those that have its term. A word that
+    is only in others counts 0, as one that is nowhere.
+
+    Args:
+        words: ids of words.
+        documents: the collection.
+        postings: an index of every word; without one any document may have any word.
+        mask: the documents that count, (documents,) bool; None for all.
+        most: documents that are read for each term of the index.
+    """
+    counts, terms = np.zeros(len(words)), words
+    if postings is None:
+        terms = np.zeros(len(words), np.int32)
+    elif postings.term_of is not None:
+        terms = postings.term_of[words]
+    for term in distinct(terms).tolist():
+        places = np.flatnonzero(terms == term)
+        if postings is None:
+            having: NDArray[np.integer] = np.arange(len(documents))
+        else:
+            (having,) = postings.having(words[places[:1]])
+        seen = having if mask is None else having[mask[having]]
+        read = seen[:: max(1, -(-len(seen) // most))]
+        tokens = documents.forward("words").gather(read).tokens
+        found = [np.count_nonzero(tokens == word) for word in words[places].tolist()]
+        counts[places] = np.array(found) * (len(seen) / max(1, len(read)))
+    return counts
 
 
 class Places(NamedTuple):

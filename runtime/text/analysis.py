@@ -144,6 +144,10 @@ class Vocabulary:
         every = self.lemma_of == lemma if lemma >= 0 else []
         return np.flatnonzero(every).astype(np.int32)
 
+    def knows(self, word: str) -> bool:
+        """Return whether some text has a word, or another form of it."""
+        return self.find(word) >= 0 or len(self.forms_of(word)) > 0
+
     def _count(self, word: str) -> int | None:
         place = self.forms.first_with(word)
         if place < 0 or self.counts is None:
@@ -314,6 +318,10 @@ class Analysis:
     def _is_known(self, ids: NDArray[np.int32]) -> bool:
         """Return whether the collection has some form of any of some words."""
         return bool((self.in_field(ids, CLASSES) < len(self._analyzer.vocabulary)).any())
+
+    def has_unknown(self, tokens: NDArray[np.int32]) -> bool:
+        """Return whether one of some words, or of their classes, is none of the vocabulary's."""
+        return bool((tokens >= len(self._analyzer.vocabulary)).any())
 
     def in_field(self, ids: NDArray[np.int32], field: str) -> NDArray[np.int32]:
         """Return the tokens of words in the field words, lemmas or classes, (tokens,) int32."""

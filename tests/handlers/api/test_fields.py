@@ -21,7 +21,7 @@ PLACES = {
     Route.EMBEDDINGS: "`/v1/embeddings`", Route.EMBED: "`/embed`", Route.SEARCH: "`search` of MCP",
     Route.FETCH: "`fetch` of MCP", Route.ADD: "`POST /documents`",
     Route.DELETE: "`/documents/delete`", Route.REMEMBER: "`remember` of MCP",
-    Route.FORGET: "`forget` of MCP",
+    Route.FORGET: "`forget` of MCP", Route.COMPLETE: "`/complete`",
 }  # fmt: skip
 
 
@@ -48,6 +48,7 @@ def test_every_parameter_of_rank_is_a_row_and_so_in_a_request_or_a_command() -> 
     [
         ("RankRequest", Route.RANK),
         ("ExplainRequest", Route.EXPLAIN),
+        ("CompleteRequest", Route.COMPLETE),
         ("Rerank", Route.RERANK),
         ("EmbeddingsRequest", Route.EMBEDDINGS),
         ("EmbedRequest", Route.EMBED),

@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 import pytest
 
@@ -56,6 +57,7 @@ def test_a_tenant_cannot_see_anothers_documents(start: "Start", path: Path) -> N
             _filters_do_not_widen(server, key, tenant, other)
             _ids_of_others_are_unknown(server, key, tenant, other)
             _info_counts_only(server, key, tenant, other)
+            _completes_and_suggests_only(server, key, tenant, other)
         assert server.post("/rank", {"query": QUERY}).status == 401
         assert asked(server, "/rank", {"query": QUERY}, "key-of-us,")[0] == 401
         assert server.ask("GET", "/metrics", headers={"x-api-key": OURS}).status == 403
@@ -140,6 +142,18 @@ def _info_counts_only(server: "Server", key: str, tenant: str, other: str) -> No
     assert about["documents"] == 3
     assert sorted(about["examples"]) == [f"{tenant} {number}" for number in range(3)]
     assert f"{other} " not in reply.body.decode()
+
+
+def _completes_and_suggests_only(server: "Server", key: str, tenant: str, other: str) -> None:
+    for prefix in ("u", "t", "th", "b", "zork", other, f"{other} 0", other[:-1] + "x"):
+        reply = server.ask("GET", f"/complete?q={quote(prefix)}&k=100", headers={"x-api-key": key})
+        found = [each["text"] for each in reply.json()["completions"]]
+        assert not any(f"{other} " in each or each == other for each in found), found
+    reply = server.ask("GET", f"/complete?q={tenant}&k=100", headers={"x-api-key": key})
+    assert f"{tenant} 0" in [each["text"] for each in reply.json()["completions"]]
+    for query in ("themm", "secrte", f"{other}x plan"):
+        answer = asked(server, "/rank", {"query": query}, key)[1]
+        assert other not in answer.get("suggestion", "").split()
 
 
 @pytest.mark.slow

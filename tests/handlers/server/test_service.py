@@ -42,6 +42,21 @@ def test_rank_answers_as_the_bundle_does(server: "Server", bundle: Bundle) -> No
     assert reply.headers["content-type"] == "application/json"
 
 
+def test_completions_are_the_bundles_by_url_and_by_body(server: "Server", bundle: Bundle) -> None:
+    wanted = [each._asdict() for each in bundle.complete("kne", 3)]
+    assert wanted
+    answer = {"query": "kne", "completions": wanted}
+    assert server.ask("GET", "/complete?q=kne&k=3").json() == answer
+    assert server.post("/complete", {"q": "kne", "k": 3}).json() == answer
+    assert server.ask("GET", "/complete?q=").json() == {"query": "", "completions": []}
+
+
+def test_what_may_have_been_meant_is_answered(server: "Server") -> None:
+    body = {"query": '"knead" douhg', "syntax": True}
+    assert server.post("/rank", body).json()["suggestion"] == '"knead" dough'
+    assert "suggestion" not in server.post("/rank", {"query": "knead dough"}).json()
+
+
 def test_highlights_stand_where_the_words_are(server: "Server") -> None:
     reply = server.post("/rank", {"query": "knead dough", "documents": TEXTS, "highlight": True})
     hit = reply.json()["hits"][0]
@@ -98,6 +113,11 @@ def test_the_questions_about_the_server(server: "Server") -> None:
         ("POST", "/rank", b'{"query": ""}', None, 422, "'query' is empty"),
         ("POST", "/rank", b'{"query": "a", "k": 1001}', None, 422, "from 0 to 1,000"),
         ("POST", "/rank", b'{"query": "a", "pipeline": "/etc/passwd"}', None, 404, "unknown pipe"),
+        ("GET", "/complete?q=a&k=x", None, {}, 400, "'k' must be a whole number, as JSON"),
+        ("GET", "/complete?q=a&q=b", None, {}, 400, "twice"),
+        ("GET", "/complete?q=a&where=3", None, {}, 422, "'where' must be an object"),
+        ("GET", "/complete?prefix=a", None, {}, 422, "unknown field 'prefix'"),
+        ("POST", "/complete?q=a", b"{}", None, 422, "not in its URL"),
         ("POST", "/explain", b'{"query": "a", "id": "zzz"}', None, 404, "unknown document id"),
     ],
 )

@@ -317,11 +317,11 @@ CALLS: dict[str, Callable[[Bundle], Any]] = {
     )),
 }  # fmt: skip
 # These describe the bundle's files and models, whichever collection is ranked. To learn a fusion on
-# a collection in Milvus is refused; see the test of the other calls.
+# a collection in Milvus is refused, and so are completions; see the test of the other calls.
 OF_FILES = {
-    "additions", "analysis", "close", "closed", "current", "device", "documents", "encode_document",
-    "encode_query", "features", "files", "forget", "manifest", "over", "path", "similarity",
-    "strict",
+    "additions", "analysis", "close", "closed", "complete", "current", "device", "documents",
+    "encode_document", "encode_query", "features", "files", "forget", "manifest", "over",
+    "path", "similarity", "strict",
 }  # fmt: skip
 
 

@@ -23,6 +23,8 @@ def as_text(ranking: "Ranking", offset: int = 0, *, wanted: bool = True) -> str:
         f"searched for {better!r} instead of {word!r}"
         for word, better in ranking.corrections.items()
     ]
+    if ranking.suggestion:
+        lines.append(f"did you mean {ranking.suggestion!r}?")
     if not len(ranking):
         after = f" after the first {offset:,}" if offset else ""
         why = after if wanted else ", because -k is 0"

@@ -1,0 +1,1 @@
+"""What a person may go on to type, and what may have been meant by words that nobody wrote."""

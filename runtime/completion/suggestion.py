@@ -1,0 +1,54 @@
+"""Suggest another query where one has words that a collection does not have."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ranklet.runtime.call.deadline import Deadline
+from ranklet.runtime.completion.words import PartWords
+from ranklet.runtime.syntax.corrections import corrected, near, unknown_words
+from ranklet.runtime.syntax.query_syntax import Query
+
+
+def suggestion(query: str | Query, parts: Sequence[PartWords], deadline: Deadline) -> str | None:
+    """Return what may have been meant by a query; None if all of its words are known.
+
+    An unknown word becomes the most frequent word that differs in one letter, or else in two if it
+    is long, among those of documents that the caller may see. When the time is up, no further word
+    is looked up.
+
+    Args:
+        query: the query.
+        parts: the words of each part of the collection, that of the base first.
+        deadline: the call's deadline.
+    """
+    query = query if isinstance(query, Query) else Query(query)
+    split = parts[0].vocabulary.splitter
+    texts = [query.text, *query.excluded, *query.excluded_phrases]
+    kept = frozenset(split.words(" ".join(query.prefixes)))
+
+    def knows(word: str) -> bool:
+        return word in kept or any(part.knows(word) for part in parts)
+
+    replaced: dict[str, str] = {}
+    for at, word in enumerate(unknown_words(texts, split, knows)):
+        if at and deadline.passed:
+            break
+        if better := _better(word, parts):
+            replaced[word] = better
+    return corrected(query.typed or query.text, replaced, split) if replaced else None
+
+
+def _better(word: str, parts: Sequence[PartWords]) -> str | None:
+    """Return the most frequent word that is near another one, None if none is seen."""
+    for edits in (1, 2):
+        counts: dict[str, float] = {}
+        for part in parts:
+            ids = np.array(near(word, part.vocabulary, edits), np.int64)
+            for at, count in zip(ids.tolist(), part.occurrences(ids).tolist(), strict=True):
+                form = part.vocabulary.forms[at]
+                counts[form] = counts.get(form, 0) + count
+        seen = [form for form, count in counts.items() if count]
+        if seen:
+            return min(seen, key=lambda form: (-counts[form], form.encode()))
+    return None

@@ -1,0 +1,114 @@
+"""The words of a collection by how many documents have them, as far as a caller may see these."""
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ranklet.runtime.bundles.documents import Documents
+from ranklet.runtime.call.mask import Mask
+from ranklet.runtime.sets import distinct
+from ranklet.runtime.syntax.word_places import MOST, Postings, estimated_counts
+from ranklet.runtime.text.analysis import STOPPED, Vocabulary
+
+Ids = NDArray[np.integer]  # of words, (words,)
+
+TRIED = 200  # words, of which the caller may see none
+FEW = 30  # documents in which a word is looked for first
+
+
+class PartWords(NamedTuple):
+    """The words of one part of a collection.
+
+    Attributes:
+        documents: the part.
+        postings: an index of every word.
+        mask: the documents that the caller may see, (documents,) bool; None for all.
+    """
+
+    documents: Documents
+    postings: Postings
+    mask: Mask | None
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """The words."""
+        return self.documents.vocabulary
+
+    def terms(self, ids: Ids) -> Ids:
+        """Return the term of each word in the index."""
+        return ids if self.postings.term_of is None else self.postings.term_of[ids]
+
+    def counts(self, ids: Ids, k: int | None = None) -> dict[str, int]:
+        """Return how many documents have each of the terms of some words, by its spelling.
+
+        Only the k most frequent terms come back, and all that are as frequent.
+        """
+        terms = distinct(self.terms(ids)).astype(np.int32)
+        counts = self.postings.terms.frequencies(terms)
+        if k is not None and k < len(terms):
+            kept = counts >= np.partition(counts, len(counts) - k)[len(counts) - k]
+            terms, counts = terms[kept], counts[kept]
+        spelled = map(self.vocabulary.forms.__getitem__, terms.tolist())
+        return dict(zip(spelled, counts.tolist(), strict=True))
+
+    def count(self, term: str) -> int:
+        """Return how many documents have a term."""
+        place = self.vocabulary.forms.find(term)
+        return int(self.postings.terms.frequencies(np.array([place], np.int32))[0]) * (place >= 0)
+
+    def knows(self, word: str) -> bool:
+        """Return whether a document that the caller may see has a word, or another form of it."""
+        if self.mask is None:
+            return self.vocabulary.knows(word)
+        known = self.vocabulary.find(word)
+        if known >= 0 and self.vocabulary.lemma_of[known] == STOPPED:
+            return True
+        one = known >= 0 and self.postings.term_of is not None  # which stands for all forms
+        ids = np.array([known]) if one else self.vocabulary.forms_of(word)
+        every = self.postings.having(ids) if len(ids) else ()
+        return any(
+            bool(self.mask[having[:FEW]].any() or self.mask[having].any()) for having in every
+        )
+
+    def shown(self, term: str, ids: Ids) -> str | None:
+        """Return the most frequent word of a term, among some; None if the caller sees none."""
+        place = self.vocabulary.forms.find(term)
+        words = ids[self.terms(ids) == place] if place >= 0 else ids[:0]
+        for most in (FEW, MOST):
+            counts = self.occurrences(words, most)
+            if counts.any():
+                return self.vocabulary.forms[int(words[np.argmax(counts)])]
+        return None
+
+    def occurrences(self, ids: Ids, most: int = MOST) -> NDArray[np.float64]:
+        """Return how often each of some words occurs where the caller sees it; see there."""
+        return estimated_counts(ids, self.documents, self.postings, self.mask, most)
+
+
+def by_frequency(parts: Sequence[PartWords], find: Callable[[Vocabulary], Ids]) -> Iterator[str]:
+    """Yield the words that are meant, one per term of the index, most frequent terms first.
+
+    How frequent a term is says the whole collection, as for scores. A word is in a document that
+    the caller may see.
+
+    Args:
+        parts: the parts of the collection.
+        find: returns the ids of the words that are meant, without stop words.
+    """
+    ids = [find(part.vocabulary) for part in parts]
+    found: dict[str, int] = {}
+    for part, own in zip(parts[1:], ids[1:], strict=True):
+        for term, count in part.counts(own).items():
+            found[term] = found.get(term, 0) + count
+    # What is not among so many of the base is not tried, unless a further part has it.
+    best = parts[0].counts(ids[0], TRIED + len(found))
+    for term in list(found):
+        found[term] += best.pop(term, 0) or parts[0].count(term)
+    found |= best
+    for term in islice(sorted(found, key=lambda each: (-found[each], each)), TRIED):
+        shown = (part.shown(term, own) for part, own in zip(parts, ids, strict=True))
+        if word := next(filter(None, shown), None):
+            yield word

@@ -1,0 +1,34 @@
+"""Complete what a person types, by titles, values of fields and frequent words of a bundle."""
+
+import argparse
+import json
+
+from ranklet.commands.output import say, show_json
+from ranklet.commands.rank import read_object
+from ranklet.handlers.api.fields import Route, fields_of
+from ranklet.runtime.console import printable
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    fields = fields_of(Route.COMPLETE)
+    parser.add_argument("bundle", help="bundle, a folder, .zip or address")
+    parser.add_argument("prefix", help=fields["q"].help)
+    parser.add_argument(
+        "-k", type=int, default=fields["k"].default, metavar="N", help=fields["k"].help
+    )
+    parser.add_argument("--where", metavar="JSON", help=fields["where"].help)
+    parser.add_argument("--json", action="store_true", help="print one JSON list")
+
+
+def run(options: argparse.Namespace) -> None:
+    """Complete and print, one completion per line."""
+    from ranklet.runtime import load
+
+    where = None if options.where is None else read_object(options.where)
+    found = load(options.bundle).complete(options.prefix, options.k, where=where)
+    if options.json:
+        show_json(json.dumps([each._asdict() for each in found], ensure_ascii=False))
+        return
+    for text, field in found:
+        say(printable(f"{text}  ({field})" if field else text))
