@@ -551,7 +551,6 @@ class Bundle(os.PathLike[str]):
         if not isinstance(prefix, str):
             raise InputError(f"prefix must be a string, not {type(prefix).__name__}")
         check_whole("k", k, 0)
-        check_metadata_use(where, None, self.metadata, own=False)
         return self._search.complete(prefix, int(k), where)
 
     @short_tracebacks
