@@ -21,7 +21,7 @@ from ranklet.export import kept
 from ranklet.export.query_side import Learned, Teacher
 from ranklet.export.query_tables import texts as texts_module
 from ranklet.export.query_tables.texts import bare, random_texts, words_of
-from ranklet.runtime.text.tokenizing import encode_batch
+from ranklet.runtime.text.tokenizing import Tokenizer, encode_batch
 
 MODEL_SHARE = 0.6  # of the minutes are for the model's own words, the others for texts
 ENCODING_SHARE = 0.9  # of these are for the network, the others for the table
@@ -50,31 +50,62 @@ def learned_table(teacher: Teacher, texts: Sequence[str], minutes: float) -> Lea
 
 def _of_model(teacher: Teacher, minutes: float) -> Learned:
     began, tokenizer = monotonic(), teacher.tokenizer
-    size, special = tokenizer.get_vocab_size(), tokenizer.get_added_tokens_decoder()
-    spelled = {at: bare(tokenizer.id_to_token(at) or "") for at in range(size)}
-    alone = [at for at, token in spelled.items() if token and at not in special][:SINGLES]
-    texts = chain((spelled[at] for at in alone), random_texts(words_of(tokenizer)))
+    alone = single_tokens(tokenizer)
+    texts = chain(alone.values(), random_texts(words_of(tokenizer)))
     given, vectors = _encoded(teacher, texts, 60 * minutes * MODEL_SHARE, len(alone) + LEAST)
-    own = vectors[: len(alone)].astype(np.float32)
-    own -= own.mean(0)
-    own /= np.maximum(np.linalg.norm(own, axis=1, keepdims=True), 1e-9)
-    rows = np.zeros((size, teacher.dimension), np.float32)
-    # Tokens stand in the order of their frequency, about, so this is a smooth inverse frequency
-    # (Arora et al. 2017, §3).
-    rows[alone] = own * np.sqrt(np.array(alone) / size + RAREST)[:, None]
-    return _learned(teacher, given[len(alone) :], vectors[len(alone) :], rows, began)
+    begin = beginning([*alone], vectors[: len(alone)], tokenizer.get_vocab_size())
+    return learned(teacher, given[len(alone) :], vectors[len(alone) :], begin, began)
 
 
 def _of_texts(teacher: Teacher, texts: Sequence[str], first: Learned, minutes: float) -> Learned:
     began = monotonic()
     given, vectors = _encoded(teacher, texts, 60 * minutes * (1 - MODEL_SHARE), LEAST)
-    return _learned(teacher, given, vectors, first.rows, began)
+    return learned(teacher, given, vectors, first.rows, began)
 
 
-def _learned(
-    teacher: Teacher, texts: list[str], vectors: NDArray[np.float16], begin: NDArray[np.float32],
-    began: float,
+def single_tokens(tokenizer: Tokenizer) -> dict[int, str]:
+    """Return the spellings of tokens that are encoded alone, by their ids."""
+    special = tokenizer.get_added_tokens_decoder()
+    spelled = {
+        at: bare(tokenizer.id_to_token(at) or "") for at in range(tokenizer.get_vocab_size())
+    }
+    known = {at: token for at, token in spelled.items() if token and at not in special}
+    return dict(islice(known.items(), SINGLES))
+
+
+def beginning(
+    tokens: Sequence[int], vectors: NDArray[np.float16], size: int
+) -> NDArray[np.float32]:
+    """Return the table that a learning begins with, (size, dimension).
+
+    Args:
+        tokens: the ids of single tokens.
+        vectors: the network's of each, (tokens, dimension).
+        size: of the vocabulary.
+    """
+    own = vectors.astype(np.float32)
+    own -= own.mean(0)
+    own /= np.maximum(np.linalg.norm(own, axis=1, keepdims=True), 1e-9)
+    rows = np.zeros((size, own.shape[1]), np.float32)
+    # Tokens stand in the order of their frequency, about, so this is a smooth inverse frequency
+    # (Arora et al. 2017, §3).
+    rows[tokens] = own * np.sqrt(np.array(tokens) / size + RAREST)[:, None]
+    return rows
+
+
+def learned(
+    teacher: Teacher, texts: Sequence[str], vectors: NDArray[np.float16],
+    begin: NDArray[np.float32], began: float,
 ) -> Learned:  # fmt: skip
+    """Return the table that learned from texts and the network's vectors of them, near a beginning.
+
+    Args:
+        teacher: the network.
+        texts: any.
+        vectors: of each, (texts, dimension).
+        begin: what it begins with, (vocabulary, dimension).
+        began: when all this began, of `monotonic`.
+    """
     from ranklet.training.distilling.query_table import learn
 
     tokens = [each.ids for each in encode_batch(teacher.tokenizer, texts)]

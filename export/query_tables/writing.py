@@ -1,6 +1,6 @@
 """Write a bundle whose queries are encoded by tables."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -9,7 +9,7 @@ from ranklet.corpus.building.writer import BundleWriter
 from ranklet.corpus.progress import say
 from ranklet.export.errors import ExportError
 from ranklet.export.exporter import exporter
-from ranklet.export.query_side import REPORT, QueryTables
+from ranklet.export.query_side import REPORT, Learned, QueryTables
 from ranklet.export.query_tables.learning import learned_table
 from ranklet.export.query_tables.texts import short_texts
 from ranklet.runtime.bundles.files import BundleFiles
@@ -51,26 +51,33 @@ def with_query_tables(
     Raises:
         ExportError: no ranker has a network that a table can replace.
     """
-    source = BundleFiles(path)
-    manifest, rankers = source.manifest, dict(source.manifest.rankers)
-    able = [name for name, entry in rankers.items() if exporter(entry.kind).tables]
+    source, made = BundleFiles(path), dict[str, Learned]()
+    entries = source.manifest.rankers
+    able = [name for name, entry in entries.items() if exporter(entry.kind).tables]
     if not able:
-        tables_of(source, [*rankers][-1])  # which says what is needed
+        tables_of(source, [*entries][-1])  # which says what is needed
     texts = short_texts(titled)
+    for name in able:
+        tables = tables_of(source, name)
+        if not tables.encodes(source.settings(name)):
+            made[name] = learned_table(tables.teacher(source, name), texts, minutes)
+            say(f"{name}: {made[name]}")
+    return write_tables(source, target, made, overwrite=overwrite)
+
+
+def write_tables(
+    source: BundleFiles, target: BundleLike, made: Mapping[str, Learned], *, overwrite: bool = False
+) -> Path:
+    """Write a bundle with tables in its rankers, by name; the rest is the same."""
+    manifest, rankers = source.manifest, dict(source.manifest.rankers)
     trainings: dict[str, Any] = dict(manifest.provenance["checkpoints"])
     with BundleWriter(target, overwrite=overwrite) as writer:
-        written = list[str]()
-        for name in able:
-            tables = tables_of(source, name)
-            if tables.encodes(source.settings(name)):
-                continue
-            made = learned_table(tables.teacher(source, name), texts, minutes)
-            rankers[name] = tables.write(writer, source, name, made)
-            say(f"{name}: {made}")
-            trainings[name] = {**trainings[name], REPORT: str(made)}
-            written.append(f"rankers/{name}/")
-        for file in source.manifest.files:
-            if not file.startswith(tuple(written)):
+        for name, each in made.items():
+            rankers[name] = tables_of(source, name).write(writer, source, name, each)
+            trainings[name] = {**trainings[name], REPORT: str(each)}
+        written = tuple(f"rankers/{name}/" for name in made)
+        for file in manifest.files:
+            if not file.startswith(written):
                 writer.data(file, source.file(file))
         provenance = {**manifest.provenance, "checkpoints": trainings}
         return writer.finish(replace(manifest, rankers=rankers, provenance=provenance))
