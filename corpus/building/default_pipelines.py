@@ -12,6 +12,9 @@ DEPTH = 1000  # of a list from an impact index; Boytsov & Kolter (§4.1) found n
 # Of a dense list. The cost of HNSW grows with k, unlike the cost of an impact index, and documents
 # below a dense ranker's 200th place have hardly ever been relevant (docs/maintainers/log).
 DENSE_DEPTH = 200
+# Lists where a table encodes queries, because a query by words takes no longer than longer lists.
+# No query of train lost by them (`python -m benchmarks query_table`).
+QUICK_DEPTH, QUICK_DENSE_DEPTH = 200, 100
 # Documents that a network over each pair reranks; more ranked worse (Boytsov & Kolter, §4.1).
 RERANKED = 100
 SUM, BY_RANKS = "sum", "rrf"  # pipelines that fuse all retrievers, by scores and by ranks
@@ -30,7 +33,8 @@ def stages(
         names: the rankers' names; the first retriever's list comes first.
         rankers: the bundle's rankers.
         depth: length of a list from an impact index. Dense lists have at most `DENSE_DEPTH`, and
-            all lists at most `RERANKED` if one of the rankers runs a network over each pair.
+            all lists at most `RERANKED` if one of the rankers runs a network over each pair. Lists
+            beside a table of queries have at most `QUICK_DEPTH` and `QUICK_DENSE_DEPTH`.
 
     Raises:
         UnknownRankerError: the bundle has no ranker of some name.
@@ -48,10 +52,11 @@ def stages(
         raise BuildError(f"a pipeline of {', '.join(names)}: none of them retrieves")
     if any(_per_pair(name, rankers) for name in names):
         depth = min(depth, RERANKED)
+    quick = len(able) > 1 and any(rankers[name].read_settings(name).by_tokens for name in able)
+    most, dense = (QUICK_DEPTH, QUICK_DENSE_DEPTH) if quick else (depth, DENSE_DEPTH)
+    depth = min(depth, most)
     lists = [
-        Retrieve(
-            name, depth if KINDS[rankers[name].kind].index == "impacts" else min(depth, DENSE_DEPTH)
-        )
+        Retrieve(name, depth if KINDS[rankers[name].kind].index == "impacts" else min(depth, dense))
         for name in wholly or able
     ]
     return (*lists, *(Rescore(name) for name in names if name not in wholly))

@@ -34,7 +34,9 @@ from ranklet.runtime.rankers.dense import (
     open_vectors,
 )
 
-CODES_FROM = 50_000  # documents from which on codes replace exact search, unless it was chosen
+# Documents from which on codes replace exact search, unless it was chosen. Where a table encodes
+# queries nothing else takes as long.
+CODES_FROM, QUICK_CODES_FROM = 50_000, 5_000
 RECALL_QUERIES, RECALL_AT = 200, 10
 INDEXED = (VECTORS, SCALES, CODES, HNSW, CUT)  # what `index` writes
 
@@ -63,7 +65,8 @@ def index(job: IndexJob) -> RankerEntry:
         writer.array(folder + SCALES, vectors.scales)
     writer.array(folder + CUT, encoded.cut)
     replaced: dict[str, str] = {}
-    if settings.search == "exact" and len(vectors) >= CODES_FROM:
+    many = QUICK_CODES_FROM if settings.by_tokens else CODES_FROM
+    if settings.search == "exact" and len(vectors) >= many:
         replaced["search"] = settings.search
         settings = replace(settings, search="binary")
     if settings.search == "hnsw":
@@ -71,7 +74,7 @@ def index(job: IndexJob) -> RankerEntry:
     elif settings.search == "binary":
         codes = binary_codes(vectors.values)
         writer.array(folder + CODES, codes)
-        measured["recall"] = recall(BinaryIndex(codes, vectors), vectors)
+        measured["recall"] = recall(settings.by_codes(codes, vectors), vectors)
     digest = encoder_digest(encoder.digest)
     return RankerEntry(job.entry.kind, asdict(settings), measured, replaced, digest)
 

@@ -51,18 +51,21 @@ class BinaryIndex:
     Args:
         codes: the documents' binary codes, (words, documents) uint64; see `binary_codes`.
         vectors: the documents' vectors, in any form.
+        share: of the documents that are usually compared by their vectors, how many are.
     """
 
-    def __init__(self, codes: NDArray[np.uint64], vectors: StoredVectors) -> None:
-        self.codes, self.vectors = codes, vectors
+    def __init__(
+        self, codes: NDArray[np.uint64], vectors: StoredVectors, share: float = 1.0
+    ) -> None:
+        self.codes, self.vectors, self._share = codes, vectors, share
 
     def search(self, query: NDArray[np.float32], k: int, allowed: Mask | None = None) -> Scored:
         """Return the k documents with the largest inner product, best first, ties by number.
 
         These are exact among the documents whose codes differ least from the query's, ten per hit
-        and at least a thousand. All that differ by as many bits as the last of them are compared,
-        too, so the result does not depend on chance. With a mask, k documents are returned if it
-        allows so many.
+        and at least a thousand, or a share of these. All that differ by as many bits as the last of
+        them are compared, too, so the result does not depend on chance. With a mask, k documents
+        are returned if it allows so many.
 
         Args:
             query: (dimension,) float32.
@@ -77,7 +80,7 @@ class BinaryIndex:
         rows = np.arange(count) if mask is None else np.flatnonzero(mask)
         if k <= 0 or not len(rows):
             return np.empty(0, np.uint32), np.empty(0, np.float32)
-        most = max(RESCORED, PER_HIT * k)
+        most = int(self._share * max(RESCORED, PER_HIT * k))
         if most < len(rows):
             distances = self._distances(query, rows)
             rows = rows[distances <= np.partition(distances, most - 1)[most - 1]]

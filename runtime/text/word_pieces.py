@@ -20,6 +20,7 @@ _CHINESE = (
 )  # fmt: skip
 _WHITE = frozenset("\t\n\r\x0b\x0c\x85\u2028\u2029")  # spaces, besides those of category Zs
 _KEPT_WORDS = 1 << 16
+_LONGEST_KEPT = 64  # characters between two spaces whose tokens are kept
 
 
 class Unsupported(Exception):  # noqa: N818, because it is no error
@@ -105,6 +106,7 @@ class WordPieces:
             raise ValueError("the id of a token is below 0")
         self._character = lru_cache(None)(self._normal)
         self._pieces = lru_cache(_KEPT_WORDS)(self._split)
+        self._kept = lru_cache(_KEPT_WORDS)(self._between_spaces)
 
     def encode(
         self, text: str, pair: str | None = None, *, add_special_tokens: bool = False
@@ -123,9 +125,18 @@ class WordPieces:
                 found.offsets.append((place, place + len(part)))
                 found.tokens.append(part)
             else:
-                self._encode(part, place, found)
+                self._add(part, place, found)
             place += len(part)
         return found
+
+    def _add(self, text: str, begin: int, found: Encoding) -> None:
+        """Add the tokens of a text without added tokens, whose first character is at `begin`."""
+        for part in text.split(" "):  # which ends a word in every case
+            own = (self._kept if len(part) <= _LONGEST_KEPT else self._between_spaces)(part)
+            found.ids += own.ids
+            found.tokens += own.tokens
+            found.offsets += [(begin + first, begin + last) for first, last in own.offsets]
+            begin += len(part) + 1
 
     def encode_batch(
         self, texts: Sequence[str], *, add_special_tokens: bool = False
@@ -133,8 +144,9 @@ class WordPieces:
         """Return the tokens of each text; see `encode`."""
         return [self.encode(text, add_special_tokens=add_special_tokens) for text in texts]
 
-    def _encode(self, text: str, begin: int, found: Encoding) -> None:
-        """Add the tokens of a text without added tokens, whose first character is at `begin`."""
+    def _between_spaces(self, text: str) -> Encoding:
+        """Return the tokens of a text without spaces and added tokens."""
+        found = Encoding()
         word: list[str] = []
         places: list[int] = []
 
@@ -147,7 +159,7 @@ class WordPieces:
                 word.clear()
                 places.clear()
 
-        for place, character in enumerate(text, begin):
+        for place, character in enumerate(text):
             for normal in self._character(character):
                 if normal == " " or _is_space(normal):
                     end_word()
@@ -160,6 +172,7 @@ class WordPieces:
                     word.append(normal)
                     places.append(place)
         end_word()
+        return found
 
     def _normal(self, character: str) -> str:
         """Return what becomes of a character, nothing or one or more."""
