@@ -364,6 +364,11 @@ class Bundle(os.PathLike[str]):
         return self._search.exists
 
     @property
+    def counts(self) -> bool:
+        """Whether `facets` and `sort` work here: another system, such as Milvus, has neither."""
+        return self._search.counts
+
+    @property
     def titles(self) -> bool:
         """Whether a document's title is part of its ranked text."""
         return self._search.titles

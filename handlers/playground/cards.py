@@ -198,15 +198,15 @@ def fact(value: Any, type_: str = "") -> Markup:
     if isinstance(value, bool):
         return join("yes" if value else "no")
     if isinstance(value, list):
-        return join(_short(", ".join(value)))
+        return join(short(", ".join(value)))
     text = str(value)
     if type_ in (manifest.DATE, manifest.DATETIME):
         return element("time", in_words(text), datetime=text)
     if is_link(text):
         parts = urlsplit(text)
-        shown = _short(f"{parts.hostname or ''}{parts.path.rstrip('/')}")
+        shown = short(f"{parts.hostname or ''}{parts.path.rstrip('/')}")
         return element("a", shown, href=text, rel="noopener noreferrer")
-    return join(_short(text))
+    return join(short(text))
 
 
 def in_words(text: str) -> str:
@@ -237,6 +237,7 @@ def _place_of(hit: JSON) -> str:
     return next((each for each in values if isinstance(each, str) and is_link(each)), "")
 
 
-def _short(text: str) -> str:
+def short(text: str) -> str:
+    """Return a value of the metadata on one line, which is cut if it is long."""
     text = " ".join(text.split())
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"

@@ -6,7 +6,17 @@ from typing import Any, Self
 from urllib.parse import parse_qsl, urlencode
 
 from ranklet.handlers.api.errors import RequestError
-from ranklet.handlers.api.fields import FLAG, NUMBER, STRING, WHOLE, Field, Route, fields_of
+from ranklet.handlers.api.fields import (
+    FLAG,
+    NAMES,
+    NUMBER,
+    STRING,
+    TEXTS,
+    WHOLE,
+    Field,
+    Route,
+    fields_of,
+)
 from ranklet.runtime.bundles import manifest
 
 MOST = 1_000  # fields of a form
@@ -97,7 +107,9 @@ class Form:
         known, body = fields_of(Route.RANK), dict[str, Any]()
         for name, value in self.pairs:
             if name not in OWN and not _of_metadata(name):
-                body[name] = _read(known.get(name), value)
+                field = known.get(name)
+                listed = field and field.type in (TEXTS, NAMES)
+                body[name] = self.all(name) if listed else _read(field, value)
         body["query"] = self["q"]
         if texts := self["texts"]:
             body["documents"] = [line for line in texts.splitlines() if line.strip()]
@@ -160,4 +172,4 @@ def _read(field: Field | None, value: str) -> Any:
     try:
         return json.loads(value)
     except (ValueError, RecursionError):
-        return [value] if list in field.type.python else value
+        return value

@@ -7,12 +7,15 @@ from ranklet.handlers.api.answers import Answer, rank
 from ranklet.handlers.api.errors import RequestError
 from ranklet.handlers.api.limits import Limits
 from ranklet.handlers.playground.controls import SIZES
-from ranklet.handlers.playground.form import Form
+from ranklet.handlers.playground.form import IS, Form
 from ranklet.runtime.bundle import Bundle
+from ranklet.runtime.bundles import manifest
 from ranklet.runtime.call.deadline import Deadline
 from ranklet.runtime.hits import Timing
 
 EXPLAINED = {"explain": True, "highlight": True}
+VALUES = {"top": 8}  # of a field, most frequent first
+COUNTED = (manifest.STRING, manifest.LIST, manifest.FLAG)
 
 
 class Found(NamedTuple):
@@ -25,6 +28,8 @@ class Found(NamedTuple):
         is_last: whether no hits follow.
         answer: the other fields of the answer.
         timings: milliseconds per stage.
+        unfiltered: how many documents match without filters, if none does with them.
+        allows_typos: whether typos may be allowed and are not.
     """
 
     form: Form
@@ -33,6 +38,8 @@ class Found(NamedTuple):
     is_last: bool
     answer: Mapping[str, Any]
     timings: tuple[Timing, ...]
+    unfiltered: int = 0
+    allows_typos: bool = False
 
     @property
     def is_own(self) -> bool:
@@ -46,36 +53,69 @@ def find(bundle: Bundle, form: Form, limits: Limits, budget_ms: float) -> Found:
     Raises:
         RankletError: as POST /rank.
     """
-    deadline = Deadline(budget_ms)
+    asking = _Asking(bundle, limits, Deadline(budget_ms))
     request = {"k": min(SIZES[0], limits.k), "marks": True, **form.request(bundle.metadata)}
     page, size = form.number("page", 1), request["k"]
     offset = (page - 1) * size if isinstance(size, int) else 0
-    if "documents" in request:
-        answer = rank(bundle, {**request, **EXPLAINED}, limits, budget_ms)
-    else:
-        if isinstance(size, int) and 0 < size < limits.k - offset:
-            request["k"] = size + 1  # one more says that there is a next page
-        answer = rank(bundle, {**request, "offset": offset}, limits, budget_ms)
-    body = _object(answer)
+    own = "documents" in request
+    counted = [] if own or not bundle.counts else _counted(bundle.metadata, limits)
+    asked = {**request, "offset": offset}
+    if own:
+        asked |= EXPLAINED
+    elif isinstance(size, int) and 0 < size < limits.k - offset:
+        asked["k"] = size + 1  # one more says that there is a next page
+    if bundle.counts and not own:
+        asked = {"facets": dict.fromkeys(counted, VALUES), **asked}
+    answer = asking.rank(asked)
+    body = cast(dict[str, Any], answer.body)
     hits, is_last = body["hits"][:size], len(body["hits"]) <= size
     number = form.number("why" if form["why"] else "text", limits.k + 1)
     if 0 <= (at := number - 1 - offset) < len(hits) and "explanation" not in hits[at]:
-        alone = {**request, "k": 1, "offset": number - 1, **EXPLAINED}
-        hits[at] = _same(_object(rank(bundle, alone, limits, deadline.left_ms())), hits[at]["id"])
-    return Found(form, hits, offset + 1, is_last, body, answer.timings)
+        hits[at] = asking.opened(request, number - 1, hits[at]["id"])
+    for name in counted:
+        if form.all(IS + name):
+            body["facets"][name] = asking.others(form.with_(**{IS + name: ""}), name)
+    missing = not hits and bundle.counts and form.is_filtered
+    others = asking.total(form.unfiltered()) if missing else 0
+    typos = not (hits or own or form["typos"] or bundle.restriction)
+    return Found(form, hits, offset + 1, is_last, body, answer.timings, others, typos)
 
 
-def _same(body: Mapping[str, Any], identity: str) -> Mapping[str, Any]:
-    """Return the only hit of an answer.
+class _Asking(NamedTuple):
+    """Asks POST /rank while there is time."""
 
-    Raises:
-        RequestError: 503: it is another document.
-    """
-    for hit in body["hits"]:
-        if hit["id"] == identity:
-            return cast(Mapping[str, Any], hit)
-    raise RequestError(503, "the documents have changed meanwhile; search again")
+    bundle: Bundle
+    limits: Limits
+    deadline: Deadline
+
+    def rank(self, request: Mapping[str, Any]) -> Answer:
+        return rank(self.bundle, request, self.limits, self.deadline.left_ms())
+
+    def body(self, request: Mapping[str, Any]) -> dict[str, Any]:
+        return cast(dict[str, Any], self.rank(request).body)
+
+    def opened(self, request: Mapping[str, Any], offset: int, identity: str) -> Mapping[str, Any]:
+        """Return a hit with its explanation, as a ranking of this one alone.
+
+        Raises:
+            RequestError: 503: it is another document.
+        """
+        for hit in self.body({**request, "k": 1, "offset": offset, **EXPLAINED})["hits"]:
+            if hit["id"] == identity:
+                return cast(Mapping[str, Any], hit)
+        raise RequestError(503, "the documents have changed meanwhile; search again")
+
+    def others(self, form: Form, name: str) -> list[Any]:
+        """Return the counts of a field's values as if none of them were chosen."""
+        request = {**form.request(self.bundle.metadata), "k": 0, "facets": {name: VALUES}}
+        return cast(list[Any], self.body(request)["facets"][name])
+
+    def total(self, form: Form) -> int:
+        """Return how many documents match."""
+        request = {**form.request(self.bundle.metadata), "k": 0, "facets": []}
+        return int(self.body(request)["total"])
 
 
-def _object(answer: Answer) -> dict[str, Any]:
-    return cast(dict[str, Any], answer.body)
+def _counted(types: Mapping[str, str], limits: Limits) -> list[str]:
+    """Return the fields whose values are counted."""
+    return [name for name, type_ in types.items() if type_ in COUNTED][: limits.facets]

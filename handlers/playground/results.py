@@ -23,7 +23,11 @@ def _opener(form: Form, number: int) -> Opener:
 
 def status(found: Found) -> Markup:
     """Return what was found, in sentences, and ways out if that is nothing."""
-    return join(" ".join(_sentences(found)), "" if found.hits else _ways_out(found))
+    said, meant = " ".join(_sentences(found)), Markup("")
+    if suggestion := found.answer.get("suggestion"):
+        link = element("a", suggestion, href=found.form.with_(q=suggestion).address)
+        meant = join(" Did you mean ", link, "?")
+    return join(said, meant, "" if found.hits else _ways_out(found))
 
 
 def _sentences(found: Found) -> Iterator[str]:
@@ -33,7 +37,9 @@ def _sentences(found: Found) -> Iterator[str]:
     elif found.first == 1 and found.is_last:
         yield f"{count:,} hit{'s' if count != 1 else ''} in {ms:.1f} ms."
     else:
-        yield f"Hits {found.first:,} to {found.first + count - 1:,} in {ms:.1f} ms."
+        total = found.answer.get("total") if found.answer.get("exact") else None
+        of = f" of {total:,}" if total else ""
+        yield f"Hits {found.first:,} to {found.first + count - 1:,}{of} in {ms:.1f} ms."
     for word, other in found.answer.get("corrections", {}).items():
         yield f"Searched for “{other}” instead of “{word}”."
     if ignored := found.answer.get("ignored"):
@@ -47,9 +53,10 @@ def _ways_out(found: Found) -> Markup:
     form, ways = found.form, dict[str, Form]()
     if found.first > 1:
         ways["First page"] = form.with_()
-    if form.is_filtered:
-        ways["Search without filters"] = form.unfiltered().with_()
-    if not form["typos"] and not found.is_own:
+    if found.unfiltered:
+        others = f"{found.unfiltered:,} hit{'s' if found.unfiltered != 1 else ''}"
+        ways[f"{others} without filters"] = form.unfiltered().with_()
+    if found.allows_typos and not found.answer.get("suggestion"):
         ways["Allow typos"] = form.with_(typos="on")
     if form["syntax"]:
         ways["Read signs as plain words"] = form.with_(syntax="")

@@ -50,7 +50,7 @@ def search_page(
     count = about["documents"]
     parts = {
         "about": f"{count:,} document{'s' if count != 1 else ''}",
-        "options": options(form, about),
+        "options": options(form, about, counts=bundle.counts),
         "add": "" if writable else "hidden",
         "own": "open" if form["texts"] or not count else "",
     }
@@ -59,7 +59,7 @@ def search_page(
         return Page(_filled(form, **parts, examples=join("Try ", *tries) if tries else ""))
     found = find(bundle, form, limits, budget_ms)
     parts |= {
-        "filters": "" if found.is_own else sidebar(form, bundle.metadata),
+        "filters": "" if found.is_own else sidebar(found, bundle.metadata),
         "status": status(found),
         "results": results(found, bundle.metadata),
         "pages": pages(found),

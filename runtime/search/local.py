@@ -62,6 +62,8 @@ class LocalSearch(Search):
         """Return a ranker, opened on first use."""
         return ranker_of(self.files, name)
 
+    counts = True
+
     @property
     def exists(self) -> bool:
         """Whether there are documents to rank."""

@@ -6,7 +6,7 @@ from copy import copy
 from dataclasses import replace
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Concatenate, NamedTuple, ParamSpec, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Concatenate, NamedTuple, ParamSpec, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -100,6 +100,8 @@ class Search(ABC):
         return self.files.need_documents()
 
     # ------------------------------------------------------------- what each kind of search has
+
+    counts: ClassVar[bool] = False  # whether documents that match can be counted and sorted
 
     @property
     @abstractmethod

@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections import Counter
 from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
@@ -39,6 +40,10 @@ class Elements(HTMLParser):
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.tags.append(tag)
         self.attributes += [(name, value or "") for name, value in attrs]
+
+
+def asked(bundle: Bundle, sent: str) -> str:
+    return search_page(bundle, Form.read(sent), Limits(), 1e4).html
 
 
 def numbers(html: str) -> list[int]:
@@ -156,11 +161,49 @@ def test_metadata_are_for_people(tmp_path: Path) -> None:
 def test_no_hits_offers_what_is_near(described: "Described") -> None:
     html = shown(described.bundle, q="braed", **{"is.open": "true", "syntax": "on"})
     assert "No hits for this query." in html
-    assert link(html, "Search without filters") == "q=braed&syntax=on"
-    assert ids(
-        search_page(described.bundle, Form.read(link(html, "Allow typos")), Limits(), 1e4).html
-    )
+    assert ids(asked(described.bundle, link(html, "Allow typos")))
     assert link(html, "Read signs as plain words") == "q=braed&is.open=true"
+    total = described.bundle.rank("bread", k=0, facets=[]).total
+    html = shown(described.bundle, q="bread", **{"from.year": "2100", "is.category": "z z"})
+    assert link(html, f"{total} hits without filters") == "q=bread"
+
+
+def boxes(html: str, name: str) -> dict[str, tuple[int, bool]]:
+    """Return the count of each value of a field, and whether it is chosen."""
+    row = r'value="([^"]*)"[^>]*?( checked)?><span>[^<]*</span><small>([\d,]+)'
+    found = re.findall(f'name="is.{name}" {row}', html)
+    return {unescape(value): (int(count), bool(chosen)) for value, chosen, count in found}
+
+
+def written(metadata: Any, name: str) -> set[str]:
+    """Return the values of a field as a form has them."""
+    value = metadata.get(name, [])
+    listed = value if isinstance(value, list) else [value]
+    return {str(each).lower() if isinstance(each, bool) else each for each in listed}
+
+
+@pytest.mark.parametrize("chosen", [{}, {"category": "a"}, {"tags": "ü"}, {"open": "true"}])
+def test_filters_count_what_each_would_leave(
+    described: "Described", chosen: dict[str, str]
+) -> None:
+    fields = {f"is.{name}": value for name, value in chosen.items()}
+    html = shown(described.bundle, q="bread dough", **fields)
+    matching = [hit.metadata for hit in described.bundle.rank("bread dough", k=1000)]
+    for field in ("category", "tags", "open"):
+        others = {name: value for name, value in chosen.items() if name != field}
+        left = [m for m in matching if all(v in written(m, n) for n, v in others.items())]
+        wanted = Counter(value for each in left for value in written(each, field) if value)
+        found = boxes(html, field)
+        assert {value: count for value, (count, _) in found.items()} == dict(wanted)
+        assert {value for value, (_, on) in found.items() if on} == {*chosen.values()} & {*found}
+
+
+def test_hits_are_sorted_over_all_pages(described: "Described") -> None:
+    wanted = described.bundle.rank("bread dough", k=1000, sort=["-due"])
+    html = shown(described.bundle, q="bread dough", sort="-due", page="2")
+    assert ids(html) == [hit.id for hit in wanted[10:20]]
+    assert f"Hits 11 to 20 of {wanted.total} in" in html
+    assert '<option value="-due" selected>due, newest first</option>' in html
 
 
 def page_of(server: "Server", headers: Any = None, **fields: str) -> "Reply":
