@@ -74,6 +74,7 @@ function asked() {
 }
 
 function search() {
+  offer([]);
   if (!$("query").value.trim()) return;
   const fields = asked();
   if (fields.has("texts")) show("/", { method: "POST", body: fields });
@@ -120,6 +121,58 @@ async function add() {
   }
 }
 
+let awaited = ""; // the text whose completions are wanted
+let completing = true; // until the server says that it cannot
+
+/** Show how people may go on with what they have typed. */
+async function complete() {
+  awaited = $("query").value;
+  if (!completing || !awaited.trim()) {
+    offer([]);
+    return;
+  }
+  await new Promise((resume) => setTimeout(resume, 60));
+  if (awaited !== $("query").value) return;
+  try {
+    const typed = awaited;
+    const response = await call(`/complete?${new URLSearchParams({ q: typed, k: 6 })}`);
+    completing = response.ok || response.status >= 429;
+    const found = response.ok ? (await response.json()).completions : [];
+    if (typed === awaited) offer(found.filter(({ text }) => text !== typed));
+  } catch {
+    offer([]);
+  }
+}
+
+/** Show completions below the query; none close the list. */
+function offer(completions) {
+  const items = completions.map(({ text, field }, at) => {
+    const item = document.createElement("li");
+    item.id = `completion-${at}`;
+    item.setAttribute("role", "option");
+    item.setAttribute("aria-selected", "false");
+    item.textContent = text;
+    item.dataset.text = text;
+    if (field) item.append(Object.assign(document.createElement("small"), { textContent: field }));
+    return item;
+  });
+  if (!items.length) awaited = "";
+  $("completions").replaceChildren(...items);
+  $("completions").hidden = !items.length;
+  $("query").setAttribute("aria-expanded", String(items.length > 0));
+  $("query").removeAttribute("aria-activedescendant");
+}
+
+/** Choose the completion after or before the chosen one. */
+function choose(by) {
+  const items = [...$("completions").children];
+  const at = items.findIndex((each) => each.ariaSelected === "true");
+  const next = items[(at + by + items.length + (at < 0 && by < 0 ? 1 : 0)) % items.length];
+  for (const each of items) each.setAttribute("aria-selected", String(each === next));
+  $("query").value = next.dataset.text;
+  $("query").setAttribute("aria-activedescendant", next.id);
+}
+
 /** Go up or down from the query to the titles of hits, and back. */
 function step(event) {
   const stops = [$("query"), ...document.querySelectorAll(".hit h2 a")];
@@ -146,6 +199,19 @@ document.addEventListener("DOMContentLoaded", () => {
     event.preventDefault();
     search();
   });
+  $("query").setAttribute("role", "combobox");
+  $("query").setAttribute("aria-controls", "completions");
+  $("query").setAttribute("aria-autocomplete", "list");
+  $("query").setAttribute("aria-expanded", "false");
+  $("query").addEventListener("input", complete);
+  $("query").addEventListener("blur", () => offer([]));
+  $("completions").addEventListener("pointerdown", (event) => {
+    event.preventDefault(); // the query keeps the focus
+    const item = event.target.closest("li");
+    if (!item) return;
+    $("query").value = item.dataset.text;
+    search();
+  });
   document.addEventListener("change", (event) => {
     if (event.target.id === "key-field") show(location.pathname + location.search, {}, false);
     else if (event.target.form === $("form") && event.target.matches("#options *, #filters *")) search();
@@ -167,7 +233,14 @@ document.addEventListener("DOMContentLoaded", () => {
       event.preventDefault();
       $("query").select();
     } else if (event.key === "ArrowDown" || event.key === "ArrowUp") {
-      step(event);
+      if ($("completions").hidden) step(event);
+      else {
+        event.preventDefault();
+        choose(event.key === "ArrowDown" ? 1 : -1);
+      }
+    } else if (event.key === "Escape" && !$("completions").hidden) {
+      event.preventDefault(); // it would empty the query
+      offer([]);
     } else if (event.key === "Escape" && event.target.closest(".hit")) {
       $("query").focus();
     }

@@ -150,3 +150,22 @@ def test_everybody_can_use_it(
             "light" if scheme == "dark" else "dark"
         )
     context.close()
+
+
+def test_what_is_typed_is_completed(server: "Server", page: Any) -> None:
+    page.goto(server.url)
+    query = page.get_by_label("Query")
+    query.press_sequentially("dou")
+    page.wait_for_selector("#completions li")
+    assert query.get_attribute("aria-expanded") == "true"
+    query.press("ArrowDown")
+    chosen = page.locator("#completions [aria-selected=true]")
+    assert query.get_attribute("aria-activedescendant") == chosen.get_attribute("id")
+    assert query.input_value() == chosen.get_attribute("data-text")
+    query.press("Escape")
+    assert not page.locator("#completions").is_visible()
+    query.fill("dou")
+    page.locator("#completions li").first.click()
+    page.wait_for_selector(".hit")
+    assert not page.locator("#completions").is_visible()
+    assert query.input_value().lower().startswith("dou")

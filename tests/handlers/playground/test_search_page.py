@@ -161,10 +161,12 @@ def test_metadata_are_for_people(tmp_path: Path) -> None:
 def test_no_hits_offers_what_is_near(described: "Described") -> None:
     html = shown(described.bundle, q="braed", **{"is.open": "true", "syntax": "on"})
     assert "No hits for this query." in html
-    assert ids(asked(described.bundle, link(html, "Allow typos")))
+    assert ids(asked(described.bundle, link(html, "bread")))
+    assert "Did you mean" in html
     assert link(html, "Read signs as plain words") == "q=braed&is.open=true"
     total = described.bundle.rank("bread", k=0, facets=[]).total
     html = shown(described.bundle, q="bread", **{"from.year": "2100", "is.category": "z z"})
+    assert ids(asked(described.bundle, link(shown(described.bundle, q="brd"), "Allow typos"))) == []
     assert link(html, f"{total} hits without filters") == "q=bread"
 
 
