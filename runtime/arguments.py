@@ -42,6 +42,8 @@ class RankOptions(TypedDict, total=False):
     facets: Facets | None
     sort: Sequence[str] | None
     fields: Mapping[str, float] | None
+    unique: bool
+    diversity: float | None
 
 
 def listed(values: Iterable[Any], name: str, hint: str) -> list[Any]:

@@ -400,6 +400,8 @@ class Bundle(os.PathLike[str]):
         facets: Facets | None = None,
         sort: Sequence[str] | None = None,
         fields: Mapping[str, float] | None = None,
+        unique: bool = False,
+        diversity: float | None = None,
     ) -> Ranking:
         """Rank the collection, or the caller's own documents, for a query.
 
@@ -448,6 +450,12 @@ class Bundle(os.PathLike[str]):
                 number. A match that the pipeline did not score has the lowest score of the others.
             fields: weights of fields, such as ``{"author": 2}``, for BM25 over fields; others keep
                 those that the bundle was built with. ``text`` is the field of all other words.
+            unique: whether documents are left out that share nine in ten of their different words
+                with a better one, whose `Hit.folded` names them. Of a split one the best passage
+                counts.
+            diversity: from 0 to 1, how much each of the best 100 hits should differ from those
+                before it. It is measured by vectors where the bundle stores one of each document,
+                and otherwise by words. Scores stay as they are.
 
         Returns:
             The hits, best first; empty if the collection has no word of the query.
@@ -466,6 +474,7 @@ class Bundle(os.PathLike[str]):
         selection = Selection(
             k=k, offset=offset, min_score=min_score, group_by=group_by, group_size=group_size,
             pin=() if pin is None else pin, hide=() if hide is None else hide,
+            unique=unique, diversity=diversity,
         )  # fmt: skip
         query = typed_query(query, syntax=syntax, typos=typos, fields=fields)
         check_budget(budget_ms)

@@ -136,6 +136,7 @@ class Hit(_Late):
         metadata: the document's other fields, without those that it lacks: strings, numbers, flags,
             lists of strings, `datetime.date` and, in UTC, `datetime.datetime`.
         pinned: whether it is where it is because the caller wanted it there.
+        folded: ids of the near duplicates that were left out, as far as they were looked for.
     """
 
     id: str
@@ -147,6 +148,7 @@ class Hit(_Late):
     passage: int | None = None
     metadata: Mapping[str, Value] = field(default_factory=dict, hash=False)
     pinned: bool = False
+    folded: tuple[str, ...] = ()
 
     @classmethod
     def stored(
@@ -182,7 +184,12 @@ class Hit(_Late):
         put(hit, "explanation", explanation)
         put(hit, "passage", passage)
         put(hit, "pinned", pinned)
+        put(hit, "folded", ())
         return hit
+
+    def folding(self, ids: Sequence[str]) -> None:
+        """Let the hit, which nobody has seen so far, stand for near duplicates, too."""
+        object.__setattr__(self, "folded", tuple(ids))
 
     @property
     def name(self) -> str:
@@ -223,6 +230,8 @@ class Hit(_Late):
             values["metadata"] = plain(self.metadata)
         if self.pinned:
             values["pinned"] = True
+        if self.folded:
+            values["folded"] = list(self.folded)
         if self.explanation is not None:
             values["explanation"] = self.explanation.to_dict()
         return values

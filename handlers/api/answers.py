@@ -374,6 +374,9 @@ def _hit(hit: Hit, with_text: bool, explained: bool, room: Room) -> dict[str, An
         shown["passage"] = hit.passage
     if hit.pinned:
         shown["pinned"] = True
+    if hit.folded:
+        room.take(sum(map(len, hit.folded)))
+        shown["folded"] = list(hit.folded)
     if with_text:
         texts = {"title": hit.title, "text": hit.text, "snippet": hit.snippet}
         room.take(sum(map(len, texts.values())))

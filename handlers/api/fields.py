@@ -188,6 +188,8 @@ FIELDS = (
     Field("pin", TEXTS, _RANKED, most="documents",
           help="ids of documents that come first, in this order, whether they match or not"),
     Field("hide", TEXTS, _RANKED, "ids of documents that are left out", most="documents"),
+    Field("unique", FLAG, _RANKED, "leave out near duplicates of better hits", False),
+    Field("diversity", NUMBER, _RANKED, "how much hits should differ from better ones", None, 0, 1),
     Field("group_by", STRING, _GROUPED, "a field of the metadata, whose equal values make groups",
           None, None, _NAME),
     Field("group_size", WHOLE, _GROUPED, "hits of each group", 1, 1, "k"),

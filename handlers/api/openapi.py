@@ -221,6 +221,7 @@ def _schemas(limits: Limits) -> Schema:
             "metadata": _OBJECT,
             "passage": passage,
             "pinned": {"type": "boolean", "description": "Whether `pin` has its id."},
+            "folded": {**_list(_STRING), "description": "Ids of near duplicates left out."},
             "explanation": _ref("Explanation"),
             "highlights": _object({"title": _list(span), "text": _list(span)}),
             "marks": _object({"title": _list(_PLACE), "snippet": _list(_PLACE)}),

@@ -211,6 +211,8 @@ def _shown(hit: Hit, characters: int) -> dict[str, Any]:
         shown["passage"] = hit.passage
     if hit.pinned:
         shown["pinned"] = True
+    if hit.folded:
+        shown["folded"] = _cut(list(hit.folded))
     shown["text"] = hit.text if len(hit.text) <= characters else hit.excerpt(characters)
     if len(hit.text) > characters:
         shown["full_characters"] = len(hit.text)

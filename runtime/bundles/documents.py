@@ -218,6 +218,11 @@ class Documents:
             return Gathered(lemmas, lengths)
         return Gathered(np.column_stack([lemmas, beginning_of[words]]).ravel(), 2 * lengths)
 
+    @property
+    def has_words(self) -> bool:
+        """Whether the words of the documents are stored."""
+        return "words" in self._forwards
+
     def forward(self, stored_field: str) -> Forward:
         """Return the forward store of a field, with the tokens of all documents.
 

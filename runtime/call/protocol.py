@@ -177,6 +177,10 @@ class Retriever(Ranker):
         """
         raise InputError(f"{type(self).__name__} has no vectors whose products are its scores")
 
+    def vectors_of(self, numbers: NDArray[np.uint32]) -> NDArray[np.float32] | None:  # noqa: ARG002
+        """Return stored vectors of some documents, (numbers, dimension); None if it has none."""
+        return None
+
     def explain_retrieved(self, query: QueryContext, candidate: Candidates) -> Explanation:
         """Explain the score of a retrieved document, which may differ from the score by `score`."""
         return self.explain(query, candidate)

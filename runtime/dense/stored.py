@@ -91,6 +91,11 @@ class StoredVectors:
         values = as_floats(self.values[which])
         return values if self.scales is None else values * self.scales[which, None]
 
+    def of_rows(self, numbers: NDArray[np.integer]) -> NDArray[np.float32]:
+        """Return the vectors of some documents, which are fetched at once if they lie far away."""
+        fetch_rows(numbers, plain=self._arrays)
+        return self.floats(numbers)
+
     def __iter__(self) -> Iterator[NDArray[np.float32]]:
         """Yield each vector, (dimension,) float32."""
         for begin in range(0, len(self), CONVERTED):

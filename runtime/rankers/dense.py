@@ -275,6 +275,10 @@ class Dense(Retriever, EncodesTexts):
         """Yield the vector of each document, (dimension,) float32."""
         return iter(self.vectors)
 
+    def vectors_of(self, numbers: NDArray[np.uint32]) -> NDArray[np.float32]:
+        """Return the stored vectors of some documents, (numbers, dimension) float32."""
+        return self.vectors.of_rows(numbers)
+
     def _encoded(self, query: QueryContext) -> Encoded:
         return query.once(self.encoder, lambda: self.encoder.encode_queries([query.text]))
 

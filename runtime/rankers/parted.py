@@ -152,6 +152,19 @@ class PartedRetriever(PartedRanker, Retriever):
             masks.append(mask)
         return np.concatenate(masks)
 
+    def vectors_of(self, numbers: NDArray[np.uint32]) -> NDArray[np.float32] | None:
+        """Return stored vectors of some documents, (numbers, dimension); None if it has none."""
+        found: NDArray[np.float32] | None = None
+        for part, places, own in self._documents.shifts.shares(numbers):
+            ranker = self._parts[part]
+            vectors = ranker.vectors_of(own) if isinstance(ranker, Retriever) else None
+            if vectors is None:
+                return None
+            if found is None:
+                found = np.empty((len(numbers), vectors.shape[1]), np.float32)
+            found[places] = vectors
+        return found
+
     def _scanned(self, query: QueryContext, part: int, mask: Mask | None) -> Retrieved:
         """Return the documents of a part without an index that have a word of the query."""
         documents, own = self._documents.parts[part], query.everywhere[part]

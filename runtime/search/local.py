@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ranklet.runtime.arguments import Where
 from ranklet.runtime.bundles.files import BundleFiles
-from ranklet.runtime.call.candidates import StoredCandidates, numbers_of
+from ranklet.runtime.call.candidates import StoredCandidates, TextCandidates, numbers_of
 from ranklet.runtime.call.deadline import Deadline
 from ranklet.runtime.call.mask import Mask, both
 from ranklet.runtime.call.protocol import Ranker, Retriever
@@ -32,12 +32,14 @@ from ranklet.runtime.pipeline import Boost, Pipeline, Retrieve
 from ranklet.runtime.rankers.opening import ranker_of
 from ranklet.runtime.search.boosting import amounts_of, at_one_time, over_all_matches
 from ranklet.runtime.search.matches import Matches, MatchMasks, by_words, matches
+from ranklet.runtime.search.near_duplicates import sets_of
 from ranklet.runtime.search.port import Call, Search
 from ranklet.runtime.search.reading import postings_of, read_query
 from ranklet.runtime.search.run import Passage, Run
 from ranklet.runtime.search.selection import Selection, groups_of
 from ranklet.runtime.sets import among, distinct
 from ranklet.runtime.storage.block_array import fetch_rows
+from ranklet.runtime.storage.forward import Gathered
 from ranklet.runtime.syntax.query_syntax import Query
 
 if TYPE_CHECKING:
@@ -184,7 +186,7 @@ class LocalSearch(Search):
             pipeline, self.ranker, documents, query, None, deadline, allowed, reach=reach,
             amounts=self.amounts,
         )  # fmt: skip
-        return _LocalRun(self, query, execution)
+        return _LocalRun(self, query, execution, call.pinned)
 
     def _ranked_ones(self, call: Call) -> Mask | None:
         """Return which documents a call ranks, (documents,) bool; None for all."""
@@ -201,7 +203,7 @@ class LocalSearch(Search):
         known = {**pinned, **hidden}
         mask = self.allowed(call.where, call.deadline)
         shown = [part for part in pinned.values() if mask is None or mask[part[0]]]
-        call = call._replace(hidden=_joined(hidden.values()), pinned=_joined(pinned.values()))
+        call = call._replace(hidden=_joined(hidden.values()), pinned=_joined(shown))
         here = shown[selection.offset : selection.reach]
         others = replace(
             selection, k=selection.k - len(here), offset=max(0, selection.offset - len(shown)),
@@ -306,6 +308,22 @@ class LocalSearch(Search):
         remarks, signals = self.files.manifest.remarks, at_one_time(boost).signals
         return np.stack([amounts_of(each, self.masks, remarks, numbers) for each in signals])
 
+    def words(self, query: QueryContext, numbers: NDArray[np.uint32]) -> Gathered:
+        """Return the words of some documents, those of one class as one, as a query has them."""
+        documents = self.documents
+        if documents.has_words:
+            return documents.tokens("lemmas", numbers)
+        texts = documents.ranked_texts(numbers.tolist())
+        return TextCandidates(texts, query.analysis).tokens("lemmas")
+
+    def vectors(self, numbers: NDArray[np.uint32]) -> NDArray[np.float32] | None:
+        """Return the vectors of some documents by the first ranker that stores one of each."""
+        for name, entry in self.files.manifest.rankers.items():
+            if KINDS[entry.kind].index == "vectors":
+                ranker = self.ranker(name)
+                return ranker.vectors_of(numbers) if isinstance(ranker, Retriever) else None
+        return None
+
     def passages(self, document_id: str) -> list[Passage]:
         """Return a document's passages in their order; see `Search`."""
         documents, numbers = self.documents, self._parts(document_id)
@@ -365,9 +383,17 @@ def _joined(parts: Iterable[NDArray[np.uint32]]) -> NDArray[np.uint32]:
 class _LocalRun(Run):
     """A pipeline that has run on the documents of a search; see `Run`."""
 
-    def __init__(self, search: LocalSearch, query: QueryContext, execution: Execution) -> None:
+    def __init__(
+        self,
+        search: LocalSearch,
+        query: QueryContext,
+        execution: Execution,
+        pinned: NDArray[np.uint32] | None = None,
+    ) -> None:
         super().__init__(search.files, query, execution)
         self._search = search
+        if pinned is not None:
+            self._before = lambda: sets_of(search.words(query, pinned))
 
     @property
     def _numbers(self) -> NDArray[np.uint32]:
@@ -402,17 +428,15 @@ class _LocalRun(Run):
         """Return the documents that reach a score, of a split one its best passage, ascending."""
         return np.sort(self._numbers[self._best_above(least)])
 
-    def chosen(self, selection: Selection) -> tuple[NDArray[np.intp], NDArray[np.float32]]:
-        """Return the positions of the documents that come back, and their scores, in order."""
+    def ordered(
+        self, selection: Selection, reach: int | None
+    ) -> tuple[NDArray[np.intp], NDArray[np.float32]]:
+        """Return the positions of the first documents, and their scores, in order; see `Run`."""
         if not selection.sort:
-            return super().chosen(selection)
-        positions, name = self._best_above(selection.min_score), selection.group_by
+            return super().ordered(selection, reach)
+        positions = self._best_above(selection.min_score)
         scores, columns = self.execution.final()[positions], self._search.columns
-        reach = selection.reach if name is None else None
         places = order(selection.sort, columns, self._numbers[positions], scores, reach)
-        positions, scores = positions[places], scores[places]
-        groups = None if name is None else self.groups(name, positions)
-        places = replace(selection, min_score=None).chosen(scores, groups)
         return positions[places], scores[places]
 
     def _best_above(self, least: float | None) -> NDArray[np.intp]:
@@ -429,6 +453,14 @@ class _LocalRun(Run):
     def others(self, parts: NDArray[np.uint32]) -> NDArray[np.uint32]:
         """Return all candidates except some documents."""
         return self._numbers[~np.isin(self._numbers, parts)]
+
+    def words(self, positions: NDArray[np.intp]) -> Gathered:
+        """Return the words of the documents at some positions, those of one class as one."""
+        return self._search.words(self._query, self._numbers[positions])
+
+    def vectors(self, positions: NDArray[np.intp]) -> NDArray[np.float32] | None:
+        """Return the vectors of some documents, (positions, dimension), where they are stored."""
+        return self._search.vectors(self._numbers[positions])
 
     def ids(self, positions: NDArray[np.intp]) -> list[str]:
         """Return the ids of the documents at some positions."""

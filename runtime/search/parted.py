@@ -15,7 +15,7 @@ from ranklet.runtime.bundles.parts import PartedDocuments, Shifts
 from ranklet.runtime.call.deadline import Deadline
 from ranklet.runtime.call.mask import Mask, both
 from ranklet.runtime.call.protocol import Ranker, Retriever
-from ranklet.runtime.call.query import Phrases, QueryContext
+from ranklet.runtime.call.query import PartQuery, Phrases, QueryContext
 from ranklet.runtime.errors import BundleError, damaged
 from ranklet.runtime.metadata.columns import Column, Metadata
 from ranklet.runtime.metadata.joined import joined
@@ -27,6 +27,7 @@ from ranklet.runtime.search.boosting import at_one_time
 from ranklet.runtime.search.local import LocalSearch
 from ranklet.runtime.search.reading import read_query
 from ranklet.runtime.sets import distinct
+from ranklet.runtime.storage.forward import Gathered
 from ranklet.runtime.syntax.meaning import with_corrections
 from ranklet.runtime.syntax.query_syntax import Query
 
@@ -126,6 +127,20 @@ class PartedSearch(LocalSearch):
         for part, places, own in self.documents.shifts.shares(numbers):
             found[:, places] = self.parts[part].amounts(boost, own)
         return found
+
+    def words(self, query: QueryContext, numbers: NDArray[np.uint32]) -> Gathered:
+        """Return the words of some documents, those of one class as one, as a query has them."""
+        lengths, parts = np.zeros(len(numbers), np.int64), list[tuple[NDArray[np.intp], Gathered]]()
+        for part, places, own in self.documents.shifts.shares(numbers):
+            asked = query.everywhere[part]
+            found = self.parts[part].words(asked, own)
+            if isinstance(asked, PartQuery):
+                found = found._replace(tokens=asked.own.in_whole(found.tokens))
+            lengths[places] = found.lengths
+            parts.append((places[found.owner], found))
+        owner = np.concatenate([np.empty(0, np.intp), *(places for places, _ in parts)])
+        tokens = np.concatenate([np.empty(0, np.int32), *(found.tokens for _, found in parts)])
+        return Gathered(tokens[np.argsort(owner, kind="stable")], lengths)
 
     def fetch(self, numbers: NDArray[np.uint32], *, tokens: bool) -> None:
         """Fetch at once what hits show, and perhaps their tokens, from object storage."""

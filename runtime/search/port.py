@@ -344,7 +344,7 @@ class Search(ABC):
             short: whether a list may end when enough documents are known.
         """
         depth, reach, single = call.pipeline.depth, None, len(call.pipeline.stages) == 1
-        if short and single and call.query.phrases is None and selection.group_by is None:
+        if short and single and call.query.phrases is None and not selection.reorders:
             reach = max(1, selection.reach) * _PASSAGES
         run = self._run(call, reach)
         few = run.execution.cut and run.execution.documents < min(selection.reach, depth)

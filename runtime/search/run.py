@@ -1,7 +1,7 @@
 """A pipeline that has run for a query, perhaps on texts, and what comes back of its candidates."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from time import perf_counter
@@ -20,8 +20,11 @@ from ranklet.runtime.explanation import Explanation
 from ranklet.runtime.hits import Hit, Ranking, Timing
 from ranklet.runtime.pipeline import Pipeline
 from ranklet.runtime.rankers.opening import ranker_of
+from ranklet.runtime.search.diversity import POOL, by_vectors, by_words, diverse
+from ranklet.runtime.search.near_duplicates import Folding, Words, sets_of
 from ranklet.runtime.search.selection import Selection
 from ranklet.runtime.sets import distinct
+from ranklet.runtime.storage.forward import Gathered
 from ranklet.runtime.text.ranked import ranked_text
 
 
@@ -35,6 +38,7 @@ class Run(ABC):
 
     Attributes:
         unread: what `confirm` had no time for.
+        folded: by the position of a document, those of its near duplicates that were found.
 
     Raises:
         BundleError: the bundle is damaged, or has no collection and no candidates are given.
@@ -43,6 +47,9 @@ class Run(ABC):
     def __init__(self, files: BundleFiles, query: QueryContext, execution: Execution) -> None:
         self.files, self._query, self.execution = files, query, execution
         self.unread: list[str] = []
+        self.folded: dict[int, list[int]] = {}
+        # Returns the words of the documents that come back before all others.
+        self._before: Callable[[], Sequence[Words]] = tuple
         with files.damage_reported():
             execution.run()
 
@@ -61,6 +68,14 @@ class Run(ABC):
     @abstractmethod
     def groups(self, name: str, positions: NDArray[np.intp]) -> NDArray[np.intp]:
         """Return the number of each document's group; see `Selection`."""
+
+    def words(self, positions: NDArray[np.intp]) -> Gathered:
+        """Return the words of the documents at some positions, those of one class as one."""
+        return self.execution.candidates.select(positions).tokens("lemmas")
+
+    def vectors(self, positions: NDArray[np.intp]) -> NDArray[np.float32] | None:  # noqa: ARG002
+        """Return the vectors of some documents, (positions, dimension), where they are stored."""
+        return None
 
     @abstractmethod
     def hits(
@@ -98,7 +113,7 @@ class Run(ABC):
             fitting = np.append(fitting, part[: len(fits)][fits])
             begin, size = begin + len(fits), 2 * size
             count = len(fitting if owners is None else distinct(owners[fitting]))
-            enough = selection.group_by is None and count >= selection.reach
+            enough = not selection.reorders and count >= selection.reach
             if enough or len(fits) < len(part):
                 break
         self.execution.keep(fitting)
@@ -115,21 +130,87 @@ class Run(ABC):
         execution = self.execution
         if not execution.cut or execution.budget_spent:
             return False
-        if selection.group_by is None:
+        if not selection.unique and selection.group_by is None:
             dropped = self._query.phrases is not None or execution.candidates.owners is not None
             return dropped and execution.documents < min(selection.reach, depth)
-        positions, scores = execution.top(len(execution.candidates))
-        if selection.above(scores) < len(scores):  # what comes later has lower scores, too
-            return False
-        return len(distinct(self.groups(selection.group_by, positions))) < selection.reach
+        name, least = selection.group_by, selection.min_score
+        if least is not None and selection.above(execution.top(len(execution.candidates))[1]) < (
+            execution.documents
+        ):
+            return False  # what comes later has lower scores, too
+        positions, _ = self.kept(selection)
+        found = positions if name is None else distinct(self.groups(name, positions))
+        return len(found) < selection.reach
 
     def chosen(self, selection: Selection) -> tuple[NDArray[np.intp], NDArray[np.float32]]:
         """Return the positions of the documents that come back, and their scores, best first."""
-        name = selection.group_by
-        reach = selection.reach if name is None else len(self.execution.candidates)
-        positions, scores = self.execution.top(reach)
+        name, (positions, scores) = selection.group_by, self.kept(selection)
+        if selection.diversity:
+            order = self._diverse(positions[:POOL], scores[:POOL], selection)
+            order = np.append(order, np.arange(len(order), len(positions)))
+            positions, scores = positions[order], scores[order]
         places = selection.chosen(scores, None if name is None else self.groups(name, positions))
         return positions[places], scores[places]
+
+    def ordered(
+        self, selection: Selection, reach: int | None
+    ) -> tuple[NDArray[np.intp], NDArray[np.float32]]:
+        """Return the positions of the first documents that reach the score, and their scores.
+
+        Args:
+            selection: what comes back.
+            reach: how many are needed; None for all.
+        """
+        positions, scores = self.execution.top(
+            len(self.execution.candidates) if reach is None else reach
+        )
+        count = selection.above(scores)
+        return positions[:count], scores[:count]
+
+    def kept(self, selection: Selection) -> tuple[NDArray[np.intp], NDArray[np.float32]]:
+        """Return the positions of the best documents and their scores, without near duplicates.
+
+        They are as many as can come back, or as are needed to find these.
+        """
+        reach = None if selection.reorders else selection.reach
+        positions, scores = self.ordered(selection, reach)
+        if not selection.unique:
+            return positions, scores
+        most = max(selection.reach, POOL) if selection.diversity else selection.reach
+        places = self._unlike(positions, None if selection.group_by else most)
+        return positions[places], scores[places]
+
+    def _unlike(self, positions: NDArray[np.intp], most: int | None) -> NDArray[np.intp]:
+        """Return the places of documents that are no near duplicates of better ones.
+
+        Args:
+            positions: all documents, best first.
+            most: how many are needed; None for all.
+        """
+        before, kept = self._before(), list[int]()
+        folding, self.folded = Folding(before), {}
+        size = len(positions) if most is None else 2 * most + 1
+        for begin in range(0, len(positions), max(1, size)):
+            part = positions[begin : begin + size]
+            for place, words in enumerate(sets_of(self.words(part)), begin):
+                into = folding.add(words)
+                if into is None and len(kept) == most:
+                    return np.array(kept, np.intp)
+                if into is None:
+                    kept.append(place)
+                elif into >= len(before):
+                    best = int(positions[kept[into - len(before)]])
+                    self.folded.setdefault(best, []).append(int(positions[place]))
+        return np.array(kept, np.intp)
+
+    def _diverse(
+        self, positions: NDArray[np.intp], scores: NDArray[np.float32], selection: Selection
+    ) -> NDArray[np.intp]:
+        """Return the places of the first documents in an order in which they differ more."""
+        vectors = self.vectors(positions)
+        alike = by_words(self.words(positions)) if vectors is None else by_vectors(vectors)
+        count = len(positions) if selection.group_by else selection.reach
+        return diverse(scores, alike, float(selection.diversity or 0), count)
 
     def ranking(self, selection: Selection, *, explain: bool) -> Ranking:
         """Return the hits that come back, perhaps with explanations."""
@@ -145,6 +226,8 @@ class Run(ABC):
             explanations[at] = self.explain(position)
         with self.files.damage_reported():
             hits = tuple(self.hits(positions, scores.tolist(), explanations))
+            for hit, position in zip(hits, positions.tolist() if self.folded else (), strict=False):
+                hit.folding(self.ids(np.array(self.folded.get(position, ()), np.intp)))
         timing = Timing("explain hits" if explain else "read hits", (perf_counter() - begin) * 1e3)
         return Ranking(
             hits,

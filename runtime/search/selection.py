@@ -34,6 +34,8 @@ class Selection:
         hide: ids of documents that are left out.
         facets: what is counted of all documents that match; None counts nothing.
         sort: what orders all documents that match, instead of their scores alone.
+        unique: whether near duplicates of better documents are left out.
+        diversity: how much documents should differ from better ones, from 0 to 1; None for 0.
 
     Raises:
         InputError: a number or an id cannot be used.
@@ -48,6 +50,8 @@ class Selection:
     hide: Sequence[str] = ()
     facets: tuple[Facet, ...] | None = None
     sort: tuple[Key, ...] = ()
+    unique: bool = False
+    diversity: float | None = None
 
     def __post_init__(self) -> None:
         """Check every number and id."""
@@ -58,6 +62,10 @@ class Selection:
             raise InputError(
                 f"{min(both)[:80]!r} is pinned and hidden; leave it out of pin or hide"
             )
+        if self.diversity is not None and not within(self.diversity, 0, 1):
+            raise InputError(f"diversity must be a number from 0 to 1, not {self.diversity!r:.60}")
+        if self.diversity and self.sort:
+            raise InputError("sort and diversity both order the hits; leave one of them out")
         check_whole("k", self.k, 0)
         check_whole("offset", self.offset, 0)
         check_whole("group_size", self.group_size, 1)
@@ -76,6 +84,11 @@ class Selection:
     def reach(self) -> int:
         """How many documents, or groups, must be known."""
         return int(self.offset) + int(self.k)
+
+    @property
+    def reorders(self) -> bool:
+        """Whether more than the first documents decides what comes back."""
+        return self.group_by is not None or self.unique or bool(self.diversity)
 
     def chosen(
         self, scores: NDArray[np.float32], groups: NDArray[np.intp] | None

@@ -34,6 +34,8 @@ def as_text(ranking: "Ranking", offset: int = 0, *, wanted: bool = True) -> str:
         name = f"{hit.name} (pinned)" if hit.pinned else hit.name
         lines.append(f"{place:2}. {hit.score:8.4f}  {name}  {hit.title}".rstrip())
         lines.append(f"              {hit.snippet}")
+        if hit.folded:
+            lines.append(f"              near duplicates: {', '.join(hit.folded)}")
         if hit.metadata:
             lines.append(f"              {in_line(hit.metadata)}")
         if hit.explanation is not None:
