@@ -163,3 +163,19 @@ def test_vectors_tell_what_is_alike_where_there_are_any(tiny: "TinyRankers") -> 
     second = bundle.encode_document([f"{hit.title} {hit.text}" for hit in plain[:2]])
     assert float(vectors[0] @ vectors[1]) <= float(np.dot(second[0], second[1])) + 1e-3
     assert len(bundle.rank(query, k=20, pipeline=pipeline, unique=True)) == 20
+
+
+def test_sorting_comes_before_folding(tmp_path: Path) -> None:
+    made = [
+        {"id": f"d{n}", "text": f"Knead the dough {'well ' * (n % 3)}", "n": n} for n in range(9)
+    ]
+    bundle = load(build(made, tmp_path / "rows.ranklet").path)
+    boost = {"n": {"linear": True, "weight": 1}}
+    found = bundle.rank("dough", sort=["-n"], unique=True, boost=boost, k=5)
+    assert [(hit.id, hit.folded) for hit in found] == [
+        ("d8", ("d7", "d5", "d4", "d2", "d1")), ("d6", ("d3", "d0"))
+    ]  # fmt: skip
+    scores = {hit.id: hit.score for hit in bundle.rank("dough", boost=boost)}
+    assert [hit.score for hit in found] == [scores["d8"], scores["d6"]]
+    with pytest.raises(InputError, match="both order the hits"):
+        bundle.rank("dough", sort=["n"], diversity=0.5)

@@ -115,14 +115,14 @@ class ConformerKernel(Retriever):
 
     Args:
         settings: the model's settings.
-        matching: the model.
+        term_matching: the model.
         index: the impacts.
     """
 
     def __init__(
-        self, settings: ConformerKernelSettings, matching: TermMatching, index: ImpactIndex
+        self, settings: ConformerKernelSettings, term_matching: TermMatching, index: ImpactIndex
     ) -> None:
-        self.settings, self.matching, self.index = settings, matching, index
+        self.settings, self.term_matching, self.index = settings, term_matching, index
         self.slice_size = FIRST_SLICE if settings.per_pair else AT_ONCE
 
     @classmethod
@@ -144,7 +144,7 @@ class ConformerKernel(Retriever):
     @property
     def provider(self) -> str:
         """The onnxruntime provider that the network runs on, or numpy if it has not run."""
-        return self.matching.provider
+        return self.term_matching.provider
 
     def first_slice(self, *, texts: bool) -> int:
         """Return how many candidates are scored at first, which are few if the network scores."""
@@ -159,7 +159,7 @@ class ConformerKernel(Retriever):
         """Return the k best documents, of all or of those that a mask allows, by their impacts."""
         terms, counts = self._known(query)
         numbers, scores = self.index.retrieve(terms, counts, k, allowed)
-        return Retrieved(numbers, scores, self.matching.truncates(query))
+        return Retrieved(numbers, scores, self.term_matching.truncates(query))
 
     def matching(self, query: QueryContext) -> Mask:
         """Return which documents have a word of the query that adds to their scores."""
@@ -180,14 +180,14 @@ class ConformerKernel(Retriever):
             by_term = self.index.matrix(terms, numbers_of(candidates))
         else:
             terms, counts = self._terms(query)
-            latent, explicit = self.matching.parts(terms, candidates)
+            latent, explicit = self.term_matching.parts(terms, candidates)
             by_term = latent + explicit
         values = np.asarray(counts.astype(np.float64) @ by_term, np.float32)
-        return self.matching.result(values, query, candidates)
+        return self.term_matching.result(values, query, candidates)
 
     def scale(self, query: QueryContext) -> float:
         """Return 1 / number of query terms."""
-        return 1 / max(1, len(self.matching.query_tokens(query)))
+        return 1 / max(1, len(self.term_matching.query_tokens(query)))
 
     def explain(self, query: QueryContext, candidate: Candidates) -> Explanation:
         """Explain a score by query terms, separately for their exact and latent matches."""
@@ -206,11 +206,11 @@ class ConformerKernel(Retriever):
             whole = self.index.matrix(terms, numbers_of(candidate))[:, 0]
             explicit = whole
             if self.settings.latent:
-                exact_matches = self.matching.explicit(terms, candidate)[:, 0]
+                exact_matches = self.term_matching.explicit(terms, candidate)[:, 0]
                 explicit = np.where(whole > 0, exact_matches, np.float32(0))
             latent = whole - explicit
         else:
-            latent, explicit = (each[:, 0] for each in self.matching.parts(terms, candidate))
+            latent, explicit = (each[:, 0] for each in self.term_matching.parts(terms, candidate))
         parts = []
         for term, count, near, exact in zip(terms.tolist(), counts, latent, explicit, strict=True):
             name = query.analysis.name(term, self.settings.field)
@@ -227,7 +227,7 @@ class ConformerKernel(Retriever):
 
     def verify(self) -> None:
         """Check every number and run the network once; raise BundleError at the first fault."""
-        what, model = f"{self.settings.architecture} over {self.settings.field}", self.matching
+        what, model = f"{self.settings.architecture} over {self.settings.field}", self.term_matching
         self.index.verify(what)
         for values, file in ((model.idf_of, IDF), (model.floors, FLOORS)):
             if not np.isfinite(values).all():
@@ -242,12 +242,12 @@ class ConformerKernel(Retriever):
 
     def _terms(self, query: QueryContext) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
         """Return the query's unique terms and their counts."""
-        terms, counts = np.unique(self.matching.query_tokens(query), return_counts=True)
+        terms, counts = np.unique(self.term_matching.query_tokens(query), return_counts=True)
         return terms, counts.astype(np.float32)
 
     def _known(self, query: QueryContext) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
         terms, counts = self._terms(query)
-        known = terms < len(self.matching.rows)
+        known = terms < len(self.term_matching.rows)
         return terms[known], counts[known]
 
 

@@ -19,7 +19,7 @@ def test_likely_terms_are_the_commonest_and_foretell_the_network(
 ) -> None:
     monkeypatch.setattr("ranklet.corpus.rankers.conformer_kernel.term_prediction.COMMONEST", 20)
     monkeypatch.setattr("ranklet.corpus.rankers.conformer_kernel.term_prediction.ANCHORS", 8)
-    matching, analysed = opened(whole, "ndrm3").matching, analyse_again(whole)
+    matching, analysed = opened(whole, "ndrm3").term_matching, analyse_again(whole)
     likely = likely_terms(matching, analysed, BlockCache(tmp_path / "a"))
     assert len(likely.terms) == 20
     assert len(likely.anchors) == 8
@@ -34,6 +34,6 @@ def test_likely_terms_are_the_commonest_and_foretell_the_network(
     assert np.corrcoef(found[:, rest].ravel(), above[:, rest].ravel())[0, 1] > 0.6
     again = likely_terms(matching, analysed, BlockCache(tmp_path / "b"))
     np.testing.assert_array_equal(again.predictor, likely.predictor)
-    explicit = opened(whole, "ndrm2").matching
+    explicit = opened(whole, "ndrm2").term_matching
     assert not len(likely_terms(explicit, analysed, BlockCache(tmp_path)).terms)
     assert LikelyTerms.none().above_floors(explicit, documents).shape == (len(documents), 0)

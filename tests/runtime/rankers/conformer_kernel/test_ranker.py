@@ -72,7 +72,7 @@ def test_ndrm3_explains_exact_and_latent_matches_apart(indexed: Bundle) -> None:
     terms = np.unique(query.tokens("lemmas"))
     given = StoredCandidates(indexed.files.documents, np.array([hit.index], np.uint32))  # type: ignore[arg-type]
     by_formula = dict(
-        zip(terms.tolist(), ranker.matching.explicit(terms, given)[:, 0], strict=True)
+        zip(terms.tolist(), ranker.term_matching.explicit(terms, given)[:, 0], strict=True)
     )
     find = indexed.files.analyzer.vocabulary.forms.find
     assert exact["lemmas", "appl"] == pytest.approx(by_formula[find("appl")], rel=1e-4)
