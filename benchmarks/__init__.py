@@ -6,6 +6,7 @@ BENCHMARKS = {
     "bm25_parity": "parity",
     "default_fusion": "fusion",
     "query_table": "dense",
+    "query_table_time": "dense",
     "hybrid_peers": "fusion",
     "learned": "learning",
     "fidelity": "quality",

@@ -4,7 +4,6 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
@@ -112,8 +111,10 @@ def build(
             rankers |= cut_all(with_probes(checkpoints, folders), ranked)
         made = export_bundle(rankers, scratch / "rankers", _left(export, rankers)).path
         if options.query.table:
-            titled = chain(texts.titled(), options.query.titled())
-            made = with_query_tables(made, scratch / "tables", titled, options.query.table_minutes)
+            learned_from = options.query.learned_from(texts.titled(), documents)
+            made = with_query_tables(
+                made, scratch / "tables", learned_from, options.query.table_minutes
+            )
         bundle = options.engine.opened(made)
         analysed = texts.analysed(bundle, writer.resume_folder)
         provenance = {"collection": {"name": source.name, "titles": titles}}

@@ -9,6 +9,7 @@ from tests.kinds import FP32, TinyRankers
 from ranklet.corpus.index import index_bundle
 from ranklet.export.bundles import export_bundle
 from ranklet.export.query_tables import learning
+from ranklet.export.query_tables.texts import short_texts
 from ranklet.export.query_tables.writing import with_query_tables
 
 MINUTES = 0.01
@@ -30,7 +31,9 @@ def rankers_with_table(tiny: TinyRankers) -> Path:
     def learn(folder: Path) -> None:
         titled = [(each.title, each.text) for each in tiny.data.collection.documents()]
         with patch.object(learning, "LEAST", 400):
-            with_query_tables(rankers_with_network(tiny), folder / "b", titled, MINUTES)
+            with_query_tables(
+                rankers_with_network(tiny), folder / "b", short_texts(titled), MINUTES
+            )
 
     return tiny.once("query_table", learn) / "b"
 

@@ -1,7 +1,8 @@
-"""Read the texts of queries from a file that people have, without ids and judgements."""
+"""Read the texts of queries that people have, without ids and judgements."""
 
 from pathlib import Path
 
+from ranklet.corpus.collections.collection import Collection
 from ranklet.corpus.collections.opening import format_suffix, lines, open_text
 from ranklet.corpus.sources.cells import Bad, is_decoded, not_decoded
 from ranklet.corpus.sources.json_files import read_json_lines
@@ -9,6 +10,8 @@ from ranklet.runtime.errors import CollectionError
 
 JSON_LINES = (".jsonl", ".ndjson")
 TABLES = (".csv", ".tsv", ".tab", ".json", ".parquet", ".xlsx")
+
+LEARNED = "train"  # the split from whose queries anything may learn
 
 
 def read_query_texts(path: str | Path) -> list[str]:
@@ -41,6 +44,19 @@ def read_query_texts(path: str | Path) -> list[str]:
     if not texts:
         raise CollectionError(f"{path} has no query; give a file with one query per line")
     return texts
+
+
+def queries_to_learn(path: str | Path) -> list[str]:
+    """Return the queries of the split train of a folder of judged queries; none of other paths.
+
+    Raises:
+        CollectionError: a file is malformed.
+    """
+    if not Path(path).is_dir():
+        return []
+    collection = Collection(path, documents=False)
+    known = LEARNED in collection.splits()
+    return [query.text for query in collection.queries(LEARNED)] if known else []
 
 
 def _of_json_lines(path: Path) -> list[str]:

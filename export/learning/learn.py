@@ -22,7 +22,8 @@ from ranklet.export.learning.options import LEARN, LearnOptions
 from ranklet.export.learning.parts import FEW, Parts, cut, fitting
 from ranklet.export.learning.rankers import learn_rankers
 from ranklet.export.learning.result import Learned, Row, provenance_of
-from ranklet.export.learning.selection import DEFAULT, WEIGHING, Selected, select
+from ranklet.export.learning.selection import WEIGHING, Selected, base_of, select
+from ranklet.export.learning.tables import with_tables
 from ranklet.export.learning.work import Work, kept_work
 from ranklet.runtime import load
 from ranklet.runtime.bundle import Bundle
@@ -78,7 +79,7 @@ def learn(
         raise InputError(_nothing_to_weigh(parts, options))
     say(_opening(parts, options, budget))
     before, began = load(source), monotonic()
-    cost = cost_of(before.files, parts.choose, None)
+    cost = cost_of(before.files, parts.choose, base_of(before, options)[1])
     budget.measured = 2 * (monotonic() - began)  # of the pipeline that is kept, and its writing
     budget.reserve(budget.measured + _seconds_later(before, parts))
     budget.indexing = INDEX_SECONDS * before.manifest.documents
@@ -86,8 +87,9 @@ def learn(
         check_target(place, overwrite)  # another process may have written it meanwhile
         splits = {"train": parts.learn, "dev": parts.tune}
         collection = work.collection(lambda: whole_documents(files), splits)
-        task = Task(files, collection, parts, options, _begin(files, options), work, budget)
-        after, skipped = _rankers(task) if training else (source, {})
+        begin, able = _begin(files, options), with_tables(files, parts, options, work, budget)
+        task = Task(able, collection, parts, options, begin, work, budget)
+        after, skipped = _rankers(task) if training else (Path(str(able.path)), {})
         result = _choose(before, cost, load(after), task, skipped, place, overwrite)
     return replace(result, minutes=budget.minutes, memory=peak_bytes())
 
@@ -145,8 +147,9 @@ def _report(
     """
     measure, queries, choose = task.options.measure, parts.report, parts.choose
     began = monotonic()
-    (base,) = evaluate(before, queries, {DEFAULT: None}, measures=[measure], depth=100)
-    first = Row(DEFAULT, base.values[measure], cost)
+    name, pipeline = base_of(before, task.options)
+    (base,) = evaluate(before, queries, {name: pipeline}, measures=[measure], depth=100)
+    first = Row(name, base.values[measure], cost)
     last = len(found.steps) - 1 if found.at is None else found.at
     rows = dict[int, Row]()
     for place in sorted(range(last + 1), key=lambda place: place != last):  # the last one first

@@ -65,7 +65,7 @@ def select(
     names, skipped = list(rankers), dict[str, str]()
     networks = [name for name in names if _is_network(after, name)]
     if not options.network:
-        why = "a network would read each query (--no-network); build it with --queries table"
+        why = "a network would read each query (--no-network), and no table replaces it"
         skipped = dict.fromkeys(networks, why)
         names = [name for name in names if name not in networks]
     last = [name for name in rerankers(rankers) if name in names]
@@ -100,9 +100,24 @@ def select(
     if not within:
         return Selected(steps, costs, None, skipped)
     at = within[cheapest([steps[place] for place in within])]
-    (base_,) = evaluate(before, queries, {DEFAULT: None}, measures=[measure], depth=100)
+    name, pipeline = base_of(before, options)
+    (base_,) = evaluate(before, queries, {name: pipeline}, measures=[measure], depth=100)
     better = surely_better(steps[at].values, base_.values[measure])
     return Selected(steps, costs, at if better else None, skipped)
+
+
+def base_of(before: Bundle, options: LearnOptions) -> tuple[str, Pipeline | None]:
+    """Return what a pipeline must be better than, in words, and its stages; None for the default.
+
+    It is the default of the input, or one of its rankers if a network would read queries.
+    """
+    default = before.manifest.pipeline(None)
+    if options.network or not any(_is_network(before, name) for name in default.rankers()):
+        return DEFAULT, None
+    for name, pipeline in before.manifest.pipelines.items():
+        if not any(_is_network(before, each) for each in pipeline.rankers()):
+            return f"{name} of the input, without its network", pipeline
+    return DEFAULT, None
 
 
 def _is_network(bundle: Bundle, name: str) -> bool:

@@ -1,7 +1,7 @@
 """A checkpoint of an encoder whose queries are encoded by a table, which `--model` takes."""
 
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,7 +11,6 @@ from ranklet.export.models import exported, read_models
 from ranklet.export.options import ExportOptions
 from ranklet.export.query_side import REPORT
 from ranklet.export.query_tables.learning import learned_table
-from ranklet.export.query_tables.texts import short_texts
 from ranklet.export.query_tables.writing import tables_of
 from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.training.checkpoint import check_place
@@ -21,7 +20,7 @@ from ranklet.training.imported.importing import read_model
 def write_table(
     model: str | Path,
     target: str | Path,
-    titled: Iterable[tuple[str, str]],
+    texts: Sequence[str],
     minutes: float,
     *,
     overwrite: bool = False,
@@ -31,7 +30,7 @@ def write_table(
     Args:
         model: the folder of an encoder that makes one vector of a text.
         target: the new folder.
-        titled: titles and texts from which the table learns, beside random words of the model.
+        texts: short texts from which the table learns, beside random words of the model.
         minutes: that it may take.
         overwrite: whether an earlier folder of a model is replaced.
 
@@ -46,7 +45,7 @@ def write_table(
         ready = exported({name: found}, Path(folder))
         bundle = BundleFiles(export_bundle(ready, Path(folder) / "b").path)
         tables = tables_of(bundle, name)
-        made = learned_table(tables.teacher(bundle, name), short_texts(titled), minutes)
+        made = learned_table(tables.teacher(bundle, name), texts, minutes)
     say(f"{name}: {made}")
     taught = tables.checkpoint(read_model(model), made)
     return replace(taught, training={**taught.training, REPORT: str(made)}).save(target)

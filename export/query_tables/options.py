@@ -1,11 +1,15 @@
 """Options of what encodes queries."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import ClassVar
 
+from ranklet.corpus.collections.collection import is_collection
+from ranklet.corpus.sources.query_texts import queries_to_learn
 from ranklet.corpus.sources.source import Source
+from ranklet.export.query_tables.texts import short_texts, some_queries
 from ranklet.runtime.arguments import listed
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.options import Checked, Idle, number, one_of
@@ -21,7 +25,8 @@ class QueryOptions(Checked):
         queries: ``network``, or ``table`` for one vector per token, so that queries need no
             onnxruntime.
         table_minutes: how long a table may learn, unless it is kept from an earlier time.
-        texts: files or folders of texts from which it learns, too.
+        texts: files or folders of texts from which it learns, too; of folders of judged queries,
+            the queries of the split train as well.
     """
 
     GROUP = "queries"
@@ -51,15 +56,31 @@ class QueryOptions(Checked):
         """Whether a table encodes queries."""
         return self.queries == SIDES[1]
 
-    def titled(self) -> Iterator[tuple[str, str]]:
-        """Yield the title and the text of each passage of the files.
+    def learned_from(
+        self, titled: Iterable[tuple[str, str]] = (), source: object = None
+    ) -> list[str]:
+        """Return the texts from which a table learns: first queries, then parts of other texts.
+
+        Queries are those of the split train of `texts` and of the source, where these are folders
+        in BEIR form.
+
+        Args:
+            titled: titles and texts of the documents.
+            source: where they are from, if it is a path.
 
         Raises:
             CollectionError: a file cannot be read.
         """
+        places = [source, *self.texts] if isinstance(source, str | Path) else self.texts
+        queries = [query for place in places for query in queries_to_learn(place)]
+        return [*some_queries(queries), *short_texts(chain(titled, self._titled()))]
+
+    def _titled(self) -> Iterator[tuple[str, str]]:
+        """Yield the title and the text of each passage of the files, if they have documents."""
         for path in self.texts:
-            for each in Source(path).documents():
-                yield each.title, each.text
+            if is_collection(path) or not queries_to_learn(path):
+                for each in Source(path).documents():
+                    yield each.title, each.text
 
 
 QUERIES = QueryOptions()

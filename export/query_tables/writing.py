@@ -1,6 +1,6 @@
 """Write a bundle whose queries are encoded by tables."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,6 @@ from ranklet.export.errors import ExportError
 from ranklet.export.exporter import exporter
 from ranklet.export.query_side import REPORT, Learned, QueryTables
 from ranklet.export.query_tables.learning import learned_table
-from ranklet.export.query_tables.texts import short_texts
 from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.storage.address import BundleLike
 
@@ -34,7 +33,7 @@ def tables_of(bundle: BundleFiles, name: str) -> QueryTables:
 def with_query_tables(
     path: BundleLike,
     target: BundleLike,
-    titled: Iterable[tuple[str, str]],
+    texts: Sequence[str],
     minutes: float,
     *,
     overwrite: bool = False,
@@ -44,7 +43,7 @@ def with_query_tables(
     Args:
         path: the bundle of rankers.
         target: a folder, or a path that ends in .zip.
-        titled: titles and texts from which tables learn, beside random words.
+        texts: short texts from which tables learn, beside random words; the first ones are used.
         minutes: that each may take.
         overwrite: whether an existing bundle is replaced.
 
@@ -56,7 +55,6 @@ def with_query_tables(
     able = [name for name, entry in entries.items() if exporter(entry.kind).tables]
     if not able:
         tables_of(source, [*entries][-1])  # which says what is needed
-    texts = short_texts(titled)
     for name in able:
         tables = tables_of(source, name)
         if not tables.encodes(source.settings(name)):

@@ -7,6 +7,7 @@ from typing import Any, cast
 from numpy.typing import NDArray
 
 from ranklet.corpus.building.writer import BundleWriter
+from ranklet.corpus.rankers.dense import INDEXED
 from ranklet.export.errors import ExportError
 from ranklet.export.onnx.int8_embeddings import quantise_rows
 from ranklet.export.query_side import FirstDocuments, Learned, QueryTables, Teacher
@@ -39,7 +40,7 @@ def _teacher(bundle: BundleFiles, name: str) -> Teacher:
     own = sorted(
         (file.removeprefix(folder), each.sha256)
         for file, each in bundle.manifest.files.items()
-        if file.startswith(folder)
+        if file.startswith(folder) and file.removeprefix(folder) not in INDEXED
     )
     digest = repr((own, settings.query_prompt, settings.max_query_tokens, settings.dimension))
     return Teacher(

@@ -239,7 +239,11 @@ def _export_tables(
     with tempfile.TemporaryDirectory() as folder:
         made = export_bundle(checkpoints, Path(folder) / "b", chosen).path
         with_query_tables(
-            made, options.output, tables.titled(), tables.table_minutes, overwrite=options.force
+            made,
+            options.output,
+            tables.learned_from(),
+            tables.table_minutes,
+            overwrite=options.force,
         )
 
 

@@ -45,6 +45,6 @@ def run(options: argparse.Namespace) -> None:
     chosen = QueryOptions(queries="table", table_minutes=options.minutes, texts=options.texts)
     model = model_folder(options.model, download=options.download)
     write_table(
-        model, options.output, chosen.titled(), chosen.table_minutes, overwrite=options.force
+        model, options.output, chosen.learned_from(), chosen.table_minutes, overwrite=options.force
     )
     say(f"{options.model} with a table of queries → {options.output}")

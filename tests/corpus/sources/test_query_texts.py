@@ -5,7 +5,8 @@ from threading import Thread
 
 import pytest
 
-from ranklet.corpus.sources.query_texts import read_query_texts
+from ranklet.corpus.collections.collection import Document, Query, write_collection
+from ranklet.corpus.sources.query_texts import queries_to_learn, read_query_texts
 from ranklet.runtime.errors import CollectionError
 
 
@@ -55,3 +56,11 @@ def test_what_is_wrong_with_a_file_is_said(
         (tmp_path / name).write_text(content, "utf-8", "surrogateescape")
     with pytest.raises(CollectionError, match=message):
         read_query_texts(tmp_path / name)
+
+
+def test_queries_to_learn_are_those_of_train(tmp_path: Path) -> None:
+    judged = {"train": ([Query("1", "how to knead")], {"1": {"d": 1}}), "dev": ([], {})}
+    write_collection(tmp_path / "judged", [Document("d", "", "dough")], judged)
+    assert queries_to_learn(tmp_path / "judged") == ["how to knead"]
+    (tmp_path / "a.txt").write_text("a text")
+    assert queries_to_learn(tmp_path) == queries_to_learn(tmp_path / "a.txt") == []

@@ -11,12 +11,14 @@ from tests.query_tables import MINUTES, indexed_with_table, rankers_with_network
 
 import ranklet
 from ranklet.commands import main
+from ranklet.corpus.collections.collection import Document, Query, write_collection
 from ranklet.export.errors import ExportError
 from ranklet.export.query_tables import agreement as agreement_module
 from ranklet.export.query_tables import learning
 from ranklet.export.query_tables.agreement import Agreement, agreement, say_agreement
 from ranklet.export.query_tables.checkpoints import write_table
 from ranklet.export.query_tables.learning import learned_table
+from ranklet.export.query_tables.options import QUERIES, QueryOptions
 from ranklet.export.query_tables.writing import with_query_tables
 from ranklet.export.rankers.dense.query_table import TABLES
 from ranklet.runtime.bundles.files import BundleFiles
@@ -107,7 +109,7 @@ def test_documents_are_added_with_the_network(tiny: TinyRankers, tmp_path: Path)
 
 def test_a_models_folder_with_a_table_is_a_model(tiny: TinyRankers, tmp_path: Path) -> None:
     model = tiny.checkpoint_folder("dense", similarity="cosine")
-    folder = write_table(model, tmp_path / "model", [("", "a quiet stream")], MINUTES)
+    folder = write_table(model, tmp_path / "model", ["a quiet stream"], MINUTES)
     assert json.loads((folder / "ranklet.json").read_text())["settings"]["encoder"] == "query_table"
     texts = [f"{each.title} {each.text}" for each in tiny.data.collection.documents()]
     bundle = ranklet.build(texts, tmp_path / "b", models=[folder])
@@ -142,3 +144,15 @@ def test_an_export_has_a_table(tiny: TinyRankers, tmp_path: Path) -> None:
     assert "query_table" in (tmp_path / "b" / "manifest.json").read_text()
     assert main(["table", str(model), "-o", str(tmp_path / "m"), "--minutes", "0.01"]) == 0
     assert (tmp_path / "m" / "query_rows.npy").is_file()
+
+
+def test_a_table_learns_queries_of_train_first(tmp_path: Path) -> None:
+    judged = {"train": ([Query("1", "how  to knead")], {"1": {"d": 1}})}
+    write_collection(tmp_path / "judged", [Document("d", "Dough", "Knead the dough.")], judged)
+    options = QueryOptions(queries="table", texts=[tmp_path / "judged"])
+    texts = options.learned_from([("", "An own text of four words.")])
+    assert texts[0] == "how to knead"
+    assert {"Dough", "An own text of four words."} <= {*texts}
+    assert QUERIES.learned_from(source=tmp_path / "judged") == texts[:1]
+    (tmp_path / "judged" / "corpus.jsonl").unlink()  # as `ranklet judge` writes it
+    assert options.learned_from() == texts[:1]
