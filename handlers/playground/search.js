@@ -168,6 +168,7 @@ function choose(by) {
   const items = [...$("completions").children];
   const at = items.findIndex((each) => each.ariaSelected === "true");
   const next = items[(at + by + items.length + (at < 0 && by < 0 ? 1 : 0)) % items.length];
+  awaited = ""; // no late answer takes the choice away
   for (const each of items) each.setAttribute("aria-selected", String(each === next));
   $("query").value = next.dataset.text;
   $("query").setAttribute("aria-activedescendant", next.id);

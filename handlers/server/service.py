@@ -42,6 +42,7 @@ from ranklet.handlers.api.reading import IN_BODY, in_url, parse
 from ranklet.handlers.api.writing import Writer
 from ranklet.handlers.mcp.protocol import FaultError, Protocol, check_revision, refusal
 from ranklet.handlers.mcp.protocol import read as read_message
+from ranklet.handlers.playground.api_page import api_page
 from ranklet.handlers.playground.form import Form
 from ranklet.handlers.playground.search_page import error_page, search_page
 from ranklet.handlers.server.hosts import Hosts
@@ -90,7 +91,6 @@ HEALTH = ("/healthz", "/readyz", "/health")  # the last is TEI's
 HTML = "text/html; charset=utf-8"
 HTML_HEADERS = {**PAGE_HEADERS, "content-type": HTML}
 FILES = {
-    "/docs": ("docs.html", HTML),
     "/playground/style.css": ("style.css", "text/css; charset=utf-8"),
     "/playground/icon.svg": ("icon.svg", "image/svg+xml"),
     "/playground/search.js": ("search.js", "text/javascript; charset=utf-8"),
@@ -145,6 +145,7 @@ class Service:
             Route("/health", self._readyz),
             Route("/metrics", self._scrape),
             Route("/openapi.json", self._openapi),
+            Route("/docs", self._docs),
         ]
         self._hosts, self._origins = Hosts(settings.host, settings.hosts), Origins(settings.origins)
         self._starlette = application(routes, lifespan=self._lifespan)
@@ -455,6 +456,10 @@ class Service:
 
     async def _openapi(self, _: Request) -> Response:
         return _json(describe(self.settings.limits, keyed=bool(self._keys)))
+
+    async def _docs(self, _: Request) -> Response:
+        described = describe(self.settings.limits, keyed=bool(self._keys))
+        return Response(api_page(described), headers=HTML_HEADERS)
 
 
 def numbers(settings: ServerSettings) -> int:
