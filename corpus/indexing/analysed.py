@@ -2,7 +2,7 @@
 
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import TYPE_CHECKING, TypedDict
 
@@ -125,10 +125,13 @@ class AnalysedCollection:
     def bm25(self, settings: BM25Settings) -> BM25:
         """Return a BM25 ranker over the collection in memory, for negatives and candidates.
 
+        It ranks titles and texts only, because trained rankers read nothing else.
+
         Raises:
             InputError: titles count more than once, but are not ranked.
         """
-        return open_bm25(settings, self.bm25_postings(settings))
+        plain = replace(settings, fields=None)
+        return open_bm25(plain, self.bm25_postings(plain))
 
     def bm25_postings(self, settings: BM25Settings) -> Postings:
         """Return the postings that a BM25 ranker counts, in which titles may count more than once.

@@ -13,14 +13,14 @@ from ranklet.runtime.metadata.columns import Metadata
 from ranklet.runtime.text.sentences import rejoined
 
 
-def whole_documents(bundle: BundleFiles) -> Iterator[Document]:
-    """Yield every document of a bundle; passages of one are joined.
+def whole_documents(bundle: BundleFiles, columns: Sequence[str] = ()) -> Iterator[Document]:
+    """Yield every document of a bundle, with some of its columns; passages of one are joined.
 
     Raises:
         InputError: an id has what separates the columns of judgements, see `is_id`.
     """
     documents, splitting = bundle.need_documents(), bundle.manifest.splitting
-    number = 0
+    metadata, number = Metadata(bundle), 0
     while number < len(documents):
         name, title, text = documents.record(number)
         if not is_id(name):
@@ -31,7 +31,9 @@ def whole_documents(bundle: BundleFiles) -> Iterator[Document]:
             )
         count = len(documents.passages(number))
         others = [documents.texts[at] for at in range(number + 1, number + count)]
-        yield Document(name, title, rejoined([text, *others], *splitting))
+        held = metadata.of(number) if columns else {}
+        own = {each: held[each] for each in columns if each in held}
+        yield Document(name, title, rejoined([text, *others], *splitting), own)
         number += count
 
 

@@ -31,6 +31,7 @@ from ranklet.runtime.milvus.names import (
     about,
     stored,
 )
+from ranklet.runtime.rankers.bm25 import BM25Settings
 from ranklet.runtime.storage.address import BundleLike, located
 
 if TYPE_CHECKING:
@@ -82,6 +83,7 @@ def publish(
             f"the address names the collection {named!r}, and --name {index!r}; give one"
         )
     source = Source(bundle, rankers)
+    _check_fields(source)
     name = _collection_name(bundle, index or named)
     names = _field_names(source.dimensions)
     with closing(connect(place, token, SECONDS)) as client, remote_errors(place):
@@ -105,6 +107,17 @@ def publish(
         if before:
             client.drop_collection(before)
     return name
+
+
+def _check_fields(source: Source) -> None:
+    """Raise InputError if a ranker searches columns, of which Milvus could not explain scores."""
+    for name in source.dimensions:
+        settings = source.bundle.settings(name)
+        if isinstance(settings, BM25Settings) and settings.columns:
+            raise InputError(
+                f"{name!r} searches the columns {', '.join(settings.columns)} (--field), of which "
+                "scores cannot be explained from Milvus; build without, or choose by --ranker"
+            )
 
 
 def _target(client: "MilvusClient", name: str, overwrite: bool) -> str:

@@ -20,6 +20,7 @@ from ranklet.export.learning.work import Work
 from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.extras import install
 from ranklet.runtime.kinds import KINDS
+from ranklet.runtime.lexical.field_index import TITLE
 from ranklet.runtime.onnx.session import processors
 from ranklet.runtime.rankers.bm25 import BM25Settings
 from ranklet.runtime.sets import evenly
@@ -204,14 +205,14 @@ class Candidate(NamedTuple):
 
 
 def tuned_bm25(task: Task) -> Checkpoint:
-    """Return BM25 with the k1, b and title boost that rank best what it learns from."""
+    """Return BM25 with the k1, b, title boost and weights of fields that rank best."""
     own = own_bm25(task.files)
     queries = [*task.parts.learn, *task.parts.tune][:TUNING]
 
-    titled = task.titles and _titled(task.files)
+    titled = task.titles and TITLE not in (own.fields or ()) and _titled(task.files)
     options = options_of_kind(BM25)(
         field=own.field, k1_grid=K1S, b_grid=BS, boost_grid=BOOSTS if titled else BOOSTS[:1],
-        titles=task.titles, words=task.words, measure=task.options.measure,
+        titles=task.titles, words=task.words, measure=task.options.measure, fields=own.fields,
     )  # fmt: skip
     best = train(BM25, task.collection, queries, [], options)
     return replace(best, settings=replace(best.settings, impacts=own.impacts))

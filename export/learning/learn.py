@@ -13,7 +13,7 @@ from ranklet.corpus.evaluation.systems import evaluate
 from ranklet.corpus.progress import say
 from ranklet.corpus.sources.bundle_documents import whole_documents
 from ranklet.export.learning.budget import Budget, OutOfBudgetError
-from ranklet.export.learning.candidates import BM25, Task
+from ranklet.export.learning.candidates import BM25, Task, own_bm25
 from ranklet.export.learning.choosing import NAME, Step
 from ranklet.export.learning.costs import Cost, cost_of
 from ranklet.export.learning.joining import write_reduced
@@ -86,7 +86,8 @@ def learn(
     with kept_work(place, _digest(files, parts, options)) as work:
         check_target(place, overwrite)  # another process may have written it meanwhile
         splits = {"train": parts.learn, "dev": parts.tune}
-        collection = work.collection(lambda: whole_documents(files), splits)
+        columns = own_bm25(files).columns
+        collection = work.collection(lambda: whole_documents(files, columns), splits)
         begin, able = _begin(files, options), with_tables(files, parts, options, work, budget)
         task = Task(able, collection, parts, options, begin, work, budget)
         after, skipped = _rankers(task) if training else (Path(str(able.path)), {})
@@ -256,7 +257,8 @@ def _nothing_to_weigh(parts: Parts, options: LearnOptions) -> str:
 def _said(work: Work) -> str:
     tuned = work.made(BM25)
     settings = tuned.settings
+    weights = "".join(f"{name} {each:g}, " for name, each in (settings.fields or {}).items())
     return (
-        f"k1 {settings.k1:g}, b {settings.b:g}, title boost {settings.title_boost:g}, "
+        f"k1 {settings.k1:g}, b {settings.b:g}, title boost {settings.title_boost:g}, {weights}"
         f"{tuned.normaliser or 'words'}"
     )

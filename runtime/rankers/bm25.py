@@ -188,7 +188,7 @@ class BM25(Retriever):
 
     def matching(self, query: QueryContext) -> Mask:
         """Return which documents have a word of the query, (documents,) bool."""
-        return self.index.matching(self._terms(query).ids)
+        return self._index(query).matching(self._terms(query).ids)
 
     def query_vector(self, query: QueryContext) -> SparseQuery:
         """Return the query's terms and how often each stands there."""

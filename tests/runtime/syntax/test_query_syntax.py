@@ -3,7 +3,9 @@ from typing import Any
 import pytest
 
 from ranklet.runtime.errors import InputError
-from ranklet.runtime.syntax.query_syntax import Query, typed_query
+from ranklet.runtime.syntax.query_syntax import Clause, Query, typed_query, unread_signs
+
+PREFIX = "prefixes"
 
 
 @pytest.mark.parametrize(
@@ -23,10 +25,54 @@ from ranklet.runtime.syntax.query_syntax import Query, typed_query
         ("a −b –“c d”", Query("a", excluded=("b",), excluded_phrases=("c d",))),
         ("a – b", Query("a – b")),
         ('"שלום" צה"ל', Query("שלום צה\u2060ל", phrases=("שלום",))),
+        ("a +b", Query("a b", required=((Clause("b"),),))),
+        (
+            '+"a b" +wo*',
+            Query("a b wo", ("a b",), ("wo",), required=((Clause("wo", "", PREFIX),),)),
+        ),
+        ("x:b", Query("x:b", required=((Clause("b", "x"),),))),
+        ('x:"b c" a', Query("x:b c a", required=((Clause("b c", "x", "phrases"),),))),
+        ("a -x:b -x:wo*", Query("a", forbidden=(Clause("b", "x"), Clause("wo", "x", PREFIX)))),
+        (
+            "a OR b OR x:c",
+            Query("a b x:c", required=((Clause("a"), Clause("b"), Clause("c", "x")),)),
+        ),
+        (
+            "std::cout http://x 10:30 C++ x: +49",
+            Query("std::cout http://x 10:30 C++ x: 49", required=((Clause("49"),),)),
+        ),
     ],
 )
 def test_a_typed_query_has_parts(typed: str, query: Query) -> None:
     assert Query.parse(typed) == query
+
+
+@pytest.mark.parametrize(
+    ("typed", "text", "signs"),
+    [
+        ("OR a", "a", ("OR",)), ("a OR", "a", ("OR",)), ("a OR -b", "a", ("OR",)),
+        ("a OR OR b", "a b", ("OR",)), ("a + b", "a b", ("+",)), ("a OR b", "a b", ()),
+    ],
+)  # fmt: skip
+def test_signs_without_a_meaning_are_known(typed: str, text: str, signs: tuple[str, ...]) -> None:
+    query = Query.parse(typed)
+    assert (query.text, query.signs) == (text, signs)
+
+
+def test_a_field_that_is_not_there_makes_words() -> None:
+    query = Query.parse('Author:"b c" y:d a OR y:e').among({"author": "author"})
+    assert query.text == "b c y:d a y:e"
+    assert query.required == ((Clause("b c", "author", "phrases"),),)
+    assert query.signs == ("y:", "OR")
+    with pytest.raises(InputError, match="the fields of this bundle are author"):
+        Query.parse("a -y:b").among({"author": "author"})
+
+
+def test_signs_of_plain_texts_are_told_from_other_colons() -> None:
+    text = "Title:flour +rye OR spelt at 10:30 std::cout http://x note:x C++ a+b"
+    assert unread_signs(text, {"title": ""}) == ("Title:", "+", "OR")
+    assert unread_signs("SPELT OR RYE", {}) == ()
+    assert unread_signs("either or", {}) == ()
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ranklet.corpus.collections.collection import Collection
+from ranklet.corpus.collections.collection import Collection, Document, write_collection
 from ranklet.corpus.collections.splits import JudgedQuery, read_split
 from ranklet.corpus.indexing.analysed import AnalysedCollection, open_bm25
 from ranklet.corpus.tuning.judged_candidates import grades
@@ -64,3 +64,23 @@ def test_wrong_values_are_refused() -> None:
         Options(field="stems")
     with pytest.raises(InputError, match="wordpieces need --tokenizer"):
         Options(field="wordpieces")
+
+
+def test_weights_of_fields_are_tuned(tmp_path: Path) -> None:
+    documents = [
+        Document(f"{name}{at}", "", text, {"author": name})
+        for name, other in (("gnorp", "blick"), ("blick", "gnorp"))
+        for at, text in enumerate((f"{other} {other} zorf", "zorf vresh tamble", f"{other} zorf"))
+    ]
+    collection = write_collection(tmp_path / "made", documents, {})
+    queries = [
+        JudgedQuery(name, name, dict.fromkeys((f"{name}{at}" for at in range(3)), 1))
+        for name in ("gnorp", "blick")
+    ]
+    options = Options(fields={"author": 0.25}, k1_grid=(0.9,), b_grid=(0.4,), measure="nDCG@3")
+    found = train(collection, queries, [], options)
+    assert isinstance(found.settings, BM25Settings)
+    assert found.settings.fields is not None
+    assert found.settings.fields["author"] > 1
+    assert found.training["best"] == 1 > found.training["grid"][0]["value"]
+    assert found.training["fields"] == found.settings.fields

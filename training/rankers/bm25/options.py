@@ -1,5 +1,6 @@
 """BM25: retrieve by words, with k1 and b chosen on a grid."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import product
 from typing import ClassVar
@@ -25,6 +26,8 @@ class Options(FieldOptions):
     k1_grid: tuple[float, ...] = (0.1, 0.3, 0.6, 0.9, 1.2, 1.6, 2.0, 3.0)
     b_grid: tuple[float, ...] = (0.0, 0.2, 0.4, 0.6, 0.75, 0.9)
     boost_grid: tuple[float, ...] = ()  # of titles; empty for `title_boost` alone
+    fields: Mapping[str, float] | None = None  # of the bundle; their weights are tuned, too
+    weight_grid: tuple[float, ...] = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -32,7 +35,7 @@ class Options(FieldOptions):
         self.words.need_words(self.field)
         for k1, b, boost in product(self.k1_grid, self.b_grid, self.boosts):
             # This checks them.
-            BM25Settings(self.field, k1, b, boost).check_titles(self.titles)
+            BM25Settings(self.field, k1, b, boost, fields=self.fields).check_titles(self.titles)
 
     @property
     def boosts(self) -> tuple[float, ...]:

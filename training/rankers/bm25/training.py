@@ -1,5 +1,6 @@
-"""Tune BM25: choose k1, b and perhaps the title boost of one field on a grid."""
+"""Tune BM25: choose k1, b and perhaps the title boost on a grid, and then the weights of fields."""
 
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import product
 from time import monotonic
@@ -9,7 +10,8 @@ import numpy as np
 from ranklet.corpus.collections.collection import Collection
 from ranklet.corpus.collections.splits import JudgedQueries
 from ranklet.corpus.evaluation.measures import Judged, mean, parse_measure
-from ranklet.corpus.indexing.analysed import analyse, open_bm25
+from ranklet.corpus.indexing.analysed import AnalysedCollection, analyse, open_bm25
+from ranklet.corpus.indexing.postings import Postings
 from ranklet.corpus.indexing.wordpieces import read_tokenizer
 from ranklet.corpus.progress import progress
 from ranklet.corpus.tuning.judged_candidates import grades
@@ -20,6 +22,7 @@ from ranklet.training.learning.options import recorded
 from ranklet.training.outcome import Lists, comparison_of, counts
 from ranklet.training.rankers.bm25.options import Options
 
+ROUNDS = 2  # in which each field is weighed, because weights depend on each other
 WORSE = "the untuned settings rank better than the whole grid; extend k1_grid and b_grid"
 
 
@@ -38,54 +41,101 @@ def train(
     """
     began, field = monotonic(), options.field
     tokenizer = read_tokenizer(options.tokenizer) if options.tokenizer else None
+    untuned = BM25Settings(field, title_boost=options.title_boost, fields=options.fields)
     analysed = analyse(
         collection.documents(),
         [field],
         tokenizer=tokenizer,
         titles=options.titles,
         options=options.words,
+        columns=untuned.columns,
+        keep_metadata=bool(untuned.columns),
     )
-    goal = parse_measure(options.measure)
-    untuned = BM25Settings(field, title_boost=options.title_boost)
-    contexts = [(query, QueryContext(query.text, analysed.analyzer.begin())) for query in queries]
+    measured = _Measured(analysed, queries, options.measure)
     values = {}
     start = untuned.k1, untuned.b, untuned.title_boost
     points = list(product(options.k1_grid, options.b_grid, options.boosts))
     tried = points if start in points else [*points, start]
-    postings = {
-        boost: analysed.bm25_postings(replace(untuned, title_boost=boost))
-        for boost in dict.fromkeys(boost for *_, boost in tried)
-    }
     for k1, b, boost in progress(tried, f"tuning BM25 over {field}"):
-        ranker = open_bm25(replace(untuned, k1=k1, b=b, title_boost=boost), postings[boost])
-        rows, retrieved, missed = [], [], []
-        for query, context in contexts:
-            numbers, scores, _ = ranker.retrieve(context, goal.cutoff)
-            retrieved_grades, missed_grades = grades(analysed, query, numbers)
-            rows.append(scores[:, None])
-            retrieved.append(retrieved_grades)
-            missed.append(missed_grades)
-        judged = Judged.from_lists(rows, retrieved, missed)
-        values[k1, b, boost] = mean(judged, judged.scores(np.ones(1)), goal)
+        values[k1, b, boost] = measured(replace(untuned, k1=k1, b=b, title_boost=boost))
     k1, b, boost = best = max(points, key=lambda point: values[point])
+    tuned, value = replace(untuned, k1=k1, b=b, title_boost=boost), values[best]
+    if tuned.fields:
+        tuned, value = _weighed(tuned, value, measured, options.weight_grid)
     lists = Lists(options.measure, len(queries), values[start])
     return Checkpoint(
         "bm25",
-        replace(untuned, k1=k1, b=b, title_boost=boost),
+        tuned,
         tokenizer=tokenizer if field == "wordpieces" else None,
         **analysed.words_of(field),
         training={
             "measure": options.measure,
             **counts(len(analysed.documents), queries, []),
             "seconds": round(monotonic() - began, 1),
-            "best": values[best],
+            "best": value,
             "options": recorded(options),
-            "comparison": comparison_of(lists, None, values[best], baseline="untuned BM25"),
+            **({"fields": dict(tuned.fields)} if tuned.fields else {}),
+            "comparison": comparison_of(lists, None, value, baseline="untuned BM25"),
             # The untuned settings may be the best, and then there is nothing to warn of.
-            "warning": WORSE if values[best] < values[start] else "",
+            "warning": WORSE if value < values[start] else "",
             "grid": [
                 {"k1": k1, "b": b, "title_boost": boost, "value": values[k1, b, boost]}
                 for k1, b, boost in points
             ],
         },
     )
+
+
+class _Measured:
+    """Measures settings on judged queries; what is indexed is used again.
+
+    Args:
+        analysed: the collection.
+        queries: the queries.
+        measure: the measure's name.
+    """
+
+    def __init__(self, analysed: AnalysedCollection, queries: JudgedQueries, measure: str) -> None:
+        self._analysed, self._goal = analysed, parse_measure(measure)
+        begin = analysed.analyzer.begin
+        self._contexts = [(each, QueryContext(each.text, begin())) for each in queries]
+        self._postings = dict[float, Postings]()  # by title boost
+
+    def __call__(self, settings: BM25Settings) -> float:
+        """Return the mean of the measure."""
+        boost = settings.title_boost
+        if boost not in self._postings:
+            self._postings[boost] = self._analysed.bm25_postings(settings)
+        ranker = open_bm25(settings, self._postings[boost])
+        rows, retrieved, missed = [], [], []
+        for query, context in self._contexts:
+            numbers, scores, _ = ranker.retrieve(context, self._goal.cutoff)
+            retrieved_grades, missed_grades = grades(self._analysed, query, numbers)
+            rows.append(scores[:, None])
+            retrieved.append(retrieved_grades)
+            missed.append(missed_grades)
+        judged = Judged.from_lists(rows, retrieved, missed)
+        return float(mean(judged, judged.scores(np.ones(1)), self._goal))
+
+
+def _weighed(
+    settings: BM25Settings,
+    value: float,
+    measured: Callable[[BM25Settings], float],
+    grid: Sequence[float],
+) -> tuple[BM25Settings, float]:
+    """Return settings with better weights of fields, chosen one field after the other.
+
+    Args:
+        settings: where to begin.
+        value: what they measure.
+        measured: measures settings.
+        grid: the weights that are tried.
+    """
+    names = list(settings.fields or ())
+    for name in progress(names * (ROUNDS if len(names) > 1 else 1), "weighing fields"):
+        for weight in grid:
+            other = replace(settings, fields={**(settings.fields or {}), name: weight})
+            if other != settings and (better := measured(other)) > value:
+                settings, value = other, better
+    return settings, value
