@@ -21,6 +21,7 @@ from ranklet.runtime.call.query import QueryContext
 from ranklet.runtime.rankers.bm25 import BM25Settings
 from ranklet.runtime.sets import evenly
 
+PACKAGES = ("numpy",)
 NAMES = ("medquad", "qa-mix", "scifact", "google-wiki", "debian-packages")
 WEIGHTS = (0.5, 1.0, 2.0, 3.0, 5.0, 8.0)
 MEASURE, DEPTH, QUERIES = "nDCG@10", 10, 2000

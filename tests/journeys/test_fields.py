@@ -50,6 +50,7 @@ def test_all_fronts_find_the_same(
     assert sorted({hit.id for hit in ranking}) == ids
     assert [each for each in ranking.ignored if each[-1] in ":+"] == ignored
     reply = rank(bundle, asked, Limits()).body
+    assert isinstance(reply, dict)
     assert [hit["id"] for hit in reply["hits"]] == [hit.id for hit in ranking]
     assert reply.get("ignored", []) == list(ranking.ignored)
     found = call(bundle, "search", asked, Limits()).values
