@@ -14,6 +14,7 @@ BENCHMARKS = {
     "fields": "quality",
     "retrieval_speed": "speed",
     "filter_speed": "speed",
+    "facet_speed": "speed",
     "cold_start": "footprint",
     "memory": "footprint",
     "bundle_sizes": "footprint",

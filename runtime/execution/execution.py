@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from time import perf_counter
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +24,8 @@ from ranklet.runtime.explanation import Explanation
 from ranklet.runtime.hits import Timing
 from ranklet.runtime.pipeline import Boost, Fuse, Keep, Pipeline, Rescore, Retrieve
 from ranklet.runtime.sets import among, distinct
+
+T = TypeVar("T", bound=np.floating[Any])
 
 QUERY = -1  # the query's place among the texts of a call
 BOOSTED = "boosted score"  # the column of scores that metadata add to, which no ranker is named
@@ -163,36 +166,41 @@ class Execution:
         """Drop all candidates but those at some positions."""
         self._select(np.sort(positions))
 
-    def join(self, numbers: NDArray[np.uint32]) -> None:
-        """Add documents that the pipeline has not scored; they get the lowest score of the others.
+    def restrict(self, numbers: NDArray[np.uint32]) -> None:
+        """Make some documents the candidates; those without a score get the lowest of the others.
 
         Args:
-            numbers: the documents; those that are candidates already are left out, (documents,).
+            numbers: the documents, ascending, (documents,).
         """
         known = numbers_of(self.candidates)
-        new = numbers[~among(numbers, np.sort(known))]
-        self.candidates = self._stored(np.append(known, new))
-        blank = np.full(len(new), np.nan, np.float32)
-        for name, column in self._columns.items():
-            self._columns[name] = np.append(column, blank)
-        for name, ranks in self._ranks.items():
-            self._ranks[name] = np.hstack([ranks, np.full((len(ranks), len(new)), np.nan)])
-        if len(self._boosts):
-            self._boosts = np.hstack([self._boosts, np.zeros((len(self._boosts), len(new)))])
-        if self._places is not None:
-            self._places = np.append(self._places, len(known) + np.arange(len(new)))
+        order = np.argsort(known)
+        scored = among(numbers, known[order])
+        at = order[np.searchsorted(known, numbers[scored], sorter=order)]
+
+        def moved(values: NDArray[T], blank: float) -> NDArray[T]:
+            found = np.full((*values.shape[:-1], len(numbers)), blank, values.dtype)
+            found[..., scored] = values[..., at]
+            return found
+
+        self.candidates, self._places = self._stored(numbers), None
+        self._columns = {name: moved(column, np.nan) for name, column in self._columns.items()}
+        self._ranks = {name: moved(ranks, np.nan) for name, ranks in self._ranks.items()}
+        self._boosts = moved(self._boosts, 0) if len(self._boosts) else self._boosts
 
     def best_of_each(self) -> NDArray[np.intp]:
-        """Return the positions of all candidates, of a split document only the best, in any order.
+        """Return the positions of all candidates, which ascend; of a split document only the best.
 
         The best passage is the first of those with the highest score.
         """
-        owners = self.candidates.owners
-        if owners is None:
-            return np.arange(len(self.candidates))
-        order = np.lexsort((numbers_of(self.candidates), -self.final(), owners))
-        firsts = np.append(True, np.diff(owners[order]) != 0)[: len(order)]
-        return np.asarray(order[firsts])
+        owners, scores = self.candidates.owners, self.final()
+        if owners is None or not len(owners):
+            return np.arange(len(scores))
+        begins = np.flatnonzero(np.append(True, owners[1:] != owners[:-1]))
+        highest = np.repeat(
+            np.maximum.reduceat(scores, begins), np.diff(begins, append=len(owners))
+        )
+        best = np.flatnonzero(scores == highest)
+        return np.asarray(best[np.append(True, np.diff(owners[best]) != 0)])
 
     def final(self) -> NDArray[np.float32]:
         """Return the final score of every candidate, in their order, (candidates,) float32."""

@@ -37,7 +37,6 @@ from ranklet.runtime.search.port import Call, Search
 from ranklet.runtime.search.reading import postings_of, read_query
 from ranklet.runtime.search.run import Passage, Run
 from ranklet.runtime.search.selection import Selection, groups_of
-from ranklet.runtime.sets import among, distinct
 from ranklet.runtime.storage.block_array import fetch_rows
 from ranklet.runtime.storage.forward import Gathered
 from ranklet.runtime.syntax.query_syntax import Query
@@ -263,7 +262,7 @@ class LocalSearch(Search):
             call = call._replace(pipeline=Pipeline((every, *others)))
         run = self._run(call)
         found = self._matches(call, masks, run)
-        run.restrict(found.numbers)
+        run.execution.restrict(found.numbers)
         return run, found
 
     def _matches(self, call: Call, masks: MatchMasks, run: Run) -> Matches:
@@ -276,7 +275,7 @@ class LocalSearch(Search):
         return found
 
     def _counts(
-        self, call: Call, numbers: NDArray[np.uint32], facets: Sequence[Facet]
+        self, call: Call, numbers: NDArray[np.integer], facets: Sequence[Facet]
     ) -> tuple[int, dict[str, tuple[Count, ...]]]:
         """Return how many documents some and the pinned ones are, and facets; passages count once.
 
@@ -290,8 +289,9 @@ class LocalSearch(Search):
             numbers = np.append(
                 numbers, call.pinned if mask is None else call.pinned[mask[call.pinned]]
             )
-        if self.documents.first is not None:
-            numbers = distinct(self.documents.first[numbers])
+        first, found = self.documents.first, np.zeros(len(self.documents), np.bool_)
+        found[numbers if first is None else first[numbers]] = True
+        numbers = np.flatnonzero(found)
         columns = ((each, self.columns.column(each.field)) for each in facets)
         return len(numbers), {each.field: counted(each, own, numbers) for each, own in columns}
 
@@ -419,14 +419,9 @@ class _LocalRun(Run):
             left_out=left_out, budget_spent=bool(left_out) or ranking.budget_spent,
         )  # fmt: skip
 
-    def restrict(self, numbers: NDArray[np.uint32]) -> None:
-        """Make some documents, which ascend, all candidates, whether they were scored or not."""
-        self.execution.join(numbers)
-        self.execution.keep(np.flatnonzero(among(self._numbers, numbers)))
-
     def numbers_above(self, least: float | None) -> NDArray[np.uint32]:
-        """Return the documents that reach a score, of a split one its best passage, ascending."""
-        return np.sort(self._numbers[self._best_above(least)])
+        """Return the documents that reach a score, of a split one perhaps only its best passage."""
+        return self._numbers if least is None else self._numbers[self._best_above(least)]
 
     def ordered(
         self, selection: Selection, reach: int | None

@@ -127,3 +127,18 @@ def test_syntax_and_typos_are_options(built: "Built", capsys: Capture) -> None:
     assert "not closed" in fails(capsys, "rank", built.fused, '"dough', "--syntax")
     text = succeeds(capsys, "rank", built.fused, "daugh", "--typos")
     assert text.startswith("searched for 'dough' instead of 'daugh'\n 1. ")
+
+
+def test_rank_counts_and_sorts(described: "Described", capsys: Capture) -> None:
+    query, ranges = " ".join(WORDS), '{"year": {"ranges": [[2018, 2021], [2021, null]]}}'
+    options = ("--facet", "category", "--facet", ranges, "--sort=-due", "--sort", "year")
+    found = strict(succeeds(capsys, "rank", described.path, query, *options, "--json"))
+    facets = {"category": {}, "year": {"ranges": [[2018, 2021], [2021, None]]}}
+    wanted = described.bundle.rank(query, facets=facets, sort=["-due", "year"]).to_dict()
+    assert (found["hits"], found["facets"]) == (wanted["hits"], wanted["facets"])
+    text = succeeds(capsys, "rank", described.path, query, *options)
+    first, second = (each["count"] for each in found["facets"]["year"])
+    assert "\n48 documents match\ncategory: " in text
+    assert f"\nyear: 2018–<2021 ({first}) · 2021–< ({second})\n" in text
+    assert "--facet is not JSON" in fails(capsys, "rank", described.path, query, "--facet", "{")
+    assert "unknown field" in fails(capsys, "rank", described.path, query, "--sort=-yaer")

@@ -48,13 +48,18 @@ def test_a_wrong_option_is_refused_before_any_query(
 
 def test_filters_belong_to_retrievers(described: "Described") -> None:
     options: dict[str, Any] = {"k": 5, "where": {YEAR: {">=": 2021}}, "group_by": YEAR}
+    options |= {"facets": [KEYS], "sort": [f"-{YEAR}"]}
     check(described.path, options, retrieves=True)
     hits = rank(described.path, "bread dough", options)
     assert hits.hits == described.bundle.rank("bread dough", **options).hits
     assert len({hit.metadata[YEAR] for hit in hits}) == len(hits) > 1
     with pytest.raises(InputError, match="holds lists of strings"):
         check(described.path, {"k": 5, "group_by": KEYS}, retrieves=True)
-    for name in ("where", "group_by"):
+    with pytest.raises(InputError, match="facets: unknown field"):
+        check(described.path, {"k": 5, "facets": ["yaer"]}, retrieves=True)
+    with pytest.raises(InputError, match="holds lists of strings"):
+        check(described.path, {"k": 5, "sort": [KEYS]}, retrieves=True)
+    for name in ("where", "group_by", "facets", "sort"):
         with pytest.raises(InputError, match="give this to the retriever"):
             check(described.path, {name: options[name]}, retrieves=False)
 

@@ -302,6 +302,54 @@ def test_hits_are_filtered_grouped_and_shown_with_metadata(described: Described)
     assert info(described.bundle, LIMITS)["metadata"]["tags"] == "list"
 
 
+def test_facets_and_an_order_are_answered_as_plain_values(described: Described) -> None:
+    facets = {"open": None, "due": {"ranges": [["2024-02-28", None]], "missing": True}}
+    request = {"query": " ".join(WORDS), "k": 2, "facets": facets, "sort": ["-due", "score"]}
+    found = rank(described.bundle, request, LIMITS).body
+    wanted = described.bundle.rank(request["query"], k=2, facets=facets, sort=["-due", "score"])
+    assert isinstance(found, dict)
+    assert [hit["id"] for hit in found["hits"]] == [hit.id for hit in wanted]
+    assert (found["total"], found["exact"]) == (wanted.total, True) == (48, True)
+    due = [row.get("due") for row in described.rows]
+    late = sum(each is not None and each.isoformat() >= "2024-02-28" for each in due)
+    assert found["facets"]["due"] == [
+        {"value": ["2024-02-28", None], "count": late},
+        {"value": None, "count": due.count(None)},
+    ]
+    opened = [row.get("open") for row in described.rows]
+    assert {each["value"]: each["count"] for each in found["facets"]["open"]} == {
+        value: opened.count(value) for value in (True, False)
+    }
+    assert found["facets"] == wanted.to_dict()["facets"]
+    only = rank(described.bundle, request | {"facets": [], "sort": None}, LIMITS).body
+    assert isinstance(only, dict)
+    assert (only["total"], "facets" in only) == (48, False)
+    assert "total" not in rank(described.bundle, {"query": "dough"}, LIMITS).body
+
+
+@pytest.mark.parametrize(
+    ("more", "status", "message"),
+    [
+        ({"facets": ["a"] * 3}, 422, "'facets' names 3 fields; at most 2 are allowed"),
+        ({"facets": {"year": {"top": 6}}}, 422, "'year' has 6 values; at most 5"),
+        ({"facets": {"year": {"ranges": [[1, 2]] * 6}}}, 422, "'year' has 6 values; at most 5"),
+        ({"facets": {"year": {"top": "6"}}}, 422, "top is a number of values"),
+        ({"facets": "year"}, 422, "'facets' must be a list of fields, or an object"),
+        ({"facets": ["yaer"]}, 422, "facets: unknown field 'yaer'"),
+        ({"sort": ["a"] * 9}, 422, "'sort' names 9 fields; at most 8 are allowed"),
+        ({"sort": []}, 422, "'sort' must be a list of at least one name, not an empty list"),
+        ({"sort": [1]}, 422, "sort: unknown field '1'"),
+        ({"sort": ["year"], "documents": ["a"]}, 422, "use metadata, which texts of your own"),
+    ],
+)
+def test_what_is_counted_or_sorted_by_is_bounded(
+    described: Described, more: dict[str, Any], status: int, message: str
+) -> None:
+    limits = Limits(facets=2, facet_values=5)
+    found, text = refused(described.bundle, "/rank", {"query": "dough", **more}, limits)
+    assert (found, message in text) == (status, True), text
+
+
 SIGNS = '"rising dough" knea* -wheat'
 
 

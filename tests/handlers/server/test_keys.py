@@ -88,6 +88,10 @@ def _ranks_only(server: "Server", key: str, tenant: str, other: str) -> None:
         assert "secret" not in text
     status, answer, _ = asked(server, "/rank", {"query": QUERY, "group_by": "tenant"}, key)
     assert [hit["metadata"]["tenant"] for hit in answer["hits"]] == [tenant]
+    more = {"facets": {"tenant": {"missing": True}}, "sort": ["-number"]}
+    status, answer, _ = asked(server, "/rank", {"query": QUERY, **more}, key)
+    assert answer["facets"] == {"tenant": [{"value": tenant, "count": answer["total"]}]}
+    assert answer["total"] == len(answer["hits"])
     # The caller's own texts are ranked as ever.
     for route in ("/rerank", "/v1/rerank", "/v2/rerank"):
         assert asked(server, route, {"query": QUERY, "documents": ["A plan."]}, key)[0] == 200

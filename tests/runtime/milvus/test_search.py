@@ -238,6 +238,9 @@ def test_groups_are_the_bundles(filtered: tuple[Bundle, Bundle]) -> None:
             )
     with pytest.raises(InputError, match="group_by: unknown field 'yaer'"):
         search.rank("bread", group_by="yaer")
+    for more in ({"facets": ["due"]}, {"sort": ["due"]}):
+        with pytest.raises(InputError, match="Milvus does not return; leave them out"):
+            search.rank("bread", **more)
 
 
 def test_documents_are_scored_and_explained_by_id(filtered: tuple[Bundle, Bundle]) -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.kinds import ROWS, reranked_by, retrieved_by
-from tests.metadata_rows import CATEGORY, a_filter
+from tests.metadata_rows import CATEGORY, FIELDS, a_filter
 from tests.range_server import RangeServer, Reply
 
 from ranklet.runtime import (
@@ -78,7 +78,8 @@ def zipped(folder: Path, target: Path) -> bytes:
 def answers(bundle: Bundle, query: Any, **options: Any) -> Any:
     """Return all of a ranking that does not depend on time."""
     made = bundle.rank(query, **options)
-    return [(hit, bundle.highlight(hit) if options.get("explain") else []) for hit in made]
+    hits = [(hit, bundle.highlight(hit) if options.get("explain") else []) for hit in made]
+    return hits, made.counted()
 
 
 # --------------------------------------------------------------------------------- equal answers
@@ -161,6 +162,7 @@ def test_metadata_is_that_of_the_bundle_on_disk(described: "Described", tmp_path
         far = Bundle(server.address())
         wanted: list[dict[str, Any]] = [{"k": 48}, {"group_by": CATEGORY, "k": 3, "group_size": 2}]
         wanted += [{"where": a_filter(random)} for _ in range(20)]
+        wanted += [{"facets": [each], "sort": ["-due", CATEGORY]} for each in FIELDS]
         for options in wanted:
             assert answers(near, "dough water", **options) == answers(far, "dough water", **options)
         assert any(hit.metadata for hit in far.rank("dough", k=20))
