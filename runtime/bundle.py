@@ -364,9 +364,9 @@ class Bundle(os.PathLike[str]):
         return self._search.exists
 
     @property
-    def counts(self) -> bool:
+    def countable(self) -> bool:
         """Whether `facets` and `sort` work here: another system, such as Milvus, has neither."""
-        return self._search.counts
+        return self._search.countable
 
     @property
     def titles(self) -> bool:

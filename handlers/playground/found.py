@@ -58,13 +58,13 @@ def find(bundle: Bundle, form: Form, limits: Limits, budget_ms: float) -> Found:
     page, size = form.number("page", 1), request["k"]
     offset = (page - 1) * size if isinstance(size, int) else 0
     own = "documents" in request
-    counted = [] if own or not bundle.counts else _counted(bundle.metadata, limits)
+    counted = [] if own or not bundle.countable else _counted(bundle.metadata, limits)
     asked = {**request, "offset": offset}
     if own:
         asked |= EXPLAINED
     elif isinstance(size, int) and 0 < size < limits.k - offset:
         asked["k"] = size + 1  # one more says that there is a next page
-    if bundle.counts and not own:
+    if bundle.countable and not own:
         asked = {"facets": dict.fromkeys(counted, VALUES), **asked}
     answer = asking.rank(asked)
     body = cast(dict[str, Any], answer.body)
@@ -75,7 +75,7 @@ def find(bundle: Bundle, form: Form, limits: Limits, budget_ms: float) -> Found:
     for name in counted:
         if form.all(IS + name):
             body["facets"][name] = asking.others(form.with_(**{IS + name: ""}), name)
-    missing = not hits and bundle.counts and form.is_filtered
+    missing = not hits and bundle.countable and form.is_filtered
     others = asking.total(form.unfiltered()) if missing else 0
     typos = not (hits or own or form["typos"] or bundle.restriction)
     return Found(form, hits, offset + 1, is_last, body, answer.timings, others, typos)

@@ -50,7 +50,7 @@ def search_page(
     count = about["documents"]
     parts = {
         "about": f"{count:,} document{'s' if count != 1 else ''}",
-        "options": options(form, about, counts=bundle.counts),
+        "options": options(form, about, counts=bundle.countable),
         "add": "" if writable else "hidden",
         "own": "open" if form["texts"] or not count else "",
     }

@@ -63,7 +63,7 @@ class LocalSearch(Search):
         """Return a ranker, opened on first use."""
         return ranker_of(self.files, name)
 
-    counts = True
+    countable = True
 
     @property
     def exists(self) -> bool:
@@ -284,11 +284,7 @@ class LocalSearch(Search):
             numbers: the documents that match, (documents,).
             facets: what is counted.
         """
-        if call.pinned is not None:
-            mask = self.allowed(call.where, call.deadline)
-            numbers = np.append(
-                numbers, call.pinned if mask is None else call.pinned[mask[call.pinned]]
-            )
+        numbers = numbers if call.pinned is None else np.append(numbers, call.pinned)
         first, found = self.documents.first, np.zeros(len(self.documents), np.bool_)
         found[numbers if first is None else first[numbers]] = True
         numbers = np.flatnonzero(found)

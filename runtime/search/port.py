@@ -101,7 +101,7 @@ class Search(ABC):
 
     # ------------------------------------------------------------- what each kind of search has
 
-    counts: ClassVar[bool] = False  # whether documents that match can be counted and sorted
+    countable: ClassVar[bool] = False  # whether documents that match can be counted and sorted
 
     @property
     @abstractmethod

@@ -304,7 +304,12 @@ def test_hits_are_filtered_grouped_and_shown_with_metadata(described: Described)
 
 def test_facets_and_an_order_are_answered_as_plain_values(described: Described) -> None:
     facets = {"open": None, "due": {"ranges": [["2024-02-28", None]], "missing": True}}
-    request = {"query": " ".join(WORDS), "k": 2, "facets": facets, "sort": ["-due", "score"]}
+    request: dict[str, Any] = {
+        "query": " ".join(WORDS),
+        "k": 2,
+        "facets": facets,
+        "sort": ["-due", "score"],
+    }
     found = rank(described.bundle, request, LIMITS).body
     wanted = described.bundle.rank(request["query"], k=2, facets=facets, sort=["-due", "score"])
     assert isinstance(found, dict)

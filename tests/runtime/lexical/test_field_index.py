@@ -177,6 +177,9 @@ def check(bundle: Bundle, plain: Plain, there: Sequence[Record], chance: random.
     assert all(one.score >= other.score for one, other in pairwise(ranking))
     pages = [bundle.rank(asked.text, k=3, offset=at, **options) for at in range(0, len(there), 3)]
     assert [hit.id for page in pages for hit in page] == [hit.id for hit in ranking]
+    ordered = bundle.rank(asked.text, k=len(there), facets=["year"], sort=["year"], **options)
+    assert (ordered.total, {hit.id for hit in ordered}) == (len(wanted), set(wanted))
+    assert sum(count for _, count in ordered.facets["year"]) == len(wanted)
     by_id = {each["id"]: each for each in there}
     for hit in ranking:
         assert hit.explanation is not None
