@@ -322,9 +322,9 @@ CALLS: dict[str, Callable[[Bundle], Any]] = {
 # These describe the bundle's files and models, whichever collection is ranked. To learn a fusion on
 # a collection in Milvus is refused, and so are completions; see the test of the other calls.
 OF_FILES = {
-    "additions", "analysis", "close", "closed", "complete", "current", "device", "documents",
-    "encode_document", "encode_query", "features", "files", "forget", "manifest", "over",
-    "path", "similarity", "strict",
+    "additions", "analysis", "at", "close", "closed", "complete", "countable", "current", "device",
+    "documents", "encode_document", "encode_query", "features", "files", "forget", "log",
+    "manifest", "over", "path", "similarity", "strict", "version",
 }  # fmt: skip
 
 
