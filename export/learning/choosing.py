@@ -165,7 +165,7 @@ def reranked(
         ids.append(own)
         columns.append(np.column_stack([scores[before], scores[name]]))
     base = held_out(judged_lists(queries, ids, [each[:, :1] for each in columns]), measure)
-    weights, values = _learned(judged_lists(queries, ids, columns), measure)
+    weights, values = learned_weights(judged_lists(queries, ids, columns), measure)
     pipeline = Pipeline((*stages, Fuse("linear", (before, name), weights, LAST)))
     whole = (*(round(weights[0] * each, 6) for each in step.weights), weights[1])
     return Step((*step.members, name), whole, values, pipeline), base
@@ -222,12 +222,12 @@ def weigh(
         ids.append([pool.ids[place] for place in np.flatnonzero(own).tolist()])
         columns.append(np.column_stack([pool.scores[name][own] for name in members]))
     judged = judged_lists([*queries, *more.queries], ids, columns)
-    weights, values = _learned(judged, measure, len(queries))
+    weights, values = learned_weights(judged, measure, len(queries))
     fuse = (Fuse("linear", members, weights),) if len(members) > 1 else ()
     return Step(members, weights, values, Pipeline((*recipe, *fuse)))
 
 
-def _learned(
+def learned_weights(
     judged: Judged, measure: str, measured: int | None = None
 ) -> tuple[tuple[float, ...], Values]:
     """Return the weights of features that are learned on all queries, and cross-validated values.

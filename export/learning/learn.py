@@ -22,7 +22,8 @@ from ranklet.export.learning.options import LEARN, LearnOptions
 from ranklet.export.learning.parts import FEW, Parts, cut, fitting
 from ranklet.export.learning.rankers import learn_rankers
 from ranklet.export.learning.result import Learned, Row, provenance_of
-from ranklet.export.learning.selection import WEIGHING, Selected, base_of, select
+from ranklet.export.learning.selection import WEIGHING, Selected, base_of, select, signals_of
+from ranklet.export.learning.signals import at_the_clock
 from ranklet.export.learning.tables import with_tables
 from ranklet.export.learning.work import Work, kept_work
 from ranklet.runtime import load
@@ -75,10 +76,10 @@ def learn(
     refuse_additions(files)
     parts = cut(read_judgements(Path(judged), files.need_documents()))
     training = options.training and not parts.few
-    if not training and len(files.manifest.rankers) == 1:
+    before, began = load(source), monotonic()
+    if not training and len(files.manifest.rankers) == 1 and not signals_of(before, options):
         raise InputError(_nothing_to_weigh(parts, options))
     say(_opening(parts, options, budget))
-    before, began = load(source), monotonic()
     cost = cost_of(before.files, parts.choose, base_of(before, options)[1])
     budget.measured = 2 * (monotonic() - began)  # of the pipeline that is kept, and its writing
     budget.reserve(budget.measured + _seconds_later(before, parts))
@@ -134,7 +135,12 @@ def _choose(
     step = found.steps[found.at]
     provenance = {"learned": provenance_of(result)}
     kept = write_reduced(
-        after.files, place, {NAME: step.pipeline}, NAME, provenance, overwrite=overwrite
+        after.files,
+        place,
+        {NAME: at_the_clock(step.pipeline)},
+        NAME,
+        provenance,
+        overwrite=overwrite,
     )
     return replace(result, target=kept)
 

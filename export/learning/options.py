@@ -1,11 +1,15 @@
 """What `ranklet learn` may cost, and what it learns for."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+from ranklet.corpus.building.default_fusion import read_boost
 from ranklet.corpus.evaluation.measures import parse_measure
 from ranklet.runtime.errors import InputError
-from ranklet.runtime.options import Checked, number, place, switch, text
+from ranklet.runtime.options import Checked, number, place, read_from, switch, text
+from ranklet.runtime.signals import read_signals
 
 
 @dataclass(frozen=True)
@@ -45,9 +49,17 @@ class LearnOptions(Checked):
         "or the texts are English)"
     )
 
+    boost: Mapping[str, Mapping[str, Any]] | None = read_from(
+        None,
+        'metadata whose weights are learned, JSON as in {"date": {"half_life": "30d"}}',
+        read_boost,
+    )
+
     def __post_init__(self) -> None:
         """Check every value."""
         super().__post_init__()
+        if self.boost is not None:
+            read_signals(self.boost, weight=0.0)
         parse_measure(self.measure)
         if self.model is not None and (self.lexical or not self.training):
             raise InputError("--model names an encoder to train, and none is trained; leave it out")

@@ -21,10 +21,14 @@ from ranklet.export.learning.choosing import (
 from ranklet.export.learning.costs import Cost, cost_of
 from ranklet.export.learning.options import LearnOptions
 from ranklet.export.learning.parts import Parts, some
+from ranklet.export.learning.signals import boosted
 from ranklet.runtime.bundle import Bundle
+from ranklet.runtime.execution.execution import feature_of
 from ranklet.runtime.kinds import KINDS
 from ranklet.runtime.pipeline import Keep, Pipeline, Rescore
 from ranklet.runtime.rankers.opening import ranker_of
+from ranklet.runtime.search.boosting import check_boost
+from ranklet.runtime.signals import Signal, read_signals
 
 DEFAULT = "the input, as it is"
 WEIGHING = 1_000  # further queries, at most, on which rankers that learned nothing are weighed
@@ -90,6 +94,13 @@ def select(
         if surely_better(step.values, base):
             steps.append(step)
             costs.append(_cost(after, queries, step.pipeline, options))
+    signals = signals_of(before, options)
+    if signals:
+        step, base = boosted(after, queries, steps[-1], signals, measure)
+        if surely_better(step.values, base):
+            steps.append(step)
+            costs.append(_cost(after, queries, step.pipeline, options))
+    names += [feature_of(each.field) for each in signals]
     for name in (*names, *last):
         if name not in steps[-1].members:
             why = "it gained no more than one standard error on the queries to choose on"
@@ -118,6 +129,20 @@ def base_of(before: Bundle, options: LearnOptions) -> tuple[str, Pipeline | None
         if not any(_is_network(before, each) for each in pipeline.rankers()):
             return f"{name} of the input, without its network", pipeline
     return DEFAULT, None
+
+
+def signals_of(bundle: Bundle, options: LearnOptions) -> tuple[Signal, ...]:
+    """Return the metadata whose weights are learned: those that are given, or the bundle's own.
+
+    Raises:
+        InputError: the bundle has no such field, or of another type.
+    """
+    if options.boost is None:
+        own = bundle.manifest.pipeline(None).boost
+        return () if own is None else own.signals
+    signals = read_signals(options.boost, weight=0.0)
+    check_boost(signals, bundle.metadata, bundle.manifest.remarks)
+    return signals
 
 
 def _is_network(bundle: Bundle, name: str) -> bool:

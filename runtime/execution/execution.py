@@ -34,6 +34,11 @@ BOOSTED = "boosted score"  # the column of scores that metadata add to, which no
 Amounts = Callable[[Boost, NDArray[np.uint32]], NDArray[np.float64]]
 
 
+def feature_of(field: str) -> str:
+    """Return the name of what a field's signal adds, which no ranker has."""
+    return f"boost by {field}"
+
+
 class Execution:
     """The execution of one pipeline for one query.
 
@@ -100,8 +105,8 @@ class Execution:
         # The score of candidates that there was no time to score, by ranker.
         self._floors: dict[str, float] = {}
         self._ordered_by = self._boost_of = pipeline.rankers()[0]
-        # What each signal adds to the score `_boost_of` of each candidate, (signals, candidates).
-        self._boosts: NDArray[np.float64] = np.empty((0, 0))
+        # What each signal would add with the weight 1, (signals, candidates).
+        self._signals: NDArray[np.float64] = np.empty((0, 0))
         # Ranks before an unfinished stage, which order the candidates that it did not score,
         # (candidates,).
         self._places: NDArray[np.intp] | None = None
@@ -185,7 +190,7 @@ class Execution:
         self.candidates, self._places = self._stored(numbers), None
         self._columns = {name: moved(column, np.nan) for name, column in self._columns.items()}
         self._ranks = {name: moved(ranks, np.nan) for name, ranks in self._ranks.items()}
-        self._boosts = moved(self._boosts, 0) if len(self._boosts) else self._boosts
+        self._signals = moved(self._signals, 0) if len(self._signals) else self._signals
 
     def best_of_each(self) -> NDArray[np.intp]:
         """Return the positions of all candidates, which ascend; of a split document only the best.
@@ -207,11 +212,18 @@ class Execution:
         return self._filled(self._ordered_by)
 
     def scaled(self) -> dict[str, NDArray[np.float32]]:
-        """Return the scaled scores by ranker, the features that a linear fusion weights."""
+        """Return the scaled scores by ranker, the features that a linear fusion weights.
+
+        What each signal of a boost adds with the weight 1 is under `feature_of` its field.
+        """
         complete = {name: self._complete(name) for name in self._columns if name != BOOSTED}
+        columns = {name: (self._scale(name), each) for name, each in complete.items()}
+        if self._pipeline.boost is not None:
+            for signal, each in zip(self._pipeline.boost.signals, self._signals, strict=True):
+                columns[feature_of(signal.field)] = self._scale(self._boost_of), each
         return {
-            name: (self._scale(name) * column.astype(np.float64)).astype(np.float32)
-            for name, column in complete.items()
+            name: (scale * column.astype(np.float64)).astype(np.float32)
+            for name, (scale, column) in columns.items()
         }
 
     def providers(self) -> dict[str, str]:
@@ -360,11 +372,10 @@ class Execution:
                 "out, or rank these"
             )
         base = self._columns[self._ordered_by]
-        amounts, unit = self._amounts(stage, numbers_of(self.candidates)), self._unit()
-        weights = np.array([each.weight for each in stage.signals])
-        self._boost_of, self._boosts = self._ordered_by, unit * weights[:, None] * amounts
+        amounts = self._amounts(stage, numbers_of(self.candidates))
+        self._boost_of, self._signals = self._ordered_by, self._unit() * amounts
         with np.errstate(over="ignore"):
-            boosted = fusion.boosted(base, self._boosts)
+            boosted = fusion.boosted(base, self._signals, [each.weight for each in stage.signals])
         if not np.isfinite(boosted[~np.isnan(base)]).all():
             raise InputError("boost: a number is too large to be added to a score; use log")
         self._columns[BOOSTED], self._ordered_by = boosted, BOOSTED
@@ -419,7 +430,7 @@ class Execution:
         self.candidates = self.candidates.select(positions)
         self._columns = {name: column[positions] for name, column in self._columns.items()}
         self._ranks = {name: ranks[:, positions] for name, ranks in self._ranks.items()}
-        self._boosts = self._boosts[:, positions] if len(self._boosts) else self._boosts
+        self._signals = self._signals[:, positions] if len(self._signals) else self._signals
         if self._places is not None:
             self._places = self._places[positions]
 
@@ -434,8 +445,12 @@ class Execution:
     def _explain_boost(self, position: int) -> Explanation:
         stage = self._pipeline.boost
         signals = () if stage is None else stage.signals
-        added = zip(signals, self._boosts[:, position].tolist(), strict=True)
-        parts = [Explanation(str(signal), amount) for signal, amount in added if amount]
+        added = zip(signals, self._signals[:, position].tolist(), strict=True)
+        parts = [
+            Explanation(str(signal), signal.weight * amount)
+            for signal, amount in added
+            if signal.weight * amount
+        ]
         return Explanation.total("boosted", [self._explain(self._boost_of, position), *parts])
 
     def _explain_score(

@@ -33,19 +33,20 @@ def linear(columns: list[Column], weights: tuple[float, ...], scales: Sequence[f
     return total.astype(np.float32)
 
 
-def boosted(column: Column, amounts: NDArray[np.float64]) -> Column:
-    """Return score + Σ amounts, summed in float64 in their order.
+def boosted(column: Column, amounts: NDArray[np.float64], weights: Sequence[float]) -> Column:
+    """Return score + Σ weight · amount, summed in float64 in their order.
 
-    >>> boosted(np.array([1, np.nan], np.float32), np.array([[0.5, 0.5], [1, 1]])).tolist()
+    >>> boosted(np.array([1, np.nan], np.float32), np.array([[1, 0], [1, 1]]), [0.5, 1]).tolist()
     [2.5, nan]
 
     Args:
         column: the scores.
-        amounts: what each signal adds, (signals, candidates).
+        amounts: what each signal says, (signals, candidates).
+        weights: of each signal.
     """
     total = column.astype(np.float64)
-    for each in amounts:
-        total += each
+    for weight, each in zip(weights, amounts, strict=True):
+        total += weight * each
     return total.astype(np.float32)
 
 

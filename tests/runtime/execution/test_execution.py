@@ -161,7 +161,7 @@ def test_a_boost_adds_shares_of_a_perfect_match(
     assert [*ranked(boosted).values()] == sorted(ranked(boosted).values(), reverse=True)
     for at, score in enumerate(boosted.final().tolist()):
         assert boosted.explain(at).value == pytest.approx(score)
-    assert boosted.scaled().keys() == plain.scaled().keys()
+    assert boosted.scaled().keys() == {*plain.scaled(), "boost by x"}
     kept = run([*stages, BOOST, {"stage": "keep", "k": 1}], amounts=amounts)
     (best, *_), (value,) = ranked(boosted).values(), ranked(kept).values()
     assert kept.explain(0).value == pytest.approx(best, abs=1e-4)

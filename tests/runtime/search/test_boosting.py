@@ -89,7 +89,7 @@ def model(
         if not allows(where, row):
             continue
         for field, signal in boost.items():
-            total += unit * signal["weight"] * amount(signal, row.get(field))
+            total += signal["weight"] * (unit * amount(signal, row.get(field)))
         found.append((name, float(np.float32(total))))
     return sorted(found, key=lambda hit: (-hit[1], place[hit[0]]))
 
