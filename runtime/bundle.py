@@ -51,7 +51,7 @@ from ranklet.runtime.signals import read_signals
 from ranklet.runtime.storage.address import Address, BundleLike, shown
 from ranklet.runtime.syntax.query_syntax import Query, typed_query
 from ranklet.runtime.text.analysis import Analysis
-from ranklet.runtime.text.common_words import Places, common_words
+from ranklet.runtime.text.common_words import CommonWords, Places
 from ranklet.runtime.text.ranked import ranked_part
 from ranklet.runtime.tracing import record
 
@@ -502,7 +502,7 @@ class Bundle(os.PathLike[str]):
             run = self._run_on(own_documents(documents), context, pipeline, deadline)
             ranking = run.ranking(selection, explain=explain)
         record("ranklet.rank", ranking.timings, k=k, hits=len(ranking))
-        places = self._common_words(ranking.query)
+        places = self._common_words(ranking.query, stored=documents is None)
         for hit in ranking:
             hit.matching(places)
         return replace(ranking, marks=partial(self.marks, ranking.query, pipeline=pipeline))
@@ -517,13 +517,18 @@ class Bundle(os.PathLike[str]):
         check_boost(signals, self.metadata, self.manifest.remarks)
         return stages.boosted(signals)
 
-    def _common_words(self, query: str) -> Callable[[str], Places]:
-        """Return what finds the words of a query in texts, once it is asked."""
+    def _common_words(self, query: str, *, stored: bool = False) -> Callable[[str], Places]:
+        """Return what finds the words of a query in texts, once it is asked.
+
+        Args:
+            query: the query.
+            stored: whether the texts are the collection's.
+        """
 
         @cache
-        def words() -> Callable[[str], Places]:
+        def words() -> CommonWords:
             analysis = self.files.analyzer.begin() if self.manifest.documents else None
-            return common_words(query, analysis)
+            return CommonWords(query, analysis, self._search.vocabularies if stored else ())
 
         return lambda text: words()(text)
 
@@ -730,7 +735,7 @@ class Bundle(os.PathLike[str]):
         check_budget(budget_ms)
         stages = self._stages(pipeline, boost)
         hit = self._search.explained(query, document_id, stages, Deadline(budget_ms))
-        return hit.matching(self._common_words(query))
+        return hit.matching(self._common_words(query, stored=True))
 
     @short_tracebacks
     def document(self, document_id: str) -> WholeDocument:

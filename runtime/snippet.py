@@ -1,10 +1,10 @@
 """Choose the part of a text that shows best why it was found."""
 
 import re
-from collections import Counter
 from collections.abc import Sequence
 
 _SPACE = re.compile(r"\s+")
+_LAST_SPACE = re.compile(r"(?<!\s)\s++\S*+\Z")
 _BEFORE = 3  # of the characters that are left beside the words, one of so many stands before them
 
 
@@ -46,7 +46,7 @@ def window(text: str, places: Sequence[tuple[int, int]], size: int) -> tuple[int
         space = _SPACE.search(text, begin, first)
         begin = space.end() if space else begin
     if end < len(text) and not text[end].isspace():
-        *_, space = (None, *_SPACE.finditer(text, max(last, begin + 1), end))
+        space = _LAST_SPACE.search(text, max(last, begin + 1), end)
         end = space.start() if space else end
     return begin, end
 
@@ -54,14 +54,16 @@ def window(text: str, places: Sequence[tuple[int, int]], size: int) -> tuple[int
 def _densest(text: str, places: Sequence[tuple[int, int]], size: int) -> tuple[int, int]:
     """Return the first and the last character of the places with the most different words."""
     words = [text[begin:end].casefold() for begin, end in places]
-    counts: Counter[str] = Counter()
-    chosen, most, at = (0, 0), (0, 0), 0
-    for word, (_, end) in zip(words, places, strict=True):
+    counts = dict.fromkeys(words, 0)
+    chosen, most, at, different = (0, 0), (0, 0), 0, 0
+    for last, (word, (_, end)) in enumerate(zip(words, places, strict=True)):
+        different += not counts[word]
         counts[word] += 1
-        while end - places[at][0] > size and counts.total() > 1:
+        while at < last and end - places[at][0] > size:
             counts[words[at]] -= 1
+            different -= not counts[words[at]]
             at += 1
-        found = len(+counts), counts.total()
+        found = different, last + 1 - at
         if found > most:
             most, chosen = found, (places[at][0], min(end, places[at][0] + size))
     return chosen

@@ -40,6 +40,7 @@ from ranklet.runtime.search.selection import Selection, groups_of
 from ranklet.runtime.storage.block_array import fetch_rows
 from ranklet.runtime.storage.forward import Gathered
 from ranklet.runtime.syntax.query_syntax import Query
+from ranklet.runtime.text.analysis import Vocabulary
 
 if TYPE_CHECKING:
     from ranklet.runtime.completion.completion import Part
@@ -69,6 +70,11 @@ class LocalSearch(Search):
     def exists(self) -> bool:
         """Whether there are documents to rank."""
         return bool(self.files.manifest.documents)
+
+    @property
+    def vocabularies(self) -> Sequence[Vocabulary]:
+        """What together has every word of the documents."""
+        return [self.files.analyzer.vocabulary] if self.exists else []
 
     @property
     def titles(self) -> bool:

@@ -30,6 +30,7 @@ from ranklet.runtime.sets import distinct
 from ranklet.runtime.storage.forward import Gathered
 from ranklet.runtime.syntax.meaning import with_corrections
 from ranklet.runtime.syntax.query_syntax import Query
+from ranklet.runtime.text.analysis import Vocabulary
 
 if TYPE_CHECKING:
     from ranklet.runtime.completion.completion import Part
@@ -83,6 +84,11 @@ class PartedSearch(LocalSearch):
     def documents(self) -> PartedDocuments:
         """The documents of all parts."""
         return PartedDocuments([each.documents for each in self.parts], self.deleted)
+
+    @property
+    def vocabularies(self) -> Sequence[Vocabulary]:
+        """What together has every word of the documents."""
+        return [each.files.analyzer.vocabulary for each in self.parts]
 
     def allowed(self, where: object = None, deadline: Deadline | None = None) -> Mask | None:
         """Return which documents a call may return, (documents,) bool; None allows all."""

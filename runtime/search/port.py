@@ -24,6 +24,7 @@ from ranklet.runtime.search.run import Passage, Run
 from ranklet.runtime.search.selection import Selection
 from ranklet.runtime.storage.address import Address
 from ranklet.runtime.syntax.query_syntax import Query
+from ranklet.runtime.text.analysis import Vocabulary
 
 if TYPE_CHECKING:
     from ranklet.runtime.bundles.additions import Additions
@@ -98,6 +99,11 @@ class Search(ABC):
     def documents(self) -> Documents:
         """The documents that lie beside the rankers."""
         return self.files.need_documents()
+
+    @property
+    def vocabularies(self) -> Sequence[Vocabulary]:
+        """What together has every word of the documents; nothing if that is not sure."""
+        return ()
 
     # ------------------------------------------------------------- what each kind of search has
 

@@ -7,7 +7,7 @@ letters, where words have one. Words that no document has are classed in the sam
 may use any inflection. ``wordpieces`` are BERT's.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from functools import cache, cached_property, lru_cache
 from typing import TYPE_CHECKING
@@ -88,6 +88,8 @@ class Vocabulary:
     ) -> None:
         self.forms, self.lemma_of, self.counts, self.stopped = forms, lemma_of, counts, stopped
         self.beginning_of, self._classes = beginning_of, classes
+        self._begin_with = lru_cache(maxsize=1 << 12)(forms.range_of)
+        self._forms_in = lru_cache(maxsize=1 << 12)(self._with_class)
         english = tuple(languages) == ENGLISH
         ids = [] if english else [*np.flatnonzero(lemma_of == STOPPED).tolist(), *stopped.tolist()]
         words, known = frozenset(map(forms.__getitem__, ids)), None
@@ -147,6 +149,19 @@ class Vocabulary:
     def knows(self, word: str) -> bool:
         """Return whether some text has a word, or another form of it."""
         return self.find(word) >= 0 or len(self.forms_of(word)) > 0
+
+    def forms_in(self, name: str, letters: Iterable[str]) -> Iterator[str]:
+        """Yield the words of a class that begin with one of some letters."""
+        number = self.forms.find(name)
+        for letter in letters if number >= 0 else ():
+            yield from self._forms_in(number, letter)
+
+    def _with_class(self, number: int, letter: str) -> list[str]:
+        begin, end = self._begin_with(letter)
+        found = self.lemma_of[begin:end] == number
+        if self.beginning_of is not None:
+            found |= self.beginning_of[begin:end] == number
+        return [self.forms[begin + at] for at in np.flatnonzero(found).tolist()]
 
     def _count(self, word: str) -> int | None:
         place = self.forms.first_with(word)
@@ -356,9 +371,13 @@ class Analysis:
         return self._unknown[string]
 
     def _word_ids(self, spellings: Sequence[str]) -> NDArray[np.int32]:
+        ids = [each for each in self._ids(spellings) if each != STOPPED]
+        return np.array(ids, np.int32)
+
+    def _ids(self, spellings: Sequence[str]) -> Iterator[int]:
+        """Yield the id of each word, `STOPPED` for a stop word that no index has."""
         find, unknown = self._analyzer.vocabulary.find, self._unknown
         lemma_of = self._analyzer.vocabulary.lemma_of
-        ids = []
         for at, word in enumerate(spellings, 1):
             index = unknown.get(word)
             if index is None:
@@ -368,9 +387,8 @@ class Analysis:
                 if index < 0:
                     index = self._number(word)
                 elif lemma_of[index] == STOPPED:
-                    continue
-            ids.append(index)
-        return np.array(ids, np.int32)
+                    index = STOPPED
+            yield index
 
     @property
     def lexicon(self) -> "Lexicon":
@@ -394,6 +412,15 @@ class Analysis:
                 self.look()
             for name in spelled(word):
                 yield begin, end, name
+
+    def placed_classes(self, text: str) -> list[tuple[int, int, int]]:
+        """Return the classes of a text's words with their characters: (begin, end, class)."""
+        places = list(self._analyzer.vocabulary.splitter.placed(text))
+        ids = list(self._ids([word for _, _, word in places]))
+        kept = [(*place[:2], each) for place, each in zip(places, ids, strict=True) if each >= 0]
+        every = self.in_field(np.array([each for _, _, each in kept], np.int32), CLASSES)
+        width = len(every) // max(1, len(kept))
+        return [(*kept[at // width][:2], kind) for at, kind in enumerate(every.tolist())]
 
     def stopped(self, text: str, *, alike: bool = False) -> Iterator[str]:
         """Yield the stop words of a text, which words and lemmas leave out, as they are written.

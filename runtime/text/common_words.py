@@ -3,73 +3,180 @@
 import re
 import unicodedata
 from bisect import bisect_right
-from collections.abc import Callable
-from functools import cache
-from itertools import accumulate
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from functools import lru_cache
+from itertools import accumulate, chain
 
-from ranklet.runtime.text.analysis import Analysis
+import numpy as np
+
+from ranklet.runtime.text.analysis import Analysis, Vocabulary
+from ranklet.runtime.text.splitter import Splitter
 from ranklet.runtime.text.words import placed_words
 
 Places = list[tuple[int, int]]  # (begin, end) of words in a text
 
 # Letters with their marks; not where several words begin, because the analysis tells them apart.
-_RUN = re.compile(r"[^\W_](?:[^\W_]|[^\x00-\u02ff\s\w])*")
+_MARK = r"[^\x00-\u02ff\u2010-\u2017\u201a-\u205e\s\w]"  # and no dash and no quote
+_RUN, _PLAIN_RUN = re.compile(rf"[^\W_]+(?:{_MARK}+[^\W_]*)*"), re.compile(r"[^\W_]+")
+_NOT_ASCII = re.compile(r"[^\x00-\x7f]+")
+_INSIDE = re.compile(rf"[^\W_]|{_MARK}")
 _SPACED = "\u0e00"  # the first letter of scripts without spaces, from Thai to Han
+_CONTEXT = "\u0530"  # from here on, past Cyrillic, a letter's spelling depends on others
+_SEARCHED = 4  # first letters of a word by which it is searched
+_LONGEST = 64  # letters of a word that is searched
+_MANY = 32  # different odd letters of a text, all of which is looked at then
 
 
-def common_words(query: str, analysis: Analysis | None) -> Callable[[str], Places]:
-    """Return a function that returns the places of the words in a text that the query has, too.
+class CommonWords:
+    """Returns the places of the words in a text that a query has, too.
 
     Only words that begin with the same letter as one of the query are analysed, and each of them
-    once for all texts.
+    once for all texts. Where the vocabularies of the texts are known, they say which forms the
+    words of the query have, and a text is searched for these. Then only words with accents or
+    further capitals are analysed.
 
     Args:
         query: the query.
         analysis: finds classes of words; None to compare words as they are.
+        vocabularies: together they have every word of the texts; none if that is not sure.
 
-    >>> common_words("the Dough", None)("A dough and a loaf")
+    >>> CommonWords("the Dough", None)("A dough and a loaf")
     [(2, 7)]
     """
 
-    def placed(text: str) -> list[tuple[int, int, str]]:
-        return list(placed_words(text) if analysis is None else analysis.placed(text, "lemmas"))
+    def __init__(
+        self, query: str, analysis: Analysis | None, vocabularies: Sequence[Vocabulary] = ()
+    ) -> None:
+        self._analysis = analysis
+        self._splitter = splitter = vocabularies[0].splitter if vocabularies else None
+        own = list(self._placed(query))
+        self._wanted = {kind for _, _, kind in own}
+        names = [] if analysis is None else analysis.spelled(np.array([*self._wanted], np.int32))
+        self._first = {*map(_letter, names), *(_letter(query[begin:]) for begin, _, _ in own)}
+        every = (v.forms_in(name, self._first) for v in vocabularies for name in names)
+        written = {query[begin:end] for begin, end, _ in own}
+        forms = {*chain.from_iterable(every)}
+        if splitter is not None:
+            forms |= {word for each in written if _is_plain(each, word := each.lower(), splitter)}
+        self._known: dict[str, Places] = {
+            form: [(0, len(form))]
+            for form in forms
+            if form.isalnum() and max(form) < _CONTEXT  # what is past it is odd
+        }
+        self._beginnings = {each.lower()[:_SEARCHED] for each in (*self._known, *written)}
 
-    own = placed(query)
-    names = {name for _, _, name in own}
-    first = {_letter(word) for begin, end, name in own for word in (name, query[begin:end])}
-    known: dict[str, Places] = {}
-    letter = cache(_letter)  # a text has few
-    plain = _beginning_with("".join(filter(str.isascii, first)))
-
-    def may_be_asked(run: str) -> bool:
-        return letter(run[0]) in first or (not run.isascii() and max(run) >= _SPACED)
-
-    def learn(runs: list[str]) -> None:
-        """Analyse some runs, all in one text, because each call takes as long as some words."""
-        begins = [0, *accumulate(len(run) + 1 for run in runs)]
-        known.update((run, []) for run in runs)
-        for begin, end, name in placed("\n".join(runs)):
-            if name in names:
-                at = bisect_right(begins, begin) - 1
-                known[runs[at]].append((begin - begins[at], end - begins[at]))
-
-    def places(text: str) -> Places:
-        pattern = plain if text.isascii() else _RUN
-        runs = [(each.start(), each[0]) for each in pattern.finditer(text)]
-        new = {run for _, run in runs} - known.keys()
-        if asked := [run for run in new if may_be_asked(run)]:
-            learn(asked)
+    def __call__(self, text: str) -> Places:
+        """Return the places of the common words in a text, (begin, end), in their order."""
+        runs, known = self._runs(text), self._known
+        new = dict.fromkeys(run for _, run in runs if run not in known)
+        if asked := [run for run in new if self._may_be_asked(run)]:
+            self._learn(asked)
         return [(at + begin, at + end) for at, run in runs for begin, end in known.get(run, ())]
 
-    return places
+    def _runs(self, text: str) -> list[tuple[int, str]]:
+        """Return where the runs of a text begin that may be words of the query, and the runs."""
+        splitter, lowered = self._splitter, text.lower()
+        if splitter is not None and len(lowered) == len(text):
+            odd = set() if text.isascii() else _odd(text, splitter)
+            if len(odd) <= _MANY:
+                return self._searched(text, lowered, odd, splitter)
+        return [(each.start(), each[0]) for each in _RUN.finditer(text)]
+
+    def _searched(
+        self, text: str, lowered: str, odd: Iterable[str], splitter: Splitter
+    ) -> list[tuple[int, str]]:
+        """Return the runs that are forms of the query's words, and those with odd letters."""
+        found, others = dict[int, str](), [at for each in odd for at in _places(text, each)]
+        known, pattern = self._known, _PLAIN_RUN if text.isascii() else _RUN
+        for beginning in self._beginnings:
+            for at in _places(lowered, beginning):
+                before = text[at - 1 : at]
+                if before.isalnum() or (before >= _CONTEXT and _INSIDE.match(before)):
+                    if text[at].isupper():  # a name in camel case
+                        others.append(at)
+                elif match := pattern.match(text, at):
+                    run, word = match[0], lowered[at : match.end()]
+                    if not _is_plain(run, word, splitter):
+                        found[at] = run
+                    elif word in known:
+                        found[at] = word
+        found.update(_beside(text, sorted(others)))
+        return sorted(found.items())
+
+    def _may_be_asked(self, run: str) -> bool:
+        return _letter(run) in self._first or (not run.isascii() and max(run) >= _SPACED)
+
+    def _learn(self, runs: list[str]) -> None:
+        """Analyse some runs, all in one text, because each call takes as long as some words."""
+        begins = [0, *accumulate(len(run) + 1 for run in runs)]
+        self._known.update((run, []) for run in runs)
+        for begin, end, kind in self._placed("\n".join(runs)):
+            if kind in self._wanted:
+                at = bisect_right(begins, begin) - 1
+                place = begin - begins[at], end - begins[at]
+                if place not in self._known[runs[at]][-1:]:  # of another class of the same word
+                    self._known[runs[at]].append(place)
+
+    def _placed(self, text: str) -> Iterable[tuple[int, int, Hashable]]:
+        if self._analysis is None:
+            return placed_words(text)
+        return self._analysis.placed_classes(text)
 
 
-def _beginning_with(letters: str) -> re.Pattern[str]:
-    """Return what finds those runs of an ASCII text that begin with one of some letters."""
-    either = "".join(filter(str.isalnum, letters.lower() + letters.upper()))
-    return re.compile(rf"(?<![^\W_])[{either}][^\W_]*" if either else "(?!)", re.ASCII)
+def _is_plain(run: str, lowered: str, splitter: Splitter) -> bool:
+    """Return whether a run is one word, which is searched by its spelling in lower case."""
+    if run == lowered or run[1:] == lowered[1:]:
+        return len(run) <= _LONGEST
+    return run.isascii() and run.isupper() and lowered not in splitter.stopped
+
+
+def _odd(text: str, splitter: Splitter) -> set[str]:
+    """Return the letters of a text that may be spelled otherwise, or depend on those beside."""
+    usual = _usual(splitter)
+    new = set().union(*_NOT_ASCII.findall(text)) - usual
+    odd = {each for each in new if _is_odd(each, splitter)}
+    usual.update(new - odd)
+    return odd
+
+
+@lru_cache(64)
+def _usual(splitter: Splitter) -> set[str]:
+    """Return the characters of which it is known that they are not odd; `_odd` adds to them."""
+    del splitter
+    return set()
+
+
+def _is_odd(char: str, splitter: Splitter) -> bool:
+    if not _INSIDE.match(char):
+        return False
+    # The lower case of Σ depends on what follows.
+    return char >= _CONTEXT or char == "Σ" or splitter.fold(char) != char.lower()
+
+
+def _beside(text: str, places: Iterable[int]) -> Iterator[tuple[int, str]]:
+    """Yield the runs between the spaces around some places, which ascend."""
+    end = 0
+    for at in places:
+        if at >= end:
+            begin, end = text.rfind(" ", 0, at) + 1, text.find(" ", at)
+            end = len(text) if end < 0 else end
+            for each in _RUN.finditer(text, begin, end):
+                yield each.start(), each[0]
+
+
+def _places(text: str, part: str) -> Iterator[int]:
+    """Yield where a part stands in a text.
+
+    >>> list(_places("dough, doughs", "dough"))
+    [0, 7]
+    """
+    at = text.find(part)
+    while at >= 0:
+        yield at
+        at = text.find(part, at + 1)
 
 
 def _letter(word: str) -> str:
     """Return the first letter of a word in lower case, without its accent."""
-    return unicodedata.normalize("NFD", word[:1].lower())[:1]
+    first = word[:1].lower()
+    return first if first.isascii() else unicodedata.normalize("NFD", first)[:1]
