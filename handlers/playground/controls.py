@@ -37,8 +37,10 @@ def options(form: Form, about: Mapping[str, Any], *, counts: bool) -> Markup:
     if orders:
         always.append(choice("Sort", "sort", [("", "best first"), *orders], form["sort"]))
     more = list(_more(form, about, counts=counts))
-    is_used = any(form[name] for name in ("k", "pipeline", "boost"))
-    return join(*always, element("details", element("summary", "More"), *more, open=is_used))
+    is_used = any(form[name] for name in ("k", "pipeline", "boost", "diversity", "unique"))
+    return join(
+        *always, element("details", element("summary", "More"), element("div", *more), open=is_used)
+    )
 
 
 def _more(form: Form, about: Mapping[str, Any], *, counts: bool) -> Iterator[Markup]:
@@ -55,6 +57,10 @@ def _more(form: Form, about: Mapping[str, Any], *, counts: bool) -> Iterator[Mar
     if dates and counts:
         boosts = [(json.dumps({name: RECENT}), f"recent {name}") for name in dates]
         yield choice("Prefer", "boost", [("", "nothing"), *boosts], form["boost"])
+    if counts:
+        variety = [("", "as it is"), ("0.3", "some"), ("0.6", "much")]
+        yield choice("Variety", "diversity", variety, form["diversity"])
+        yield check_box("unique", "on", "Fold near duplicates", checked=form["unique"] == "on")
 
 
 def _orders(types: Mapping[str, str]) -> Iterator[tuple[str, str]]:

@@ -23,6 +23,7 @@ class Found(NamedTuple):
 
     Attributes:
         form: what was asked.
+        request: the same for POST /rank.
         hits: those of the page.
         first: the number of the first hit, from 1.
         is_last: whether no hits follow.
@@ -33,6 +34,7 @@ class Found(NamedTuple):
     """
 
     form: Form
+    request: Mapping[str, Any]
     hits: Sequence[Mapping[str, Any]]
     first: int
     is_last: bool
@@ -78,7 +80,7 @@ def find(bundle: Bundle, form: Form, limits: Limits, budget_ms: float) -> Found:
     missing = not hits and bundle.countable and form.is_filtered
     others = asking.total(form.unfiltered()) if missing else 0
     typos = not (hits or own or form["typos"] or bundle.restriction)
-    return Found(form, hits, offset + 1, is_last, body, answer.timings, others, typos)
+    return Found(form, asked, hits, offset + 1, is_last, body, answer.timings, others, typos)
 
 
 class _Asking(NamedTuple):

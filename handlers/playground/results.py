@@ -1,5 +1,6 @@
 """Draw what was found: the hits, what is said of them, and the way to others."""
 
+import json
 from collections.abc import Iterator, Mapping
 
 from ranklet.handlers.playground.cards import Opener, cards
@@ -76,3 +77,19 @@ def pages(found: Found) -> Markup:
 
 def _to(form: Form, page: int, label: str, relation: str) -> Markup:
     return element("a", label, href=form.with_(page=str(page)).address, rel=relation)
+
+
+def how(found: Found) -> Markup:
+    """Return how it was found: the time of each stage, and the request that does the same."""
+    stages = [
+        element("div", element("dt", stage), element("dd", f"{ms:.2f} ms"))
+        for stage, ms in found.timings
+    ]
+    request = json.dumps(found.request, ensure_ascii=False, indent=1)
+    return element(
+        "details",
+        element("summary", "How this was found"),
+        element("dl", *stages, class_="facts"),
+        element("pre", f"POST /rank\n{request}"),
+        class_="own",
+    )

@@ -8,7 +8,7 @@ if (localStorage.getItem("theme")) root.dataset.theme = localStorage.getItem("th
 
 const $ = (id) => document.getElementById(id);
 const KEY = "ranklet-api-key";
-const PARTS = ["about", "options", "examples", "status", "filters", "results", "pages"];
+const PARTS = ["about", "options", "examples", "status", "filters", "results", "pages", "how"];
 let latest = 0; // the number of the last request; answers to earlier ones are dropped
 
 function say(text) {

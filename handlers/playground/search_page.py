@@ -13,7 +13,7 @@ from ranklet.handlers.api.limits import Limits
 from ranklet.handlers.playground.controls import options
 from ranklet.handlers.playground.form import Form
 from ranklet.handlers.playground.found import find
-from ranklet.handlers.playground.results import pages, results, status
+from ranklet.handlers.playground.results import how, pages, results, status
 from ranklet.handlers.playground.sidebar import sidebar
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.hits import Timing
@@ -21,7 +21,7 @@ from ranklet.runtime.html import element, join
 from ranklet.runtime.storage.package_files import package_text
 
 FOLDER = Path(__file__).parent
-PARTS = ("about", "options", "examples", "status", "filters", "results", "pages")
+PARTS = ("about", "options", "examples", "status", "filters", "results", "pages", "how")
 
 
 class Page(NamedTuple):
@@ -63,6 +63,7 @@ def search_page(
         "status": status(found),
         "results": results(found, bundle.metadata),
         "pages": pages(found),
+        "how": how(found),
     }
     return Page(_filled(form, **parts), found.timings)
 
@@ -81,6 +82,7 @@ def _filled(form: Form, **parts: str) -> str:
         "title": f"{query[:60]} · ranklet" if query else "ranklet",
         "answered": "answered" if query else "",
         "query": query,
+        "focus": "" if query else "autofocus",
         "texts": form["texts"],
         "key": "hidden",
         "add": "hidden",

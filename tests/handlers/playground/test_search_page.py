@@ -205,6 +205,9 @@ def test_hits_are_sorted_over_all_pages(described: "Described") -> None:
     html = shown(described.bundle, q="bread dough", sort="-due", page="2")
     assert ids(html) == [hit.id for hit in wanted[10:20]]
     assert f"Hits 11 to 20 of {wanted.total} in" in html
+    request = json.loads(unescape(html.split("POST /rank")[1].split("</pre>")[0]))
+    assert (request["query"], request["sort"], request["offset"]) == ("bread dough", ["-due"], 10)
+    assert "retrieve" in html
     assert '<option value="-due" selected>due, newest first</option>' in html
 
 
