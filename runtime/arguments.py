@@ -36,6 +36,7 @@ class RankOptions(TypedDict, total=False):
     group_size: int
     syntax: bool
     typos: bool
+    synonyms: bool
     boost: BoostLike | None
     pin: Sequence[str] | None
     hide: Sequence[str] | None

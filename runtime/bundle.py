@@ -359,6 +359,11 @@ class Bundle(os.PathLike[str]):
         return self._search.documents
 
     @property
+    def has_current_synonyms(self) -> bool:
+        """Whether the synonyms beside the bundle are those that were read, if any were."""
+        return not isinstance(self._search, LocalSearch) or self._search.has_current_synonyms
+
+    @property
     def has_collection(self) -> bool:
         """Whether there are documents to rank; otherwise a caller must pass some."""
         return self._search.exists
@@ -394,6 +399,7 @@ class Bundle(os.PathLike[str]):
         group_size: int = 1,
         syntax: bool = False,
         typos: bool = False,
+        synonyms: bool = True,
         boost: BoostLike | None = None,
         pin: Sequence[str] | None = None,
         hide: Sequence[str] | None = None,
@@ -432,6 +438,7 @@ class Bundle(os.PathLike[str]):
                 ``field:word`` have a meaning in the query's text; see `Query.parse`.
             typos: whether unknown words are replaced by ones that differ in one letter, or in two
                 if they are long.
+            synonyms: whether synonyms of the file beside the bundle count; see docs/searching.md.
             boost: what metadata add to the scores, by field, such as ``{"date": {"half_life":
                 "30d", "weight": 0.2}}``, in place of what the pipeline boosts by; ``{}`` for
                 nothing. docs/searching.md has it all.
@@ -477,6 +484,8 @@ class Bundle(os.PathLike[str]):
             unique=unique, diversity=diversity,
         )  # fmt: skip
         query = typed_query(query, syntax=syntax, typos=typos, fields=fields)
+        if type(synonyms) is not bool:
+            raise InputError(f"synonyms is {synonyms!r:.60}; it must be True or False")
         check_budget(budget_ms)
         if documents is not None:
             check_own(where=where, group_by=group_by, boost=boost, facets=facets, sort=sort)
@@ -495,17 +504,20 @@ class Bundle(os.PathLike[str]):
             if fields is not None:
                 check_weighing(self.files, stages)
             ranking = self._search.rank(
-                query, stages, selection, deadline, where=where, explain=explain
-            )
+                query, stages, selection, deadline, where=where, explain=explain,
+                synonyms=synonyms,
+            )  # fmt: skip
         else:
             context = read_query(query, self.files, own=True, deadline=deadline)
+            context.synonyms = self._search.synonyms(context.text) if synonyms else ()
             run = self._run_on(own_documents(documents), context, pipeline, deadline)
             ranking = run.ranking(selection, explain=explain)
         record("ranklet.rank", ranking.timings, k=k, hits=len(ranking))
-        places = self._common_words(ranking.query, stored=documents is None)
+        places = self._common_words(ranking.query, stored=documents is None, synonyms=synonyms)
         for hit in ranking:
             hit.matching(places)
-        return replace(ranking, marks=partial(self.marks, ranking.query, pipeline=pipeline))
+        marks = partial(self.marks, ranking.query, pipeline=pipeline, synonyms=synonyms)
+        return replace(ranking, marks=marks)
 
     def _stages(self, pipeline: PipelineLike, boost: BoostLike | None = None) -> Pipeline:
         """Return a pipeline, perhaps boosted by other signals than its own."""
@@ -517,18 +529,24 @@ class Bundle(os.PathLike[str]):
         check_boost(signals, self.metadata, self.manifest.remarks)
         return stages.boosted(signals)
 
-    def _common_words(self, query: str, *, stored: bool = False) -> Callable[[str], Places]:
-        """Return what finds the words of a query in texts, once it is asked.
+    def _common_words(
+        self, query: str, *, stored: bool = False, synonyms: bool = True
+    ) -> Callable[[str], Places]:
+        """Return what finds the words of a query and their synonyms in texts, once it is asked.
 
         Args:
             query: the query.
             stored: whether the texts are the collection's.
+            synonyms: whether synonyms count.
         """
 
         @cache
         def words() -> CommonWords:
             analysis = self.files.analyzer.begin() if self.manifest.documents else None
-            return CommonWords(query, analysis, self._search.vocabularies if stored else ())
+            found = self._search.synonyms(query) if synonyms else ()
+            others = (each.text for match in found for each in match.synonyms)
+            asked = "\n".join([query, *others])
+            return CommonWords(asked, analysis, self._search.vocabularies if stored else ())
 
         return lambda text: words()(text)
 
@@ -644,6 +662,7 @@ class Bundle(os.PathLike[str]):
         check_query(query)
         if documents is not None and ids is None:
             context = QueryContext(query, self.files.analyzer.begin())
+            context.synonyms = self._search.synonyms(query)
             return self._run_on(own_documents(documents), context, pipeline).execution.final()
         if ids is None or documents is not None:
             raise InputError("pass either documents (texts) or ids (of the collection)")
@@ -761,7 +780,9 @@ class Bundle(os.PathLike[str]):
         text, offset = ranked_part(hit.title, hit.text, self.titles)
         return [span.shifted(offset) for span in spans(hit.explanation, text, self.analysis, most)]
 
-    def marks(self, query: str, hit: Hit, pipeline: PipelineLike = None) -> list[tuple[int, int]]:
+    def marks(
+        self, query: str, hit: Hit, pipeline: PipelineLike = None, *, synonyms: bool = True
+    ) -> list[tuple[int, int]]:
         """Return the characters of ``title + newline + text`` to mark in a hit.
 
         They are those that raise an explained score most, or else the words that the query has,
@@ -769,7 +790,8 @@ class Bundle(os.PathLike[str]):
         """
         if hit.explanation is not None:
             return strongest(self.highlight(hit))
-        if common := self._common_words(query)(f"{hit.title}\n{hit.text}"):
+        places = self._common_words(query, synonyms=synonyms)
+        if common := places(f"{hit.title}\n{hit.text}"):
             return common
         own = [{"title": hit.title, "text": hit.text}]
         return strongest(self.highlight(self.rank(query, own, pipeline=pipeline, explain=True)[0]))

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ranklet.runtime.arguments import Document, RankOptions, listed
 from ranklet.runtime.bundle import Bundle
-from ranklet.runtime.bundles.files import Check, additions_of, stamp_of, stamp_of_bundle
+from ranklet.runtime.bundles.files import Check, stamp_beside, stamp_of_bundle
 from ranklet.runtime.errors import InputError, RemoteError
 from ranklet.runtime.hits import Ranking
 from ranklet.runtime.metadata.where import Condition
@@ -103,7 +103,7 @@ def load(
         with opening:
             now = _loaded.get(key)
             if now is None or now is entry or check == "full":
-                added = stamp_of(additions_of(path))  # before the list is read
+                added = stamp_beside(path)  # before the files are read
                 if now is not None and check == "fast" and not now.is_replaced(stamp):
                     opened = now.bundle.current()
                 else:
@@ -211,7 +211,7 @@ class _Loaded:
 
     def __init__(self, stamp: tuple[int, ...], added: tuple[int, ...], bundle: Bundle) -> None:
         self.stamp, self.bundle, self._added = stamp, bundle, added
-        self._folder = additions_of(bundle.path)
+        self._path = bundle.path
         self._seen = self.asked = monotonic()
 
     def is_stale(self, stamp: tuple[int, ...]) -> bool:
@@ -224,16 +224,18 @@ class _Loaded:
         return monotonic() - self._seen > LOOK_AGAIN
 
     def _has_other_additions(self, *, look: bool) -> bool:
-        """Return whether something was added or deleted; on object storage only if it may look."""
+        """Return whether what lies beside has changed; on object storage only if it may look."""
         if not self.bundle.files.is_remote:
-            return stamp_of(self._folder) != self._added
+            return stamp_beside(self._path) != self._added
         if not look or self.bundle.collection is not None:
             return False
         from ranklet.runtime.bundles.additions import of_base, read_additions
 
         files = self.bundle.files
         try:
-            return read_additions(files) != (self.bundle.additions or of_base(files))
+            if read_additions(files) != (self.bundle.additions or of_base(files)):
+                return True
+            return not self.bundle.has_current_synonyms
         except RemoteError:  # what was read before can still be used
             return False
 

@@ -173,6 +173,8 @@ FIELDS = (
     Field("typos", FLAG, _RANKED, default=False,
           help="replace unknown words by ones that differ in a letter or two (a server: in queries "
           f"of at most {MOST_WORDS} words)"),
+    Field("synonyms", FLAG, _RANKED, default=True,
+          help="count synonyms by the file beside the bundle (docs/searching.md)"),
     Field("k", WHOLE, _GROUPED, "number of hits, or of groups", 10, 0, "k"),
     Field("k", WHOLE, Route.COMPLETE, "maximum number of completions", 5, 0, "explained"),
     Field("k", WHOLE, Route.SEARCH, "maximum number of documents", 10, 1, "explained"),

@@ -218,7 +218,7 @@ def base_at(files: BundleFiles, listed: Additions) -> Path | Address | None:
 def _read_list(files: BundleFiles, name: str) -> Additions | None:
     """Return a list beside a bundle; None if there is none."""
     place = file_in(additions_of(files.path), name)
-    text = _remote(place) if isinstance(place, Address) else _local(place)
+    text = _list_at(place) if isinstance(place, Address) else read_local(place)
     return None if text is None else Additions.from_json(text, str(place))
 
 
@@ -244,7 +244,8 @@ def open_addition(files: BundleFiles, addition: Addition, check: Check = "fast")
     return opened
 
 
-def _local(path: Path) -> bytes | None:
+def read_local(path: Path) -> bytes | None:
+    """Return the content of a file; None if there is none."""
     try:
         return path.read_bytes()
     except (FileNotFoundError, NotADirectoryError):
@@ -253,7 +254,14 @@ def _local(path: Path) -> bytes | None:
         raise BundleError(f"{str(path)!r} cannot be read: {error}") from error
 
 
-def _remote(address: Address) -> bytes | None:
+def _list_at(address: Address) -> bytes | None:
+    text = read_remote(address)
+    # Some web servers answer with a page of theirs where they have no file.
+    return None if text is None or not text.lstrip().startswith(b"{") else text
+
+
+def read_remote(address: Address) -> bytes | None:
+    """Return a small object beside a bundle; None if there is none."""
     from ranklet.runtime.object_storage.http_ranges import HTTPRanges
     from ranklet.runtime.object_storage.s3_ranges import S3Ranges
     from ranklet.runtime.object_storage.transport import AbsentError
@@ -263,9 +271,7 @@ def _remote(address: Address) -> bytes | None:
     ranges = S3Ranges if address.lower().startswith(f"{S3}:") else HTTPRanges
     transport = ranges(address)
     try:
-        text = transport.last(MAX_MANIFEST_BYTES).data
-        # Some web servers answer with a page of theirs where they have no file.
-        return text if text.lstrip().startswith(b"{") else None
+        return transport.last(MAX_MANIFEST_BYTES).data
     except AbsentError:
         return None
     finally:

@@ -37,6 +37,7 @@ Check = Literal["fast", "full"]
 PASSAGES = "documents/passages.npy"  # if documents are split; see `Documents.first`
 DICTIONARY = ".dictionary.npy"  # of strings that are compressed
 ADDITIONS, LIST = ".additions", "list.json"  # of a bundle; see runtime/bundles/additions.py
+SYNONYMS = ".synonyms"  # of a bundle; see runtime/bundles/synonyms.py
 BASE = "base-"  # begins the name of an earlier bundle, which is kept among the additions
 POINTER = b"version https://git-lfs"  # how a file begins that git-lfs has not fetched
 CUT = "cut.npy"  # in a ranker's folder, the numbers of the documents that its model truncated
@@ -446,6 +447,32 @@ def stamp_of(folder: Path | Address) -> tuple[int, ...]:
     except (OSError, ValueError):
         return ()
     return stat.st_ino, stat.st_mtime_ns, stat.st_size
+
+
+def synonyms_of(path: Path | Address) -> Path | Address:
+    """Return the file of a bundle's synonyms, which need not exist."""
+    folder = additions_of(path)
+    if isinstance(folder, Address):
+        return Address(folder.raw.removesuffix(ADDITIONS) + SYNONYMS)
+    return folder.with_name(folder.name.removesuffix(ADDITIONS) + SYNONYMS)
+
+
+def has_synonyms(path: Path | Address) -> bool:
+    """Return whether a bundle has a file of synonyms, as far as that is known without a network."""
+    place = synonyms_of(path)
+    return isinstance(place, Address) or place.is_file()
+
+
+def stamp_beside(path: Path | Address) -> tuple[int, ...]:
+    """Return what changes when a bundle's list or synonyms do; () if they are far away."""
+    place = synonyms_of(path)
+    if isinstance(place, Address):
+        return ()
+    try:
+        stat = place.stat()
+    except (OSError, ValueError):
+        return stamp_of(additions_of(path))
+    return *stamp_of(additions_of(path)), stat.st_ino, stat.st_mtime_ns, stat.st_size
 
 
 def stamp_of_bundle(path: Path | Address) -> tuple[int, ...]:

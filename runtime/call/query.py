@@ -5,7 +5,7 @@ An index is searched with terms and their weights, or with one vector.
 
 from collections.abc import Callable, Mapping, Sequence
 from threading import Lock
-from typing import Any, NamedTuple, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self, TypeVar
 from weakref import proxy
 
 import numpy as np
@@ -15,7 +15,33 @@ from ranklet.runtime.call.mask import Mask
 from ranklet.runtime.sets import among, distinct
 from ranklet.runtime.text.analysis import CLASSES, Analysis, Analyzer, PartAnalysis
 
+if TYPE_CHECKING:
+    from ranklet.runtime.text.synonyms import Match
+
 T = TypeVar("T")
+
+
+class Side(NamedTuple):
+    """A synonym among the tokens of all synonyms of a query."""
+
+    text: str
+    weight: float
+    words: Sequence[slice]  # the tokens of each word
+
+
+class Group(NamedTuple):
+    """Words of a query and their synonyms among the tokens of all."""
+
+    text: str  # of the query
+    own: slice
+    sides: Sequence[Side]
+
+
+class SynonymTokens(NamedTuple):
+    """The tokens of all words of a query that have synonyms, and of these."""
+
+    tokens: NDArray[np.int32]  # (tokens,)
+    groups: Sequence[Group]
 
 
 class Phrases(Protocol):
@@ -40,7 +66,12 @@ class QueryContext:
         left_out: descriptions of what of the query there was no time to look up.
         weights: of fields, in place of those that the bundle has; None for none.
         signs: signs of the text that have no meaning here, as typed.
+
+    Attributes:
+        synonyms: words of the text for which others may stand.
     """
+
+    synonyms: "Sequence[Match]" = ()
 
     def __init__(
         self,
@@ -82,6 +113,38 @@ class QueryContext:
                 tokens = np.append(tokens, added[~among(added, np.sort(tokens))])
             self._fields[field] = tokens
         return self._fields[field]
+
+    def synonym_tokens(self, field: str) -> SynonymTokens | None:
+        """Return the tokens of the words with synonyms, and of these; None without any."""
+        if not self.synonyms:
+            return None
+        return self.once((SynonymTokens, field), lambda: self._synonym_tokens(field))
+
+    def _synonym_tokens(self, field: str) -> SynonymTokens:
+        pieces, end = list[NDArray[np.int32]](), 0
+
+        def placed(tokens: NDArray[np.int32]) -> slice:
+            nonlocal end
+            pieces.append(tokens)
+            end += len(tokens)
+            return slice(end - len(tokens), end)
+
+        groups = [
+            Group(
+                text,
+                placed(self.analysis.asked(text, field)),
+                [
+                    Side(
+                        each.text,
+                        each.weight,
+                        [placed(self.analysis.word(w, field)) for w in each.words],
+                    )
+                    for each in synonyms
+                ],
+            )
+            for text, synonyms in self.synonyms
+        ]
+        return SynonymTokens(np.concatenate(pieces), groups)
 
     @property
     def reads_words(self) -> bool:
@@ -150,6 +213,11 @@ class PartQuery(QueryContext):
             tokens = self._whole.tokens(field)
             self._fields[field] = tokens if field == "wordpieces" else self.own.renumbered(tokens)
         return self._fields[field]
+
+    def synonym_tokens(self, field: str) -> SynonymTokens | None:
+        """Return the tokens of the words with synonyms, as this part numbers them."""
+        whole = self._whole.synonym_tokens(field)
+        return whole and whole._replace(tokens=self.own.renumbered(whole.tokens))
 
 
 class SparseQuery(NamedTuple):

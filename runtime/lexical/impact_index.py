@@ -136,6 +136,7 @@ class ImpactIndex:
         weights: NDArray[np.float32],
         k: int,
         allowed: Mask | None = None,
+        more: Scored | None = None,
     ) -> Scored:
         """Return the k documents with the largest dot product, best first, ties by number.
 
@@ -147,6 +148,7 @@ class ImpactIndex:
             weights: the query's weight of each term, ≥ 0, (terms,) float32.
             k: number of documents to return.
             allowed: whether each document may be returned, (documents,) bool; None allows all.
+            more: documents, ascending, and what is added to their scores, > 0; None for nothing.
 
         Raises:
             InputError: a weight is negative or NaN, or the mask has another type or shape.
@@ -166,6 +168,9 @@ class ImpactIndex:
             for documents, impacts in [self.postings(term)]
             if len(documents) and weight > _NOTHING
         ]
+        if more is not None and len(more[0]):
+            documents, added = more[0].astype(self.documents.dtype, copy=False), more[1]
+            lists.append(_List(documents, added, 1.0, float(added.max())))
         if k <= 0 or not lists:
             return np.empty(0, np.uint32), np.empty(0, np.float32)
         lists.sort(key=lambda each: -each.bound)

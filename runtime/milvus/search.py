@@ -10,7 +10,7 @@ from typing import NoReturn, Self, TypeVar
 import numpy as np
 
 from ranklet.runtime.arguments import Where, check_query
-from ranklet.runtime.bundles.files import BundleFiles
+from ranklet.runtime.bundles.files import BundleFiles, has_synonyms, synonyms_of
 from ranklet.runtime.call.deadline import Deadline
 from ranklet.runtime.call.protocol import Retriever
 from ranklet.runtime.call.query import QueryContext
@@ -117,6 +117,14 @@ class MilvusSearch(Search):
     def samples(self, count: int) -> list[str]:
         """Return titles of some documents, or beginnings of texts."""
         return self._collection.samples(count, self._allowed(), self._now)
+
+    def check_synonyms(self) -> None:
+        """Raise InputError if the bundle has synonyms, by which Milvus does not search."""
+        if has_synonyms(self.files.path) and not self.files.is_remote:
+            raise InputError(
+                f"{str(synonyms_of(self.files.path))!r} has synonyms, which are looked up in the "
+                "collection of a bundle, and not in Milvus; pass synonyms=False"
+            )
 
     def complete(self, typed: str, k: int, where: Where | None) -> NoReturn:  # noqa: ARG002
         """Raise InputError, because titles and words are read from a bundle's own collection.

@@ -14,14 +14,17 @@ from numpy.typing import NDArray
 from ranklet.runtime.call.candidates import Candidates, TextCandidates
 from ranklet.runtime.call.mask import Mask
 from ranklet.runtime.call.protocol import AT_ONCE, Retrieved, Retriever, Scores
-from ranklet.runtime.call.query import QueryContext, SparseQuery
+from ranklet.runtime.call.query import Group, QueryContext, SparseQuery, SynonymTokens
+from ranklet.runtime.call.topk import Scored
 from ranklet.runtime.errors import BundleError, InputError
 from ranklet.runtime.explanation import Explanation
 from ranklet.runtime.kinds import Settings
 from ranklet.runtime.lexical.bm25 import boosted, field_amount, idf, saturated_sum, saturation
 from ranklet.runtime.lexical.field_index import TEXT, TITLE, FieldIndex, Formula
 from ranklet.runtime.lexical.impact_index import IMPACT_TYPES, ImpactIndex
+from ranklet.runtime.lexical.synonyms import Gain, gain
 from ranklet.runtime.options import check_number, number, one_of
+from ranklet.runtime.sets import distinct
 from ranklet.runtime.text.analysis import CLASSES, FIELDS
 
 if TYPE_CHECKING:
@@ -184,11 +187,15 @@ class BM25(Retriever):
         """Return the k best documents of the collection, or of those that a mask allows."""
         terms, counts, at = self._terms(query)
         weights = counts * self._factors(query)[at] if len(self._everywhere) > 1 else counts
-        return Retrieved(*self._index(query).retrieve(terms, weights, k, allowed))
+        more = self._gained(query)
+        return Retrieved(*self._index(query).retrieve(terms, weights, k, allowed, more))
 
     def matching(self, query: QueryContext) -> Mask:
-        """Return which documents have a word of the query, (documents,) bool."""
-        return self._index(query).matching(self._terms(query).ids)
+        """Return which documents have a word of the query or a synonym, (documents,) bool."""
+        mask = self._index(query).matching(self._terms(query).ids)
+        if (more := self._gained(query)) is not None:
+            mask[more[0]] = True
+        return mask
 
     def query_vector(self, query: QueryContext) -> SparseQuery:
         """Return the query's terms and how often each stands there."""
@@ -207,7 +214,10 @@ class BM25(Retriever):
         terms = self._terms(query)
         # In float64, rounding cannot make a document's score depend on the other documents.
         weights = terms.counts.astype(np.float64)
-        return Scores((weights @ self._impacts(query, terms, candidates)).astype(np.float32))
+        found = weights @ self._impacts(query, terms, candidates)
+        for _, added in self._gains(query, candidates):
+            found += added.amounts
+        return Scores(found.astype(np.float32))
 
     def scale(self, query: QueryContext) -> float:
         """Return 1 / Σ idf over the query's tokens (Boytsov & Kolter, §4.1)."""
@@ -233,6 +243,7 @@ class BM25(Retriever):
                     parts.append(_by_field(name, value, token, amounts))
                 else:
                     parts.append(Explanation(name, value, source=token, query_token=token))
+        parts += self._explained_gains(query, candidate)
         label, boost = f"BM25 over {field}", self.settings.title_boost
         if boost != 1:
             label += f", where words of titles count {boost:g} times"
@@ -241,6 +252,48 @@ class BM25(Retriever):
     def verify(self) -> None:
         """Check every posting; raise BundleError at the first fault."""
         self.index.verify(f"BM25 over {self.settings.field}")
+
+    def _gained(self, query: QueryContext) -> Scored | None:
+        """Return the documents to which synonyms add something, ascending, and how much."""
+        if (asked := query.synonym_tokens(self.settings.terms)) is None:
+            return None
+        index = self._index(query)
+        index.fetch(asked.tokens)
+        # A document with a synonym has the first of its words.
+        first = [side.words[0] for group in asked.groups for side in group.sides]
+        tokens = distinct(np.concatenate([asked.tokens[word] for word in first]))
+        having = [index.postings(token)[0] for token in tokens.tolist()]
+        documents = distinct(np.concatenate(having)).astype(np.uint32)
+        impacts = self._stored(query, _every(asked.tokens), documents, synonyms=True)
+        every = [each.amounts for _, each in self._gains_of(query, asked, impacts)]
+        amounts: NDArray[np.float32] = np.array(every).sum(0, np.float32)
+        return documents[amounts > 0], amounts[amounts > 0]
+
+    def _gains(self, query: QueryContext, candidates: Candidates) -> list[tuple[Group, Gain]]:
+        """Return what the synonyms of each group add to each candidate."""
+        if (asked := query.synonym_tokens(self.settings.terms)) is None:
+            return []
+        impacts = self._impacts(query, _every(asked.tokens), candidates, synonyms=True)
+        return self._gains_of(query, asked, impacts)
+
+    def _gains_of(
+        self, query: QueryContext, asked: SynonymTokens, impacts: NDArray[np.float32]
+    ) -> list[tuple[Group, Gain]]:
+        rarity = self._rarity(query, synonyms=True).idf
+        return [(group, gain(group, impacts, rarity)) for group in asked.groups]
+
+    def _explained_gains(self, query: QueryContext, candidate: Candidates) -> list[Explanation]:
+        """Return what synonyms add to a score, the amount of each shared by its words."""
+        if (asked := query.synonym_tokens(self.settings.terms)) is None:
+            return []
+        found, field = [], self.settings.field
+        for group, added in self._gains(query, candidate):
+            side, amount = group.sides[int(added.sides[0])], float(added.amounts[0])
+            tokens = [int(asked.tokens[word.start]) for word in side.words]
+            names = [query.analysis.name(token, field) for token in tokens]
+            if amount > 0:
+                found.append(_by_synonym(side.text, group.text, field, names, amount))
+        return found
 
     def _index(self, query: QueryContext) -> ImpactIndex:
         """Return the impacts by the weights that the query gives to fields, if it gives any."""
@@ -258,8 +311,8 @@ class BM25(Retriever):
         terms = query.once((Terms, field), make)
         return terms if query is whole else terms._replace(ids=query.tokens(field)[terms.at])
 
-    def _rarity(self, query: QueryContext) -> "_Rarity":
-        """Return how rare a query's tokens are, which is found out once for all parts.
+    def _rarity(self, query: QueryContext, *, synonyms: bool = False) -> "_Rarity":
+        """Return how rare a query's tokens are, or those of synonyms, found out once for all parts.
 
         A token that is nowhere counts as the rarest.
         """
@@ -267,29 +320,41 @@ class BM25(Retriever):
         def make() -> _Rarity:
             field, sizes = self.settings.terms, [index.size for index in self._everywhere]
             every = zip(self._everywhere, query.everywhere, strict=True)
-            counts = np.array([index.frequencies(own.tokens(field)) for index, own in every])
+            counts = np.array(
+                [index.frequencies(_asked(own, field, synonyms)) for index, own in every]
+            )
             whole = idf(counts.sum(0), sum(sizes))
             factors: NDArray[np.float32] = np.divide(whole, idf(counts, np.array(sizes)[:, None]))
             return _Rarity(whole, factors)
 
-        return query.once(self._everywhere[0], make)
+        return query.once((self._everywhere[0], synonyms), make)
 
-    def _factors(self, query: QueryContext) -> NDArray[np.float32]:
+    def _factors(self, query: QueryContext, *, synonyms: bool = False) -> NDArray[np.float32]:
         """Return what makes impacts of this part those of the whole, by token, (tokens,)."""
-        factors: NDArray[np.float32] = self._rarity(query).factors[self._part]
+        rarity = self._rarity(query, synonyms=synonyms)
+        factors: NDArray[np.float32] = rarity.factors[self._part]
         return factors
 
-    def _impacts(
-        self, query: QueryContext, terms: "Terms", candidates: Candidates
+    def _stored(
+        self, query: QueryContext, terms: "Terms", documents: NDArray[np.uint32], *, synonyms: bool
     ) -> NDArray[np.float32]:
-        """Return the impact of each term on each candidate, (terms, candidates) float32."""
-        index = self._index(query)
+        """Return the impact of each term on stored documents, (terms, documents) float32."""
+        impacts = self._index(query).matrix(terms.ids, documents)
+        if len(self._everywhere) > 1:
+            impacts *= self._factors(query, synonyms=synonyms)[terms.at, None]
+        return impacts
+
+    def _impacts(
+        self, query: QueryContext, terms: "Terms", candidates: Candidates, *, synonyms: bool = False
+    ) -> NDArray[np.float32]:
+        """Return the impact of each term on each candidate, (terms, candidates) float32.
+
+        The terms are those of the query, or of synonyms.
+        """
         if candidates.stored is not None:
-            impacts = index.matrix(terms.ids, candidates.stored)
-            if len(self._everywhere) > 1:
-                impacts *= self._factors(query)[terms.at, None]
-            return impacts
-        rarity = self._rarity(query).idf[terms.at, None]
+            return self._stored(query, terms, candidates.stored, synonyms=synonyms)
+        index = self._index(query)
+        rarity = self._rarity(query, synonyms=synonyms).idf[terms.at, None]
         if isinstance(index, FieldIndex):
             weights, k1, _ = index.formula
             amounts = self._amounts(index, terms.ids, candidates)
@@ -338,6 +403,30 @@ class BM25(Retriever):
             amounts = [float(each[0, 0]) for each in self._amounts(index, ids, candidate)]
         weights = index.formula.weights.items()
         return {name: weight * each for (name, weight), each in zip(weights, amounts, strict=True)}
+
+
+def _asked(query: QueryContext, field: str, synonyms: bool) -> NDArray[np.int32]:
+    """Return the tokens of a query, or of its synonyms, (tokens,)."""
+    if not synonyms:
+        return query.tokens(field)
+    found = query.synonym_tokens(field)
+    return np.empty(0, np.int32) if found is None else found.tokens
+
+
+def _every(tokens: NDArray[np.int32]) -> Terms:
+    """Return tokens as terms, each of which stands there once."""
+    return Terms(tokens, np.ones(len(tokens), np.float32), np.arange(len(tokens)))
+
+
+def _by_synonym(
+    synonym: str, asked: str, field: str, names: Sequence[str], amount: float
+) -> Explanation:
+    """Return what a synonym adds to a score, shared by its words."""
+    label, share = f"{synonym}, synonym of {asked}", amount / len(names)
+    parts = tuple(Explanation(name, share, source=(field, name)) for name in names)
+    if len(parts) == 1:
+        return Explanation(label, amount, source=parts[0].source)
+    return Explanation(label, amount, parts)
 
 
 def _by_field(

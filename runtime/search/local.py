@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.runtime.arguments import Where
-from ranklet.runtime.bundles.files import BundleFiles
+from ranklet.runtime.bundles.files import BundleFiles, has_synonyms
 from ranklet.runtime.call.candidates import StoredCandidates, TextCandidates, numbers_of
 from ranklet.runtime.call.deadline import Deadline
 from ranklet.runtime.call.mask import Mask, both
@@ -45,6 +45,7 @@ from ranklet.runtime.text.analysis import Vocabulary
 if TYPE_CHECKING:
     from ranklet.runtime.completion.completion import Part
     from ranklet.runtime.completion.words import PartWords
+    from ranklet.runtime.text.synonyms import Match, Synonyms
 
 
 class LocalSearch(Search):
@@ -106,9 +107,33 @@ class LocalSearch(Search):
     def read(self, query: str | Query, deadline: Deadline | None = None) -> QueryContext:
         """Return a query that is ready to rank by."""
         visible = partial(self.allowed, deadline=deadline)
-        return read_query(
+        read = read_query(
             query, self.files, visible=visible, deadline=deadline, columns=self.columns
         )
+        read.synonyms = self.synonyms(read.text)
+        return read
+
+    def synonyms(self, query: str) -> "list[Match]":
+        """Return the words of a query that have synonyms, with these."""
+        return [] if self._synonyms is None else self._synonyms.matches(query)
+
+    @cached_property
+    def _synonyms(self) -> "Synonyms | None":
+        if not self.exists or not has_synonyms(self.files.path):
+            return None
+        from ranklet.runtime.bundles.synonyms import open_synonyms  # few bundles have any
+
+        return open_synonyms(self.files)
+
+    @property
+    def has_current_synonyms(self) -> bool:
+        """Whether the file of synonyms beside the bundle is the one that was read, if one was."""
+        from ranklet.runtime.bundles.synonyms import read_synonyms
+
+        if "_synonyms" not in self.__dict__:
+            return True
+        text = read_synonyms(self.files)
+        return text == ("" if self._synonyms is None else self._synonyms.text)
 
     def complete(self, typed: str, k: int, where: Where | None) -> list[Completion]:
         """Return what a person may go on to type; see `Bundle.complete`."""

@@ -118,6 +118,7 @@ class PartedSearch(LocalSearch):
         else:
             read = read_query(query, self.files, deadline=deadline)
         read.spread([each.files.analyzer for each in self.parts[1:]])
+        read.synonyms = self.synonyms(read.text)
         return read
 
     def forget(self) -> None:

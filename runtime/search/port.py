@@ -28,6 +28,7 @@ from ranklet.runtime.text.analysis import Vocabulary
 
 if TYPE_CHECKING:
     from ranklet.runtime.bundles.additions import Additions
+    from ranklet.runtime.text.synonyms import Match
 
 _PASSAGES = 4  # of one document that are expected among those that were asked for, at most
 
@@ -131,6 +132,13 @@ class Search(ABC):
     @abstractmethod
     def samples(self, count: int) -> list[str]:
         """Return titles of some documents, or beginnings of texts."""
+
+    def synonyms(self, query: str) -> "list[Match]":  # noqa: ARG002
+        """Return the words of a query that have synonyms, with these."""
+        return []
+
+    def check_synonyms(self) -> None:  # noqa: B027  # most look them up
+        """Raise InputError if there are synonyms that cannot be looked up."""
 
     @abstractmethod
     def complete(self, typed: str, k: int, where: Where | None) -> list[Completion]:
@@ -277,9 +285,14 @@ class Search(ABC):
         *,
         where: Where | None,
         explain: bool,
+        synonyms: bool,
     ) -> Ranking:
         """Rank for a query; see `Bundle.rank`."""
         call = Call(self.read(query, deadline), pipeline, deadline, where)
+        if synonyms:
+            self.check_synonyms()
+        else:
+            call.query.synonyms = ()
         ranked = self._picked if selection.pin or selection.hide else self._ranked
         ranking = ranked(call, selection, explain=explain)
         if isinstance(query, Query) and query.typos:

@@ -322,6 +322,10 @@ class Analysis:
         left = ids[~among(ids, vocabulary.stopped)]
         return self.in_field(left if self._is_known(left) else ids, field)
 
+    def word(self, word: str, field: str) -> NDArray[np.int32]:
+        """Return the tokens of one word, as texts are split into them, in a field of words."""
+        return self.in_field(self._word_ids([word]), field)
+
     def _words_of(self, query: str) -> list[Placed]:
         """Return the words of a query with their places; several fields ask for them."""
         text, words = self._query

@@ -29,6 +29,7 @@ GROUPS = {
         "compact": "join a bundle with what was added to it",
         "log": "list the versions of a bundle",
         "restore": "bring back an earlier version of a bundle",
+        "synonyms": "give a bundle a file of synonyms, at any time",
         "inspect": "show the contents of a bundle",
         "verify": "check every byte and number of a bundle",
         "merge": "join bundles with the same rankers",

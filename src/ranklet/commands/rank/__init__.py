@@ -32,10 +32,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         elif field.type in (FACETS, NAMES):
             flag = flag.removesuffix("s")
             more = {"action": "append", "metavar": "NAME", "dest": name}
+        elif field.default is True:
+            flag, more = f"--no-{name}", {"action": "store_false", "dest": name}
         elif field.type is not FLAG:
             reads, metavar = _VALUES[field.type.json]
             more = {"type": reads, "metavar": metavar, "default": field.default}
-        parser.add_argument(flag, help=field.help, **more)
+        about = f"do not {field.help}" if field.default is True else field.help
+        parser.add_argument(flag, help=about, **more)
     parser.add_argument("--json", action="store_true", help="print one JSON object per query")
 
 
