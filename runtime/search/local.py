@@ -257,12 +257,16 @@ class LocalSearch(Search):
     def _counted(self, call: Call, selection: Selection, *, explain: bool) -> Ranking:
         """Rank with all documents that match, which are counted and perhaps sorted."""
         masks = self._by_words(call)
+        selection = selection if selection.k else selection.without_hits()
         if selection.sort or selection.min_score is not None:
             every, found = self._every_match(call, masks)
             found = found._replace(numbers=every.numbers_above(selection.min_score))
             run = every if selection.sort else self._reaching(call, selection)
         else:
-            run = self._reaching(call, selection, short=by_words(masks))
+            if selection.k:
+                run = self._reaching(call, selection, short=by_words(masks))
+            else:
+                run = self._run(_counting(call, masks))
             found = self._matches(call, masks, run)
         ranking, begin = run.ranking(selection, explain=explain), perf_counter()
         with self.files.damage_reported():
@@ -401,6 +405,13 @@ class LocalSearch(Search):
         documents = self.documents
         fetch_rows(numbers, ragged=documents.stored(shown=False))
         return list(map(documents.ids.__getitem__, numbers.tolist()))
+
+
+def _counting(call: Call, masks: MatchMasks) -> Call:
+    """Return a call that retrieves no more than is needed to count."""
+    stages = [each for each in call.pipeline.stages if isinstance(each, Retrieve)]
+    lists = [each for each in stages if masks[each.ranker] is None]
+    return call._replace(pipeline=Pipeline((*lists,) or (replace(stages[0], k=1),)))
 
 
 def _joined(parts: Iterable[NDArray[np.uint32]]) -> NDArray[np.uint32]:

@@ -85,6 +85,10 @@ class Selection:
         """How many documents, or groups, must be known."""
         return int(self.offset) + int(self.k)
 
+    def without_hits(self) -> "Selection":
+        """Return what is only counted."""
+        return Selection(k=0, min_score=self.min_score, facets=self.facets or ())
+
     @property
     def reorders(self) -> bool:
         """Whether more than the first documents decides what comes back."""

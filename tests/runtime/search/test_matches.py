@@ -216,7 +216,9 @@ def test_what_a_pipeline_did_not_score_has_its_lowest_score(
             assert [hit.score for hit in ranking] == [np.float32(every[hit.id]) for hit in ranking]
             assert (ranking.total, ranking.exact) == (len(every), False)
             assert shown(ranking) == counts_of([row for row, _ in found], facets)
-            assert bundle.rank(text, k=0, pipeline=pipeline, facets=facets).facets == ranking.facets
+            alone = bundle.rank(text, k=0, offset=9, pipeline=pipeline, sort=sort, facets=facets)
+            assert (len(alone), alone.total, alone.facets) == (0, ranking.total, ranking.facets)
+            assert len(alone.timings) == 3  # of the list by vectors, no hits and the counts
     last = bundle.rank(text, k=50, pipeline=pipeline, sort=["score"], explain=True)[-1]
     assert last.explanation is not None
     assert last.explanation.label == "fused: it was not scored, so it gets the lowest score"
