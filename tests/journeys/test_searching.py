@@ -1,5 +1,6 @@
 """A table and a folder of documents become one search, which people use as they expect."""
 
+import re
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -66,6 +67,12 @@ def test_a_folder_and_a_table_are_searched_as_one(library: tuple[Path, Path]) ->
     # ... and the newest ones first if they are about as good.
     boost = {"day": {"half_life": "1y", "weight": 9.0, "now": "2024-05-02"}}
     assert found("dough", boost=boost)[0] == "n1"
+    # A synonym counts at once, and nothing is built.
+    assert found("loaf") == []
+    words = folder.parent / "words.txt"
+    words.write_text("loaf => bread\n")
+    assert main(["synonyms", str(path), str(words)]) == 0
+    assert [hit.id for hit in load(path).rank("loaf")] == ["b1"]
     # What changes is found, and what is gone is not.
     (folder / "site.html").write_text("<main><p>A zebra eats the dough.</p></main>")
     (folder / "mills.docx").unlink()
@@ -80,3 +87,11 @@ def test_a_folder_and_a_table_are_searched_as_one(library: tuple[Path, Path]) ->
     assert html.index("Rolls") < html.index(">Bread<")
     assert "<small>2</small>" in html
     assert bundle.complete("rol")[0].text == "Rolls"
+
+
+def test_every_feature_beside_other_engines_has_a_test() -> None:
+    root = Path(__file__).parents[2]
+    table = (root / "docs" / "searching.md").read_text("utf-8").split("## Beside other engines")[1]
+    named = re.findall(r"`(tests/\S+)` \|\n", table)
+    assert len(named) == table.count("\n|") - 2 > 10
+    assert [each for each in named if not (root / each).is_file()] == []
