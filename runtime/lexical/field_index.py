@@ -144,9 +144,8 @@ class FieldIndex(ImpactIndex):
             return 0, 0
         return int(self.offsets[term]), int(self.offsets[term + 1])
 
-    def fetch(self, terms: NDArray[np.int32], *others: NDArray[np.float32]) -> None:
-        """Fetch all postings of some terms at once; the lengths of fields come whole."""
-        super().fetch(terms, *others)
+    def fetch_fields(self, terms: NDArray[np.int32]) -> None:
+        """Fetch what fields add to all postings of some terms at once; others need only impacts."""
         if is_absent(self.text):
             known = terms[(terms >= 0) & (terms < len(self.offsets) - 1)]
             counts = [each.counts for each in self.columns]
@@ -189,6 +188,11 @@ class _Weighed(FieldIndex):
     def rounded(self, impacts: NDArray[np.float32]) -> NDArray[np.float32]:
         """Return the impacts, because none of these is stored."""
         return impacts
+
+    def fetch(self, terms: NDArray[np.int32], *others: NDArray[np.float32]) -> None:
+        """Fetch all postings of some terms at once, with what fields add to them."""
+        super().fetch(terms, *others)
+        self.fetch_fields(terms)
 
     def _bound(self, term: int, impacts: Impacts) -> float:  # noqa: ARG002
         return float(impacts.max())

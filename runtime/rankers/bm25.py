@@ -232,6 +232,8 @@ class BM25(Retriever):
         if not isinstance(index, FieldIndex):  # a few of a long query's
             there = np.isin(terms.ids, candidate.tokens(self.settings.terms).tokens)
             terms = Terms(terms.ids[there], terms.counts[there], terms.at[there])
+        else:
+            index.fetch_fields(terms.ids)
         impacts = self._impacts(query, terms, candidate)[:, 0]
         for term, count, impact in zip(terms.ids.tolist(), terms.counts, impacts, strict=True):
             if impact > 0:

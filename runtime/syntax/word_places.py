@@ -48,6 +48,7 @@ class Postings(NamedTuple):
         ids = distinct(words if self.term_of is None else self.term_of[words]).astype(np.int32)
         self.terms.fetch(ids)
         if field and isinstance(self.terms, FieldIndex):
+            self.terms.fetch_fields(ids)
             return [self.terms.documents_in(field, each) for each in ids.tolist()]
         return [self.terms.postings(each)[0] for each in ids.tolist()]
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.distributed import RAY, InProcess
 
 import ranklet
 from ranklet.commands import main
@@ -226,7 +227,9 @@ def files_of(path: Path) -> Iterator[tuple[str, bytes]]:
             yield each.relative_to(path).as_posix(), each.read_bytes()
 
 
-def test_updates_merges_and_compaction_make_the_bytes_of_a_build(tmp_path: Path) -> None:
+def test_updates_merges_compaction_and_clusters_make_the_bytes_of_a_build(
+    tmp_path: Path, in_process: InProcess
+) -> None:
     chance = random.Random(9)
     one, two = records(chance, 20, "b"), records(chance, 9, "a")
     options: Any = {"fields": {"author": 1, "tags": 2}, "language": "en", "source": WHOLE}
@@ -239,9 +242,11 @@ def test_updates_merges_and_compaction_make_the_bytes_of_a_build(tmp_path: Path)
         assert isinstance(live, WritableBundle)
         live.add(two)
     assert main(["compact", str(tmp_path / "live")]) == 0
+    build([*one, *two], tmp_path / "shards", engine=RAY, **options)
+    assert in_process.given
     wanted = dict(files_of(tmp_path / "all"))
     assert any(name.startswith("rankers/bm25/fields/") for name in wanted)
-    for name in ("updated", "merged", "live"):
+    for name in ("updated", "merged", "live", "shards"):
         assert dict(files_of(tmp_path / name)) == wanted, name
     assert main(["verify", str(tmp_path / "merged")]) == 0
 
