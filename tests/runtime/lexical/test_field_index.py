@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.distributed import RAY, InProcess
+from tests.distributed import RAY, InProcess, in_process
 
 import ranklet
 from ranklet.commands import main
@@ -21,6 +21,7 @@ from ranklet.export.build import build
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.errors import InputError
 
+__all__ = ["in_process"]  # a fixture
 WORDS = ("gnorp", "blick", "zorf", "tamble", "quindle", "vresh")  # each its own lemma
 WHOLE = SourceOptions(passage_words=0, overlap_words=0)
 COLUMNS = ("author", "tags")
