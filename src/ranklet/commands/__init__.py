@@ -59,6 +59,7 @@ ALSO = {
     "evaluate": "eval", "add": "update", "delete": "update", "remove": "update", "info": "inspect",
     "show": "inspect", "check": "verify", "create": "build", "import": "build", "tune": "learn",
 }  # fmt: skip
+Parse = Callable[[OptionParser, Sequence[str]], argparse.Namespace]
 OUTPUTS = ("output", "html", "runs")  # options that name what a command writes
 
 
@@ -78,7 +79,12 @@ def main(arguments: Sequence[str] | None = None, called: str = "") -> int:
             parser = _parser()
             if words and not words[0].startswith("-"):
                 parser.error(_unknown(words[0]))
-            parser.parse_args(words)  # exits after --help, --version and mistakes
+            options = parser.parse_args(words)  # exits after --help, --version and mistakes
+            if options.print_completion:
+                from ranklet.commands.shell import completion_script
+
+                sys.stdout.write(completion_script(options.print_completion, COMMANDS))
+                return 0
             parser.print_help()
             return 2
         return _run(words[0], words[1:], called or f"ranklet {words[0]}")
@@ -109,7 +115,8 @@ def _run(command: str, arguments: Sequence[str], called: str) -> int:
         epilog=getattr(module, "EXAMPLE", None),
     )  # fmt: skip
     module.add_arguments(parser)
-    options = parser.parse_args(arguments)
+    parse: Parse = getattr(module, "read_arguments", OptionParser.parse_args)
+    options = parse(parser, arguments)
     try:
         for name in OUTPUTS:  # refused before any work
             if place := getattr(options, name, None):
@@ -181,5 +188,9 @@ def _parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"ranklet {__version__}")
+    parser.add_argument(
+        "--print-completion", choices=("bash", "zsh"), metavar="SHELL",
+        help='complete commands and flags: eval "$(ranklet --print-completion bash)", or zsh',
+    )  # fmt: skip
     parser.add_argument("command", metavar="COMMAND", choices=COMMANDS, nargs="?")
     return parser

@@ -8,11 +8,15 @@ cross-encoder reranks the best.
 """
 
 import argparse
+from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 
 from ranklet.commands.arguments import add_groups, options_from
 from ranklet.commands.output import say
+from ranklet.commands.recipe import RECIPE, arguments_of
 from ranklet.runtime.console import suggested
+from ranklet.runtime.errors import InputError
 from ranklet.runtime.options import read_names
 
 
@@ -23,9 +27,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "source",
         metavar="SOURCE",
-        help="file or folder with the documents, -, or sqlite:///FILE?table=NAME",
+        nargs="?",
+        help="file or folder with the documents, -, or sqlite:///FILE?table=NAME; by default that "
+        "of the recipe",
     )
-    parser.add_argument("-o", "--output", required=True, help="bundle to write, a folder or .zip")
+    parser.add_argument("-o", "--output", help="bundle to write, a folder or .zip")
+    parser.add_argument(
+        "--recipe", type=Path, metavar="FILE",
+        help="file with these flags as keys; by default ranklet.toml, if no SOURCE is given",
+    )  # fmt: skip
     parser.add_argument(
         "--model",
         action="append",
@@ -53,12 +63,35 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--texts", nargs="+", default=[], metavar="FILE",
         help="files or folders of texts from which a table of queries learns, beside the documents",
     )  # fmt: skip
+    parser.add_argument(
+        "--synonyms", type=Path, metavar="FILE", help="file of synonyms (docs/searching.md)"
+    )
     parser.add_argument("--force", action="store_true", help="replace an existing bundle")
     add_groups(parser, BUILD)
 
 
+def read_arguments(parser: argparse.ArgumentParser, typed: Sequence[str]) -> argparse.Namespace:
+    """Return the options that were typed, and those of a recipe."""
+    options = parser.parse_args(typed)
+    if options.source is None or options.recipe:
+        recipe = options.recipe or RECIPE
+        if options.recipe is None and not recipe.is_file():
+            parser.error("SOURCE is missing, and there is no ranklet.toml here that names one")
+        try:
+            words = arguments_of(recipe, parser, typed, named=options.source is not None)
+        except InputError as error:
+            parser.error(str(error))
+        options = parser.parse_args(words)
+    if options.source is None:
+        parser.error("SOURCE is missing; give a file or folder with the documents")
+    if options.output is None:
+        parser.error("the following arguments are required: -o/--output")
+    return options
+
+
 def run(options: argparse.Namespace) -> None:
     """Build the bundle."""
+    from ranklet.corpus.building.synonyms import write_synonyms
     from ranklet.corpus.languages.names import LANGUAGES
     from ranklet.corpus.progress import say as announce
     from ranklet.corpus.sources.source import Source
@@ -67,12 +100,13 @@ def run(options: argparse.Namespace) -> None:
     from ranklet.export.build_options import BUILD, SOURCE
     from ranklet.export.options import ExportOptions
     from ranklet.runtime.bundles.manifest import in_words
-    from ranklet.runtime.errors import InputError
     from ranklet.training.imported.hub import model_folder
 
     for name in ("variants", "stored", "download"):
         if getattr(options, name) and not options.model:
             raise InputError(f"--{name} has no effect without a --model; leave it out, or give one")
+    if options.synonyms and not options.synonyms.is_file():
+        raise InputError(f"--synonyms {str(options.synonyms)!r} is no file")
     models = [model_folder(each, download=options.download) for each in options.model]
     chosen = options_from(replace(BUILD, models=models), vars(options))
     chosen = replace(chosen, query=replace(chosen.query, texts=options.texts))
@@ -91,6 +125,8 @@ def run(options: argparse.Namespace) -> None:
             say(f"{name}: {report[VOCABULARY]}")
     if bundle.metadata:
         say(f"metadata: {in_words(bundle.metadata)}")
+    if options.synonyms:
+        say(f"{write_synonyms(bundle, options.synonyms):,} entries have synonyms")
     say(f"sha256: {bundle.manifest.sha256}")
     query = " ".join(bundle.sample_texts(1)[0].split())
     say(f"try: {suggested('rank', options.output, query)}")
