@@ -408,6 +408,8 @@ class Bundle(os.PathLike[str]):
         fields: Mapping[str, float] | None = None,
         unique: bool = False,
         diversity: float | None = None,
+        relevance: bool = False,
+        min_relevance: float | None = None,
     ) -> Ranking:
         """Rank the collection, or the caller's own documents, for a query.
 
@@ -463,6 +465,9 @@ class Bundle(os.PathLike[str]):
             diversity: from 0 to 1, how much each of the best 100 hits should differ from those
                 before it. It is measured by vectors where the bundle stores one of each document,
                 and otherwise by words. Scores stay as they are.
+            relevance: whether `Hit.relevance` says how likely each hit answers the query, and
+                `Ranking.answerable` how likely the best document does.
+            min_relevance: hits that are less likely to answer the query are left out, 0 to 1.
 
         Returns:
             The hits, best first; empty if the collection has no word of the query.
@@ -482,6 +487,7 @@ class Bundle(os.PathLike[str]):
             k=k, offset=offset, min_score=min_score, group_by=group_by, group_size=group_size,
             pin=() if pin is None else pin, hide=() if hide is None else hide,
             unique=unique, diversity=diversity,
+            relevance=relevance, min_relevance=min_relevance,
         )  # fmt: skip
         query = typed_query(query, syntax=syntax, typos=typos, fields=fields)
         if type(synonyms) is not bool:
@@ -812,6 +818,23 @@ class Bundle(os.PathLike[str]):
         """
         check_query(query)
         return self._search.features(query, self.manifest.pipeline(pipeline))
+
+    def rates(self, pipeline: PipelineLike = None) -> bool:
+        """Return whether it is known how likely hits of a pipeline answer a query."""
+        names = self.manifest.pipeline(pipeline).rankers()
+        return self.manifest.calibration(names) is not None
+
+    @short_tracebacks
+    def evidence(
+        self, query: str, k: int, pipeline: PipelineLike = None, *, hide: Sequence[str] = ()
+    ) -> tuple[list[str], NDArray[np.float64]]:
+        """Return the ids of the k best documents, and what says how likely they answer the query.
+
+        The numbers are those of `runtime.relevance.evidence` by ranker, (documents, 3 · rankers).
+        Documents to `hide` count as absent, so that a query may be asked without its answers.
+        """
+        check_query(query)
+        return self._search.evidence(query, k, self.manifest.pipeline(pipeline), hide)
 
 
 def open_search(files: BundleFiles, before: LocalSearch | None = None) -> LocalSearch:

@@ -137,6 +137,7 @@ class Hit(_Late):
             lists of strings, `datetime.date` and, in UTC, `datetime.datetime`.
         pinned: whether it is where it is because the caller wanted it there.
         folded: ids of the near duplicates that were left out, as far as they were looked for.
+        relevance: the probability that it answers the query, 0 to 1; None if nobody asked.
     """
 
     id: str
@@ -149,6 +150,7 @@ class Hit(_Late):
     metadata: Mapping[str, Value] = field(default_factory=dict, hash=False)
     pinned: bool = False
     folded: tuple[str, ...] = ()
+    relevance: float | None = None
 
     @classmethod
     def stored(
@@ -185,11 +187,17 @@ class Hit(_Late):
         put(hit, "passage", passage)
         put(hit, "pinned", pinned)
         put(hit, "folded", ())
+        put(hit, "relevance", None)
         return hit
 
     def folding(self, ids: Sequence[str]) -> None:
         """Let the hit, which nobody has seen so far, stand for near duplicates, too."""
         object.__setattr__(self, "folded", tuple(ids))
+
+    def rated(self, relevance: float) -> Self:
+        """Set how likely a new hit answers its query, and return it."""
+        object.__setattr__(self, "relevance", relevance)
+        return self
 
     @property
     def name(self) -> str:
@@ -232,6 +240,8 @@ class Hit(_Late):
             values["pinned"] = True
         if self.folded:
             values["folded"] = list(self.folded)
+        if self.relevance is not None:
+            values["relevance"] = self.relevance
         if self.explanation is not None:
             values["explanation"] = self.explanation.to_dict()
         return values
@@ -265,6 +275,8 @@ class Ranking(Sequence[Hit]):
         facets: how often each field has each value in the documents that match, by field.
         suggestion: what may have been meant, if a word of the query is in no document; None if
             all are known, if nothing is like them, or if unknown words were replaced anyway.
+        answerable: the probability that the best document answers the query, whether it is among
+            the hits or not; None if nobody asked for relevance.
     """
 
     hits: tuple[Hit, ...]
@@ -290,6 +302,8 @@ class Ranking(Sequence[Hit]):
         shown = {name: [each.to_dict() for each in found] for name, found in self.facets.items()}
         return {"total": self.total, "exact": self.exact, **({"facets": shown} if shown else {})}
 
+    answerable: float | None = None
+
     def to_dict(self) -> dict[str, Any]:
         """Return plain values: the query, its hits, and how they were computed."""
         return {
@@ -304,6 +318,7 @@ class Ranking(Sequence[Hit]):
             **({"unknown": list(self.unknown)} if self.unknown else {}),
             **self.counted(),
             **({"suggestion": self.suggestion} if self.suggestion else {}),
+            **({} if self.answerable is None else {"answerable": self.answerable}),
         }
 
     def to_json(self, **options: Any) -> str:

@@ -53,6 +53,13 @@ class Kind:
         """Whether its index finds the best documents without a score of each."""
         return self.index in ("impacts", "vectors")
 
+    @property
+    def compares(self) -> Literal["words", "vectors", ""]:
+        """What its scores compare, by which ranklet knows how likely a hit is; empty otherwise."""
+        if self.every_term:
+            return "words"
+        return "vectors" if self.index == "vectors" else ""
+
 
 KINDS = {
     kind.name: kind

@@ -109,6 +109,8 @@ def rank(
         reply["unknown"] = list(ranking.unknown)
     if ranking.suggestion:
         reply["suggestion"] = ranking.suggestion
+    if ranking.answerable is not None:
+        reply["answerable"] = ranking.answerable
     if ranking.truncated:
         reply["truncated"] = dict(ranking.truncated)
     reply |= _counted(ranking, room)
@@ -374,6 +376,8 @@ def _hit(hit: Hit, with_text: bool, explained: bool, room: Room) -> dict[str, An
         shown["passage"] = hit.passage
     if hit.pinned:
         shown["pinned"] = True
+    if hit.relevance is not None:
+        shown["relevance"] = hit.relevance
     if hit.folded:
         room.take(sum(map(len, hit.folded)))
         shown["folded"] = list(hit.folded)

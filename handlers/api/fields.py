@@ -182,6 +182,9 @@ FIELDS = (
           0, 0, "k"),
     Field("min_score", NUMBER, _GROUPED, "leave out hits with a lower score", None, -_LARGEST,
           _LARGEST),
+    Field("relevance", FLAG, _GROUPED, "say how likely each hit answers the query", False),
+    Field("min_relevance", NUMBER, _RANKED, "leave out hits that are less likely to answer the "
+          "query (docs/relevance.md)", None, 0, 1),
     Field("where", OBJECT, _RANKED | Route.COMPLETE,
           'filter by metadata, such as {"year": {">=": 2020}} (docs/filtering.md)'),
     Field("boost", OBJECT, _RANKED | Route.EXPLAIN,

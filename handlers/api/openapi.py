@@ -221,6 +221,7 @@ def _schemas(limits: Limits) -> Schema:
             "metadata": _OBJECT,
             "passage": passage,
             "pinned": {"type": "boolean", "description": "Whether `pin` has its id."},
+            "relevance": {**_NUMBER, "description": "How likely it answers the query, 0 to 1."},
             "folded": {**_list(_STRING), "description": "Ids of near duplicates left out."},
             "explanation": _ref("Explanation"),
             "highlights": _object({"title": _list(span), "text": _list(span)}),
@@ -245,6 +246,7 @@ def _schemas(limits: Limits) -> Schema:
         "exact": {"type": "boolean", "description": "False if vectors give only candidates."},
         "facets": {"type": "object", "additionalProperties": counts},
     }
+    answerable = {**_NUMBER, "description": "How likely the best document answers the query."}
     suggestion = {**_STRING, "description": "What may have been meant, as unknown words say."}
     field = {"type": ["string", "null"], "description": "title, a field, or null for a word."}
     completion = _object({"text": _STRING, "field": field})
@@ -279,6 +281,7 @@ def _schemas(limits: Limits) -> Schema:
                 "corrections": corrections,
                 "ignored": ignored,
                 "unknown": unknown,
+                "answerable": answerable,
                 "suggestion": suggestion,
                 **counted,
             },

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple, TypeVar
 from ranklet.runtime.errors import BundleError, UnknownRankerError
 from ranklet.runtime.kinds import KINDS, ranker_module
 from ranklet.runtime.pipeline import Pipeline, PipelineLike, Retrieve, own_pipeline
+from ranklet.runtime.relevance import MAX_CALIBRATIONS, Calibration, calibration_of
 from ranklet.runtime.strict_json import unique
 from ranklet.runtime.text.analysis import ENGLISH, FIELDS
 from ranklet.runtime.text.classes import NORMALISERS, STEM
@@ -124,12 +125,14 @@ class Manifest:
     metadata: Mapping[str, str] = field(default_factory=dict)
     # The types that were declared for columns, by which those of added documents are read, too.
     declared: Mapping[str, str] = field(default_factory=dict)
+    relevance: tuple[Calibration, ...] = ()  # what judged queries taught about scores
     splitting: Splitting = UNSPLIT  # only a bundle with documents says it
     provenance: Mapping[str, Any] = field(default_factory=dict)  # for people, never interpreted
     sha256: str = field(default="", compare=False)  # of its own text; see `sealed`
 
     def to_json(self) -> str:
         """Return the text of ``manifest.json``; equal contents give equal texts."""
+        taught = {"relevance": [each.to_json() for each in self.relevance]}
         content = {
             "format_version": FORMAT_VERSION,
             "ranklet_version": self.ranklet_version,
@@ -145,6 +148,7 @@ class Manifest:
             "rankers": {name: entry.to_json() for name, entry in self.rankers.items()},
             "pipelines": {name: pipeline.to_json() for name, pipeline in self.pipelines.items()},
             "default_pipeline": self.default_pipeline,
+            **(taught if self.relevance else {}),
             "files": {path: asdict(entry) for path, entry in sorted(self.files.items())},
             "provenance": dict(self.provenance),
         }
@@ -202,6 +206,7 @@ class Manifest:
             normaliser=read.choice("normaliser", NORMALISERS),
             metadata=read.types("metadata", TYPES),
             declared=read.types("declared", DECLARED_TYPES),
+            relevance=read.calibrations("relevance"),
             splitting=read.splitting("splitting") if read.integer("documents") else UNSPLIT,
             provenance=read.mapping("provenance"),
         )
@@ -233,6 +238,11 @@ class Manifest:
                 f"unknown pipeline {wanted!r}; the bundle has {', '.join(self.pipelines) or 'none'}"
             )
         return self.pipelines[wanted]
+
+    def calibration(self, rankers: Sequence[str]) -> Calibration | None:
+        """Return what makes probabilities of the scores of some rankers; None if nobody knows."""
+        compared = [KINDS[self.rankers[name].kind].compares for name in rankers]
+        return calibration_of(rankers, compared, self.relevance)
 
     @property
     def remarks(self) -> dict[str, str]:
@@ -349,6 +359,15 @@ class _Reader:
     def optional_mapping(self, key: str) -> dict[str, Any]:
         """Return an object, empty if it is missing."""
         return self.mapping(key) if key in self._raw else {}
+
+    def calibrations(self, key: str) -> tuple[Calibration, ...]:
+        """Return a list of calibrations, empty if it is missing."""
+        if key not in self._raw:
+            return ()
+        wanted = f"a list of at most {MAX_CALIBRATIONS} calibrations"
+        found = self._get(key, list, wanted, lambda each: len(each) <= MAX_CALIBRATIONS)
+        where = f"{self._where}: {key}"
+        return tuple(Calibration.from_json(each, f"{where}[{at}]") for at, each in enumerate(found))
 
     def splitting(self, key: str) -> Splitting:
         """Return how documents are split."""

@@ -144,6 +144,10 @@ class Execution:
                 self._rescore(stage, begun=not number)
             self.timings.append(Timing(str(stage), (perf_counter() - begin) * 1e3))
 
+    def rankers(self) -> tuple[str, ...]:
+        """Return the names of the pipeline's rankers, in order of use."""
+        return self._pipeline.rankers()
+
     @property
     def budget_spent(self) -> bool:
         """Whether time ran out, or was so short that something was left out."""

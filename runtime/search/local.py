@@ -246,6 +246,11 @@ class LocalSearch(Search):
             ranking = run.pinned_before(ranking, here, explain=explain)
         return replace(ranking, unknown=unknown)
 
+    def _without(self, call: Call, ids: Sequence[str]) -> Call:
+        """Return a call that does not see some documents."""
+        hidden = _joined(self._known_parts(ids).values())
+        return call._replace(hidden=hidden, pinned=_joined(()))
+
     def _known_parts(self, ids: Sequence[str]) -> dict[str, NDArray[np.uint32]]:
         """Return the numbers of documents, or of their passages, by those ids that are known."""
         found = {}

@@ -20,6 +20,7 @@ from ranklet.runtime.errors import BundleError, InputError, OutOfTimeError, Remo
 from ranklet.runtime.hits import Completion, Hit, Ranking
 from ranklet.runtime.metadata.where import Both, Condition, read_where
 from ranklet.runtime.pipeline import Pipeline, Retrieve
+from ranklet.runtime.relevance import DEPTH
 from ranklet.runtime.search.run import Passage, Run
 from ranklet.runtime.search.selection import Selection
 from ranklet.runtime.storage.address import Address
@@ -209,6 +210,14 @@ class Search(ABC):
             "Milvus does not return; leave them out, or rank the bundle's own documents"
         )
 
+    def _without(self, call: Call, ids: Sequence[str]) -> Call:  # noqa: ARG002
+        """Return a call that does not see some documents.
+
+        Raises:
+            InputError: another system stores the documents.
+        """
+        raise InputError("documents are hidden where a bundle has them, and not in Milvus")
+
     @abstractmethod
     def _run_on(self, call: Call, parts: Sequence[Any]) -> Run:
         """Run a pipeline on given documents, part by part in their order."""
@@ -315,6 +324,19 @@ class Search(ABC):
         return list(zip(run.ids(positions), scores.tolist(), strict=True))
 
     @steadily
+    def evidence(
+        self, query: str, k: int, pipeline: Pipeline, hide: Sequence[str] = ()
+    ) -> tuple[list[str], NDArray[np.float64]]:
+        """Return the ids of the k best documents, and their evidence; see `Run.evidence`.
+
+        Documents to `hide` count as absent.
+        """
+        selection, call = Selection(k=k, relevance=True), Call(self.read(query), pipeline)
+        run = self._reaching(self._without(call, hide) if hide else call, selection)
+        positions, _ = run.chosen(selection)
+        return run.ids(positions), run.evidence(positions)
+
+    @steadily
     def score(self, query: str, ids: Sequence[str], pipeline: Pipeline) -> NDArray[np.float32]:
         """Return the score of each document, (ids,) float32; of a split one the best passage's."""
         parts = [self._parts(each) for each in ids]
@@ -364,7 +386,7 @@ class Search(ABC):
         """
         depth, reach, single = call.pipeline.depth, None, len(call.pipeline.stages) == 1
         if short and single and call.query.phrases is None and not selection.reorders:
-            reach = max(1, selection.reach) * _PASSAGES
+            reach = max(1, selection.reach, DEPTH if selection.rated else 0) * _PASSAGES
         run = self._run(call, reach)
         few = run.execution.cut and run.execution.documents < min(selection.reach, depth)
         if few and reach is not None and reach < depth:  # one document has many passages

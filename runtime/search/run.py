@@ -15,11 +15,14 @@ from ranklet.runtime.bundles.manifest import Value
 from ranklet.runtime.call.candidates import TextCandidates, numbers_of
 from ranklet.runtime.call.deadline import Deadline
 from ranklet.runtime.call.query import QueryContext
+from ranklet.runtime.errors import InputError
 from ranklet.runtime.execution.execution import Execution
 from ranklet.runtime.explanation import Explanation
 from ranklet.runtime.hits import Hit, Ranking, Timing
+from ranklet.runtime.kinds import KINDS
 from ranklet.runtime.pipeline import Pipeline
 from ranklet.runtime.rankers.opening import ranker_of
+from ranklet.runtime.relevance import NUMBERS, chances, evidence
 from ranklet.runtime.search.diversity import POOL, by_vectors, by_words, diverse
 from ranklet.runtime.search.near_duplicates import Folding, Words, sets_of
 from ranklet.runtime.search.selection import Selection
@@ -212,10 +215,47 @@ class Run(ABC):
         count = len(positions) if selection.group_by else selection.reach
         return diverse(scores, alike, float(selection.diversity or 0), count)
 
+    def evidence(self, positions: NDArray[np.intp]) -> NDArray[np.float64]:
+        """Return what all rankers' scores say of some candidates, side by side; see `evidence`."""
+        names = self.execution.rankers()
+        if not len(positions):
+            return np.empty((0, len(NUMBERS) * len(names)))
+        columns, rankers = self.execution.scaled(), self.files.manifest.rankers
+        return np.hstack(
+            [
+                evidence(
+                    columns[name].astype(np.float64), positions,
+                    padded=KINDS[rankers[name].kind].every_term,
+                )
+                for name in names
+            ]
+        )  # fmt: skip
+
+    def relevance(self, positions: NDArray[np.intp]) -> list[float]:
+        """Return how likely some candidates answer the query, 0 to 1 each, with four decimals.
+
+        Raises:
+            InputError: that is not known of this pipeline.
+        """
+        names = self.execution.rankers()
+        calibration = self.files.manifest.calibration(names)
+        if calibration is None:
+            raise InputError(
+                f"it is not known how likely hits of {', '.join(names)} answer a query; teach it "
+                "by judged queries with `ranklet calibrate`, or ask for no relevance"
+            )
+        found = chances(self.evidence(positions), calibration.weights)
+        return list(found.round(4).tolist())
+
     def ranking(self, selection: Selection, *, explain: bool) -> Ranking:
         """Return the hits that come back, perhaps with explanations."""
         begin, execution = perf_counter(), self.execution
         positions, scores = self.chosen(selection)
+        relevance, answerable = self._rated(positions, selection)
+        if selection.min_relevance is not None and answerable is not None:
+            likely = np.array(relevance) >= selection.min_relevance
+            positions, scores = positions[likely], scores[likely]
+            relevance = [each for each in relevance if each >= selection.min_relevance]
         self.fetch(positions, tokens=explain)
         explanations: list[Explanation | None] = [None] * len(positions)
         for at, position in enumerate(positions.tolist() if explain else ()):
@@ -228,6 +268,8 @@ class Run(ABC):
             hits = tuple(self.hits(positions, scores.tolist(), explanations))
             for hit, position in zip(hits, positions.tolist() if self.folded else (), strict=False):
                 hit.folding(self.ids(np.array(self.folded.get(position, ()), np.intp)))
+        for hit, probability in zip(hits, relevance, strict=False):
+            hit.rated(probability)
         timing = Timing("explain hits" if explain else "read hits", (perf_counter() - begin) * 1e3)
         return Ranking(
             hits,
@@ -239,7 +281,21 @@ class Run(ABC):
             tuple(execution.left_out),
             corrections=self._query.corrections,
             ignored=self._query.ignored(alike=not hits),
+            answerable=answerable,
         )
+
+    def _rated(
+        self, positions: NDArray[np.intp], selection: Selection
+    ) -> tuple[list[float], float | None]:
+        """Return the relevance of the hits, and of the best candidate; nothing if nobody asked."""
+        if not selection.rated:
+            return [], None
+        if self.execution.left_out:
+            self.execution.left_out.append("say how likely hits answer the query")
+            return [], None
+        best, _ = self.execution.top(1)
+        *rated, answerable = self.relevance(np.append(positions, best)) or [0.0]
+        return rated, answerable
 
 
 @dataclass(frozen=True)

@@ -36,6 +36,8 @@ class Selection:
         sort: what orders all documents that match, instead of their scores alone.
         unique: whether near duplicates of better documents are left out.
         diversity: how much documents should differ from better ones, from 0 to 1; None for 0.
+        relevance: whether hits say how likely they answer the query.
+        min_relevance: hits that are less likely are left out; None leaves none out.
 
     Raises:
         InputError: a number or an id cannot be used.
@@ -52,6 +54,8 @@ class Selection:
     sort: tuple[Key, ...] = ()
     unique: bool = False
     diversity: float | None = None
+    relevance: bool = False
+    min_relevance: float | None = None
 
     def __post_init__(self) -> None:
         """Check every number and id."""
@@ -72,6 +76,9 @@ class Selection:
         least = self.min_score
         if least is not None and not within(least, -float_info.max, float_info.max):
             raise InputError(f"min_score must be a number, or None for no limit, not {least!r:.60}")
+        likely = self.min_relevance
+        if likely is not None and not within(likely, 0, 1):
+            raise InputError(f"min_relevance must be from 0 to 1, or None, not {likely!r:.60}")
         if self.group_by is None and self.group_size != 1:
             raise InputError("group_size says how many hits of a group come back; pass group_by")
 
@@ -79,6 +86,11 @@ class Selection:
     def counts(self) -> bool:
         """Whether all documents that match must be found, and not only the best."""
         return self.facets is not None or bool(self.sort)
+
+    @property
+    def rated(self) -> bool:
+        """Whether it must be known how likely hits answer the query."""
+        return self.relevance or self.min_relevance is not None
 
     @property
     def reach(self) -> int:

@@ -40,6 +40,7 @@ GROUPS = {
     "measurement commands": {
         "judge": "judge hits on a page, for learn, train and eval",
         "eval": "evaluate a bundle's pipelines on judged queries",
+        "calibrate": "teach a bundle how likely its hits answer a query",
         "compare": "compare the hits of two bundles or pipelines, without judgements",
     },
     "training commands": {

@@ -32,7 +32,8 @@ def as_text(ranking: "Ranking", offset: int = 0, *, wanted: bool = True) -> str:
         return _laid_out([*lines, nothing, *counted(ranking), *said(ranking)])
     for place, hit in enumerate(ranking, offset + 1):
         name = f"{hit.name} (pinned)" if hit.pinned else hit.name
-        lines.append(f"{place:2}. {hit.score:8.4f}  {name}  {hit.title}".rstrip())
+        likely = "" if hit.relevance is None else f" ({hit.relevance:.0%} likely)"
+        lines.append(f"{place:2}. {hit.score:8.4f}{likely}  {name}  {hit.title}".rstrip())
         lines.append(f"              {hit.snippet}")
         if hit.folded:
             lines.append(f"              near duplicates: {', '.join(hit.folded)}")

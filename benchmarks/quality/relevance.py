@@ -1,0 +1,133 @@
+"""Whether a hit's relevance tells answers from the best of what is there.
+
+Every second query is asked without its answers, as if the collection had none. What ranklet brings
+for a collection is fitted on the others, and all Debian collections count as one of them.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.fusion.collections import BM25, COMPARED, Compared, bundle_of, model_of, queries_of
+from benchmarks.harness.place import CODE, MissingDataError, Place
+from benchmarks.harness.report import table
+from ranklet.corpus.building.default_pipelines import SUM
+from ranklet.corpus.tuning.calibration import auc, calibration_error, fit_logistic
+from ranklet.export.learning.calibrate import READ, Examples, fit
+from ranklet.runtime.relevance import chances
+
+DOCUMENTS = 2_500  # of a collection, at most, besides those that answer a query
+JUDGED = (0, 30, 100, 300)  # queries of its own that a collection is calibrated on
+DRAWS, FOLDS = 5, 4  # of these queries
+CODE_HERE = (*CODE, "runtime/relevance.py", "benchmarks/quality/relevance.py")
+WORDS, VECTORS, SUMS = "words", "vectors", "words and vectors"
+SYSTEMS = (WORDS, VECTORS, SUMS)
+
+
+class Found(NamedTuple):
+    """What a pipeline says of the queries of a collection."""
+
+    examples: Examples
+    scores: NDArray[np.float64]  # of the hits, (hits,)
+
+
+def run(place: Place) -> str:
+    """Ask the queries of all collections, and fit what each would get of the others."""
+    return "\n\n".join(section(system, dict(_found(place, system))) for system in SYSTEMS)
+
+
+def _found(place: Place, system: str) -> Iterator[tuple[str, Found]]:
+    for each in COMPARED:
+        each = each._replace(documents=min(DOCUMENTS, each.documents))
+        try:
+            yield (
+                f"{each.name}, {each.model}" if system != WORDS else each.name,
+                found_of(place, each, system),
+            )
+        except MissingDataError:
+            continue
+
+
+def found_of(place: Place, each: Compared, system: str) -> Found:
+    """Return the best hits of a collection's queries, of which every second has no answer."""
+
+    def make(path: Path) -> None:
+        bundle, rows = bundle_of(place, each, model_of(each)), []
+        pipeline = {WORDS: BM25, VECTORS: each.model, SUMS: SUM}[system]
+        for number, query in enumerate(queries_of(place, each)):
+            hide = tuple(query.relevant) if number % 2 else ()
+            ids, numbers = bundle.evidence(query.text, READ, pipeline, hide=hide)
+            scores = bundle.rank(query.text, k=READ, pipeline=pipeline, hide=hide)
+            for place_, (name, row, hit) in enumerate(zip(ids, numbers, scores, strict=True)):
+                relevant = name in query.relevant
+                rows.append([number, place_, int(relevant), hit.score, *row.tolist()])
+        path.write_text(json.dumps(rows))
+
+    name = f"{each.name}.{each.model}.{each.documents}.{system.replace(' ', '-')}.relevance.json"
+    rows = np.array(json.loads(place.keep(name, make, CODE_HERE).read_text()))
+    examples = Examples(rows[:, 4:], rows[:, 2], rows[:, 0].astype(np.intp), rows[:, 1] == 0)
+    return Found(examples, rows[:, 3])
+
+
+def domain(name: str) -> str:
+    """Return what a collection is left out with; all Debian collections have one domain."""
+    return "debian" if name.startswith("debian") else name
+
+
+def brought(found: Mapping[str, Found], without: str | None = None) -> tuple[float, ...]:
+    """Return the weights that collections teach, each of which counts the same."""
+    taught = [each for name, each in found.items() if without is None or domain(name) != without]
+    weights = [each.examples.weights / each.examples.weights.sum() for each in taught]
+    return fit_logistic(
+        np.concatenate([each.examples.numbers for each in taught]),
+        np.concatenate([each.examples.relevant for each in taught]),
+        np.concatenate(weights),
+    )
+
+
+def section(system: str, found: Mapping[str, Found]) -> str:
+    """Return the table of a system, and the weights that all collections teach."""
+    rows, sums = [], []
+    for name, each in found.items():
+        prior = brought(found, domain(name))
+        own = each.examples
+        best, truth = own.best, own.relevant[own.best]
+        likely = chances(own.numbers, prior)[best]
+        errors = [_after(own, prior, count) for count in JUDGED]
+        values = [auc(each.scores[best], truth), auc(likely, truth), *errors]
+        sums.append(values)
+        rows.append([name, f"{truth.mean():.2f}", *map(_shown, values)])
+    means = np.nanmean(np.array(sums), axis=0)
+    rows.append(["**mean**", "", *(f"**{value:.3f}**" for value in means)])
+    head = ["collection", "right", "AUC of scores", "AUC", "error"]
+    head += [f"after {count}" for count in JUDGED[1:]]
+    weights = ", ".join(f"{each:.3f}" for each in brought(found))
+    return f"**{system}**\n\n{table(head, rows)}\n\nAll collections teach {weights}."
+
+
+def _shown(value: float) -> str:
+    return "" if np.isnan(value) else f"{value:.3f}"
+
+
+def _after(own: Examples, prior: tuple[float, ...], judged: int) -> float:
+    """Return the calibration error after some queries were judged, of all others, a mean of draws.
+
+    Each fold is told by what queries of the other folds have taught.
+    """
+    queries, errors, rng = np.unique(own.query), [], np.random.default_rng(0)
+    if judged > len(queries) * (FOLDS - 1) // FOLDS:
+        return np.nan
+    for _ in range(DRAWS if judged else 1):
+        mixed = rng.permutation(queries)
+        told = np.empty(len(own.query))
+        for fold in range(FOLDS):
+            held = np.isin(own.query, mixed[fold::FOLDS])
+            taught = np.isin(own.query, np.delete(mixed, np.s_[fold::FOLDS])[:judged])
+            weights = fit(own.of(taught), prior) if judged else prior
+            told[held] = chances(own.numbers[held], weights)
+        errors.append(calibration_error(told[own.best], own.relevant[own.best]))
+    return float(np.mean(errors))

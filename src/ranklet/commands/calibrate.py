@@ -1,0 +1,35 @@
+"""Teach a bundle by judged queries how likely its hits answer a query.
+
+`rank --relevance` then says it of each hit, and `--min-relevance` leaves out hits that are less
+likely. Fifty judged queries are needed, and a hundred are enough.
+"""
+
+import argparse
+
+from ranklet.commands.output import say
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.add_argument("bundle", help="a bundle with documents, on disk")
+    parser.add_argument(
+        "judged",
+        help="folder of judged queries in BEIR form or of `ranklet judge`, or a .csv or .tsv file "
+        "of clicks with the columns query, id, clicks and perhaps position",
+    )
+    parser.add_argument("-o", "--output", required=True, help="bundle to write, a folder or .zip")
+    parser.add_argument("--pipeline", help="whose scores are read; the default is the bundle's")
+    parser.add_argument("--force", action="store_true", help="replace an existing bundle")
+
+
+def run(options: argparse.Namespace) -> None:
+    """Calibrate the bundle."""
+    from ranklet.export.learning.calibrate import calibrate
+
+    found = calibrate(
+        options.bundle, options.judged, options.output, pipeline=options.pipeline,
+        overwrite=options.force,
+    )  # fmt: skip
+    before = "" if found.before is None else f" (before: {found.before:.3f})"
+    say(f"{found.queries} judged queries; calibration error {found.after:.3f}{before}")
+    say(f"→ {options.output}")

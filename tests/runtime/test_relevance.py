@@ -1,0 +1,142 @@
+"""How likely hits answer a query: the same number in any list, and of the whole ranking."""
+
+import pickle
+from dataclasses import replace
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ranklet.export.build import build
+from ranklet.runtime import load
+from ranklet.runtime.bundle import Bundle
+from ranklet.runtime.bundles.manifest import Manifest
+from ranklet.runtime.errors import BundleError, InputError
+from ranklet.runtime.relevance import NUMBERS, SHIPPED, Calibration, chances, evidence
+
+
+@pytest.fixture(scope="module")
+def words(tmp_path_factory: pytest.TempPathFactory) -> Bundle:
+    rng = np.random.default_rng(3)
+    texts = [" ".join(f"w{each}" for each in rng.zipf(1.4, 12) % 300) for _ in range(400)]
+    records = [{"id": f"d{number}", "text": text} for number, text in enumerate(texts)]
+    records += [{"id": "one", "text": "zebra quagga okapi"}]
+    return load(build(records, tmp_path_factory.mktemp("relevance") / "a.ranklet", language="en"))
+
+
+def test_evidence_is_what_a_plain_loop_finds() -> None:
+    rng = np.random.default_rng(0)
+    for size, padded in product((1, 2, 7, 250), (False, True)):
+        scores = rng.random(size=size).round(1)
+        best = sorted(scores.tolist(), reverse=True)[:100]
+        best += [0.0] * (100 - len(best)) if padded else []
+        mean = sum(best) / len(best)
+        spread = max((sum((each - mean) ** 2 for each in best) / len(best)) ** 0.5, 1e-6)
+        second = best[1] if len(best) > 1 else best[0]
+        wanted = [
+            [
+                each,
+                (each - mean) / spread,
+                (each - (second if each == best[0] else best[0])) / spread,
+            ]
+            for each in scores.tolist()
+        ]
+        found = evidence(scores, np.arange(size), padded=padded)
+        np.testing.assert_allclose(found, wanted, atol=1e-9)
+
+
+def test_the_number_does_not_depend_on_the_list(words: Bundle) -> None:
+    query = "w2 w3 w17 zebra"
+    whole = {hit.id: hit.relevance for hit in words.rank(query, k=50, relevance=True)}
+    for options in ({"k": 1}, {"k": 5, "offset": 3}, {"k": 7, "min_relevance": 0.0}):
+        ranking = words.rank(query, relevance=True, **options)
+        assert {hit.id: hit.relevance for hit in ranking}.items() <= whole.items(), options
+        assert ranking.answerable == next(iter(whole.values()))
+    assert all(0 <= each <= 1 for each in whole.values() if each is not None)
+
+
+def test_a_text_with_all_words_is_likelier_than_one_with_some(words: Bundle) -> None:
+    surely = words.rank("zebra quagga okapi", relevance=True)
+    hardly = words.rank("zebra w2 w3 w5 w7", relevance=True)
+    assert surely.answerable is not None
+    assert hardly.answerable is not None
+    assert surely.answerable > hardly.answerable
+
+
+def test_hits_that_are_unlikely_are_left_out(words: Bundle) -> None:
+    hits = words.rank("zebra w2 w3", k=20, relevance=True)
+    bound = sorted(each.relevance or 0.0 for each in hits)[len(hits) // 2]
+    kept = words.rank("zebra w2 w3", k=20, min_relevance=bound)
+    assert [each.id for each in kept] == [
+        each.id for each in hits if (each.relevance or 0.0) >= bound
+    ]
+    none = words.rank("zebra w2 w3", min_relevance=1)
+    assert not len(none)
+    assert none.answerable == hits.answerable
+
+
+def test_nothing_found_answers_nothing(words: Bundle) -> None:
+    assert words.rank("unheardof", relevance=True).answerable == 0.0
+
+
+def test_it_is_said_only_where_it_was_asked_for(words: Bundle) -> None:
+    plain = words.rank("zebra")
+    assert plain.answerable is None
+    assert plain[0].relevance is None
+    assert "relevance" not in plain[0].to_dict()
+    assert "answerable" not in plain.to_dict()
+    asked = words.rank("zebra", relevance=True)
+    assert asked[0].to_dict()["relevance"] == asked[0].relevance
+    again = pickle.loads(pickle.dumps(asked))  # noqa: S301
+    assert again[0].relevance == asked[0].relevance
+    assert again.answerable == asked.answerable
+
+
+def test_a_pipeline_that_nobody_calibrated_is_refused(
+    words: Bundle, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert words.rates()
+    monkeypatch.setattr("ranklet.runtime.relevance.SHIPPED", {})
+    assert not words.rates()
+    with pytest.raises(InputError, match="ranklet calibrate"):
+        words.rank("zebra", relevance=True)
+    assert len(words.rank("zebra"))
+
+
+@pytest.mark.parametrize("bad", [-0.1, 1.1, "x", float("nan"), True])
+def test_a_wrong_bound_is_refused(words: Bundle, bad: Any) -> None:
+    with pytest.raises(InputError, match="min_relevance must be from 0 to 1"):
+        words.rank("zebra", min_relevance=bad)
+
+
+def test_a_bundles_own_calibration_comes_first(words: Bundle, tmp_path: Path) -> None:
+    own = Calibration(("bm25",), (0.0, 0.0, 0.0, 0.0), 60)
+    manifest = replace(words.manifest, relevance=(own,))
+    assert Manifest.from_json(manifest.to_json()).relevance == (own,)
+    assert manifest.calibration(("bm25",)) == own
+    assert "relevance" not in words.manifest.to_json()
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        {}, 3, {"rankers": ["a"], "weights": [1, 2], "queries": 1},
+        {"rankers": "a", "weights": [0] * 4, "queries": 1},
+        {"rankers": ["a"], "weights": [0, 0, 0, 1e9], "queries": 1},
+        {"rankers": ["a"], "weights": [0, 0, 0, True], "queries": 1},
+        {"rankers": ["a"], "weights": [0] * 4, "queries": -1},
+    ],
+)  # fmt: skip
+def test_a_damaged_calibration_is_refused(raw: object) -> None:
+    with pytest.raises(BundleError, match="here"):
+        Calibration.from_json(raw, "here")
+
+
+def test_what_ranklet_brings_has_a_weight_per_number() -> None:
+    for compared, weights in SHIPPED.items():
+        assert len(weights) == 1 + len(NUMBERS) * len(compared)
+        numbers = np.array([[3.0] * (len(weights) - 1), [0.0] * (len(weights) - 1)])
+        better, worse = chances(numbers, weights).tolist()
+        assert better > worse, compared
