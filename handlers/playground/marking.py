@@ -27,13 +27,15 @@ def marked(text: str, spans: Sequence[Span], largest: float) -> Markup:
     '<mark class="m10" title="adds 0.5000">a</mark> &lt; b'
     """
     children: list[str] = []
+    goes_on = False  # whether the piece before is marked, too
     for piece, value in _pieces(text, spans):
         share = min(1.0, value / largest) if largest > 0 else 0.0
-        step = f"m{max(1, round(share * STEPS))}"
-        shown = share >= LEAST
-        children.append(
-            element("mark", piece, class_=step, title=f"adds {value:.4f}") if shown else piece
-        )
+        if share < LEAST:
+            children.append(piece)
+        elif piece:
+            strength = f"m{max(1, round(share * STEPS))}{' went-on' if goes_on else ''}"
+            children.append(element("mark", piece, class_=strength, title=f"adds {value:.4f}"))
+        goes_on = share >= LEAST
     return join(*children)
 
 

@@ -24,7 +24,7 @@ async function call(address, options = {}) {
   const headers = { ...options.headers, ...(key ? { Authorization: `Bearer ${key}` } : {}) };
   const response = await fetch(address, { ...options, headers });
   const unknown = response.status === 401 || (response.status === 403 && address === "/documents");
-  if (unknown) {
+  if (unknown && !address.startsWith("/complete")) {
     $("key").hidden = false;
     $("key-field").focus();
   } else if (response.ok && $("key-field").value) {
@@ -135,7 +135,9 @@ async function complete() {
   if (awaited !== $("query").value) return;
   try {
     const typed = awaited;
-    const response = await call(`/complete?${new URLSearchParams({ q: typed, k: 6 })}`);
+    const fields = new URLSearchParams({ q: typed, k: 6 });
+    if ($("where")) fields.set("where", $("where").value); // of the filters in use
+    const response = await call(`/complete?${fields}`);
     completing = response.ok || response.status >= 429;
     const found = response.ok ? (await response.json()).completions : [];
     if (typed === awaited) offer(found.filter(({ text }) => text !== typed));

@@ -1,5 +1,6 @@
 """The filters by metadata beside the hits: how often each value is, and ranges."""
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -27,7 +28,9 @@ def sidebar(found: Found, types: Mapping[str, str]) -> Markup:
     if not groups:
         return Markup("")
     clear = form.unfiltered().with_().address
+    where = json.dumps(found.request["where"]) if "where" in found.request else ""
     return join(
+        element("data", value=where, id="where", hidden=True) if where else "",
         element(
             "p",
             element("strong", "Filters"),

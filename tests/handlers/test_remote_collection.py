@@ -64,6 +64,10 @@ def test_a_server_ranks_the_collection(start: "Start", bundle: Path, address: st
             status = server.post("/explain", explained, headers).status
             assert status == (200 if "b-1" in ids else 404)
             assert server.ask("GET", "/info", headers=headers).json()["documents"] == len(ids)
+            page = server.ask("GET", "/?q=plan&why=1&from.tenant=", headers=headers).body.decode()
+            assert page.count('<li class="hit"') == len(ids)
+            assert 'class="why"' in page
+            assert 'name="sort"' not in page
         texts = {"query": "dough", "texts": ["x", "a plan"]}
         assert server.post("/rerank", texts, {"x-api-key": "whole"}).status == 200
         refused = server.post(
