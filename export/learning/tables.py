@@ -1,5 +1,6 @@
 """Let tables encode queries where no network may read them."""
 
+from itertools import chain
 from pathlib import Path
 
 from ranklet.corpus.progress import say
@@ -9,7 +10,7 @@ from ranklet.export.learning.options import LearnOptions
 from ranklet.export.learning.parts import Parts
 from ranklet.export.learning.work import Work
 from ranklet.export.query_tables.options import QUERIES
-from ranklet.export.query_tables.texts import short_texts, some_queries
+from ranklet.export.query_tables.texts import short_texts
 from ranklet.export.query_tables.writing import with_query_tables
 from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.errors import RankletError
@@ -32,11 +33,11 @@ def with_tables(
     say(f"learning a table that encodes queries in place of {', '.join(able)}")
     documents = files.need_documents()
     titled = (documents.record(number)[1:] for number in range(len(documents)))
-    asked = some_queries(query.text for part in (parts.learn, parts.tune) for query in part)
+    asked = [(query.text, "") for part in (parts.learn, parts.tune) for query in part]
     minutes = min(QUERIES.table_minutes, SHARE * budget.left() / 60)
 
     def make(target: Path) -> None:
-        texts = [*asked, *short_texts(titled)]
+        texts = short_texts(chain(asked, titled))
         with_query_tables(str(files.path), target, texts, max(0.0, minutes))
 
     try:

@@ -9,7 +9,7 @@ from typing import ClassVar
 from ranklet.corpus.collections.collection import is_collection
 from ranklet.corpus.sources.query_texts import queries_to_learn
 from ranklet.corpus.sources.source import Source
-from ranklet.export.query_tables.texts import short_texts, some_queries
+from ranklet.export.query_tables.texts import short_texts
 from ranklet.runtime.arguments import listed
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.options import Checked, Idle, number, one_of
@@ -59,7 +59,7 @@ class QueryOptions(Checked):
     def learned_from(
         self, titled: Iterable[tuple[str, str]] = (), source: object = None
     ) -> list[str]:
-        """Return the texts from which a table learns: first queries, then parts of other texts.
+        """Return the texts from which a table learns: queries, and short parts of other texts.
 
         Queries are those of the split train of `texts` and of the source, where these are folders
         in BEIR form.
@@ -72,8 +72,8 @@ class QueryOptions(Checked):
             CollectionError: a file cannot be read.
         """
         places = [source, *self.texts] if isinstance(source, str | Path) else self.texts
-        queries = [query for place in places for query in queries_to_learn(place)]
-        return [*some_queries(queries), *short_texts(chain(titled, self._titled()))]
+        queries = ((query, "") for place in places for query in queries_to_learn(place))
+        return short_texts(chain(queries, titled, self._titled()))
 
     def _titled(self) -> Iterator[tuple[str, str]]:
         """Yield the title and the text of each passage of the files, if they have documents."""

@@ -18,7 +18,6 @@ LONGEST = 24  # words of a sentence
 SENTENCES = 6  # that are used of a text
 PHRASES = 0.5  # of its sentences become a phrase
 MOST = 400_000  # texts of a collection
-MOST_QUERIES = 20_000  # that people have asked, which come first
 BEGINS, WITHIN = ("▁", "Ġ"), "##"  # what a token that begins a word begins with, or one within
 
 
@@ -81,13 +80,6 @@ def short_texts(titled: Iterable[tuple[str, str]], most: int = MOST) -> list[str
         elif (place := int(draw.integers(count + 1))) < most:
             kept[place] = text
     return [kept[at] for at in draw.permutation(len(kept)).tolist()]
-
-
-def some_queries(queries: Iterable[str]) -> list[str]:
-    """Return different queries, at most `MOST_QUERIES`, in a random order that is always same."""
-    known = list(dict.fromkeys(own for query in queries if (own := " ".join(query.split()))))
-    order = np.random.default_rng(3).permutation(len(known))[:MOST_QUERIES]
-    return [known[at] for at in order.tolist()]
 
 
 def phrase(text: str, draw: np.random.Generator) -> str:

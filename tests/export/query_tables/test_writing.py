@@ -146,13 +146,12 @@ def test_an_export_has_a_table(tiny: TinyRankers, tmp_path: Path) -> None:
     assert (tmp_path / "m" / "query_rows.npy").is_file()
 
 
-def test_a_table_learns_queries_of_train_first(tmp_path: Path) -> None:
+def test_a_table_learns_queries_of_train_too(tmp_path: Path) -> None:
     judged = {"train": ([Query("1", "how  to knead")], {"1": {"d": 1}})}
     write_collection(tmp_path / "judged", [Document("d", "Dough", "Knead the dough.")], judged)
     options = QueryOptions(queries="table", texts=[tmp_path / "judged"])
-    texts = options.learned_from([("", "An own text of four words.")])
-    assert texts[0] == "how to knead"
-    assert {"Dough", "An own text of four words."} <= {*texts}
-    assert QUERIES.learned_from(source=tmp_path / "judged") == texts[:1]
+    texts = {*options.learned_from([("", "An own text of four words.")])}
+    assert {"how to knead", "Dough", "An own text of four words."} <= texts
+    assert QUERIES.learned_from(source=tmp_path / "judged") == ["how to knead"]
     (tmp_path / "judged" / "corpus.jsonl").unlink()  # as `ranklet judge` writes it
-    assert options.learned_from() == texts[:1]
+    assert options.learned_from() == ["how to knead"]
