@@ -18,6 +18,7 @@ from ranklet.handlers.api.reading import Request, typed
 from ranklet.handlers.api.writing import Writer
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.hits import Hit, plain
+from ranklet.runtime.search.reading import field_weights
 from ranklet.runtime.search.whole_document import WholeDocument
 
 SHOWN = 1_000  # characters of a title or of a value of the metadata
@@ -61,9 +62,11 @@ def tools(bundle: Bundle, limits: Limits, about: str = "", *, writes: bool = Fal
         about: what the documents are, in the words of whoever serves them.
         writes: whether those are included that write.
     """
+    weights = field_weights(bundle.files)
     hidden = {
         "typos": bundle.restriction is not None,  # would reveal words of hidden documents
         **dict.fromkeys(("where", "boost", "facets", "sort"), not bundle.metadata),
+        "fields": not weights,
     }
     known: dict[str, dict[str, Any]] = {
         "pipeline": {
@@ -71,6 +74,7 @@ def tools(bundle: Bundle, limits: Limits, about: str = "", *, writes: bool = Fal
             "description": f"How to rank. The default is {bundle.manifest.default_pipeline}.",
         },
         "where": {"description": _filters(bundle.metadata)},
+        "fields": {"description": f"Weights of the fields {', '.join(weights)} for this search."},
     }
 
     def schema(route: Route) -> dict[str, Any]:

@@ -61,7 +61,7 @@ def read_query(
         )
     from ranklet.runtime.syntax.meaning import meaning  # no cost of plain queries
 
-    weights = fields_of(bundle)
+    weights = field_weights(bundle)
     if query.fields is not None:
         check_fields(query.fields, weights)
     if query.signs is None:
@@ -86,7 +86,7 @@ def read_query(
     )  # fmt: skip
 
 
-def fields_of(bundle: BundleFiles) -> Mapping[str, float]:
+def field_weights(bundle: BundleFiles) -> Mapping[str, float]:
     """Return the fields of a bundle with their weights, the text included; none without fields."""
     for name in bundle.manifest.rankers:
         if weights := _weights(bundle, name):
@@ -104,7 +104,7 @@ def _weights(bundle: BundleFiles, ranker: str) -> Mapping[str, float]:
 
 def check_weighing(bundle: BundleFiles, pipeline: Pipeline) -> None:
     """Raise InputError if no ranker of a pipeline has fields, though the bundle has some."""
-    if fields_of(bundle) and not any(_weights(bundle, each) for each in pipeline.rankers()):
+    if field_weights(bundle) and not any(_weights(bundle, each) for each in pipeline.rankers()):
         raise InputError("no ranker of this pipeline has fields; name one with BM25, or leave them")
 
 

@@ -11,7 +11,7 @@ import ranklet
 from ranklet.commands import main
 from ranklet.handlers.api.answers import rank
 from ranklet.handlers.api.limits import Limits
-from ranklet.handlers.mcp.tools import call
+from ranklet.handlers.mcp.tools import call, tools
 from ranklet.runtime import load
 
 ROWS = [
@@ -53,6 +53,8 @@ def test_all_fronts_find_the_same(
     assert isinstance(reply, dict)
     assert [hit["id"] for hit in reply["hits"]] == [hit.id for hit in ranking]
     assert reply.get("ignored", []) == list(ranking.ignored)
+    schema = tools(bundle, Limits())[0].schema["properties"]["fields"]
+    assert "text, author, title" in schema["description"]
     found = call(bundle, "search", asked, Limits()).values
     assert [hit["id"] for hit in found["hits"]] == [hit.id for hit in ranking]
     flags = ["--syntax"] if "syntax" in asked else []
