@@ -18,7 +18,7 @@ from benchmarks.harness.report import goal, table
 from benchmarks.harness.timing import take_turns
 from ranklet import build, load
 from ranklet.corpus.sources.options import SourceOptions
-from ranklet.runtime import Bundle
+from ranklet.runtime import Bundle, Pipeline, Retrieve
 
 PACKAGES = ()
 QUERIES, CHECKED, ROUNDS = 200, 10, 3
@@ -92,7 +92,9 @@ def _build(place: Place, path: Path) -> None:
 
 def _compare(bundle: Bundle, query: str) -> None:
     """Raise RuntimeError unless facets and order are those of a plain loop."""
-    every = [(_fields(name), name) for name, _ in bundle.rank_ids(query, k=len(bundle))]
+    whole = Pipeline((Retrieve("bm25", len(bundle)),))
+    ids = bundle.rank_ids(query, k=len(bundle), pipeline=whole)
+    every = [(_fields(name), name) for name, _ in ids]
     found = bundle.rank(query, k=20, facets=["category", "tags"], sort=["-date"])
     counts = Counter(tag for fields, _ in every for tag in fields["tags"])
     tags = sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:10]
