@@ -129,11 +129,11 @@ class Field(NamedTuple):
 def _facets(limits: Limits) -> dict[str, Any]:
     """Return the JSON Schema of facets."""
     pair = {"type": "array", "items": {}, "minItems": 2, "maxItems": 2}
-    ranges = {"type": "array", "items": pair, "minItems": 1, "maxItems": limits.facet_values}
+    most = limits.facet_values
     known = {
-        "top": {"type": "integer", "minimum": 1, "maximum": limits.facet_values},
-        "ranges": ranges,
-        "missing": {"type": "boolean"},
+        "top": {"type": ["integer", "null"], "minimum": 1, "maximum": most},
+        "ranges": {"type": ["array", "null"], "items": pair, "minItems": 1, "maxItems": most},
+        "missing": {"type": ["boolean", "null"]},
     }
     options = {"type": ["object", "null"], "properties": known, "additionalProperties": False}
     names = {"type": "array", "items": {"type": "string"}, "maxItems": limits.facets}

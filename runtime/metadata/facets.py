@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ranklet.runtime.arguments import check_whole
 from ranklet.runtime.bundles.manifest import DATE, DATETIME, NUMBER, PLURALS
 from ranklet.runtime.call.topk import top_k
 from ranklet.runtime.errors import InputError, damaged
@@ -79,14 +80,12 @@ def _facet(
             f"facets: {name[:80]!r} takes an object with {', '.join(_OPTIONS)}, not {given!r:.60}"
         )
     top, missing, ranges = given.get("top"), given.get("missing"), given.get("ranges")
-    if top is not None and (type(top) is not int or top < 1):
-        raise InputError(
-            f"facets: {name[:80]!r}: top is a number of values from 1, not {top!r:.60}"
-        )
+    if top is not None:
+        check_whole(f"facets: {name[:80]!r}: top", top, 1)
     if not isinstance(missing, bool | None):
         raise InputError(f"facets: {name[:80]!r}: missing is true or false, not {missing!r:.60}")
     if ranges is None:
-        return Facet(name, TOP if top is None else top, (), bool(missing))
+        return Facet(name, TOP if top is None else int(top), (), bool(missing))
     if top is not None:
         raise InputError(f"facets: {name[:80]!r}: all ranges are counted, so leave top out")
     return Facet(name, TOP, _ranges(ranges, name, types[name], remarks), bool(missing))

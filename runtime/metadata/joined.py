@@ -7,7 +7,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ranklet.runtime.metadata.columns import Column, Dates, Lists, Numbers, Texts, find
+from ranklet.runtime.metadata.columns import (
+    Column,
+    Dates,
+    Lists,
+    Numbers,
+    Ordered,
+    Ordinals,
+    Texts,
+    find,
+)
 from ranklet.runtime.storage.block_array import fetch_whole
 from ranklet.runtime.storage.strings import Strings
 
@@ -29,14 +38,31 @@ def joined(parts: Sequence[Column]) -> Column:
         own = [each.keys for each in parts if isinstance(each, Texts)]
         return Texts(first.name, strings.codes(own), missing, strings)
     if isinstance(first, Lists):
-        lists = [each for each in parts if isinstance(each, Lists)]
-        strings = _Joined([each.distinct for each in lists])
-        codes = strings.codes([each.codes for each in lists])
-        lengths = np.concatenate([[0], *(np.diff(np.asarray(each.offsets)) for each in lists)])
-        return Lists(first.name, np.cumsum(lengths), codes, missing, strings)
-    ordered = [each for each in parts if isinstance(each, Numbers | Dates)]
-    keys = np.concatenate([np.asarray(each.keys) for each in ordered])
-    return type(ordered[0])(first.name, keys, missing, ordered[0].type)
+        return _lists([each for each in parts if isinstance(each, Lists)], missing)
+    return _ordered([each for each in parts if isinstance(each, Numbers | Dates)], missing)
+
+
+def _lists(parts: Sequence[Lists], missing: NDArray[np.uint8] | None) -> Lists:
+    strings = _Joined([each.distinct for each in parts])
+    lengths = np.concatenate([[0], *(np.diff(np.asarray(each.offsets)) for each in parts)])
+    codes = strings.codes([each.codes for each in parts])
+    column = Lists(parts[0].name, np.cumsum(lengths), codes, missing, strings)
+    begins = np.cumsum([0, *map(len, parts)]).tolist()
+    # What each part has found out is used again, because the base stays the same for many writes.
+    owners = [own.once[0] + begin for own, begin in zip(parts, begins, strict=False)]
+    column.once = np.concatenate(owners), strings.codes([each.once[1] for each in parts])
+    return column
+
+
+def _ordered(parts: Sequence[Numbers | Dates], missing: NDArray[np.uint8] | None) -> Ordered:
+    first, keys = parts[0], np.concatenate([np.asarray(each.keys) for each in parts])
+    column = type(first)(first.name, keys, missing, first.type)
+    ordinals = [each.ordinals for each in parts]
+    distinct = np.unique(np.concatenate([each.distinct for each in ordinals]))
+    small = np.min_scalar_type(len(distinct))
+    codes = [np.searchsorted(distinct, own.distinct).astype(small)[own.codes] for own in ordinals]
+    column.ordinals = Ordinals(distinct, np.concatenate(codes))
+    return column
 
 
 def _missing(parts: Sequence[Column]) -> NDArray[np.uint8] | None:

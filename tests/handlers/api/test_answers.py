@@ -338,7 +338,7 @@ def test_facets_and_an_order_are_answered_as_plain_values(described: Described) 
         ({"facets": ["a"] * 3}, 422, "'facets' names 3 fields; at most 2 are allowed"),
         ({"facets": {"year": {"top": 6}}}, 422, "'year' has 6 values; at most 5"),
         ({"facets": {"year": {"ranges": [[1, 2]] * 6}}}, 422, "'year' has 6 values; at most 5"),
-        ({"facets": {"year": {"top": "6"}}}, 422, "top is a number of values"),
+        ({"facets": {"year": {"top": "6"}}}, 422, "top must be a whole number"),
         ({"facets": "year"}, 422, "'facets' must be a list of fields, or an object"),
         ({"facets": ["yaer"]}, 422, "facets: unknown field 'yaer'"),
         ({"sort": ["a"] * 9}, 422, "'sort' names 9 fields; at most 8 are allowed"),

@@ -253,7 +253,7 @@ def test_boosted_scores_and_groups_are_sorted_by(described: "Described") -> None
             {"facets": {YEAR: {"tpo": 5}}},
             "facets: 'year' takes an object with top, ranges, missing",
         ),
-        ({"facets": {YEAR: {"top": 0}}}, "top is a number of values from 1, not 0"),
+        ({"facets": {YEAR: {"top": 0}}}, "'year': top must be a whole number, 1 or more, not 0"),
         ({"facets": {YEAR: {"missing": 1}}}, "missing is true or false, not 1"),
         ({"facets": {YEAR: {"ranges": []}}}, "ranges is a list of pairs"),
         ({"facets": {YEAR: {"ranges": [[1, 2, 3]]}}}, "ranges is a list of pairs"),
