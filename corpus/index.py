@@ -14,6 +14,7 @@ from ranklet.corpus.distributed.options import LOCAL, EngineOptions
 from ranklet.corpus.distributed.shards import Documents, Shards
 from ranklet.corpus.errors import BuildError
 from ranklet.corpus.indexing.analysed import analyse
+from ranklet.corpus.indexing.searched import check_columns
 from ranklet.corpus.languages.options import TextOptions
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.bundles.manifest import Manifest, RankerEntry
@@ -89,6 +90,7 @@ def index_bundle(
             given = Shards(collection)
             folder = writer.resume_folder
             analysed = analysed_on(cluster, given, bundle, folder, titles=titles, words=words)
+        check_columns(analysed.metadata, needs_of(bundle)["columns"])
         provenance = {"collection": {"name": collection.name, "titles": titles}}
         write_indexed(
             bundle, analysed, writer, collection.splitting, provenance, fusion, collection.types

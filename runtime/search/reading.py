@@ -66,7 +66,7 @@ def read_query(
         check_fields(query.fields, weights)
     if query.signs is None:
         query = replace(query, signs=unread_signs(query.text, _columns(bundle)))
-    query = query.among({name.casefold(): name for name in weights})
+    query = query.among(weights)
     seen = visible(None)
     if seen is not None and query.typos:
         raise InputError(

@@ -1,7 +1,7 @@
 """Queries with phrases, fields, required and excluded words, for callers who ask for it."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, Self
 
@@ -156,36 +156,40 @@ class Query:
         excluded = (self.excluded, self.excluded_phrases, self.excluded_prefixes)
         return any((self.phrases, self.required, self.forbidden, *excluded))
 
-    def among(self, fields: Mapping[str, str]) -> Self:
+    def among(self, fields: Iterable[str]) -> Self:
         """Return the query for a bundle with some fields, where clauses in others are words.
 
-        Args:
-            fields: the names of the fields by their names in small letters.
+        Capitals in the name of a field need not be right.
 
         Raises:
             InputError: a clause in a field that is not there is forbidden.
         """
+        exact = {name: name for name in fields}
+        known = {name.casefold(): name for name in exact} | exact
+
+        def named(clause: Clause) -> Clause:
+            name = known.get(clause.field) or known.get(clause.field.casefold(), "")
+            return clause._replace(field=name)
+
         text, signs = self.text, list(self.signs or ())
         required, forbidden = list[tuple[Clause, ...]](), list[Clause]()
         for clause in self.forbidden:
-            if clause.field.casefold() not in fields:
-                known = ", ".join(fields.values()) or "none"
+            if not named(clause).field:
                 raise InputError(
                     f"-{clause.typed:.60} excludes a word of the field {clause.field!r:.60}, and "
-                    f"the fields of this bundle are {known} (docs/searching.md)"
+                    f"the fields of this bundle are {', '.join(exact) or 'none'} "
+                    "(docs/searching.md)"
                 )
-            forbidden.append(clause._replace(field=fields[clause.field.casefold()]))
+            forbidden.append(named(clause))
         for group in self.required:
-            unknown = [x.field for x in group if x.field and x.field.casefold() not in fields]
+            unknown = [each.field for each in group if each.field and not named(each).field]
             if unknown:
                 signs += [f"{name}:" for name in unknown] + [_OR] * (len(group) > 1)
                 continue
             for clause in group:
                 if clause.field:
                     text = _without_field(text, clause)
-            required.append(
-                tuple(x._replace(field=fields.get(x.field.casefold(), "")) for x in group)
-            )
+            required.append(tuple(map(named, group)))
         return replace(
             self, text=text, required=tuple(required), forbidden=tuple(forbidden),
             signs=tuple(dict.fromkeys(signs)),

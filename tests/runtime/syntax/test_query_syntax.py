@@ -60,12 +60,12 @@ def test_signs_without_a_meaning_are_known(typed: str, text: str, signs: tuple[s
 
 
 def test_a_field_that_is_not_there_makes_words() -> None:
-    query = Query.parse('Author:"b c" y:d a OR y:e').among({"author": "author"})
+    query = Query.parse('Author:"b c" y:d a OR y:e').among(["author"])
     assert query.text == "b c y:d a y:e"
     assert query.required == ((Clause("b c", "author", "phrases"),),)
     assert query.signs == ("y:", "OR")
     with pytest.raises(InputError, match="the fields of this bundle are author"):
-        Query.parse("a -y:b").among({"author": "author"})
+        Query.parse("a -y:b").among(["author"])
 
 
 def test_signs_of_plain_texts_are_told_from_other_colons() -> None:

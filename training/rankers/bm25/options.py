@@ -27,7 +27,7 @@ class Options(FieldOptions):
     b_grid: tuple[float, ...] = (0.0, 0.2, 0.4, 0.6, 0.75, 0.9)
     boost_grid: tuple[float, ...] = ()  # of titles; empty for `title_boost` alone
     fields: Mapping[str, float] | None = None  # of the bundle; their weights are tuned, too
-    weight_grid: tuple[float, ...] = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
+    weight_grid: tuple[float, ...] = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0)
 
     def __post_init__(self) -> None:
         super().__post_init__()
