@@ -16,7 +16,7 @@ from ranklet.runtime.text.splitter import LONGEST, Splitter
 from ranklet.runtime.text.words import SPLITTER
 
 _TOKENS = 1 << 20  # tokens that are renumbered at a time
-_CACHED = 1 << 18  # words of chunks that are cached before the cache is emptied
+_CACHED = 1 << 19  # words of chunks that are cached before the cache is emptied
 
 
 class _Numbers(dict[str, int]):

@@ -1,6 +1,10 @@
 """Split long texts into passages of whole sentences."""
 
+import string
+
 from ranklet.runtime.text.sentences import Sentence, sentences, word_pattern
+
+_OF_WORDS = f"{string.ascii_letters}{string.digits}_".encode()
 
 
 def passages(text: str, words: int, overlap: int) -> list[str]:
@@ -20,7 +24,7 @@ def passages(text: str, words: int, overlap: int) -> list[str]:
         overlap: how much of a passage begins the next one: whole sentences of at most so many
             words, and at most half of `words`.
     """
-    if not words or len(word_pattern(text).findall(text)) <= words:
+    if not words or _most(text) <= words or len(word_pattern(text).findall(text)) <= words:
         return [text]
     parts = list(sentences(text, words))
     total = sum(part.words for part in parts)
@@ -34,6 +38,17 @@ def passages(text: str, words: int, overlap: int) -> list[str]:
         chosen[-1].append(part)
         length, fresh = length + part.words, fresh + part.words
     return [text[each[0].begin : each[-1].end].strip() for each in chosen]
+
+
+def _most(text: str) -> int:
+    """Return how many words a text has at most, in a tenth of the time of counting them.
+
+    >>> _most("a-b c"), _most("a字b")
+    (3, 3)
+    """
+    plain = text.encode("ascii", "ignore")
+    between = plain.translate(None, _OF_WORDS)
+    return len(between) + 1 + 2 * (len(text) - len(plain))  # another letter may divide two words
 
 
 def balanced(total: int, words: int, overlap: int) -> int:

@@ -209,6 +209,8 @@ class Splitter:
 
     def of_chunk(self, chunk: str) -> Iterable[str]:
         """Return the words of a chunk in lower case."""
+        if chunk.isascii() and chunk.isalpha() and chunk[1:].islower():  # most of them
+            return (chunk.lower(),)
         simple = _SIMPLE.fullmatch(chunk) if chunk.isascii() else None
         if simple and simple[2]:
             return simple[2].lower().split("-")

@@ -44,6 +44,16 @@ SNOWBALL = {
 }  # fmt: skip
 
 
+# How words end that the rules of a language may change; all others, half of the words of a
+# collection, are stems.
+_ENDS = {
+    "en": (
+        "s", "ed", "ing", "y", "e", "i", "al", "ism", "ion", "er", "ator", "ogist", "ful", "ic",
+        "ant", "ent", "ll",
+    ),
+}  # fmt: skip
+
+
 @cache
 def stemmer(language: str) -> Callable[[str], str]:
     """Return the function that finds the stem of a word in lower case.
@@ -54,11 +64,13 @@ def stemmer(language: str) -> Callable[[str], str]:
     Args:
         language: a code of `SNOWBALL`.
     """
-    name = SNOWBALL[language]
+    name, ends = SNOWBALL[language], _ENDS.get(language, "")
     module = import_module(f"snowballstemmer.{name}_stemmer")
     quick = type("Quick", (_Quick, getattr(module, f"{name.capitalize()}Stemmer")), {})
 
     def stem(word: str) -> str:
+        if not word.endswith(ends):
+            return word
         # A stemmer keeps the word that it works on, so threads must not share one.
         found: str = quick().stemWord(word)
         return found

@@ -6,7 +6,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from tests.growth import grows_linearly
 
-from ranklet.corpus.sources.passages import balanced, passages
+from ranklet.corpus.sources.passages import _most, balanced, passages
+from ranklet.runtime.text.sentences import word_pattern
 
 SENTENCES = st.lists(
     st.builds(
@@ -63,6 +64,11 @@ def test_passages_end_with_sentences() -> None:
         "Six seven? Eight (nine.)",
         "Ten eleven.",
     ]
+
+
+@given(st.text("aé_ .字ไ้1-\n😀"))
+def test_no_text_has_more_words_than_are_guessed(text: str) -> None:
+    assert len(word_pattern(text).findall(text)) <= _most(text)
 
 
 def test_a_short_text_stays_as_it_is() -> None:

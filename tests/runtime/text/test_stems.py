@@ -22,7 +22,9 @@ def test_stems_are_those_of_snowball(language: str) -> None:
     rng, some = Random(0), sorted(affixes) or [""]
     made = ["".join(rng.choices(some, k=3)) for _ in range(100)]
     heads = [word + ending for word in ("generat", "вод", "haus", "कलम") for ending in some[:40]]
-    for word in ("", "a", *made, *heads, *list(bases(language))[:50]):
+    letters = ["".join(rng.choices("aeiouybdlmnrst", k=rng.randint(1, 6))) for _ in range(100)]
+    ended = [head + rng.choice([*some, "", "l", "r"]) for head in letters]
+    for word in ("", "a", *made, *heads, *letters, *ended, *list(bases(language))[:50]):
         assert stemmer(language)(word) == original.stemWord(word), word
     assert language in LANGUAGES
 
