@@ -10,12 +10,15 @@ from ranklet.runtime.storage.forward import Gathered
 
 NEAR = 0.9  # of the different words of two texts that both have, from which on they are alike
 
+_SPREAD = np.uint32(2_654_435_761)  # odd, so different numbers stay different (Knuth, §6.4)
+
 Words = frozenset[int]  # the different words of a text, by number
 
 
 def sets_of(words: Gathered) -> list[Words]:
-    """Return the different words of each text."""
-    tokens, ends = words.tokens.tolist(), np.cumsum(words.lengths).tolist()
+    """Return the different words of each text, by other numbers, whose order is no alphabet's."""
+    spread = words.tokens.astype(np.uint32) * _SPREAD
+    tokens, ends = spread.tolist(), np.cumsum(words.lengths).tolist()
     return [frozenset(tokens[begin:end]) for begin, end in pairwise([0, *ends])]
 
 

@@ -59,10 +59,10 @@ class Selection:
 
     def __post_init__(self) -> None:
         """Check every number and id."""
-        pin, hide = (_ids(name, getattr(self, name)) for name in ("pin", "hide"))
-        object.__setattr__(self, "pin", pin)
-        object.__setattr__(self, "hide", hide)
-        if both := set(pin) & set(hide):
+        for name in ("pin", "hide"):
+            if (given := getattr(self, name)) != ():
+                object.__setattr__(self, name, _ids(name, given))
+        if both := set(self.pin) & set(self.hide):
             raise InputError(
                 f"{min(both)[:80]!r} is pinned and hidden; leave it out of pin or hide"
             )
