@@ -20,11 +20,12 @@ from ranklet.runtime.errors import (
 )
 from ranklet.runtime.explanation import Explanation
 from ranklet.runtime.hits import Completion, Hit, Ranking, Timing
-from ranklet.runtime.pipeline import Fuse, Keep, Pipeline, Rescore, Retrieve
+from ranklet.runtime.pipeline import Boost, Fuse, Keep, Pipeline, Rescore, Retrieve
 from ranklet.runtime.ranking import load, rank, rank_batch, rerank, score
 from ranklet.runtime.syntax.query_syntax import Query
 
 __all__ = [
+    "Boost",
     "Bundle",
     "BundleError",
     "CollectionError",

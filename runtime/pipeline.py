@@ -74,6 +74,18 @@ class Boost:
     signals: tuple[Signal, ...]
     stage: ClassVar[str] = "boost"
 
+    @classmethod
+    def of(cls, boost: Mapping[str, Mapping[str, Any]]) -> "Boost":
+        """Return the stage by what each field adds, as `Bundle.rank` takes it.
+
+        >>> print(Boost.of({"stars": {"log": True, "weight": 0.1}}))
+        boost 0.1·log(stars)
+
+        Raises:
+            InputError: it says something else.
+        """
+        return cls(read_signals(boost))
+
     def __str__(self) -> str:
         return f"boost {' + '.join(map(str, self.signals))}"
 

@@ -1,4 +1,4 @@
-"""How long counting and sorting all documents that match takes, beside the plain query.
+"""How long counting, sorting and boosting all documents that match takes, and folding hits.
 
 Fields are random, because google-wiki has none. What is counted and sorted is compared with plain
 Python before anything is timed.
@@ -26,6 +26,7 @@ MOST = 5.0  # ms that a query with two facets takes at p50
 CODE = ("benchmarks/speed/facet_speed.py", "corpus/indexing", "export", "runtime/text")
 PLAIN = "plain"
 RANGES = {"year": {"ranges": [[1950, 1980], [1980, 2000], [2000, None]]}}
+BOOST = {"year": {"log": True, "weight": 0.1}, "date": {"half_life": "1y", "weight": 0.2}}
 ASKED: dict[str, dict[str, Any]] = {
     PLAIN: {},
     "the number of matches": {"facets": []},
@@ -34,6 +35,9 @@ ASKED: dict[str, dict[str, Any]] = {
     "3 ranges": {"facets": RANGES},
     'sort=["-date"]': {"sort": ["-date"]},
     'sort=["category", "score"]': {"sort": ["category", "score"]},
+    "boosts by a number and a date": {"boost": BOOST},
+    "unique=True": {"unique": True},
+    "diversity=0.3": {"diversity": 0.3},
 }
 
 
