@@ -39,7 +39,6 @@ from ranklet.runtime.metadata.where import Condition
 from ranklet.runtime.pipeline import Pipeline, PipelineLike
 from ranklet.runtime.rankers.encoding import encode, similarity
 from ranklet.runtime.rankers.opening import analysis_of
-from ranklet.runtime.search.boosting import check_boost
 from ranklet.runtime.search.local import LocalSearch
 from ranklet.runtime.search.port import Earlier, Search
 from ranklet.runtime.search.reading import check_weighing, read_query
@@ -530,6 +529,8 @@ class Bundle(os.PathLike[str]):
         stages = self.manifest.pipeline(pipeline)
         if boost is None and (stages.boost is None or not pipeline or isinstance(pipeline, str)):
             return stages
+        from ranklet.runtime.search.boosting import check_boost  # few calls boost
+
         own = () if stages.boost is None else stages.boost.signals
         signals = own if boost is None else read_signals(boost)
         check_boost(signals, self.metadata, self.manifest.remarks)

@@ -7,8 +7,6 @@ from numpy.typing import NDArray
 
 from ranklet.runtime.storage.forward import Gathered
 
-POOL = 100  # hits whose order changes; a fixed number, so that pages follow each other
-
 # Returns how similar the hit at a place is to each, from 0 to 1, (hits,).
 Similarity = Callable[[int], NDArray[np.floating]]
 

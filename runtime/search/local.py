@@ -30,9 +30,7 @@ from ranklet.runtime.metadata.sorting import order
 from ranklet.runtime.metadata.where import Condition, fields_of
 from ranklet.runtime.pipeline import Boost, Pipeline, Retrieve
 from ranklet.runtime.rankers.opening import ranker_of
-from ranklet.runtime.search.boosting import amounts_of, at_one_time, over_all_matches
 from ranklet.runtime.search.matches import Matches, MatchMasks, by_words, matches
-from ranklet.runtime.search.near_duplicates import sets_of
 from ranklet.runtime.search.port import Call, Search
 from ranklet.runtime.search.reading import postings_of, read_query
 from ranklet.runtime.search.run import Passage, Run
@@ -211,6 +209,8 @@ class LocalSearch(Search):
         allowed, documents = self._ranked_ones(call), self.documents if self.exists else None
         (first, *_), rankers = pipeline.rankers(), self.files.manifest.rankers
         if pipeline.boost is not None and KINDS[rankers[first].kind].every_term:
+            from ranklet.runtime.search.boosting import over_all_matches
+
             pipeline = over_all_matches(pipeline, len(self.documents))
         execution = Execution(
             pipeline, self.ranker, documents, query, None, deadline, allowed, reach=reach,
@@ -341,6 +341,8 @@ class LocalSearch(Search):
 
     def amounts(self, boost: Boost, numbers: NDArray[np.uint32]) -> NDArray[np.float64]:
         """Return what each signal of a boost says of some documents, (signals, documents)."""
+        from ranklet.runtime.search.boosting import amounts_of, at_one_time  # few calls boost
+
         remarks, signals = self.files.manifest.remarks, at_one_time(boost).signals
         return np.stack([amounts_of(each, self.masks, remarks, numbers) for each in signals])
 
@@ -436,7 +438,7 @@ class _LocalRun(Run):
         super().__init__(search.files, query, execution)
         self._search = search
         if pinned is not None:
-            self._before = lambda: sets_of(search.words(query, pinned))
+            self._before = lambda: search.words(query, pinned)
 
     @property
     def _numbers(self) -> NDArray[np.uint32]:

@@ -12,10 +12,8 @@ from ranklet.runtime.call.mask import Mask
 from ranklet.runtime.call.query import QueryContext
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.kinds import KINDS
-from ranklet.runtime.lexical.field_index import TITLE
 from ranklet.runtime.metadata.columns import Metadata
 from ranklet.runtime.pipeline import Pipeline
-from ranklet.runtime.rankers.bm25 import BM25Settings, check_weights
 from ranklet.runtime.rankers.opening import ranker_of
 from ranklet.runtime.syntax.query_syntax import Query, unread_signs
 
@@ -96,10 +94,11 @@ def field_weights(bundle: BundleFiles) -> Mapping[str, float]:
 
 def _weights(bundle: BundleFiles, ranker: str) -> Mapping[str, float]:
     """Return the fields of a ranker with their weights; none without fields."""
+    if not KINDS[bundle.manifest.rankers[ranker].kind].every_term:
+        return {}
     settings = bundle.settings(ranker)
-    return (
-        settings.formula.weights if isinstance(settings, BM25Settings) and settings.fields else {}
-    )
+    weights: Mapping[str, float] = settings.formula.weights if settings.fields else {}
+    return weights
 
 
 def check_weighing(bundle: BundleFiles, pipeline: Pipeline) -> None:
@@ -110,6 +109,8 @@ def check_weighing(bundle: BundleFiles, pipeline: Pipeline) -> None:
 
 def check_fields(weights: object, known: Mapping[str, float]) -> None:
     """Raise InputError unless something is weights of known fields."""
+    from ranklet.runtime.rankers.bm25 import check_weights  # a kind, which few bundles lack
+
     check_weights(weights)
     if not known:
         raise InputError(
@@ -122,6 +123,8 @@ def check_fields(weights: object, known: Mapping[str, float]) -> None:
 
 def _columns(bundle: BundleFiles) -> Mapping[str, str]:
     """Return what a person could mean by a word before a colon, in small letters."""
+    from ranklet.runtime.lexical.field_index import TITLE  # with what reads indexes
+
     return {name.casefold(): name for name in (TITLE, *bundle.manifest.metadata)}
 
 

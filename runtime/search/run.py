@@ -23,9 +23,7 @@ from ranklet.runtime.kinds import KINDS
 from ranklet.runtime.pipeline import Pipeline
 from ranklet.runtime.rankers.opening import ranker_of
 from ranklet.runtime.relevance import NUMBERS, chances, evidence
-from ranklet.runtime.search.diversity import POOL, by_vectors, by_words, diverse
-from ranklet.runtime.search.near_duplicates import Folding, Words, sets_of
-from ranklet.runtime.search.selection import Selection
+from ranklet.runtime.search.selection import POOL, Selection
 from ranklet.runtime.sets import distinct
 from ranklet.runtime.storage.forward import Gathered
 from ranklet.runtime.text.ranked import ranked_text
@@ -52,7 +50,7 @@ class Run(ABC):
         self.unread: list[str] = []
         self.folded: dict[int, list[int]] = {}
         # Returns the words of the documents that come back before all others.
-        self._before: Callable[[], Sequence[Words]] = tuple
+        self._before: Callable[[], Gathered | None] = lambda: None
         with files.damage_reported():
             execution.run()
 
@@ -190,7 +188,10 @@ class Run(ABC):
             positions: all documents, best first.
             most: how many are needed; None for all.
         """
-        before, kept = self._before(), list[int]()
+        from ranklet.runtime.search.near_duplicates import Folding, sets_of  # few calls ask for it
+
+        given, kept = self._before(), list[int]()
+        before = [] if given is None else sets_of(given)
         folding, self.folded = Folding(before), {}
         size = len(positions) if most is None else 2 * most + 1
         for begin in range(0, len(positions), max(1, size)):
@@ -210,6 +211,8 @@ class Run(ABC):
         self, positions: NDArray[np.intp], scores: NDArray[np.float32], selection: Selection
     ) -> NDArray[np.intp]:
         """Return the places of the first documents in an order in which they differ more."""
+        from ranklet.runtime.search.diversity import by_vectors, by_words, diverse
+
         vectors = self.vectors(positions)
         alike = by_words(self.words(positions)) if vectors is None else by_vectors(vectors)
         count = len(positions) if selection.group_by else selection.reach

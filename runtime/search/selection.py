@@ -15,6 +15,7 @@ from ranklet.runtime.metadata.facets import Facet
 from ranklet.runtime.metadata.sorting import Key
 from ranklet.runtime.metadata.where import unknown_field
 
+POOL = 100  # hits whose order diversity changes; a fixed number, so that pages follow each other
 MAX_IDS = 10_000  # that are pinned, or hidden; each is looked up
 
 
