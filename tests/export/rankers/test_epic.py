@@ -52,10 +52,10 @@ def test_the_expansion_is_in_8_bits_and_the_importances_are_not(exported_epic: P
         narrow = [n for n in model.graph.node if n.op_type == "MatMul" and n.input[1] in sizes]
         assert {sizes[node.input[1]][1] for node in narrow} == {1}
         makers = {name: node for node in model.graph.node for name in node.output}
-        for node in wide:  # tokens are weighed before it, and their channels evened out
+        for node in wide:  # what the norm before it returns has its channels evened out
             smooth = makers[makers[node.input[0]].input[0]]
             assert smooth.name.startswith("channels_")
-            assert makers[smooth.input[0]].op_type == "Mul"
+            assert makers[smooth.input[0]].op_type == "LayerNormalization"
 
 
 def exact_vectors(

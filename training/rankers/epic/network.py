@@ -7,11 +7,14 @@ from collections.abc import Sequence
 
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import softplus
+from torch.nn.functional import linear, softplus
 
 
 def importance(logits: Tensor) -> Tensor:
     """Return ln(1 + softplus(x)), positive and slow to grow (MacAvaney et al., eq. 1 and 2).
+
+    The authors' code has it around the predictions of the vocabulary (eq. 3), too, which makes most
+    of them nearly 0.
 
     >>> [f"{value:.3f}" for value in importance(torch.tensor([0.0, 100.0])).tolist()]
     ['0.527', '4.615']
@@ -19,8 +22,14 @@ def importance(logits: Tensor) -> Tensor:
     return torch.log1p(softplus(logits))
 
 
+_LOW = -1e4  # the prediction of a text without terms
+
+
 class EPICHead(nn.Module):
-    """The layers that EPIC adds to an encoder; none has a bias.
+    """The layers that EPIC adds to an encoder.
+
+    The expansion is the whole head of a masked language model: a layer, GELU and a norm, and then
+    the prediction matrix with its bias (the authors' code, where the paper has the matrix alone).
 
     Args:
         hidden: e, the size of the encoder's vectors.
@@ -32,10 +41,12 @@ class EPICHead(nn.Module):
 
     def __init__(self, hidden: int, vocabulary: int, special: Sequence[int]) -> None:
         super().__init__()
-        self.query_importance = nn.Linear(hidden, 1, bias=False)  # θ1
-        self.expansion = nn.Linear(hidden, vocabulary, bias=False)  # Θ2
-        self.document_importance = nn.Linear(hidden, 1, bias=False)  # θ3
-        self.quality = nn.Linear(hidden, 1, bias=False)  # θ4
+        self.query_importance = nn.Linear(hidden, 1)  # θ1
+        norm = nn.LayerNorm(hidden, eps=1e-12)  # BERT's
+        self.transform = nn.Sequential(nn.Linear(hidden, hidden), nn.GELU(), norm)
+        self.expansion = nn.Linear(hidden, vocabulary)  # Θ2
+        self.document_importance = nn.Linear(hidden, 1)  # θ3
+        self.quality = nn.Linear(hidden, 1)  # θ4
         is_term = torch.ones(vocabulary)
         is_term[list(special)] = 0
         self.register_buffer("is_term", is_term, persistent=False)  # (vocabulary,) 1 or 0
@@ -82,11 +93,19 @@ class EPIC(nn.Module):
         """
         states = self.states(input_ids, attention_mask, token_type_ids)
         weights = importance(self.head.document_importance(states))  # (batch, tokens, 1)
-        expanded = states @ self.head.expansion.weight[terms].T.to(states.dtype)  # ψ
-        is_term = self._terms(input_ids, attention_mask).bool().unsqueeze(-1)
-        best = (weights * expanded).masked_fill(~is_term, -torch.inf).amax(1)
-        best = torch.where(is_term.any(1), best, torch.zeros_like(best))
+        weights = weights * self._terms(input_ids, attention_mask).unsqueeze(-1)
+        theta, bias = self.head.expansion.weight[terms], self.head.expansion.bias[terms]
+        best = (weights * importance(linear(self.head.transform(states), theta, bias))).amax(1)
         return torch.sigmoid(self.head.quality(states[:, 0])) * best * self.head.is_term[terms]
+
+    def predictions(
+        self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor
+    ) -> Tensor:
+        """Return the largest prediction of each term in a text, (batch, vocabulary) float32."""
+        states = self.states(input_ids, attention_mask, token_type_ids)
+        logits: Tensor = self.head.expansion(self.head.transform(states))
+        absent = self._terms(input_ids, attention_mask) == 0
+        return logits.masked_fill(absent.unsqueeze(-1), _LOW).amax(1)
 
     def _terms(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
         """Return 1 at the terms of a text and 0 elsewhere, (batch, tokens) float32."""
@@ -97,10 +116,7 @@ class DocumentEncoder(nn.Module):
     """The graph that is exported for documents: φ_d above each term's floor, for all terms.
 
     Subtracting a term's floor from every document changes no order. Values below the floor become
-    0. The maximum over all tokens is at least 0, because [CLS] is always present and tokens that
-    are not terms have the weight 0; so a floor below 0 would have no effect. Tokens are weighted
-    before the expansion, which is linear, because that saves a pass over a tensor of
-    tokens × vocabulary.
+    0.
 
     Args:
         network: the network of both encoders.
@@ -120,6 +136,6 @@ class DocumentEncoder(nn.Module):
         states = network.states(input_ids, attention_mask, token_type_ids)
         weights = importance(head.document_importance(states))  # (batch, tokens, 1)
         weights = weights * network._terms(input_ids, attention_mask).unsqueeze(-1)
-        best = head.expansion(states * weights).amax(1)
+        best = (weights * importance(head.expansion(head.transform(states)))).amax(1)
         vectors: Tensor = torch.sigmoid(head.quality(states[:, 0])) * best * head.is_term
         return vectors if self.floors is None else torch.relu(vectors - self.floors)

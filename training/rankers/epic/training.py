@@ -2,11 +2,10 @@
 
 Source: MacAvaney et al. 2020.
 
-EPIC's Θ2 begins with a masked language model's prediction matrix (MacAvaney et al., §3). A sentence
-encoder such as MiniLM has no prediction matrix, and MobileBERT's has another size than its vectors.
-Then word embeddings replace it, because BERT's prediction matrix is tied to them. The linear map
-that best recovers a token's embedding from its contextual vector ranks worse, before and after
-training (docs/maintainers/log).
+EPIC's expansion begins as the prediction head of a masked language model (MacAvaney et al., §3). A
+sentence encoder such as MiniLM has none. Then the layer before the predictions begins as the
+identity, word embeddings predict, because BERT's prediction matrix is tied to them, and biases are
+lowered until most predictions are nearly 0, as those of a trained head are.
 """
 
 from collections.abc import Sequence
@@ -16,7 +15,7 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
+from torch import Tensor, nn
 
 from ranklet.corpus.collections.collection import Collection
 from ranklet.corpus.collections.splits import JudgedQueries
@@ -30,12 +29,13 @@ from ranklet.training.learning.device import seeded
 from ranklet.training.learning.losses import in_batch_softmax, listwise_loss
 from ranklet.training.learning.weights import load_weights
 from ranklet.training.pretrained.backbone import Backbone
-from ranklet.training.pretrained.start import load_network, load_start
+from ranklet.training.pretrained.start import begin_sparse, load_network, load_start
 from ranklet.training.rankers.epic.network import EPIC, EPICHead
 from ranklet.training.rankers.epic.options import Options
 
 # Where the expansion comes from, for people.
-PREDICTION, EMBEDDINGS = "the prediction matrix", "word embeddings, without a prediction matrix"
+PREDICTION, EMBEDDINGS = "the prediction head", "word embeddings, without a prediction head"
+FIRST_SHARE = 0.05  # share of the documents that has a term at first, without a prediction head
 
 
 def train(
@@ -52,7 +52,11 @@ def train(
     texts = EncoderTexts(collection, queries, dev, options, backbone)
     with seeded(options.seed):
         model = EPIC(backbone.model, _head(backbone.config, special_tokens(backbone.tokenizer)))
-    origin = _begin(model.head, backbone, start)
+    if start is None:
+        origin = begin_expansion(model.head, backbone)
+    else:
+        load_weights(model.head, start.weights, "head.")
+        origin = "the checkpoint to continue from"
 
     def of_queries(tokens: Tokens, rows: NDArray[np.integer], terms: NDArray[np.int64]) -> Tensor:
         """Return φ_q at terms that include all terms of the queries, (queries, terms)."""
@@ -67,6 +71,13 @@ def train(
         columns = torch.from_numpy(terms).to(model.head.is_term.device)
         inputs = texts.inputs(model, DOCUMENT_ENCODER.segment, tokens, rows)
         return model.document(*inputs, columns).float()
+
+    def logits(tokens: Tokens, rows: NDArray[np.integer]) -> Tensor:
+        """Return the largest prediction of each term in some documents, (documents, vocabulary)."""
+        return model.predictions(*texts.inputs(model, DOCUMENT_ENCODER.segment, tokens, rows))
+
+    if origin == EMBEDDINGS:
+        begin_sparse(model.head.expansion.bias, texts.sample(logits), FIRST_SHARE)
 
     def loss(batch: Batch) -> Tensor:
         pairs = texts.pairs
@@ -103,39 +114,51 @@ def _of_pairs(scores: Tensor, relevant: Tensor) -> Tensor:  # noqa: ARG001
     return listwise_loss(torch.stack([scores.diagonal(), negatives.diagonal()], dim=1), 1.0)
 
 
-def _begin(head: EPICHead, backbone: Backbone, start: Checkpoint | None) -> str:
-    """Initialise the head, or only its expansion; return where the expansion comes from."""
-    if start is not None:
-        load_weights(head, start.weights, "head.")
-        return "the checkpoint to continue from"
-    expansion, origin = expansion_start(backbone)
-    with torch.no_grad():
-        head.expansion.weight.copy_(torch.from_numpy(expansion))
-    return origin
-
-
 def _head(config: Any, special: Sequence[int]) -> EPICHead:
     return EPICHead(config.hidden_size, config.vocab_size, special)
 
 
-def expansion_start(backbone: Backbone) -> tuple[NDArray[np.float32], str]:
-    """Return the first Θ2, (vocabulary, hidden) float32, and where it comes from.
+def begin_expansion(head: EPICHead, backbone: Backbone) -> str:
+    """Let the expansion begin as a prediction head; return where it comes from, for people.
 
     Raises:
         InputError: the encoder's embeddings have another size than its vectors, and it has no
             projection between them.
     """
     hidden = backbone.config.hidden_size
-    if backbone.prediction is not None and backbone.prediction.shape[1] == hidden:
-        return np.array(backbone.prediction, np.float32), PREDICTION
+    layer, _, norm = head.transform
+    nn.init.eye_(layer.weight)
+    nn.init.zeros_(layer.bias)
+    nn.init.zeros_(head.expansion.bias)
+    found = backbone.predictions
+    matrix = found.get("decoder.weight", backbone.word_vectors())
+    predicts = bool(found) and matrix.shape[1] == hidden  # MobileBERT's is narrower
+    with torch.no_grad():
+        head.expansion.weight.copy_(torch.tensor(matrix if predicts else _embeddings(backbone)))
+        if predicts:
+            for name, own in (
+                ("transform.dense.weight", layer.weight),
+                ("transform.dense.bias", layer.bias),
+                ("transform.LayerNorm.weight", norm.weight),
+                ("transform.LayerNorm.bias", norm.bias),
+                ("bias", head.expansion.bias),
+            ):
+                if name in found:
+                    own.copy_(torch.from_numpy(found[name]))
+    return PREDICTION if predicts else EMBEDDINGS
+
+
+def _embeddings(backbone: Backbone) -> NDArray[np.float32]:
+    """Return the word embeddings at the size of the encoder's vectors, (vocabulary, hidden)."""
+    hidden = backbone.config.hidden_size
     embeddings = np.array(backbone.word_vectors(), np.float32)
     if embeddings.shape[1] == hidden:
-        return embeddings, EMBEDDINGS
+        return embeddings
     project: Any = getattr(backbone.model, "embeddings_project", None)  # ELECTRA's
     if project is None:
         raise InputError(
             f"{backbone.source!r} has embeddings of {embeddings.shape[1]} and vectors of {hidden} "
             "dimensions, so the expansion cannot be initialised; use another backbone"
         )
-    matrix: NDArray[np.float32] = project.weight.detach().numpy()  # (hidden, embedding)
-    return np.asarray(embeddings @ matrix.T, np.float32), EMBEDDINGS
+    weight: NDArray[np.float32] = project.weight.detach().numpy()  # (hidden, embedding)
+    return np.asarray(embeddings @ weight.T, np.float32)

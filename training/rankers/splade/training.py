@@ -54,7 +54,8 @@ def train(
     of_queries = partial(texts.encode, model, model.queries, ENCODER.segment)
     of_documents = partial(texts.encode, model, model.forward, ENCODER.segment)
     if start is None and not backbone.predicts:
-        begin_sparse(model.encoder, texts.sample(of_documents), FIRST_SHARE)
+        bias = model.encoder.get_output_embeddings().bias
+        begin_sparse(bias, torch.expm1(texts.sample(of_documents)), FIRST_SHARE)
 
     def batches(epoch: int) -> list[tuple[Batch, float]]:
         """Return an epoch's batches, each with its share of λ, which grows as time² (§4.1)."""

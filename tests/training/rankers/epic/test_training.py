@@ -1,6 +1,7 @@
 """EPIC's equations against plain loops, and its training."""
 
 import math
+import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,6 +11,7 @@ import pytest
 import torch
 from numpy.typing import NDArray
 from safetensors.torch import load_file, save_file
+from tests.models import transformer_folder
 
 from ranklet.corpus.collections.collection import Collection
 from ranklet.corpus.collections.splits import read_split
@@ -22,7 +24,7 @@ from ranklet.training.pretrained.backbone import Backbone, load_backbone
 from ranklet.training.rankers.epic import training as epic
 from ranklet.training.rankers.epic.network import EPIC, DocumentEncoder, EPICHead
 from ranklet.training.rankers.epic.options import Options
-from ranklet.training.rankers.epic.training import expansion_start
+from ranklet.training.rankers.epic.training import begin_expansion
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -33,6 +35,7 @@ OPTIONS = Options(
     learning_rate=3e-4, epochs=15, device="cpu", batch=8, max_query_tokens=12,
     max_document_tokens=16, pairwise=True,
 )  # fmt: skip
+DECODER = "cls.predictions.decoder.weight"
 TEXTS = ["red apple", "the old river is old here here", "", "old [SEP] castle"]
 
 
@@ -46,6 +49,19 @@ def importance(x: float) -> float:
     return math.log(1 + math.log(1 + math.exp(x)))
 
 
+def linear(head: dict[str, NDArray[Any]], layer: str, state: NDArray[Any]) -> Any:
+    return head[f"{layer}.weight"] @ state + head[f"{layer}.bias"]
+
+
+def predictions(head: dict[str, NDArray[Any]], state: NDArray[Any]) -> Any:
+    """The head of BERT's masked language model: a layer, GELU, a norm, and the vocabulary."""
+    inner = linear(head, "transform.0", state)
+    inner = np.array([x * (1 + math.erf(x / math.sqrt(2))) / 2 for x in inner])
+    inner = (inner - inner.mean()) / np.sqrt(inner.var() + 1e-12)
+    inner = inner * head["transform.2.weight"] + head["transform.2.bias"]
+    return linear(head, "expansion", inner)
+
+
 def vector_of_query(
     states: NDArray[Any], ids: list[int], special: set[int], head: dict[str, NDArray[Any]]
 ) -> dict[int, float]:
@@ -53,7 +69,7 @@ def vector_of_query(
     found: dict[int, float] = {}
     for state, token in zip(states, ids, strict=True):
         if token not in special:
-            weight = importance(float(head["query_importance"][0] @ state))
+            weight = importance(linear(head, "query_importance", state)[0])
             found[token] = found.get(token, 0.0) + weight
     return found
 
@@ -61,20 +77,16 @@ def vector_of_query(
 def vector_of_document(
     states: NDArray[Any], ids: list[int], special: set[int], head: dict[str, NDArray[Any]]
 ) -> NDArray[Any]:
-    """Equations 2 to 4."""
-    theta = head["expansion"]
-    quality = 1 / (1 + math.exp(-float(head["quality"][0] @ states[0])))
-    found = np.zeros(len(theta))
-    for term in range(len(theta)):
-        if term in special:
-            continue
-        values = [
-            importance(float(head["document_importance"][0] @ state)) * float(theta[term] @ state)
-            for state, token in zip(states, ids, strict=True)
-            if token not in special
-        ]
-        found[term] = quality * max(values, default=0.0)
-    return found
+    """Equations 2 to 4, with the authors' activation of predictions."""
+    quality = 1 / (1 + math.exp(-float(linear(head, "quality", states[0])[0])))
+    found = np.zeros(len(head["expansion.bias"]))
+    for state, token in zip(states, ids, strict=True):
+        if token not in special:
+            weight = importance(float(linear(head, "document_importance", state)[0]))
+            values = [weight * importance(float(x)) for x in predictions(head, state)]
+            found = np.maximum(found, values)
+    found[list(special)] = 0
+    return quality * found
 
 
 @pytest.fixture
@@ -96,8 +108,7 @@ def test_the_network_computes_the_papers_equations(
 ) -> None:
     special = set(special_tokens(tiny_tokenizer))
     head = {
-        name.removesuffix(".weight"): each.numpy().astype(np.float64)
-        for name, each in network.head.state_dict().items()
+        name: each.numpy().astype(np.float64) for name, each in network.head.state_dict().items()
     }
     asked, held = inputs(tiny_tokenizer, 0), inputs(tiny_tokenizer, 1)
     with torch.no_grad():
@@ -118,8 +129,8 @@ def test_the_network_computes_the_papers_equations(
             wanted, rel=1e-5
         )
         vector = vector_of_document(of_documents[at, :length], ids, special, head)
-        assert (vector < 0).any() == (at != 2)  # both signs are tried; the third text is empty
-        np.testing.assert_allclose(whole[at], np.maximum(vector, 0), rtol=1e-4, atol=1e-6)
+        assert vector.any() == (at != 2)  # the third text is empty
+        np.testing.assert_allclose(whole[at], vector, rtol=1e-4, atol=1e-6)
         np.testing.assert_allclose(part[at], vector[some.numpy()], rtol=1e-4, atol=1e-6)
     assert not weights[asked[1].numpy() == 0].any()
 
@@ -136,8 +147,16 @@ def test_a_text_has_the_same_vector_alone_and_in_a_batch(
 
 
 @pytest.fixture(scope="module")
-def learned(tiny_collection: Collection, tiny_bert: Path) -> Checkpoint:
-    return train(tiny_collection, backbone=tiny_bert)
+def learned(
+    tiny_collection: Collection, tiny_bert: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Checkpoint:
+    """An EPIC of a random BERT whose word embeddings are as long as those of a trained one."""
+    folder = tmp_path_factory.mktemp("long") / "bert"
+    shutil.copytree(tiny_bert, folder)
+    weights = load_file(tiny_bert / "model.safetensors")
+    weights["embeddings.word_embeddings.weight"] *= 10
+    save_file(weights, folder / "model.safetensors", {"format": "pt"})
+    return train(tiny_collection, backbone=folder)
 
 
 def test_it_learns(learned: Checkpoint) -> None:
@@ -149,34 +168,40 @@ def test_it_learns(learned: Checkpoint) -> None:
     assert learned.training["options"]["head_rate"] == 10
 
 
-def test_expansion_begins_with_the_prediction_matrix_where_there_is_one(
+def test_expansion_begins_with_the_prediction_head_where_there_is_one(
     tiny_bert: Path, tmp_path: Path
 ) -> None:
-    weights = load_file(tiny_bert / "model.safetensors")
-    plain = load_backbone(tiny_bert)
-    assert plain.prediction is None
-    start, report = expansion_start(plain)
-    np.testing.assert_array_equal(start, plain.word_vectors())
-    assert "without a prediction matrix" in report
+    def head_of(folder: Path) -> tuple[EPICHead, str]:
+        backbone = load_backbone(folder)
+        head = EPICHead(backbone.config.hidden_size, backbone.config.vocab_size, [])
+        return head, begin_expansion(head, backbone)
 
-    def saved(name: str, **others: torch.Tensor) -> Backbone:
-        folder = tmp_path / name
-        folder.mkdir()
-        for file in ("config.json", "tokenizer.json"):
-            (folder / file).write_bytes((tiny_bert / file).read_bytes())
-        held = {f"bert.{key}": value for key, value in weights.items()}
-        save_file({**held, **others}, folder / "model.safetensors", {"format": "pt"})
-        return load_backbone(folder)
+    words = torch.from_numpy(load_backbone(tiny_bert).word_vectors())
+    head, report = head_of(tiny_bert)
+    assert torch.equal(head.expansion.weight, words)
+    assert torch.equal(head.transform[0].weight, torch.eye(32))
+    assert "without a prediction head" in report
 
-    bias = {"cls.predictions.bias": torch.zeros(len(plain.word_vectors()))}
-    tied = saved("tied", **bias)
-    np.testing.assert_array_equal(expansion_start(tied)[0], tied.word_vectors())
-    matrix = torch.randn(plain.word_vectors().shape)
-    own = saved("own", **bias, **{"cls.predictions.decoder.weight": matrix})
-    start, report = expansion_start(own)
-    np.testing.assert_array_equal(start, matrix.numpy())
-    assert report == "the prediction matrix"
-    narrow = saved("narrow", **bias, **{"cls.predictions.decoder.weight": matrix[:, :7].clone()})
-    start, report = expansion_start(narrow)  # not of the vectors' size, as MobileBERT's
-    np.testing.assert_array_equal(start, narrow.word_vectors())
-    assert "without a prediction matrix" in report
+    whole = transformer_folder(tmp_path / "whole", "bert", "ForMaskedLM")
+    theirs = load_file(whole / "model.safetensors")
+    head, report = head_of(whole)
+    layer, _, norm = head.transform
+    assert report == "the prediction head"
+    for name, own in (
+        ("transform.dense.weight", layer.weight),
+        ("transform.dense.bias", layer.bias),
+        ("transform.LayerNorm.weight", norm.weight),
+        ("bias", head.expansion.bias),
+    ):
+        assert torch.equal(own, theirs[f"cls.predictions.{name}"]), name
+    tied = torch.from_numpy(load_backbone(whole).word_vectors())
+    assert torch.equal(head.expansion.weight, tied)
+
+    own_matrix = {**theirs, DECODER: torch.randn(tied.shape)}
+    save_file(own_matrix, whole / "model.safetensors", {"format": "pt"})
+    assert torch.equal(head_of(whole)[0].expansion.weight, own_matrix[DECODER])
+    narrow = {**theirs, DECODER: own_matrix[DECODER][:, :7].clone()}
+    save_file(narrow, whole / "model.safetensors", {"format": "pt"})
+    head, report = head_of(whole)  # not of the vectors' size, as MobileBERT's
+    assert torch.equal(head.expansion.weight, tied)
+    assert "without a prediction head" in report
