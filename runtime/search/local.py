@@ -277,9 +277,11 @@ class LocalSearch(Search):
         with self.files.damage_reported():
             total, facets = self._counts(call, found.numbers, selection.facets or ())
         timing = Timing("count matches", (perf_counter() - begin) * 1e3)
+        line = f"read phrases: {found.unread:,} documents that match"
+        left_out = (*ranking.left_out, line) if found.unread else ranking.left_out
         return replace(
             ranking, timings=(*ranking.timings, timing), total=total, exact=found.exact,
-            facets=facets,
+            facets=facets, left_out=left_out, budget_spent=bool(left_out) or ranking.budget_spent,
         )  # fmt: skip
 
     def _by_words(self, call: Call) -> MatchMasks:
@@ -309,10 +311,7 @@ class LocalSearch(Search):
         """Return all documents that match, as far as there is time to read phrases."""
         allowed = both(self._ranked_ones(call), call.query.allowed)
         lists, phrases = run.execution.lists, call.query.phrases
-        found = matches(masks, lists, call.pipeline, allowed, phrases, len(self.documents))
-        if found.unread:
-            run.execution.left_out.append(f"read phrases: {found.unread:,} documents that match")
-        return found
+        return matches(masks, lists, call.pipeline, allowed, phrases, len(self.documents))
 
     def _counts(
         self, call: Call, numbers: NDArray[np.integer], facets: Sequence[Facet]

@@ -243,6 +243,21 @@ def test_boosted_scores_and_groups_are_sorted_by(described: "Described") -> None
         assert ranking.total == len(every)
 
 
+@pytest.mark.parametrize("more", [{}, {"min_score": -1.0}, {"sort": [YEAR]}])
+def test_matches_that_there_was_no_time_to_read_are_said(
+    described: "Described", more: dict[str, Any]
+) -> None:
+    query = Query.parse('"mouse gnorp"')  # which five documents have
+    every = described.bundle.rank(query, facets=[], **more)
+    some = described.bundle.rank(query, facets=[], budget_ms=0, **more)
+    assert every.exact
+    assert every.total is not None
+    assert some.total is not None
+    assert 0 < some.total < every.total
+    assert (some.exact, some.budget_spent) == (False, True)
+    assert some.left_out[-1].endswith("documents that match")
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
