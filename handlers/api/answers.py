@@ -347,11 +347,17 @@ def _numbers(values: NDArray[np.float32]) -> list[Any]:
     return list(np.round(values.astype(np.float64), DIGITS).tolist())
 
 
-def info(bundle: Bundle, limits: Limits) -> dict[str, Any]:
-    """Return what a caller may use: documents, rankers, pipelines, example queries, limits."""
+def info(bundle: Bundle, limits: Limits, *, examples: bool = True) -> dict[str, Any]:
+    """Return what a caller may use: documents, rankers, pipelines, example queries, limits.
+
+    Args:
+        bundle: what ranks.
+        limits: the largest values.
+        examples: whether titles are read for example queries.
+    """
     manifest = bundle.manifest
     count, passages = len(bundle), bundle.passages
-    examples = example_queries(bundle.sample_texts(SAMPLES)) if count else []
+    tried = example_queries(bundle.sample_texts(SAMPLES)) if count and examples else []
     return {
         "documents": count,
         **({"passages": passages} if passages else {}),
@@ -359,7 +365,7 @@ def info(bundle: Bundle, limits: Limits) -> dict[str, Any]:
         "rankers": {name: entry.kind for name, entry in manifest.rankers.items()},
         "pipelines": {name: str(stages) for name, stages in manifest.pipelines.items()},
         "default_pipeline": manifest.default_pipeline,
-        "examples": examples,
+        "examples": tried,
         "limits": asdict(limits),
     }
 

@@ -46,7 +46,7 @@ def search_page(
     Raises:
         RankletError: as POST /rank.
     """
-    about = info(bundle, limits)
+    about = info(bundle, limits, examples=not form["q"])
     count = about["documents"]
     parts = {
         "about": f"{count:,} document{'s' if count != 1 else ''}",
