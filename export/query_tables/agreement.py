@@ -20,6 +20,9 @@ from ranklet.runtime.rankers.opening import ranker_of
 from ranklet.runtime.sets import evenly
 
 QUERIES, FIRST = 200, 10
+# Of the first ten: below it, words with the table were not above words, on four collections with
+# tables of random words alone; from .43 on they were (`python -m benchmarks query_table`).
+LEAST = 0.4
 
 _log = logging.getLogger(__name__)
 
@@ -40,10 +43,11 @@ def say_agreement(bundle: Bundle) -> None:
         found = agreement(bundle, name)
         others = "" if found.words is None else f", and {found.words:.0%} of those of words"
         say(f"{name}: {found.table:.0%} of the table's first ten are the network's{others}")
-        if found.words is not None and found.table <= found.words:
+        if found.table <= max(found.words or 0.0, LEAST):
             _log.warning(
-                "%s: the table of queries follows its network no better than words alone do; "
-                "let it learn from more texts, or let the network encode queries", name,
+                "%s: the table of queries hardly follows its network, so words alone may rank as "
+                "well; let it learn from more texts, in the language of the queries, or let the "
+                "network encode queries", name,
             )  # fmt: skip
 
 
