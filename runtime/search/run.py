@@ -28,6 +28,8 @@ from ranklet.runtime.sets import distinct
 from ranklet.runtime.storage.forward import Gathered
 from ranklet.runtime.text.ranked import ranked_text
 
+_READ_AT_ONCE = 1000  # documents whose words are compared before the deadline is looked at
+
 
 class Run(ABC):
     """A pipeline that has run.
@@ -184,6 +186,8 @@ class Run(ABC):
     def _unlike(self, positions: NDArray[np.intp], most: int | None) -> NDArray[np.intp]:
         """Return the places of documents that are no near duplicates of better ones.
 
+        Those that there was no time to read are among them.
+
         Args:
             positions: all documents, best first.
             most: how many are needed; None for all.
@@ -193,8 +197,14 @@ class Run(ABC):
         given, kept = self._before(), list[int]()
         before = [] if given is None else sets_of(given)
         folding, self.folded = Folding(before), {}
-        size = len(positions) if most is None else 2 * most + 1
-        for begin in range(0, len(positions), max(1, size)):
+        size = _READ_AT_ONCE if most is None else min(_READ_AT_ONCE, 2 * most + 1)
+        for begin in range(0, len(positions), size):
+            if begin and self.execution.deadline.passed:
+                left = (
+                    f"fold near duplicates: {len(positions) - begin:,} of {len(positions):,} hits"
+                )
+                self.execution.left_out.append(left)
+                return np.append(np.array(kept, np.intp), np.arange(begin, len(positions)))
             part = positions[begin : begin + size]
             for place, words in enumerate(sets_of(self.words(part)), begin):
                 into = folding.add(words)

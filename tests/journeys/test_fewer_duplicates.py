@@ -132,6 +132,9 @@ def test_copies_are_folded_on_all_fronts_and_k_stays_filled(
     assert wanted[0] == "a0"
     assert len(wanted) == 3  # although the first 1,000 are one
     assert bundle.rank("dough", k=1, unique=True)[0].folded[0] == "a1"
+    late = bundle.rank("dough", k=1200, unique=True, budget_ms=0, sort=["score"])
+    assert [hit.id for hit in late][:2] == ["a0", "a1000"]  # as there was no time for more
+    assert late.left_out == ("fold near duplicates: 503 of 1,503 hits",)
     body = {"query": "dough", "k": 3, "unique": True, "diversity": 0}
     answer = rank(bundle, body, LIMITS).body
     assert isinstance(answer, dict)
