@@ -11,6 +11,7 @@ BENCHMARKS = {
     "learned": "learning",
     "fidelity": "quality",
     "words": "quality",
+    "relevance": "quality",
     "fields": "quality",
     "retrieval_speed": "speed",
     "filter_speed": "speed",

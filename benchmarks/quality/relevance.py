@@ -18,7 +18,7 @@ from benchmarks.harness.report import table
 from ranklet.corpus.building.default_pipelines import SUM
 from ranklet.corpus.tuning.calibration import auc, calibration_error, fit_logistic
 from ranklet.export.learning.calibrate import READ, Examples, fit
-from ranklet.runtime.relevance import chances
+from ranklet.runtime.relevance import NUMBERS, chances
 
 DOCUMENTS = 2_500  # of a collection, at most, besides those that answer a query
 JUDGED = (0, 30, 100, 300)  # queries of its own that a collection is calibrated on
@@ -26,6 +26,8 @@ DRAWS, FOLDS = 5, 4  # of these queries
 CODE_HERE = (*CODE, "runtime/relevance.py", "benchmarks/quality/relevance.py")
 WORDS, VECTORS, SUMS = "words", "vectors", "words and vectors"
 SYSTEMS = (WORDS, VECTORS, SUMS)
+OF_SCORES = {WORDS: (2.0,), VECTORS: (0.0,), SUMS: (2.0, 0.0)}  # by ranker, chosen on `CHOSEN_ON`
+CHOSEN_ON = ("scifact", "debian-pl", "debian-pt_BR", "debian-ru")
 
 
 class Found(NamedTuple):
@@ -78,22 +80,34 @@ def domain(name: str) -> str:
     return "debian" if name.startswith("debian") else name
 
 
-def brought(found: Mapping[str, Found], without: str | None = None) -> tuple[float, ...]:
-    """Return the weights that collections teach, each of which counts the same."""
+def brought(
+    found: Mapping[str, Found], system: str, without: str | None = None
+) -> tuple[float, ...]:
+    """Return the weights that collections teach, each of which counts the same.
+
+    The weight of the score itself is `OF_SCORES`, because more of it tells better within a
+    collection and worse between them.
+    """
     taught = [each for name, each in found.items() if without is None or domain(name) != without]
-    weights = [each.examples.weights / each.examples.weights.sum() for each in taught]
-    return fit_logistic(
-        np.concatenate([each.examples.numbers for each in taught]),
+    numbers = np.concatenate([each.examples.numbers for each in taught])
+    scores, fixed = np.arange(numbers.shape[1]) % len(NUMBERS) == 0, np.array(OF_SCORES[system])
+    constant, *others = fit_logistic(
+        numbers[:, ~scores],
         np.concatenate([each.examples.relevant for each in taught]),
-        np.concatenate(weights),
+        np.concatenate([each.examples.weights / each.examples.weights.sum() for each in taught]),
+        ridge=1e-6,
+        offset=numbers[:, scores] @ fixed,
     )
+    weights = np.empty(numbers.shape[1])
+    weights[scores], weights[~scores] = fixed, others
+    return (constant, *weights.tolist())
 
 
 def section(system: str, found: Mapping[str, Found]) -> str:
     """Return the table of a system, and the weights that all collections teach."""
     rows, sums = [], []
     for name, each in found.items():
-        prior = brought(found, domain(name))
+        prior = brought(found, system, domain(name))
         own = each.examples
         best, truth = own.best, own.relevant[own.best]
         likely = chances(own.numbers, prior)[best]
@@ -105,7 +119,7 @@ def section(system: str, found: Mapping[str, Found]) -> str:
     rows.append(["**mean**", "", *(f"**{value:.3f}**" for value in means)])
     head = ["collection", "right", "AUC of scores", "AUC", "error"]
     head += [f"after {count}" for count in JUDGED[1:]]
-    weights = ", ".join(f"{each:.3f}" for each in brought(found))
+    weights = ", ".join(f"{each:.3f}" for each in brought(found, system))
     return f"**{system}**\n\n{table(head, rows)}\n\nAll collections teach {weights}."
 
 

@@ -20,6 +20,7 @@ def fit_logistic(
     *,
     ridge: float = 0.01,
     prior: tuple[float, ...] | None = None,
+    offset: Numbers | None = None,
 ) -> tuple[float, ...]:
     """Return the constant and the weights of the logistic model that fits best, by Newton's method.
 
@@ -31,6 +32,7 @@ def fit_logistic(
             loss of an example.
         prior: the constant and the weights that the penalty draws to; None for 0, where the
             constant is free.
+        offset: what is added to each example's logit, (examples,); None for nothing.
 
     >>> x = np.array([[0.0], [1.0], [2.0], [3.0]])
     >>> constant, weight = fit_logistic(x, np.array([0.0, 1.0, 0.0, 1.0]))
@@ -43,17 +45,18 @@ def fit_logistic(
     spread[spread < 1e-9] = 1.0
     inputs = np.column_stack([np.ones(count), numbers / spread])
     target = np.zeros(width + 1) if prior is None else np.array(prior) * np.append(1.0, spread)
+    added = np.zeros(count) if offset is None else offset
     penalty = np.full(width + 1, ridge)
     if prior is None:
         penalty[0] = 1e-6
 
     def loss(of: Numbers) -> float:
-        margins = (inputs @ of) * (1 - 2 * relevant)
+        margins = (inputs @ of + added) * (1 - 2 * relevant)
         return float(share @ np.logaddexp(0, margins) + penalty @ (of - target) ** 2 / 2)
 
     found = target.copy()
     for _ in range(_STEPS):
-        chance = 1 / (1 + np.exp(-np.clip(inputs @ found, -30, 30)))
+        chance = 1 / (1 + np.exp(-np.clip(inputs @ found + added, -30, 30)))
         slope = inputs.T @ (share * (chance - relevant)) + penalty * (found - target)
         bend = (inputs * (share * chance * (1 - chance))[:, None]).T @ inputs + np.diag(penalty)
         step, before = np.linalg.solve(bend, slope), loss(found)
