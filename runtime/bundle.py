@@ -33,8 +33,6 @@ from ranklet.runtime.errors import BundleError, InputError
 from ranklet.runtime.explanation import Explanation
 from ranklet.runtime.highlight import Span, spans
 from ranklet.runtime.hits import Completion, Hit, Ranking
-from ranklet.runtime.metadata.facets import read_facets
-from ranklet.runtime.metadata.sorting import read_sort
 from ranklet.runtime.metadata.where import Condition
 from ranklet.runtime.pipeline import Pipeline, PipelineLike
 from ranklet.runtime.rankers.encoding import encode, similarity
@@ -499,9 +497,13 @@ class Bundle(os.PathLike[str]):
         if group_by is not None:
             check_group_by(group_by, self.metadata)
         if facets is not None:
+            from ranklet.runtime.metadata.facets import read_facets  # few calls count
+
             read = read_facets(facets, self.metadata, self.manifest.remarks)
             selection = replace(selection, facets=read)
         if sort is not None:
+            from ranklet.runtime.metadata.sorting import read_sort  # or sort
+
             selection = replace(selection, sort=read_sort(sort, self.metadata))
         deadline = Deadline(budget_ms)
         if documents is None:

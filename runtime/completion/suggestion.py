@@ -9,6 +9,8 @@ from ranklet.runtime.completion.words import PartWords
 from ranklet.runtime.syntax.corrections import corrected, near, unknown_words
 from ranklet.runtime.syntax.query_syntax import Query
 
+MOST_CHARACTERS, MOST_UNKNOWN = 1_000, 5  # of a query; another one is not mistyped
+
 
 def suggestion(query: str | Query, parts: Sequence[PartWords], deadline: Deadline) -> str | None:
     """Return what may have been meant by a query; None if all of its words are known.
@@ -31,7 +33,10 @@ def suggestion(query: str | Query, parts: Sequence[PartWords], deadline: Deadlin
         return word in kept or any(part.knows(word) for part in parts)
 
     replaced: dict[str, str] = {}
-    for at, word in enumerate(unknown_words(texts, split, knows)):
+    if sum(map(len, texts)) > MOST_CHARACTERS:
+        return None
+    unknown = unknown_words(texts, split, knows)
+    for at, word in enumerate(unknown if len(unknown) <= MOST_UNKNOWN else ()):
         if at and deadline.passed:
             break
         if better := _better(word, parts):

@@ -24,9 +24,7 @@ from ranklet.runtime.explanation import Explanation
 from ranklet.runtime.hits import Completion, Count, Hit, Ranking, Timing
 from ranklet.runtime.kinds import KINDS
 from ranklet.runtime.metadata.columns import Metadata
-from ranklet.runtime.metadata.facets import Facet, counted
 from ranklet.runtime.metadata.masks import Masks
-from ranklet.runtime.metadata.sorting import order
 from ranklet.runtime.metadata.where import Condition, fields_of
 from ranklet.runtime.pipeline import Boost, Pipeline, Retrieve
 from ranklet.runtime.rankers.opening import ranker_of
@@ -43,6 +41,7 @@ from ranklet.runtime.text.analysis import Vocabulary
 if TYPE_CHECKING:
     from ranklet.runtime.completion.completion import Part
     from ranklet.runtime.completion.words import PartWords
+    from ranklet.runtime.metadata.facets import Facet
     from ranklet.runtime.text.synonyms import Match, Synonyms
 
 
@@ -314,7 +313,7 @@ class LocalSearch(Search):
         return matches(masks, lists, call.pipeline, allowed, phrases, len(self.documents))
 
     def _counts(
-        self, call: Call, numbers: NDArray[np.integer], facets: Sequence[Facet]
+        self, call: Call, numbers: NDArray[np.integer], facets: "Sequence[Facet]"
     ) -> tuple[int, dict[str, tuple[Count, ...]]]:
         """Return how many documents some and the pinned ones are, and facets; passages count once.
 
@@ -328,6 +327,8 @@ class LocalSearch(Search):
         found[numbers if first is None else first[numbers]] = True
         numbers = np.flatnonzero(found)
         columns = ((each, self.columns.column(each.field)) for each in facets)
+        from ranklet.runtime.metadata.facets import counted  # few calls count
+
         return len(numbers), {each.field: counted(each, own, numbers) for each, own in columns}
 
     def _run_on(self, call: Call, parts: Sequence[NDArray[np.uint32]]) -> "_LocalRun":
@@ -475,6 +476,8 @@ class _LocalRun(Run):
             return super().ordered(selection, reach)
         positions = self._best_above(selection.min_score)
         scores, columns = self.execution.final()[positions], self._search.columns
+        from ranklet.runtime.metadata.sorting import order  # or sort
+
         places = order(selection.sort, columns, self._numbers[positions], scores, reach)
         return positions[places], scores[places]
 

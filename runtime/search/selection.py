@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from sys import float_info
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,9 +12,11 @@ from ranklet.runtime.arguments import check_whole, listed, within
 from ranklet.runtime.bundles.manifest import LIST
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.metadata.columns import Metadata, Ordered
-from ranklet.runtime.metadata.facets import Facet
-from ranklet.runtime.metadata.sorting import Key
 from ranklet.runtime.metadata.where import unknown_field
+
+if TYPE_CHECKING:
+    from ranklet.runtime.metadata.facets import Facet
+    from ranklet.runtime.metadata.sorting import Key
 
 POOL = 100  # hits whose order diversity changes; a fixed number, so that pages follow each other
 MAX_IDS = 10_000  # that are pinned, or hidden; each is looked up
@@ -51,8 +54,8 @@ class Selection:
     group_size: int = 1
     pin: Sequence[str] = ()
     hide: Sequence[str] = ()
-    facets: tuple[Facet, ...] | None = None
-    sort: tuple[Key, ...] = ()
+    facets: "tuple[Facet, ...] | None" = None
+    sort: "tuple[Key, ...]" = ()
     unique: bool = False
     diversity: float | None = None
     relevance: bool = False

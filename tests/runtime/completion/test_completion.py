@@ -231,6 +231,9 @@ def test_completions(bundle: Bundle, typed: str, wanted: list[str]) -> None:
         ("kneads", {}, None),  # another form of a known word
         ("mic", {}, None),
         ("zork", {}, None),
+        ("dughq breadq flourq waterq kneadq", {}, "dughq bread flour water knead"),
+        ("doughq breadq flourq waterq kneadq miceq", {}, None),  # too many to be mistyped
+        ("doughq " + "bread " * 200, {}, None),
         ("the kneeding", {"typos": True}, None),  # it is searched
     ],
 )

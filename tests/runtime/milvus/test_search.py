@@ -323,8 +323,8 @@ CALLS: dict[str, Callable[[Bundle], Any]] = {
 # a collection in Milvus is refused, and so are completions; see the test of the other calls.
 OF_FILES = {
     "additions", "analysis", "at", "close", "closed", "complete", "countable", "current", "device",
-    "documents", "encode_document", "encode_query", "features", "files", "forget", "log",
-    "manifest", "over", "path", "similarity", "strict", "version",
+    "documents", "encode_document", "encode_query", "features", "files", "forget",
+    "has_current_synonyms", "log", "manifest", "over", "path", "similarity", "strict", "version",
 }  # fmt: skip
 
 
@@ -387,6 +387,20 @@ def test_no_call_answers_from_the_bundles_own_documents(
         answer = CALLS[name](found)
     assert "here" not in str(answer).replace("there", "")
     assert answer == CALLS[name](expected)
+
+
+def test_synonyms_are_refused(books: Path, place: str) -> None:
+    beside = books.with_name(f"{books.name}.synonyms")
+    beside.write_text("bread, loaf\n")
+    try:
+        with load(books, collection=f"{place}#books") as found:
+            with pytest.raises(InputError, match=r"not in Milvus; pass synonyms=False"):
+                found.rank("bread")
+            assert len(found.rank("bread", k=1, synonyms=False)) == 1
+            with pytest.raises(InputError, match="completions are read"):
+                found.complete("bre")
+    finally:
+        beside.unlink()
 
 
 def test_load_takes_the_address(books: Path, place: str, monkeypatch: pytest.MonkeyPatch) -> None:
