@@ -20,6 +20,7 @@ from ranklet.corpus.tuning.calibration import auc, calibration_error, fit_logist
 from ranklet.export.learning.calibrate import READ, Examples, fit
 from ranklet.runtime.relevance import NUMBERS, chances
 
+PACKAGES = ("onnxruntime", "tokenizers", "torch", "transformers")
 DOCUMENTS = 2_500  # of a collection, at most, besides those that answer a query
 JUDGED = (0, 30, 100, 300)  # queries of its own that a collection is calibrated on
 DRAWS, FOLDS = 5, 4  # of these queries
