@@ -100,7 +100,7 @@ def rank(
             break
         shown["highlights"] = _highlights(bundle, hit, room)
     timings = {stage: round(ms, 3) for stage, ms in ranking.timings}
-    reply = {"query": ranking.query, "hits": hits, "ms": timings}
+    reply: dict[str, Any] = {"query": ranking.query, "hits": hits, "ms": timings}
     if ranking.corrections:
         reply["corrections"] = dict(ranking.corrections)
     if ranking.ignored:

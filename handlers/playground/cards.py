@@ -89,17 +89,14 @@ def _card(hit: JSON, look: _Look) -> Markup:
         title = element("a", title, href=link, rel="noopener noreferrer")
     elif look.opener.text:
         title = element("a", title, href=look.opener.text, data_card=str(look.number))
-    score = f"{hit['score']:.4f}"
+    score, size, whole = f"{hit['score']:.4f}", hit["score"], look.highest
+    if "relevance" in hit:  # how likely it answers the query
+        score, size, whole = f"{hit['relevance']:.0%}", hit["relevance"], 1.0
     return element(
         "li",
         element("span", str(look.number), class_="place", aria_hidden="true"),
         element("h2", title, dir="auto"),
-        element(
-            "p",
-            element("span", score, class_="score"),
-            meter(hit["score"], look.highest),
-            class_="points",
-        ),
+        element("p", element("span", score, class_="score"), meter(size, whole), class_="points"),
         element("p", named(hit), class_="id") if hit["title"] else "",
         _facts(hit, look.types, hidden=link),
         element("p", _text(hit, look), class_="text", dir="auto"),
