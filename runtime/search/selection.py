@@ -72,6 +72,11 @@ class Selection:
             )
         if self.diversity is not None and not within(self.diversity, 0, 1):
             raise InputError(f"diversity must be a number from 0 to 1, not {self.diversity!r:.60}")
+        if self.sort and self.rated:
+            raise InputError(
+                "sort orders all documents that match, and only a pipeline's candidates have a "
+                "relevance; leave one of them out"
+            )
         if self.diversity and self.sort:
             raise InputError("sort and diversity both order the hits; leave one of them out")
         check_whole("k", self.k, 0)

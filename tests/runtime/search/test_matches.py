@@ -283,6 +283,8 @@ def test_matches_that_there_was_no_time_to_read_are_said(
         ({"sort": ["-score"]}, "the best score is always first; write 'score'"),
         ({"sort": ["tags"]}, "sort: 'tags' holds lists of strings"),
         ({"sort": ["year", "-year"]}, "a field can order documents once"),
+        ({"sort": ["year"], "relevance": True}, "only a pipeline's candidates have a relevance"),
+        ({"sort": ["year"], "min_relevance": 0.5}, "leave one of them out"),
         ({"sort": ["year"], "documents": ["bread"]}, "use metadata, which texts of your own"),
         ({"facets": [], "documents": ["bread"]}, "use metadata, which texts of your own"),
     ],
