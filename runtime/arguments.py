@@ -45,6 +45,8 @@ class RankOptions(TypedDict, total=False):
     fields: Mapping[str, float] | None
     unique: bool
     diversity: float | None
+    relevance: bool
+    min_relevance: float | None
 
 
 def listed(values: Iterable[Any], name: str, hint: str) -> list[Any]:
