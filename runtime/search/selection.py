@@ -65,7 +65,7 @@ class Selection:
         """Check every number and id."""
         for name in ("pin", "hide"):
             if (given := getattr(self, name)) != ():
-                object.__setattr__(self, name, _ids(name, given))
+                object.__setattr__(self, name, _ids(name, () if given is None else given))
         if both := set(self.pin) & set(self.hide):
             raise InputError(
                 f"{min(both)[:80]!r} is pinned and hidden; leave it out of pin or hide"
