@@ -212,11 +212,12 @@ def read(field: Field, value: Any, limits: Limits) -> Any:
         RequestError: 422: it is missing, or of a wrong type or value; 413: it is too long.
         InputError: an entry of a list is no document; see `own_documents`.
     """
-    name, most = field.name, field.largest(limits)
+    name = field.name
     if value is None:
         if field.needed:
             raise RequestError(422, f"{name!r} is missing; it must be {field.type.wanted}")
         return field.otherwise(limits)
+    most = field.largest(limits)
     if field.type is WHOLE and isinstance(value, float) and value.is_integer():
         value = int(value)  # JSON does not tell 5.0 from 5
     empty = value == [] and field.type is not FACETS  # without any, matches are counted

@@ -7,7 +7,6 @@ from typing import Any
 from ranklet.runtime.bundles.manifest import Splitting, Value
 from ranklet.runtime.hits import plain
 from ranklet.runtime.search.run import Passage
-from ranklet.runtime.text.sentences import rejoined
 
 
 @dataclass(frozen=True)
@@ -29,6 +28,8 @@ class WholeDocument:
     @classmethod
     def of(cls, passages: Sequence[Passage], splitting: Splitting) -> "WholeDocument":
         """Return the document that was split into passages."""
+        from ranklet.runtime.text.sentences import rejoined  # saves 2 ms of a cold start
+
         first, text = passages[0], rejoined([each.text for each in passages], *splitting)
         return cls(first.document, first.title, text, first.metadata)
 
