@@ -40,6 +40,14 @@ _TEXTS = 256  # texts whose words are numbered at a time
 _TOKENS = 1 << 22  # tokens that are renumbered at a time
 
 
+class Texts(NamedTuple):
+    """New documents."""
+
+    ids: Strings
+    titles: Strings
+    texts: Strings
+
+
 class Contents(NamedTuple):
     """The documents of a collection, where each passage is one."""
 
@@ -53,11 +61,11 @@ class Contents(NamedTuple):
     def joined(
         cls,
         origins: Origins,
-        parts: Sequence[Documents],
+        parts: Sequence[Documents | Texts],
         first: NDArray[np.integer],
         metadata: Iterable[Mapping[str, Any]],
     ) -> Self:
-        """Return the documents of some bundles in the order of their origins."""
+        """Return the documents of some bundles, and new ones, in the order of their origins."""
         ids, titles, texts = (
             joined_strings(origins, [getattr(each, name) for each in parts])
             for name in ("ids", "titles", "texts")

@@ -47,18 +47,23 @@ def metadata_of(bundle: BundleFiles, numbers: Iterable[int]) -> Iterator[Mapping
 
 
 def metadata_of_each(
-    bundles: Sequence[BundleFiles], chosen: Sequence[tuple[int, int]]
+    bundles: Sequence[BundleFiles],
+    chosen: Sequence[tuple[int, int]],
+    new: Sequence[Mapping[str, Any]] = (),
 ) -> Iterable[Mapping[str, Any]]:
-    """Return the metadata of documents of some bundles; nothing if none has any.
+    """Return the metadata of documents of some bundles, and of new ones; nothing if none has any.
 
     Args:
         bundles: the bundles.
-        chosen: the place of each document's bundle, and the document's number there.
+        chosen: the place of each document's bundle, and the document's number there; the place
+            after the last bundle stands for new documents.
+        new: the metadata of new documents.
     """
-    if not any(each.manifest.metadata for each in bundles):
+    if not any(each.manifest.metadata for each in bundles) and not any(new):
         return ()
-    own = [
+    own: list[Iterator[Mapping[str, Any]]] = [
         metadata_of(bundle, [number for part, number in chosen if part == at])
         for at, bundle in enumerate(bundles)
     ]
+    own.append(new[number] for part, number in chosen if part == len(bundles))
     return (next(own[part]) for part, _ in chosen)

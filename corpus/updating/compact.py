@@ -1,36 +1,23 @@
 """Join a base with its additions into the bundle that a build of all documents would write."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
-
-import numpy as np
 
 from ranklet.corpus.building.writer import BundleWriter, check_source
 from ranklet.corpus.building.writing import write_indexed
-from ranklet.corpus.indexing.origins import Origins
-from ranklet.corpus.indexing.reuse import Contents, first_passages
-from ranklet.corpus.sources.bundle_documents import metadata_of_each
-from ranklet.corpus.updating.addition import PLACES
-from ranklet.corpus.updating.changes import Changes, Counts, analyse_changes
+from ranklet.corpus.indexing.analysed import AnalysedCollection
+from ranklet.corpus.updating.joining import analyse_all, join
 from ranklet.corpus.updating.versions import following, keep_base, prune
 from ranklet.runtime.bundle import Bundle, open_search, open_version
-from ranklet.runtime.bundles.additions import (
-    HISTORY,
-    Additions,
-    Change,
-    of_base,
-    read_additions,
-    refuse_additions,
-)
-from ranklet.runtime.bundles.files import BundleFiles, additions_of, stamp_of
+from ranklet.runtime.bundles.additions import HISTORY, Additions, Change, of_base, read_additions
+from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.bundles.manifest import REMARKS
-from ranklet.runtime.bundles.parts import Shifts
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.extras import hinted
 from ranklet.runtime.ranking import load
-from ranklet.runtime.search.local import LocalSearch
-from ranklet.runtime.search.parted import parts_of
 from ranklet.runtime.short_tracebacks import short_tracebacks
 from ranklet.runtime.storage.address import BundleLike
 
@@ -61,7 +48,10 @@ def compact(bundle: BundleLike, *, keep: int | None = None) -> Bundle:
         listed, search = read_additions(source), open_search(source)
         listed = replace(listed, keep=listed.keep if keep is None else keep)
         if listed != of_base(source):
-            _write(search, listed, source, out)
+            if listed.keep:
+                keep_base(source, listed)
+            with source.damage_reported():
+                write_joined(analyse_all(join(search), source), source, out, listed)
         prune(out.target, listed.keep)
     return load(Path(bundle))
 
@@ -76,69 +66,33 @@ def restore(bundle: BundleLike, version: int) -> None:
         source = BundleFiles(bundle)
         before, search = read_additions(source), open_version(open_search(source), version)
         change = Change(documents=search.count(), restored=version)
-        _write(search, following(before, before, change), source, out, before)
+        if before.keep:
+            keep_base(source, before)
+        with search.files.damage_reported():
+            found = analyse_all(join(search), search.files)
+            write_joined(found, source, out, following(before, before, change))
         prune(out.target, before.keep)
 
 
-def _write(
-    search: LocalSearch,
-    listed: Additions,
+def write_joined(
+    found: AnalysedCollection,
     source: BundleFiles,
     out: BundleWriter,
-    before: Additions | None = None,
+    version: Additions | None,
+    provenance: Mapping[str, Any] = MappingProxyType({}),
+    types: Mapping[str, str] | None = None,
 ) -> None:
-    """Write the documents of a search in the place of a bundle, which is kept if it has to be.
+    """Write an analysed collection as a version of a bundle.
 
     Args:
-        search: the documents.
-        listed: the version that is written.
+        found: the collection.
         source: the bundle.
-        out: its writer.
-        before: the version before, if it is another one.
+        out: the writer of the new one.
+        version: what is written at the bundle's place; None for another place.
+        provenance: facts that are added to the bundle's own provenance.
+        types: the declared types of fields; None for those of the bundle.
     """
-    if listed.keep:
-        keep_base(source, before or listed)
-    with source.damage_reported():
-        changes = _joined(search)
-        provenance = {REMARKS: source.manifest.remarks, HISTORY: listed.history}
-        splitting, types = source.manifest.splitting, source.manifest.declared
-        found = analyse_changes(changes, search.files)
-        write_indexed(source, found, out, splitting, provenance, types=types)
-
-
-def compact_or_refuse(bundle: BundleLike, *, in_place: bool) -> None:
-    """Join a bundle with what was added to it, if it will be replaced.
-
-    Raises:
-        InputError: it has additions and stays as it is.
-    """
-    if not in_place:
-        refuse_additions(BundleFiles(bundle))
-    elif stamp_of(additions_of(Path(bundle))):
-        compact(bundle)
-
-
-def _joined(search: LocalSearch) -> Changes:
-    """Return all documents that are not deleted, each in its place."""
-    files = [each.files for each in parts_of(search)]
-    parts = [each.need_documents() for each in files]
-    begins = Shifts(list(map(len, parts))).begins
-    places = [np.arange(len(parts[0])), *(_places(each) for each in files[1:])]
-    mask = search.allowed()
-    alive = np.arange(begins[-1]) if mask is None else np.flatnonzero(mask)
-    order = alive[np.argsort(np.concatenate(places)[alive], kind="stable")]
-    part = np.searchsorted(begins, order, side="right") - 1
-    number = order - begins[part]
-    firsts = np.concatenate([first_passages(each) for each in parts])
-    begin = np.append(True, (np.diff(part) != 0) | (np.diff(firsts[order]) != 0))
-    first = np.maximum.accumulate(np.where(begin, np.arange(len(order)), 0))
-    origins = Origins.of(files, part.astype(np.int64), number.astype(np.int64))
-    wholes = np.flatnonzero(begin)
-    chosen = list(zip(part[wholes].tolist(), number[wholes].tolist(), strict=True))
-    metadata = metadata_of_each(files, chosen)
-    contents = Contents.joined(origins, parts, first, metadata)
-    return Changes(contents, origins, Counts(unchanged=len(wholes)))
-
-
-def _places(files: BundleFiles) -> Any:
-    return files.array(PLACES, np.int64, (files.manifest.documents,))
+    manifest = source.manifest
+    facts = {REMARKS: manifest.remarks, **({HISTORY: version.history} if version else {})}
+    types = manifest.declared if types is None else types
+    write_indexed(source, found, out, manifest.splitting, {**facts, **provenance}, types=types)

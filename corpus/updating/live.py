@@ -17,8 +17,9 @@ from ranklet.corpus.building.packages import check_packages
 from ranklet.corpus.collections.collection import Document
 from ranklet.corpus.index import words_of
 from ranklet.corpus.indexing.field_types import BITS, NOTHING, Unusable, typed
-from ranklet.corpus.updating.addition import PLACES, Kept, New, pack_addition
-from ranklet.corpus.updating.changes import Counts, by_id, is_same, numbers_to_delete
+from ranklet.corpus.updating.addition import Kept, pack_addition
+from ranklet.corpus.updating.changes import Changes, Counts, by_id, find_changes
+from ranklet.corpus.updating.joining import placed
 from ranklet.corpus.updating.versions import following, made_folder, publish
 from ranklet.runtime.bundle import open_version
 from ranklet.runtime.bundles.additions import (
@@ -32,14 +33,15 @@ from ranklet.runtime.bundles.additions import (
 from ranklet.runtime.bundles.manifest import MAX_FIELDS, PLURALS, STRING
 from ranklet.runtime.bundles.parts import AdditionFiles, Shifts
 from ranklet.runtime.call.mask import Mask
-from ranklet.runtime.errors import CollectionError, InputError
+from ranklet.runtime.errors import CollectionError
 from ranklet.runtime.metadata.columns import Metadata
 from ranklet.runtime.metadata.masks import evaluate
 from ranklet.runtime.search.local import LocalSearch
 from ranklet.runtime.search.parted import parts_of
 
 MOST = 3  # additions; a search asks each of them
-GROWTH = 8  # an addition is joined with what follows it unless it is so many times as large
+GROWTH = 8  # an addition is joined with what follows it unless it is so many times as large,
+FEW = 100  # and has more passages than this, because each addition makes queries slower
 SHARE, LEAST = 10, 1000  # additions are joined with the base if they are a tenth of it, and so many
 
 
@@ -87,32 +89,21 @@ class Live:
             CollectionError: a document has a value that a field cannot hold, or is or replaces
                 one that is no part of what may be written.
         """
-        files, documents = self.search.files, self.search.documents
+        files = self.search.files
         words_of(files.manifest)  # raises if nothing says how words are read
         parts = by_id(added)
         refused = self._refused(parts)
         if refused and not skip_bad:
             raise CollectionError("\n".join(refused.values()))
         parts = {id_: own for id_, own in parts.items() if id_ not in refused}
-        others = self._others(deleted)
-        gone, missing = numbers_to_delete(documents, deleted, parts, missing_ok, others)
-        known = {id_: number for id_ in parts if (number := documents.find(id_)) >= 0}
-        same = {id_ for id_, number in known.items() if self._is_same(number, parts[id_])}
-        changing = {id_: own for id_, own in parts.items() if id_ not in same}
-        replaced = [number for id_, number in known.items() if id_ in changing]
-        left = self.search.count() - len(gone)
-        counts = Counts(
-            len(changing) - len(replaced), len(replaced), len(gone), left - len(replaced), missing
+        changes = find_changes(
+            self.search, parts, deleted, missing_ok=missing_ok, others=self._others(deleted)
         )
-        if not left + counts.added:
-            raise InputError(
-                "no document remains; a bundle needs one, so leave one out of those to delete"
-            )
-        if changing or gone:
-            if changing:
-                check_packages(files.manifest)
-            self._commit(changing, [*replaced, *gone], counts)
-        return Written(counts, tuple(refused.values()))
+        if changes.changing:
+            check_packages(files.manifest)
+        if changes.changing or changes.gone:
+            self._commit(changes)
+        return Written(changes.counts, tuple(refused.values()))
 
     def _refused(self, parts: Mapping[str, Sequence[Document]]) -> dict[str, str]:
         """Return why documents cannot be added, by their ids."""
@@ -154,10 +145,6 @@ class Live:
                 "written; give it those"
             )
 
-    def _is_same(self, number: int, document: Sequence[Document]) -> bool:
-        part, own = self._shifts.place(number)
-        return is_same(self.parts[part].files, own, document)
-
     @property
     def _shifts(self) -> Shifts:
         return Shifts([each.files.manifest.documents for each in self.parts])
@@ -173,16 +160,14 @@ class Live:
         publish(files.path, before, following(before, listed, change))
         return True
 
-    def _commit(
-        self, changing: Mapping[str, Sequence[Document]], gone: Sequence[int], counts: Counts
-    ) -> None:
+    def _commit(self, changes: Changes) -> None:
         """Write an addition and the list that names it; nothing was written until then."""
         files, documents, before = self.search.files, self.search.documents, self.additions
         deleted = [set(each) for each in before.deleted]
-        rows = np.concatenate([np.empty(0, np.uint32), *map(documents.passages, gone)])
+        rows = np.concatenate([np.empty(0, np.uint32), *map(documents.passages, changes.gone)])
         for part, _, own in self._shifts.shares(rows):
             deleted[part] |= set(own.tolist())
-        new, next_place = self._placed(changing, before.next)
+        new, next_place = placed(self.search, changes.changing, before.next)
         alive = [
             part.files.manifest.documents - len(numbers)
             for part, numbers in zip(self.parts[1:], deleted[1:], strict=True)
@@ -200,31 +185,11 @@ class Live:
             name = f"{before.version + 1:06d}-{secrets.token_hex(4)}.zip"
             (folder / name).write_bytes(packed.content)
             parts.append(Addition(name, len(packed.content), packed.sha256))
-            self._check_new(parts[-1], changing)
+            self._check_new(parts[-1], changes.changing)
         numbers = [tuple(sorted(each)) for each in deleted[: 1 + first]] + [()] * bool(new)
         listed = Additions(before.base, next_place, 0, tuple(parts), tuple(numbers))
-        change = Change(
-            documents=counts.unchanged + counts.replaced + counts.added,
-            added=counts.added, replaced=counts.replaced, deleted=counts.deleted,
-        )  # fmt: skip
-        publish(files.path, before, following(before, listed, change), parts[first:])
-
-    def _placed(
-        self, changing: Mapping[str, Sequence[Document]], following: int
-    ) -> tuple[list[New], int]:
-        """Return documents with their places, and the place that follows all."""
-        found: list[New] = []
-        for id_, passages in changing.items():
-            number = self.search.documents.find(id_)
-            place = following if number < 0 else self._place(number)
-            following += number < 0
-            found += [New(each, place) for each in passages]
-        return found, following
-
-    def _place(self, number: int) -> int:
-        """Return the place of a document among all, by the number of its first passage."""
-        part, own = self._shifts.place(number)
-        return int(self.parts[part].files.array(PLACES, np.int64, (None,))[own]) if part else own
+        listed = following(before, listed, changes.counts.change())
+        publish(files.path, before, listed, parts[first:])
 
     @property
     def is_large(self) -> bool:
@@ -240,15 +205,15 @@ def first_to_join(sizes: Sequence[int], new: int) -> int:
     Of additions that grow one by one each is large compared with the next. So a document is written
     again a few times only, and there are never more than `MOST`.
 
-    >>> first_to_join([100, 8], 1), first_to_join([100, 9], 1), first_to_join([900, 100, 9], 1)
-    (1, 2, 2)
+    >>> first_to_join([900, 100], 1), first_to_join([8000, 900, 100], 1), first_to_join([800], 200)
+    (1, 2, 0)
 
     Args:
         sizes: passages of each addition.
         new: passages of the new one.
     """
     first = len(sizes)
-    while first and (sizes[first - 1] <= GROWTH * new or first == MOST):
+    while first and (sizes[first - 1] <= max(GROWTH * new, FEW) or first == MOST):
         first -= 1
         new += sizes[first]
     return first

@@ -18,7 +18,8 @@ from ranklet.corpus.evaluation.proof_report import REPORT
 from ranklet.corpus.indexing.origins import Origins
 from ranklet.corpus.indexing.reuse import Contents, first_passages
 from ranklet.corpus.sources.bundle_documents import metadata_of_each
-from ranklet.corpus.updating.changes import Changes, Counts, analyse_changes, first_ids
+from ranklet.corpus.updating.changes import first_ids
+from ranklet.corpus.updating.joining import Joined, analyse_all
 from ranklet.runtime.arguments import listed
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.bundles.additions import refuse_additions
@@ -79,13 +80,13 @@ def merge(
             refuse_additions(source)
         for other in sources[1:]:
             check_same(sources[0], other)
-        changes = _joined(sources, prefer)
+        joined = _joined(sources, prefer)
         manifests = [each.manifest for each in sources]
         provenance = {
             "merged": [str(path) for path in bundles],
             REMARKS: _united(each.remarks for each in manifests),
         }
-        collection = analyse_changes(changes, sources[0])
+        collection = analyse_all(joined, sources[0])
         splitting = sources[0].manifest.splitting
         types = _united(each.declared for each in manifests)
         write_indexed(sources[0], collection, writer, splitting, provenance, types=types)
@@ -97,7 +98,7 @@ def _united(parts: Iterable[Mapping[str, str]]) -> dict[str, str]:
     return dict(ChainMap(*map(dict, parts)))
 
 
-def _joined(sources: Sequence[BundleFiles], prefer: Prefer) -> Changes:
+def _joined(sources: Sequence[BundleFiles], prefer: Prefer) -> Joined:
     """Return the documents of all bundles, each once.
 
     Raises:
@@ -125,7 +126,7 @@ def _joined(sources: Sequence[BundleFiles], prefer: Prefer) -> Changes:
     number = np.repeat(wholes, lengths) + np.arange(len(part)) - first
     origins = Origins.of(sources, part, number)
     contents = Contents.joined(origins, collections, first, metadata_of_each(sources, chosen))
-    return Changes(contents, origins, Counts(unchanged=len(chosen)))
+    return Joined(contents, origins)
 
 
 def _passages(documents: Documents) -> NDArray[np.int64]:

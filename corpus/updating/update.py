@@ -11,7 +11,6 @@ import numpy as np
 
 from ranklet.corpus.building.packages import check_packages
 from ranklet.corpus.building.writer import BundleWriter, check_source
-from ranklet.corpus.building.writing import write_indexed
 from ranklet.corpus.collections.collection import Collection, Document, is_collection
 from ranklet.corpus.distributed.cluster import Cluster, connected
 from ranklet.corpus.distributed.indexing import indexed_shards
@@ -20,12 +19,15 @@ from ranklet.corpus.distributed.shards import cut
 from ranklet.corpus.indexing.origins import Origins
 from ranklet.corpus.sources.options import SourceOptions
 from ranklet.corpus.sources.source import Source, Texts
-from ranklet.corpus.updating.changes import Changes, analyse_changes, find_changes
-from ranklet.corpus.updating.compact import compact_or_refuse
+from ranklet.corpus.updating.changes import by_id, find_changes
+from ranklet.corpus.updating.compact import write_joined
+from ranklet.corpus.updating.joining import Joined, analyse_all, join
+from ranklet.corpus.updating.versions import following, keep_base, prune
 from ranklet.runtime.arguments import listed
-from ranklet.runtime.bundle import Bundle
+from ranklet.runtime.bundle import Bundle, open_search
+from ranklet.runtime.bundles.additions import read_additions
 from ranklet.runtime.bundles.files import BundleFiles
-from ranklet.runtime.bundles.manifest import PLURALS, REMARKS, Splitting, field_type
+from ranklet.runtime.bundles.manifest import PLURALS, Splitting, field_type
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.extras import hinted
 from ranklet.runtime.ranking import load
@@ -92,7 +94,6 @@ def update(
         raise InputError("there is nothing to change; give documents to add, or ids to delete")
     place = bundle if target is None else target
     in_place = check_source(bundle, place)
-    compact_or_refuse(bundle, in_place=in_place)
     with (
         hinted(),
         BundleWriter(place, overwrite=overwrite or in_place) as out,
@@ -106,16 +107,19 @@ def update(
         if types is not None:
             options = dataclasses.replace(options or SourceOptions(), types=types)
         added, types = documents_to_add(source, add, options, announce, may_be_empty=bool(wanted))
-        changes = find_changes(source, added, wanted, missing_ok=missing_ok)
+        before, search = read_additions(source), open_search(source)
+        changes = find_changes(search, by_id(added), wanted, missing_ok=missing_ok)
+        joined = join(search, changes)
         if cluster is not None:
-            changes = _with_shards(cluster, changes, source, out.resume_folder)
-        provenance = {
-            "update": dataclasses.asdict(changes.counts),
-            REMARKS: source.manifest.remarks,
-        }
-        splitting = source.manifest.splitting
-        found = analyse_changes(changes, source)
-        write_indexed(source, found, out, splitting, provenance, types=types)
+            joined = _with_shards(cluster, joined, source, out.resume_folder)
+        if in_place and before.keep:
+            keep_base(source, before)
+        version = following(before, before, changes.counts.change()) if in_place else None
+        provenance = {"update": dataclasses.asdict(changes.counts)}
+        found = analyse_all(joined, source)
+        write_joined(found, source, out, version, provenance, types)
+        if in_place:
+            prune(out.target, before.keep)
     return load(Path(place))
 
 
@@ -216,19 +220,19 @@ def _with_own_ids(source: Source) -> Iterable[Document]:
         yield document
 
 
-def _with_shards(cluster: Cluster, changes: Changes, source: BundleFiles, folder: Path) -> Changes:
-    """Return the same changes after shards have indexed the new documents, so that none is new.
+def _with_shards(cluster: Cluster, joined: Joined, source: BundleFiles, folder: Path) -> Joined:
+    """Return the same documents after shards have indexed the new documents, so that none is new.
 
     Args:
         cluster: where the shards are indexed.
-        changes: the changes of a bundle's documents.
+        joined: the documents.
         source: the bundle.
         folder: keeps finished shards until the new bundle is written.
     """
-    contents, origins = changes.contents, changes.origins
+    contents, origins = joined
     new = origins.new
     if not len(new):
-        return changes
+        return joined
     documents = (
         Document(contents.ids[number], contents.titles[number], contents.texts[number])
         for number in new.tolist()
@@ -241,6 +245,4 @@ def _with_shards(cluster: Cluster, changes: Changes, source: BundleFiles, folder
     own = np.repeat(np.arange(len(sizes)), sizes)
     part[new] = len(origins.bundles) + own
     number[new] = np.arange(len(own)) - (np.cumsum(sizes) - sizes)[own]
-    return dataclasses.replace(
-        changes, origins=Origins.of([*origins.bundles, *bundles], part, number)
-    )
+    return Joined(contents, Origins.of([*origins.bundles, *bundles], part, number))

@@ -106,9 +106,14 @@ def prune(path: Path | Address, keep: int) -> None:
     names |= {f"{BASE}{each.base[:16]}" for each in earlier}
     names |= {part.file for each in (newest, *earlier) for part in each.parts}
     with suppress(OSError):
-        for each in folder.iterdir():
-            ours = each.suffix in (".zip", ".partial", ".json") or each.name.startswith(BASE)
-            if ours and not {each.name, each.stem} & names:
+        gone = [each for each in folder.iterdir() if not {each.name, each.stem} & names]
+        lists = [each for each in gone if each.suffix == ".json"]
+        for each in lists:
+            remove(each)
+        if lists:
+            sync_folder(folder)  # so that no list is left without what it names
+        for each in gone:
+            if each.suffix in (".zip", ".partial") or each.name.startswith(BASE):
                 remove(each)
         if not names:
             folder.rmdir()

@@ -125,9 +125,9 @@ class ImpactIndex:
 
     def frequencies(self, terms: NDArray[np.int32]) -> NDArray[np.int64]:
         """Return how many documents have each term, (terms,) int64."""
-        known = terms < len(self.offsets) - 1
-        df = np.zeros(len(terms), np.int64)
-        df[known] = self.offsets[terms[known] + 1] - self.offsets[terms[known]]
+        last = len(self.offsets) - 1  # where a term past the index begins and ends
+        begins, ends = np.minimum(terms, last), np.minimum(terms + 1, last)
+        df: NDArray[np.int64] = self.offsets[ends] - self.offsets[begins]
         return df
 
     def retrieve(

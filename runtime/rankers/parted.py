@@ -17,7 +17,6 @@ from ranklet.runtime.call.candidates import Candidates, StoredCandidates, TextCa
 from ranklet.runtime.call.mask import Mask
 from ranklet.runtime.call.protocol import Ranker, Retrieved, Retriever, Scores
 from ranklet.runtime.call.query import PartQuery, QueryContext
-from ranklet.runtime.call.topk import top_k
 from ranklet.runtime.explanation import Explanation
 from ranklet.runtime.sets import distinct
 
@@ -132,10 +131,12 @@ class PartedRetriever(PartedRanker, Retriever):
                 own = ranker.retrieve(query.everywhere[part], k, mask)
             else:
                 own = self._scanned(query, part, mask)
-            found.append(own._replace(numbers=own.numbers + np.uint32(begin)))
+            if len(own.numbers) or own.query_truncated:
+                found.append(own._replace(numbers=own.numbers + np.uint32(begin)))
         numbers = np.concatenate([np.empty(0, np.uint32), *(each.numbers for each in found)])
         scores = np.concatenate([np.empty(0, np.float32), *(each.scores for each in found)])
-        best = top_k(scores, k, ties=numbers)
+        # Ties are in the order of numbers in each part, and so are the parts.
+        best = np.argsort(-scores, kind="stable")[: max(k, 0)]
         return Retrieved(numbers[best], scores[best], any(each.query_truncated for each in found))
 
     def matching(self, query: QueryContext) -> Mask | None:
