@@ -19,12 +19,14 @@ def read_synonyms(files: BundleFiles) -> str:
     """
     place = synonyms_of(files.path)
     data = read_remote(place) if isinstance(place, Address) else read_local(place)
-    # Some web servers answer with a page of theirs where they have no file.
+    # Some web servers answer with a page of theirs, or with something else, for what they lack.
     if data is None or (files.is_remote and data.lstrip().startswith(b"<")):
         return ""
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
+        if files.is_remote:
+            return ""
         raise BundleError(f"{str(place)!r} is not UTF-8; save it as UTF-8") from error
 
 
