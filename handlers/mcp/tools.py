@@ -147,7 +147,7 @@ def write(writer: Writer, name: str, arguments: Mapping[str, Any], limits: Limit
 def _search(bundle: Bundle, arguments: Mapping[str, Any], limits: Limits) -> Result:
     request = Request(Route.SEARCH, arguments, limits)
     wanted = request.rest("syntax", "typos", "characters") | {"query": typed(request)}
-    rated = bundle.rates(request["pipeline"])
+    rated = not request["sort"] and bundle.rates(request["pipeline"])  # of candidates only
     ranking = bundle.rank(**wanted, relevance=rated, budget_ms=limits.ranking_ms)
     hits = [_shown(hit, request["characters"]) for hit in ranking]
     values: dict[str, Any] = {"notice": NOTICE, "hits": hits}
