@@ -1,13 +1,16 @@
 """BM25F over fields equals a plain computation, with syntax, filters, additions and deletions."""
 
+import json
 import random
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from hashlib import sha256
 from itertools import pairwise
 from math import log1p
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from tests.distributed import RAY, InProcess, in_process
 
@@ -19,6 +22,7 @@ from ranklet.corpus.updating.update import update
 from ranklet.corpus.updating.writable import WritableBundle
 from ranklet.export.build import build
 from ranklet.runtime.bundle import Bundle
+from ranklet.runtime.bundles.manifest import MANIFEST, sealed
 from ranklet.runtime.errors import InputError
 
 __all__ = ["in_process"]  # a fixture
@@ -199,6 +203,7 @@ def check(bundle: Bundle, plain: Plain, there: Sequence[Record], chance: random.
             )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 def test_a_ranking_equals_a_plain_computation(tmp_path: Path, seed: int) -> None:
     chance = random.Random(seed)
@@ -228,6 +233,7 @@ def files_of(path: Path) -> Iterator[tuple[str, bytes]]:
             yield each.relative_to(path).as_posix(), each.read_bytes()
 
 
+@pytest.mark.slow
 def test_updates_merges_compaction_and_clusters_make_the_bytes_of_a_build(
     tmp_path: Path, in_process: InProcess
 ) -> None:
@@ -273,3 +279,28 @@ def test_fields_that_cannot_be_searched_are_refused(tmp_path: Path) -> None:
         plain.rank("gnorp", fields={"author": 1})
     with pytest.raises(InputError, match="the fields of this bundle are none"):
         plain.rank("gnorp -author:blick", syntax=True)
+
+
+@pytest.mark.parametrize(
+    ("file", "values", "message"),
+    [
+        ("text.npy", [np.nan, 0], "negative or not finite"),
+        ("text.npy", [0, 0], "in no field"),
+        ("averages.npy", [np.nan], "negative or not finite"),
+        ("0.counts.npy", [1], "counts"),
+    ],
+)
+def test_damaged_fields_are_found(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], file: str, values: list[float], message: str
+) -> None:
+    path = tmp_path / "bundle"
+    rows = [{"id": "1", "text": "gnorp", "author": "blick"}]
+    build(rows, path, fields={"author": 1}, language="en")
+    name = f"rankers/bm25/fields/{file}"
+    kept = np.load(path / name)
+    np.save(path / name, np.array(values, kept.dtype))
+    data, manifest = (path / name).read_bytes(), json.loads((path / MANIFEST).read_text())
+    manifest["files"][name] = {"bytes": len(data), "sha256": sha256(data).hexdigest()}
+    (path / MANIFEST).write_text(sealed(manifest))
+    assert main(["verify", str(path)]) != 0
+    assert message in "".join(capsys.readouterr())
