@@ -16,12 +16,14 @@ def take_turns(
     items: Sequence[T],
     rounds: int,
     block: int = 25,
+    clock: Callable[[], float] = perf_counter,
 ) -> dict[str, NDArray[np.float64]]:
     """Time each contender on each item; they take turns after every `block` items.
 
     Turns are short, so that a slow spell of the machine meets everybody; and not of one item, so
     that each runs from its own caches, as a server does, and not from those that another swept.
     The order of turns is drawn anew for each block. A first round warms up and is not counted.
+    `clock` returns seconds; that of a processor, `process_time`, leaves out what others take.
 
     Returns:
         By contender, the median over rounds for each item, (items,) ms.
@@ -37,9 +39,9 @@ def take_turns(
                 for which in rng.permutation(len(named)).tolist():
                     name, function = named[which]
                     for at, item in enumerate(items[start : start + block], start):
-                        begin = perf_counter()
+                        begin = clock()
                         function(item)
-                        took[name][turn, at] = (perf_counter() - begin) * 1e3
+                        took[name][turn, at] = (clock() - begin) * 1e3
     finally:
         gc.enable()
     return {name: np.median(times, axis=0) for name, times in took.items()}
