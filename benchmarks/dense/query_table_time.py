@@ -1,7 +1,8 @@
 """What a query costs by words, with a table of vectors for queries, and with its network.
 
 Milliseconds of a query are of a processor, so others on the machine hardly change them, and first
-answers are the soonest of some, from the start of a process. Tables learned from the documents of their collection; see `query_table`.
+answers are the soonest of some, from the start of a process. Tables learned from the documents of
+their collection; see `query_table`.
 """
 
 from collections.abc import Callable, Mapping
@@ -86,7 +87,7 @@ def _start(name: str, bundle: runtime.Bundle, text: str, snippet: str) -> float:
     pipeline = BM25 if name == WORDS else SUM
     given = {"path": str(bundle.files.path), "text": text, "pipeline": pipeline}
     took = [fresh(snippet, given, environment=QUIET) for _ in range(STARTS + 1)][1:]
-    return min(sum(each["laps"].values()) for each in took)
+    return min(float(sum(each["laps"].values())) for each in took)
 
 
 def costs(found: Mapping[str, Found]) -> str:
