@@ -58,11 +58,11 @@ class Live:
 
     Attributes:
         search: all of it.
-        part: what may be seen and written; the same, or narrower by a filter.
+        part: what of it may be seen and written; None for all.
     """
 
     search: LocalSearch
-    part: LocalSearch
+    part: LocalSearch | None = None
 
     @property
     def additions(self) -> Additions:
@@ -129,11 +129,11 @@ class Live:
     @cached_property
     def _written(self) -> Mask | None:
         """Which documents may be written, (documents,) bool; None for all."""
-        return None if self.part is self.search else self.part.allowed()
+        return None if self.part is None else self.part.allowed()
 
     def _check_new(self, addition: Addition, changing: Mapping[str, Sequence[Document]]) -> None:
         """Check that new documents, the last of an addition, are part of what may be written."""
-        condition = self.part.only
+        condition = self.part.only if self.part else None
         if condition is None:
             return
         columns = Metadata(open_addition(self.search.files, addition), self.search.metadata)

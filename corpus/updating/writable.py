@@ -152,9 +152,9 @@ class WritableBundle(Bundle):
         with hinted(), locked(place):
             clean_up(place)
             self._reload()
-            part = self._local if within is None else self._local.narrowed(within)
+            part = None if within is None else self._local.narrowed(within)
             if where is not None:
-                wanted = [*wanted, *part.narrowed(where).all_ids()]
+                wanted = [*wanted, *(part or self._local).narrowed(where).all_ids()]
             source = self._source(add, options, skip_bad=skip_bad)
             with self.files.damage_reported():
                 documents, _ = documents_to_add(self.files, source, may_be_empty=bool(wanted))
@@ -162,7 +162,7 @@ class WritableBundle(Bundle):
                     documents, wanted, missing_ok=missing_ok, skip_bad=skip_bad
                 )
             self._reload()
-            large = Live(self._local, self._local).is_large
+            large = Live(self._local).is_large
         problems = str(source.problems).splitlines() if isinstance(source, Source) else ()
         self.counts, self.skipped = done.counts, (*problems, *done.refused)
         return self.compact() if large else self
@@ -192,7 +192,7 @@ class WritableBundle(Bundle):
         with hinted(), locked(place):
             clean_up(place)
             self._reload()
-            done = Live(self._local, self._local).restore(version)
+            done = Live(self._local).restore(version)
         if not done:
             restore(self.path, version)
         self._reload()

@@ -29,4 +29,5 @@ def run(options: argparse.Namespace) -> None:
         if each.restored is not None:
             done = [f"version {each.restored:,} restored"]
         when, what = each.time.removesuffix("+00:00"), ", ".join(done) or "built"
-        say(f"{each.version:5,}  {when}  {each.documents:,} documents: {what}")
+        size = f"{each.documents:,} document{'s' * (each.documents != 1)}"
+        say(f"{each.version:5,}  {when}  {size}: {what}")

@@ -532,5 +532,8 @@ def test_additions_on_object_storage_are_read_and_seen_at_the_next_look(
         assert list(remote.rank("mouse", where={"year": {">": 2001}})) == list(
             bundle.rank("mouse", where={"year": {">": 2001}})
         )
+        assert remote.log() == bundle.log()
+        assert found(remote.at(0)) == ["a", "b", "c"]
+        assert found(remote.at(1)) == ["a", "b", "c", "d"]
         with pytest.raises(InputError, match="is an address"):
             WritableBundle(address)
