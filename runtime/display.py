@@ -20,11 +20,12 @@ class Row(NamedTuple):
     marks: Sequence[tuple[int, int]]  # characters of ``title + newline + text``, (begin, end)
 
 
-def table(query: str, rows: Sequence[Row]) -> str:
-    """Return a table of hits, whose texts are always escaped."""
+def table(query: str, rows: Sequence[Row], meant: str | None = None) -> str:
+    """Return a table of hits, whose texts are always escaped, and what may have been meant."""
     lines = "".join(_line(rank, row) for rank, row in enumerate(rows, start=1))
     hits = f"{len(rows):,} hit{'s' if len(rows) != 1 else ''}"
-    return f"<table><caption>{hits} for “{_escaped(query)}”</caption>{lines}</table>"
+    asked = "" if meant is None else f". Did you mean “{_escaped(meant)}”?"
+    return f"<table><caption>{hits} for “{_escaped(query)}”{asked}</caption>{lines}</table>"
 
 
 def _line(rank: int, row: Row) -> str:

@@ -365,7 +365,7 @@ class Ranking(Sequence[Hit]):
     def _repr_html_(self) -> str:
         marks = self.marks or (lambda _: ())
         rows = [Row(hit.name, hit.score, hit.title, hit.text, marks(hit)) for hit in self.hits]
-        return table(self.query, rows)
+        return table(self.query, rows, self.suggestion)
 
     def __reduce__(self) -> tuple[Any, ...]:
         # `marks` would open the bundle where the ranking is read, and show the address that it has.

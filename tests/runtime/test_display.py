@@ -21,3 +21,8 @@ def test_a_ranking_of_no_bundle_is_shown_without_marks() -> None:
     shown = Ranking((HIT,), "cats", ())._repr_html_()
     assert "Cats &amp; dogs" in shown
     assert "<mark>" not in shown
+
+
+def test_a_table_names_what_may_have_been_meant() -> None:
+    shown = Ranking((HIT,), "cast", (), suggestion="<cats>")._repr_html_()
+    assert "for “cast”. Did you mean “&lt;cats&gt;”?</caption>" in shown
