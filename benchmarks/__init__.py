@@ -14,6 +14,7 @@ BENCHMARKS = {
     "relevance": "quality",
     "fields": "quality",
     "retrieval_speed": "speed",
+    "list_lengths": "speed",
     "filter_speed": "speed",
     "facet_speed": "speed",
     "cold_start": "footprint",
