@@ -27,26 +27,32 @@ def run(place: Place) -> str:
     queries = [each.text for each in read_split(place.collection(GOOGLE_WIKI), "dev")][:QUERIES]
     rows, goals = [], []
     for k, most in MOST.items():
-        callers: dict[str, Callable[[str], object]] = {
-            "ranklet, ids": lambda q, k=k: [each.id for each in bundle.rank(q, k=k)],
-            "tantivy, ids": lambda q, k=k: [each["id"] for each in ask(q, k)],
-            "ranklet, texts": lambda q, k=k: [each.text for each in bundle.rank(q, k=k)],
-            "tantivy, texts": lambda q, k=k: [each["body"] for each in ask(q, k)],
-        }  # fmt: skip
+        callers = _callers(bundle, ask, k)
         ms = {name: float(np.median(each)) for name, each in
               take_turns(callers, queries, ROUNDS).items()}  # fmt: skip
         rows.append([f"top {k:,}", *(f"{each:.2f}" for each in ms.values())])
         ratio = ms["ranklet, ids"] / ms["tantivy, ids"]
         goals.append(goal(f"top {k:,} to ids, of tantivy's time,", ratio, most, "×"))
     lines = "\n".join(goals)
-    return f"""{GOOGLE_WIKI}, {len(bundle):,} documents, {len(queries)} dev queries, one thread; p50 \
-in ms of medians of {ROUNDS} rounds, in turns. Both begin with the text of a query, and tantivy \
+    return f"""{GOOGLE_WIKI}, {len(bundle):,} documents, {len(queries)} dev queries, one thread; \
+p50 in ms of medians of {ROUNDS} rounds, in turns. Both begin with a query's text, and tantivy \
 stores texts and reads a hit whole, as its Python package does.
 
 {table(["", *callers], rows)}
 
 {lines}
 """
+
+
+def _callers(
+    bundle: runtime.Bundle, ask: Callable[[str, int], list[Any]], k: int
+) -> dict[str, Callable[[str], object]]:
+    return {
+        "ranklet, ids": lambda q: [each.id for each in bundle.rank(q, k=k)],
+        "tantivy, ids": lambda q: [each["id"] for each in ask(q, k)],
+        "ranklet, texts": lambda q: [each.text for each in bundle.rank(q, k=k)],
+        "tantivy, texts": lambda q: [each["body"] for each in ask(q, k)],
+    }
 
 
 def _texts_of(place: Place) -> Path:
