@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import linear, softplus
+from torch.nn.functional import gelu, linear, softplus
 
 
 def importance(logits: Tensor) -> Tensor:
@@ -42,14 +42,19 @@ class EPICHead(nn.Module):
     def __init__(self, hidden: int, vocabulary: int, special: Sequence[int]) -> None:
         super().__init__()
         self.query_importance = nn.Linear(hidden, 1)  # θ1
-        norm = nn.LayerNorm(hidden, eps=1e-12)  # BERT's
-        self.transform = nn.Sequential(nn.Linear(hidden, hidden), nn.GELU(), norm)
+        self.dense = nn.Linear(hidden, hidden)
+        self.norm = nn.LayerNorm(hidden, eps=1e-12)  # as BERT's
         self.expansion = nn.Linear(hidden, vocabulary)  # Θ2
         self.document_importance = nn.Linear(hidden, 1)  # θ3
         self.quality = nn.Linear(hidden, 1)  # θ4
         is_term = torch.ones(vocabulary)
         is_term[list(special)] = 0
         self.register_buffer("is_term", is_term, persistent=False)  # (vocabulary,) 1 or 0
+
+    def transform(self, states: Tensor) -> Tensor:
+        """Return what the vocabulary is predicted of, (batch, tokens, hidden) float32."""
+        transformed: Tensor = self.norm(gelu(self.dense(states)))
+        return transformed
 
 
 class EPIC(nn.Module):

@@ -126,7 +126,7 @@ def begin_expansion(head: EPICHead, backbone: Backbone) -> str:
             projection between them.
     """
     hidden = backbone.config.hidden_size
-    layer, _, norm = head.transform
+    layer, norm = head.dense, head.norm
     nn.init.eye_(layer.weight)
     nn.init.zeros_(layer.bias)
     nn.init.zeros_(head.expansion.bias)

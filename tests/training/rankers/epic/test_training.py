@@ -55,10 +55,10 @@ def linear(head: dict[str, NDArray[Any]], layer: str, state: NDArray[Any]) -> An
 
 def predictions(head: dict[str, NDArray[Any]], state: NDArray[Any]) -> Any:
     """The head of BERT's masked language model: a layer, GELU, a norm, and the vocabulary."""
-    inner = linear(head, "transform.0", state)
+    inner = linear(head, "dense", state)
     inner = np.array([x * (1 + math.erf(x / math.sqrt(2))) / 2 for x in inner])
     inner = (inner - inner.mean()) / np.sqrt(inner.var() + 1e-12)
-    inner = inner * head["transform.2.weight"] + head["transform.2.bias"]
+    inner = inner * head["norm.weight"] + head["norm.bias"]
     return linear(head, "expansion", inner)
 
 
@@ -179,13 +179,13 @@ def test_expansion_begins_with_the_prediction_head_where_there_is_one(
     words = torch.from_numpy(load_backbone(tiny_bert).word_vectors())
     head, report = head_of(tiny_bert)
     assert torch.equal(head.expansion.weight, words)
-    assert torch.equal(head.transform[0].weight, torch.eye(32))
+    assert torch.equal(head.dense.weight, torch.eye(32))
     assert "without a prediction head" in report
 
     whole = transformer_folder(tmp_path / "whole", "bert", "ForMaskedLM")
     theirs = load_file(whole / "model.safetensors")
     head, report = head_of(whole)
-    layer, _, norm = head.transform
+    layer, norm = head.dense, head.norm
     assert report == "the prediction head"
     for name, own in (
         ("transform.dense.weight", layer.weight),
