@@ -15,6 +15,7 @@ from types import MappingProxyType
 from typing import Any, TypeVar
 from unittest.mock import patch
 
+from tests.models import with_long_embeddings
 from tests.once import alone_at, once
 
 from ranklet.corpus.collections.collection import Collection
@@ -67,6 +68,7 @@ class Row:
         rankers: those in the kind's bundle, which has a BM25, too: name → settings that differ
             from the kind's.
         backbone: the option that names the tiny backbone, if it has one.
+        long: whether the backbone has long word embeddings; see `with_long_embeddings`.
         oracle: the kind and the settings of the checkpoint that the option of this name takes.
         probes: queries and documents that are left of the checkpoint's, relevant ones first.
         options: how they are exported.
@@ -75,6 +77,7 @@ class Row:
     training: Mapping[str, Any]
     rankers: Mapping[str, Mapping[str, Any]]
     backbone: str = ""
+    long: bool = False
     oracle: tuple[str, Mapping[str, Any]] | None = None
     probes: tuple[int, int] | None = None
     options: ExportOptions = LOOSE
@@ -100,8 +103,9 @@ ROWS: dict[str, Row] = {
         backbone="backbone",
     ),
     "epic": Row(
-        {"learning_rate": 1e-3, "epochs": 10, "device": "cpu", **SHORT_TEXTS}, {"epic": {}},
+        {"learning_rate": 3e-4, "epochs": 10, "device": "cpu", **SHORT_TEXTS}, {"epic": {}},
         backbone="backbone",
+        long=True,
     ),
     "splade": Row(
         {"learning_rate": 1e-3, "epochs": 4, "device": "cpu", **SHORT_TEXTS},
@@ -218,7 +222,8 @@ def train(
     row = ROWS[kind]
     if "marking" in settings:  # the tiny networks read 64 tokens
         settings = {"mark_tokens": 24, **settings}
-    backbone = {row.backbone: data.bert} if row.backbone else {}
+    folder = with_long_embeddings(data.bert) if row.long else data.bert
+    backbone = {row.backbone: folder} if row.backbone else {}
     given = {**backbone, **({"oracle": oracle} if oracle else {}), **options}
     chosen = tiny_options(kind, **given)
     if hasattr(chosen, "settings"):  # what is learned depends on them

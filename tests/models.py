@@ -1,6 +1,7 @@
 """Tiny random models as transformers and sentence-transformers save them, for the importer."""
 
 import logging
+import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -28,6 +29,24 @@ SMALL: dict[str, Any] = {
     "hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 64,
     "max_position_embeddings": 80,
 }  # fmt: skip
+
+
+def with_long_embeddings(folder: Path) -> Path:
+    """Return a copy of a random BERT whose word embeddings are as long as those of a trained one.
+
+    A head that predicts by short ones gives every word the same.
+    """
+    from safetensors.torch import load_file, save_file
+
+    copied = folder.with_name(f"{folder.name}-long")
+    if not copied.exists():
+        shutil.copytree(folder, copied)
+        weights = load_file(folder / "model.safetensors")
+        weights["embeddings.word_embeddings.weight"] *= 10
+        save_file(weights, copied / "model.safetensors", {"format": "pt"})
+    return copied
+
+
 # transformers' prefix of the class names, and the values of its config.
 ARCHITECTURES: dict[str, tuple[str, dict[str, Any]]] = {
     "bert": ("Bert", SMALL),

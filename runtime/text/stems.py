@@ -49,7 +49,7 @@ SNOWBALL = {
 _ENDS = {
     "en": (
         "s", "ed", "ing", "y", "e", "i", "al", "ism", "ion", "er", "ator", "ogist", "ful", "ic",
-        "ant", "ent", "ll",
+        "ant", "ent", "ll", "'",
     ),
 }  # fmt: skip
 
@@ -69,7 +69,7 @@ def stemmer(language: str) -> Callable[[str], str]:
     quick = type("Quick", (_Quick, getattr(module, f"{name.capitalize()}Stemmer")), {})
 
     def stem(word: str) -> str:
-        if not word.endswith(ends):
+        if not word.endswith(ends) and word[:1] != "'":
             return word
         # A stemmer keeps the word that it works on, so threads must not share one.
         found: str = quick().stemWord(word)

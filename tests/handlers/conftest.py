@@ -182,9 +182,13 @@ def server(tmp_path_factory: pytest.TempPathFactory, built: "Built") -> Iterator
         yield shared
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    """Chromium from the system, or a skip."""
+    """Chromium from the system, or a skip.
+
+    Each module has its own, because playwright leaves a loop of events running while it is open,
+    and tests that begin one would fail beside it.
+    """
     api = pytest.importorskip("playwright.sync_api")
     if BROWSER is None:
         pytest.skip("there is no Chromium")

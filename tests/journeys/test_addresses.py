@@ -19,11 +19,13 @@ SIGNATURE = "?X-Amz-Signature=5ec.ret"
 QUERY = "knead dough"
 # By command, what follows the bundle.
 READS: dict[str, tuple[str, ...]] = {
+    "complete": ("knead",),
     "compare": ("BUNDLE", "COLLECTION/queries.test.jsonl", "--pipelines", "bm25,linear", "--json"),
     "eval": ("COLLECTION", "--pipelines", "bm25"),
     "explain": (QUERY, "bread", "--pipeline", "bm25"),
     "feed": ("--ranker", "bm25", "--query", QUERY),
     "inspect": (),
+    "log": (),
     "publish": ("FOLDER/m.db#docs", "--ranker", "bm25", "--force"),
     "rank": (QUERY, "--pipeline", "bm25", "--json"),
     "verify": (),
@@ -32,7 +34,8 @@ REFUSES: dict[str, tuple[str, ...]] = {"export": ("-o", "FOLDER/e.zip")}
 SERVE = {"serve", "mcp", "judge"}  # until they are ended
 # They make a bundle, which is refused where their targets are tested, or read none.
 OTHERS = {
-    "build", "compact", "demo", "index", "learn", "merge", "sync", "table", "train", "update"
+    "build", "calibrate", "compact", "demo", "index", "learn", "merge", "restore", "sync",
+    "synonyms", "table", "train", "update",
 }  # fmt: skip
 
 

@@ -130,6 +130,7 @@ def dot_products(values: NDArray[np.float32], queries: list[Any]) -> NDArray[np.
 def test_bm25(filtered: list[Filtered], monkeypatch: pytest.MonkeyPatch) -> None:
     values, queries = impacts(1), weights(1)
     ranker = BM25(BM25Settings(), index_of(values, np.float32), 1.0)
+    monkeypatch.setattr(BM25, "_gained", lambda *_: None)
     monkeypatch.setattr(BM25, "_terms", lambda _, query: Terms(*queries[query], np.array([])))
     equals_brute_force(
         filtered,
@@ -140,8 +141,8 @@ def test_bm25(filtered: list[Filtered], monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_conformer_kernel(filtered: list[Filtered], monkeypatch: pytest.MonkeyPatch) -> None:
     values, queries = impacts(2), weights(2)
-    matching = SimpleNamespace(truncates=lambda _: False)
-    ranker = made(ConformerKernel, index=index_of(values, "float16"), matching=matching)
+    of_terms = SimpleNamespace(truncates=lambda _: False)
+    ranker = made(ConformerKernel, index=index_of(values, "float16"), term_matching=of_terms)
     monkeypatch.setattr(ConformerKernel, "_known", lambda _, query: queries[query])
     equals_brute_force(
         filtered,

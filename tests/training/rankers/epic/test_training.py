@@ -1,7 +1,6 @@
 """EPIC's equations against plain loops, and its training."""
 
 import math
-import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,7 +10,7 @@ import pytest
 import torch
 from numpy.typing import NDArray
 from safetensors.torch import load_file, save_file
-from tests.models import transformer_folder
+from tests.models import transformer_folder, with_long_embeddings
 
 from ranklet.corpus.collections.collection import Collection
 from ranklet.corpus.collections.splits import read_split
@@ -147,16 +146,9 @@ def test_a_text_has_the_same_vector_alone_and_in_a_batch(
 
 
 @pytest.fixture(scope="module")
-def learned(
-    tiny_collection: Collection, tiny_bert: Path, tmp_path_factory: pytest.TempPathFactory
-) -> Checkpoint:
+def learned(tiny_collection: Collection, tiny_bert: Path) -> Checkpoint:
     """An EPIC of a random BERT whose word embeddings are as long as those of a trained one."""
-    folder = tmp_path_factory.mktemp("long") / "bert"
-    shutil.copytree(tiny_bert, folder)
-    weights = load_file(tiny_bert / "model.safetensors")
-    weights["embeddings.word_embeddings.weight"] *= 10
-    save_file(weights, folder / "model.safetensors", {"format": "pt"})
-    return train(tiny_collection, backbone=folder)
+    return train(tiny_collection, backbone=with_long_embeddings(tiny_bert))
 
 
 def test_it_learns(learned: Checkpoint) -> None:
