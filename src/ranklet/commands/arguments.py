@@ -48,6 +48,17 @@ def add_groups(parser: argparse.ArgumentParser, options: Any) -> None:
     add_options(group, options)
 
 
+def add_judged(parser: argparse.ArgumentParser) -> None:
+    """Declare what judged queries teach, and where the result is written."""
+    parser.add_argument("bundle", help="a bundle with documents, on disk")
+    parser.add_argument(
+        "judged",
+        help="folder of judged queries in BEIR form or of `ranklet judge`, or a .csv or .tsv file "
+        "of clicks with the columns query, id, clicks and perhaps position",
+    )
+    parser.add_argument("-o", "--output", required=True, help="bundle to write, a folder or .zip")
+
+
 def add_engine(parser: argparse.ArgumentParser) -> None:
     """Declare where a command computes; see `EngineOptions`."""
     add_group(parser, LOCAL, "docs/ray.md says how.")

@@ -6,18 +6,13 @@ likely. Fifty judged queries are needed, and a hundred are enough.
 
 import argparse
 
+from ranklet.commands.arguments import add_judged
 from ranklet.commands.output import say
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument("bundle", help="a bundle with documents, on disk")
-    parser.add_argument(
-        "judged",
-        help="folder of judged queries in BEIR form or of `ranklet judge`, or a .csv or .tsv file "
-        "of clicks with the columns query, id, clicks and perhaps position",
-    )
-    parser.add_argument("-o", "--output", required=True, help="bundle to write, a folder or .zip")
+    add_judged(parser)
     parser.add_argument("--pipeline", help="whose scores are read; the default is the bundle's")
     parser.add_argument("--force", action="store_true", help="replace an existing bundle")
 

@@ -7,7 +7,7 @@ the exit status is 3.
 
 import argparse
 
-from ranklet.commands.arguments import add_options, options_from
+from ranklet.commands.arguments import add_judged, add_options, options_from
 from ranklet.commands.output import say, show
 from ranklet.export.learning.options import LEARN
 
@@ -16,13 +16,7 @@ NOTHING_GAINED = 3  # exit status
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument("bundle", help="a bundle with documents, on disk")
-    parser.add_argument(
-        "judged",
-        help="folder of judged queries in BEIR form or of `ranklet judge`, or a .csv or .tsv file "
-        "of clicks with the columns query, id, clicks and perhaps position",
-    )  # fmt: skip
-    parser.add_argument("-o", "--output", required=True, help="bundle to write, a folder or .zip")
+    add_judged(parser)
     add_options(lambda _: parser, LEARN)
     parser.add_argument("--force", action="store_true", help="replace an existing bundle")
 
