@@ -38,7 +38,7 @@ def with_long_embeddings(folder: Path) -> Path:
     """
     from safetensors.torch import load_file, save_file
 
-    copied = folder.with_name(f"{folder.name}-long")
+    copied = folder.parent / "long" / folder.name
     if not copied.exists():
         shutil.copytree(folder, copied)
         weights = load_file(folder / "model.safetensors")
