@@ -83,25 +83,33 @@ class EPIC(nn.Module):
         return weights * self._terms(input_ids, attention_mask)
 
     def document(
-        self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor, terms: Tensor
+        self,
+        input_ids: Tensor,
+        attention_mask: Tensor,
+        token_type_ids: Tensor,
+        terms: Tensor | None = None,
     ) -> Tensor:
-        """Return φ_d at some terms, (batch, terms) float32 (MacAvaney et al., eq. 2 to 4).
+        """Return φ_d, (batch, terms) float32 (MacAvaney et al., eq. 2 to 4).
 
-        Training uses this because a dot product needs only the query's terms, and expanding to
+        Training asks for some terms, because a dot product needs only the query's, and expanding to
         them costs a hundredth of expanding to the vocabulary. A document without terms gets zeros.
 
         Args:
             input_ids: (batch, tokens) int64.
             attention_mask: (batch, tokens) int64, 1 at tokens and 0 at padding.
             token_type_ids: (batch, tokens) int64, the segments.
-            terms: ids of the terms, (terms,) int64.
+            terms: ids of the terms, (terms,) int64; None for the vocabulary.
         """
         states = self.states(input_ids, attention_mask, token_type_ids)
         weights = importance(self.head.document_importance(states))  # (batch, tokens, 1)
         weights = weights * self._terms(input_ids, attention_mask).unsqueeze(-1)
-        theta, bias = self.head.expansion.weight[terms], self.head.expansion.bias[terms]
+        theta: Tensor = self.head.expansion.weight
+        bias: Tensor = self.head.expansion.bias
+        is_term = self.head.is_term
+        if terms is not None:
+            theta, bias, is_term = theta[terms], bias[terms], is_term[terms]
         best = (weights * importance(linear(self.head.transform(states), theta, bias))).amax(1)
-        return torch.sigmoid(self.head.quality(states[:, 0])) * best * self.head.is_term[terms]
+        return torch.sigmoid(self.head.quality(states[:, 0])) * best * is_term
 
     def predictions(
         self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor
@@ -137,10 +145,5 @@ class DocumentEncoder(nn.Module):
 
     def forward(self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor) -> Tensor:
         """Return max(0, φ_d − floor), (batch, vocabulary) float32."""
-        network, head = self.network, self.network.head
-        states = network.states(input_ids, attention_mask, token_type_ids)
-        weights = importance(head.document_importance(states))  # (batch, tokens, 1)
-        weights = weights * network._terms(input_ids, attention_mask).unsqueeze(-1)
-        best = (weights * importance(head.expansion(head.transform(states)))).amax(1)
-        vectors: Tensor = torch.sigmoid(head.quality(states[:, 0])) * best * head.is_term
+        vectors = self.network.document(input_ids, attention_mask, token_type_ids)
         return vectors if self.floors is None else torch.relu(vectors - self.floors)
