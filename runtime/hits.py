@@ -294,6 +294,7 @@ class Ranking(Sequence[Hit]):
     exact: bool = True
     facets: Mapping[str, tuple[Count, ...]] = field(default_factory=dict, hash=False)
     suggestion: str | None = None
+    answerable: float | None = None
 
     def counted(self) -> dict[str, Any]:
         """Return the total and the facets as plain values, as far as they were asked for."""
@@ -302,7 +303,16 @@ class Ranking(Sequence[Hit]):
         shown = {name: [each.to_dict() for each in found] for name, found in self.facets.items()}
         return {"total": self.total, "exact": self.exact, **({"facets": shown} if shown else {})}
 
-    answerable: float | None = None
+    def remarks(self) -> dict[str, Any]:
+        """Return as plain values what a caller should know of the query, where there is any."""
+        found = {
+            "corrections": dict(self.corrections),
+            "ignored": list(self.ignored),
+            "unknown": list(self.unknown),
+            "suggestion": self.suggestion,
+        }
+        likely = {} if self.answerable is None else {"answerable": self.answerable}
+        return {name: value for name, value in found.items() if value} | likely
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values: the query, its hits, and how they were computed."""
@@ -313,12 +323,8 @@ class Ranking(Sequence[Hit]):
             "budget_spent": self.budget_spent,
             "left_out": list(self.left_out),
             "truncated": dict(self.truncated),
-            **({"corrections": dict(self.corrections)} if self.corrections else {}),
-            **({"ignored": list(self.ignored)} if self.ignored else {}),
-            **({"unknown": list(self.unknown)} if self.unknown else {}),
+            **self.remarks(),
             **self.counted(),
-            **({"suggestion": self.suggestion} if self.suggestion else {}),
-            **({} if self.answerable is None else {"answerable": self.answerable}),
         }
 
     def to_json(self, **options: Any) -> str:

@@ -17,7 +17,6 @@ from ranklet.runtime import load
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.bundles.additions import refuse_additions
 from ranklet.runtime.errors import InputError
-from ranklet.runtime.kinds import KINDS
 from ranklet.runtime.relevance import SHIPPED, Calibration, chances
 from ranklet.runtime.storage.address import BundleLike, on_disk, writable
 
@@ -36,7 +35,7 @@ class Examples(NamedTuple):
 
     @property
     def weights(self) -> NDArray[np.float64]:
-        """What each hit counts, (hits,); the first of a query half as much again."""
+        """What each hit counts, (hits,); the first of a query twice as much as others."""
         return np.where(self.best, 1.0, 0.5)
 
     def of(self, chosen: NDArray[np.bool_]) -> "Examples":
@@ -97,8 +96,7 @@ def calibrate(
         found = examples_of(opened, queries, pipeline)
         stages = opened.manifest.pipeline(pipeline)
         names, manifest = stages.rankers(), opened.manifest
-        compared = tuple(KINDS[manifest.rankers[name].kind].compares for name in names)
-        prior = SHIPPED.get(compared)
+        prior = SHIPPED.get(manifest.compared(names))
         before = None if prior is None else _error(found, prior)
         after, folds = np.empty(len(found.query)), found.query % FOLDS
         for fold in range(FOLDS):

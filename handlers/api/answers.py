@@ -101,16 +101,7 @@ def rank(
         shown["highlights"] = _highlights(bundle, hit, room)
     timings = {stage: round(ms, 3) for stage, ms in ranking.timings}
     reply: dict[str, Any] = {"query": ranking.query, "hits": hits, "ms": timings}
-    if ranking.corrections:
-        reply["corrections"] = dict(ranking.corrections)
-    if ranking.ignored:
-        reply["ignored"] = list(ranking.ignored)
-    if ranking.unknown:
-        reply["unknown"] = list(ranking.unknown)
-    if ranking.suggestion:
-        reply["suggestion"] = ranking.suggestion
-    if ranking.answerable is not None:
-        reply["answerable"] = ranking.answerable
+    reply |= ranking.remarks()
     if ranking.truncated:
         reply["truncated"] = dict(ranking.truncated)
     reply |= _counted(ranking, room)

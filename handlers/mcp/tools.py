@@ -151,19 +151,9 @@ def _search(bundle: Bundle, arguments: Mapping[str, Any], limits: Limits) -> Res
     ranking = bundle.rank(**wanted, relevance=rated, budget_ms=limits.ranking_ms)
     hits = [_shown(hit, request["characters"]) for hit in ranking]
     values: dict[str, Any] = {"notice": NOTICE, "hits": hits}
-    if ranking.answerable is not None:
-        values["answerable"] = ranking.answerable
-        if ranking.answerable < UNLIKELY:
-            values["notice"] = f"{NOTHING} {NOTICE}"
-    if ranking.corrections:
-        values["corrections"] = dict(ranking.corrections)
-    if ranking.ignored:
-        values["ignored"] = list(ranking.ignored)
-    if ranking.unknown:
-        values["unknown"] = list(ranking.unknown)
-    values |= ranking.counted()
-    if ranking.suggestion:
-        values["suggestion"] = ranking.suggestion
+    if ranking.answerable is not None and ranking.answerable < UNLIKELY:
+        values["notice"] = f"{NOTHING} {NOTICE}"
+    values |= ranking.remarks() | ranking.counted()
     if ranking.left_out:
         values["left_out"] = list(ranking.left_out)
     return _result(values, limits)

@@ -241,8 +241,11 @@ class Manifest:
 
     def calibration(self, rankers: Sequence[str]) -> Calibration | None:
         """Return what makes probabilities of the scores of some rankers; None if nobody knows."""
-        compared = [KINDS[self.rankers[name].kind].compares for name in rankers]
-        return calibration_of(rankers, compared, self.relevance)
+        return calibration_of(rankers, self.compared(rankers), self.relevance)
+
+    def compared(self, rankers: Sequence[str]) -> tuple[str, ...]:
+        """Return what the scores of some rankers compare; see `Kind.compares`."""
+        return tuple(KINDS[self.rankers[name].kind].compares for name in rankers)
 
     @property
     def remarks(self) -> dict[str, str]:

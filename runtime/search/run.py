@@ -244,8 +244,8 @@ class Run(ABC):
             ]
         )  # fmt: skip
 
-    def relevance(self, positions: NDArray[np.intp]) -> list[float]:
-        """Return how likely some candidates answer the query, 0 to 1 each, with four decimals.
+    def relevance(self, positions: NDArray[np.intp]) -> NDArray[np.float64]:
+        """Return how likely candidates answer the query, (positions,), with four decimals.
 
         Raises:
             InputError: that is not known of this pipeline.
@@ -257,8 +257,7 @@ class Run(ABC):
                 f"it is not known how likely hits of {', '.join(names)} answer a query; teach it "
                 "by judged queries with `ranklet calibrate`, or ask for no relevance"
             )
-        found = chances(self.evidence(positions), calibration.weights)
-        return list(found.round(4).tolist())
+        return chances(self.evidence(positions), calibration.weights).round(4)
 
     def ranking(self, selection: Selection, *, explain: bool) -> Ranking:
         """Return the hits that come back, perhaps with explanations."""
@@ -266,9 +265,8 @@ class Run(ABC):
         positions, scores = self.chosen(selection)
         relevance, answerable = self._rated(positions, selection)
         if selection.min_relevance is not None and answerable is not None:
-            likely = np.array(relevance) >= selection.min_relevance
-            positions, scores = positions[likely], scores[likely]
-            relevance = [each for each in relevance if each >= selection.min_relevance]
+            likely = relevance >= selection.min_relevance
+            positions, scores, relevance = positions[likely], scores[likely], relevance[likely]
         self.fetch(positions, tokens=explain)
         explanations: list[Explanation | None] = [None] * len(positions)
         for at, position in enumerate(positions.tolist() if explain else ()):
@@ -281,7 +279,7 @@ class Run(ABC):
             hits = tuple(self.hits(positions, scores.tolist(), explanations))
             for hit, position in zip(hits, positions.tolist() if self.folded else (), strict=False):
                 hit.folding(self.ids(np.array(self.folded.get(position, ()), np.intp)))
-        for hit, probability in zip(hits, relevance, strict=False):
+        for hit, probability in zip(hits, relevance.tolist(), strict=False):
             hit.rated(probability)
         timing = Timing("explain hits" if explain else "read hits", (perf_counter() - begin) * 1e3)
         return Ranking(
@@ -299,16 +297,16 @@ class Run(ABC):
 
     def _rated(
         self, positions: NDArray[np.intp], selection: Selection
-    ) -> tuple[list[float], float | None]:
+    ) -> tuple[NDArray[np.float64], float | None]:
         """Return the relevance of the hits, and of the best candidate; nothing if nobody asked."""
         if not selection.rated:
-            return [], None
+            return np.empty(0), None
         if self.execution.left_out:
             self.execution.left_out.append("say how likely hits answer the query")
-            return [], None
+            return np.empty(0), None
         best, _ = self.execution.top(1)
-        *rated, answerable = self.relevance(np.append(positions, best)) or [0.0]
-        return rated, answerable
+        found = self.relevance(np.append(positions, best))
+        return found[: len(positions)], float(found[-1]) if len(best) else 0.0
 
 
 @dataclass(frozen=True)
