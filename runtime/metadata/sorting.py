@@ -6,10 +6,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ranklet.runtime.bundles.manifest import LIST
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.metadata.columns import Metadata
-from ranklet.runtime.metadata.where import unknown_field
+from ranklet.runtime.metadata.where import check_single
 
 SCORE = "score"
 
@@ -49,14 +48,7 @@ def _key(name: object, types: Mapping[str, str]) -> Key:
         raise InputError(f"sort: the best score is always first; write {SCORE!r}")
     descends = isinstance(name, str) and name not in types and name.startswith("-")
     field = name[1:] if descends else name  # type: ignore[index]
-    if not isinstance(field, str) or field not in types:
-        raise InputError(f"sort: {unknown_field(field, types)}")
-    if types[field] == LIST:
-        raise InputError(
-            f"sort: {field[:80]!r} holds lists of strings, and a document with several has no "
-            "single place; sort by a field with one value"
-        )
-    return Key(field, descends)
+    return Key(check_single("sort", field, types, "has no single place", "sort"), descends)
 
 
 def order(

@@ -265,6 +265,29 @@ def fields_of(condition: Condition) -> Iterator[str]:
     return (test.field for test in tests_of(condition))
 
 
+def check_single(use: str, name: object, types: Mapping[str, str], fault: str, verb: str) -> str:
+    """Return the name of a field that a document has one value of at most.
+
+    Args:
+        use: the parameter, for the message.
+        name: the field that is asked for.
+        types: the types of all fields by name.
+        fault: what a document with several values would do.
+        verb: what a field with one value is good for.
+
+    Raises:
+        InputError: there is no such field, or it holds lists.
+    """
+    if not isinstance(name, str) or name not in types:
+        raise InputError(f"{use}: {unknown_field(name, types)}")
+    if types[name] == LIST:
+        raise InputError(
+            f"{use}: {name[:80]!r} holds lists of strings, and a document with several {fault}; "
+            f"{verb} by a field with one value"
+        )
+    return name
+
+
 def unknown_field(name: object, types: Mapping[str, str]) -> str:
     """Return what is wrong with the name of a field, and which fields there are."""
     shown, fields = repr(str(name)[:80]), tuple(types)

@@ -9,10 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.runtime.arguments import check_whole, listed, within
-from ranklet.runtime.bundles.manifest import LIST
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.metadata.columns import Metadata, Ordered
-from ranklet.runtime.metadata.where import unknown_field
+from ranklet.runtime.metadata.where import check_single
 
 if TYPE_CHECKING:
     from ranklet.runtime.metadata.facets import Facet
@@ -191,13 +190,7 @@ def check_own(**using: object) -> None:
 
 def check_group_by(name: object, types: Mapping[str, str]) -> None:
     """Raise InputError unless documents can be grouped by a field of the metadata."""
-    if not isinstance(name, str) or name not in types:
-        raise InputError(f"group_by: {unknown_field(name, types)}")
-    if types[name] == LIST:
-        raise InputError(
-            f"group_by: {name[:80]!r} holds lists of strings, and a document with several would "
-            "belong to several groups; group by a field with one value"
-        )
+    check_single("group_by", name, types, "would belong to several groups", "group")
 
 
 def groups_of(name: str, numbers: NDArray[np.uint32], metadata: Metadata) -> NDArray[np.intp]:
