@@ -8,7 +8,7 @@ inherits the rest.
 import os
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from math import inf
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -129,15 +129,21 @@ def number(
 
 
 def one_of(
-    default: str, allowed: Sequence[str], about: str, *, flag: str | None = "", untyped: str = ""
+    default: str | None,
+    allowed: Sequence[str],
+    about: str,
+    *,
+    flag: str | None = "",
+    untyped: str = "",
 ) -> Any:
     """Return a field for one of some texts, and for `untyped`, which no command line offers."""
-    return _field(default, Option(about, str, allowed=tuple(allowed), flag=flag, untyped=untyped))
+    option = Option(about, str, allowed=tuple(allowed), flag=flag, untyped=untyped)
+    return _field(default, replace(option, optional=default is None))
 
 
-def text(default: str | None, about: str, most: int | None = None) -> Any:
+def text(default: str | None, about: str, most: int | None = None, *, flag: str = "") -> Any:
     """Return a field for any text, or any of at most some characters."""
-    return _field(default, Option(about, str, most=most, optional=default is None))
+    return _field(default, Option(about, str, most=most, optional=default is None, flag=flag))
 
 
 def switch(default: bool, about: str, *, flag: str = "", recorded: bool = True) -> Any:

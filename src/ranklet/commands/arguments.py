@@ -69,15 +69,6 @@ def engine_from(given: argparse.Namespace) -> EngineOptions:
     return options_from(LOCAL, vars(given))
 
 
-def add_prompts(group: "argparse._ActionsContainer") -> None:
-    """Declare the texts before every query and every document of an encoder."""
-    for role in ("query", "document"):
-        group.add_argument(
-            f"--{role}-prompt", metavar="TEXT",
-            help=f"text before every {role} of an encoder, in place of what its folder says",
-        )  # fmt: skip
-
-
 def options_from(options: T, given: Mapping[str, Any]) -> T:
     """Return options with the values that were given, by the names that `add_options` uses.
 

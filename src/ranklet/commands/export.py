@@ -8,13 +8,14 @@ exit status is 3.
 
 import argparse
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from ranklet.commands.arguments import (
     METAVARS,
+    add_group,
     add_options,
-    add_prompts,
     allowed_of,
     options_from,
     with_facts,
@@ -23,8 +24,9 @@ from ranklet.commands.output import say, show
 from ranklet.export.exporter import exported_settings
 from ranklet.export.options import ExportOptions
 from ranklet.runtime.errors import InputError
+from ranklet.runtime.options import Checked, integer, number, one_of, place, switch, text
 from ranklet.runtime.text.marking import STRATEGIES
-from ranklet.training.imported.importing import forms
+from ranklet.training.imported.importing import Choices, forms
 
 if TYPE_CHECKING:
     from ranklet.corpus.collections.probes import Probes
@@ -33,8 +35,83 @@ if TYPE_CHECKING:
 EXAMPLE = "example: export-onnx models/all-MiniLM-L6-v2 --layout hub -o minilm"
 LAYOUTS = ("bundle", "hub")
 BUNDLED = ("dimension", "marking", "prune")  # options that other libraries cannot follow
-TABLE = "table"  # in place of a file of queries
+PROMPT = "text before every {} of an encoder, by default what its folder says"
 REFUSED = 3  # exit status if a variant was refused and others were written
+
+
+@dataclass(frozen=True, kw_only=True)
+class OutputOptions(Checked):
+    """What is written, and on which judgements it is proven."""
+
+    GROUP = "options"
+
+    layout: str = one_of(
+        LAYOUTS[0], LAYOUTS, "hub writes one model as the folder that transformers.js, FastEmbed "
+        "and others read"
+    )  # fmt: skip
+    probes: Path | None = place(
+        "collection with judgements to prove the variants on (default: the probes stored with a "
+        "checkpoint)"
+    )
+    split: str | None = text(None, "split of the --probes collection (default: dev)")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelOptions(Checked):
+    """What models of other libraries are, and which texts verify them."""
+
+    GROUP = "models of other libraries"
+    TABLE: ClassVar[str] = "table"  # in place of a file of queries
+
+    kind: str | None = text(
+        None, "what the folder contains, by default what its files say: " + ", ".join(forms()),
+        flag="--as",
+    )  # fmt: skip
+    label: str | None = text(
+        None, "label of a cross-encoder that means relevant, or its number; by default the only one"
+    )
+    marking: str | None = one_of(
+        None, [name for name in STRATEGIES if name != "none"],
+        "exact matches that a cross-encoder was trained to see marked, by default none",
+    )  # fmt: skip
+    download: bool = switch(
+        False, "fetch a model that this machine lacks, by its NAME or NAME@REVISION"
+    )
+    dimension: int | None = integer(
+        None, "numbers to keep of a vector (Matryoshka models), by default all", 1
+    )
+    query_prompt: str | None = text(None, PROMPT.format("query"))
+    document_prompt: str | None = text(None, PROMPT.format("document"))
+    texts: str | None = text(
+        None, "texts to verify the variants on, a file or folder that `ranklet build` reads "
+        "(default: ranklet's own)"
+    )  # fmt: skip
+    queries: str | None = text(
+        None, "queries to verify the variants on, a file with one per line, or JSON Lines with a "
+        "text (default: titles or sentences of the texts); or the word table, for a table that "
+        "encodes queries in place of a network and learns from the texts, too",
+    )  # fmt: skip
+    table_minutes: float = number(5.0, "minutes in which a table of queries learns", 0.01, 60)
+
+    @property
+    def choices(self) -> dict[str, int | str | None]:
+        """What is chosen of the models; see `read_model`."""
+        return {name: getattr(self, name) for name in Choices.__annotations__}
+
+    @property
+    def table(self) -> bool:
+        """Whether a table encodes queries."""
+        return self.queries == self.TABLE
+
+    def probes(self) -> "Probes":
+        """Return the texts to verify the models on."""
+        return unjudged(self.texts, None if self.table else self.queries)
+
+    def __post_init__(self) -> None:
+        """Check every value."""
+        super().__post_init__()
+        if not (self.queries is None or self.table or self.texts):
+            raise InputError("--queries needs --texts; give the texts that the queries search, too")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -49,63 +126,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("-o", "--output", required=True, help="bundle to write, a folder or .zip")
     parser.add_argument("--force", action="store_true", help="replace an existing bundle")
-    parser.add_argument(
-        "--layout",
-        choices=LAYOUTS,
-        default=LAYOUTS[0],
-        help="hub writes one model as the folder that transformers.js, FastEmbed and others read",
-    )
-    parser.add_argument(
-        "--probes",
-        help="collection with judgements to prove the variants on (default: the probes stored with "
-        "a checkpoint)",
-    )
-    parser.add_argument("--split", help="split of the --probes collection (default: dev)")
+    add_options(lambda _: parser, OutputOptions())
     add_options(lambda _: parser, ExportOptions())
-    group = parser.add_argument_group("models of other libraries")
-    group.add_argument(
-        "--as",
-        dest="kind",
-        metavar="KIND",
-        help=f"what the folder contains, if its files do not say it: {', '.join(forms())}",
-    )
-    group.add_argument(
-        "--label", help="label of a cross-encoder that means relevant, or its number"
-    )
-    group.add_argument(
-        "--marking",
-        choices=[name for name in STRATEGIES if name != "none"],
-        help="exact matches that a cross-encoder was trained to see marked",
-    )
-    group.add_argument(
-        "--download",
-        action="store_true",
-        help="fetch a model that this machine lacks, by its NAME or NAME@REVISION",
-    )
-    group.add_argument(
-        "--dimension", type=int, metavar="N", help="numbers to keep of a vector (Matryoshka models)"
-    )
-    add_prompts(group)
-    group.add_argument(
-        "--texts",
-        metavar="SOURCE",
-        help="texts to verify the variants on, a file or folder that `ranklet build` reads "
-        "(default: ranklet's own)",
-    )
-    group.add_argument(
-        "--queries",
-        metavar="FILE",
-        help="queries to verify the variants on, one per line, or JSON Lines with a text (default: "
-        "titles or sentences of the texts); or the word table, for a table that encodes queries in "
-        "place of a network and learns from the texts, too",
-    )
-    group.add_argument(
-        "--table-minutes",
-        type=float,
-        default=5.0,
-        metavar="X",
-        help="minutes in which a table of queries learns",
-    )
+    add_group(parser, ModelOptions())
     group = parser.add_argument_group("settings of some kinds", "They replace the checkpoint's.")
     for name in exported_settings():
         add_setting(group, name)
@@ -145,20 +168,23 @@ def run(options: argparse.Namespace) -> int:
     from ranklet.export.models import steps
     from ranklet.runtime.storage.address import writable
 
-    _check(options)
-    hub, chosen = options.layout == "hub", _export_options(options)
-    folders = named_folders(options.checkpoints, download=options.download)
+    output = options_from(OutputOptions(), vars(options))
+    models = options_from(ModelOptions(), vars(options))
+    _check(output, models)
+    hub, chosen = output.layout == "hub", _export_options(options, output)
+    folders = named_folders(options.checkpoints, download=models.download)
     # Refused before models are loaded and compared, which takes minutes.
     (writing if hub else writer).check_target(writable(options.output), options.force)
     if not hub:
         check_names(folders)
     with one_bar(*steps(len(folders), chosen.variants)):
-        checkpoints = _read(folders, chosen, options)
-        checkpoints = _verified(checkpoints, folders, chosen.probes, options)
+        checkpoints = read_folders(folders, models.kind, models.choices)
+        _check_read(checkpoints, chosen, options, hub)
+        checkpoints = _verified(checkpoints, folders, chosen.probes, models)
         if hub:
             return _export_hub(checkpoints, folders, chosen, options)
-        if options.queries == TABLE:
-            _export_tables(checkpoints, chosen, options)
+        if models.table:
+            _export_tables(checkpoints, chosen, models, options)
         else:
             export_bundle(checkpoints, options.output, chosen, overwrite=options.force)
     reports = read_reports(options.output)
@@ -169,35 +195,42 @@ def run(options: argparse.Namespace) -> int:
     return REFUSED if refused else 0
 
 
-def _read(
-    folders: Mapping[str, Path], chosen: ExportOptions, options: argparse.Namespace
-) -> "dict[str, Checkpoint]":
-    """Return the checkpoints and models; raise InputError if options do not fit them."""
-    from ranklet.export.exporter import exporter
-    from ranklet.training.imported.importing import Choices
+def _check(output: OutputOptions, models: ModelOptions) -> None:
+    if output.split and not output.probes:
+        raise InputError("--split needs --probes; give the collection, too")
+    if models.texts and output.probes:
+        raise InputError("--texts has no judgements and --probes has them; give one of the two")
+    if models.table and output.layout == "hub":
+        raise InputError("a table of queries is for bundles; leave it or --layout hub out")
 
-    hub = options.layout == "hub"
-    choices = {name: getattr(options, name) for name in Choices.__annotations__}
-    checkpoints = read_folders(folders, options.kind, choices)
+
+def _check_read(
+    checkpoints: "Mapping[str, Checkpoint]",
+    chosen: ExportOptions,
+    options: argparse.Namespace,
+    hub: bool,
+) -> None:
+    """Raise InputError if options do not fit the checkpoints and models."""
+    from ranklet.export.exporter import exporter
+
     if "prune" in options and not any(exporter(each.kind).prunes for each in checkpoints.values()):
         raise InputError("--prune needs a ranker of sparse vectors, and no checkpoint is one")
     if hub and len(checkpoints) != 1:
         raise InputError(f"--layout hub writes one model, not {len(checkpoints)}")
-    bundled = [name for name in BUNDLED if getattr(options, name, None) is not None]
+    bundled = [name for name in BUNDLED if name in options]
     if hub and (given := min((*chosen.settings, *bundled), default="")):
         raise InputError(
             f"--{given.replace('_', '-')} is for bundles; leave it or --layout hub out"
         )
-    return checkpoints
 
 
-def _export_options(options: argparse.Namespace) -> ExportOptions:
+def _export_options(options: argparse.Namespace, output: OutputOptions) -> ExportOptions:
     """Return how the variants are made and proven."""
-    usual = ("fp32", "fp16", "int8") if options.layout == "hub" else ExportOptions().variants
+    usual = ("fp32", "fp16", "int8") if output.layout == "hub" else ExportOptions().variants
     settings = {name: getattr(options, name) for name in exported_settings()}
     chosen = ExportOptions(
         variants=usual,
-        probes=_probes(options.probes, options.split or "dev") if options.probes else None,
+        probes=_probes(output.probes, output.split or "dev") if output.probes else None,
         settings={name: value for name, value in settings.items() if value is not None},
     )
     return options_from(chosen, vars(options))
@@ -225,7 +258,10 @@ def _export_hub(
 
 
 def _export_tables(
-    checkpoints: "Mapping[str, Checkpoint]", chosen: ExportOptions, options: argparse.Namespace
+    checkpoints: "Mapping[str, Checkpoint]",
+    chosen: ExportOptions,
+    models: ModelOptions,
+    options: argparse.Namespace,
 ) -> None:
     """Write a bundle whose encoders read queries by tables."""
     import tempfile
@@ -234,17 +270,12 @@ def _export_tables(
     from ranklet.export.query_tables.options import QueryOptions
     from ranklet.export.query_tables.writing import with_query_tables
 
-    texts = [options.texts] if options.texts else ()
-    tables = QueryOptions(queries=TABLE, texts=texts, table_minutes=options.table_minutes)
+    texts = [models.texts] if models.texts else ()
+    learned = QueryOptions(queries=models.TABLE, texts=texts).learned_from()
     with tempfile.TemporaryDirectory() as folder:
         made = export_bundle(checkpoints, Path(folder) / "b", chosen).path
-        with_query_tables(
-            made,
-            options.output,
-            tables.learned_from(),
-            tables.table_minutes,
-            overwrite=options.force,
-        )
+        minutes = models.table_minutes
+        with_query_tables(made, options.output, learned, minutes, overwrite=options.force)
 
 
 def named_folders(arguments: list[str], *, download: bool = False) -> dict[str, Path]:
@@ -309,46 +340,30 @@ def read_folders(
     return checkpoints
 
 
-def _check(options: argparse.Namespace) -> None:
-    if options.split and not options.probes:
-        raise InputError("--split needs --probes; give the collection, too")
-    if options.texts and options.probes:
-        raise InputError("--texts has no judgements and --probes has them; give one of the two")
-    if options.queries == TABLE and options.layout == "hub":
-        raise InputError("a table of queries is for bundles; leave it or --layout hub out")
-    if options.queries not in (None, TABLE) and not options.texts:
-        raise InputError("--queries needs --texts; give the texts that the queries search, too")
-
-
 def _verified(
     checkpoints: "dict[str, Checkpoint]",
     folders: Mapping[str, Path],
     probes: "Probes | None",
-    options: argparse.Namespace,
+    models: ModelOptions,
 ) -> "dict[str, Checkpoint]":
     """Print what models of other libraries are; return them with texts to verify them on."""
     from ranklet.export.imported import ORIGINAL, described, with_probes
     from ranklet.training.imported.importing import is_checkpoint
 
-    models = [name for name in checkpoints if not is_checkpoint(folders[name])]
-    if not models:
-        if options.texts:
+    others = [name for name in checkpoints if not is_checkpoint(folders[name])]
+    if not others:
+        if models.texts:
             raise InputError(
                 "--texts is for models of other libraries, because checkpoints have probes of "
                 "their own; to prove them on another collection give --probes"
             )
         return checkpoints
-    for name in models:
+    for name in others:
         say(f"{name}: {described(checkpoints[name])}")
-    ready = with_probes(checkpoints, folders, probes or unjudged(options.texts, _queries(options)))
-    for name in models:
+    ready = with_probes(checkpoints, folders, probes or models.probes())
+    for name in others:
         say(f"{name}: {ready[name].training[ORIGINAL]}")
     return ready
-
-
-def _queries(options: argparse.Namespace) -> str | None:
-    """Return the file of queries, if there is one."""
-    return None if options.queries == TABLE else options.queries
 
 
 def unjudged(texts: str | None, queries: str | None) -> "Probes":
@@ -364,7 +379,7 @@ def unjudged(texts: str | None, queries: str | None) -> "Probes":
     return unjudged_probes(Source(texts, SourceOptions(skip_bad=True), say).documents(), own)
 
 
-def _probes(path: str, split: str) -> "Probes":
+def _probes(path: Path, split: str) -> "Probes":
     from ranklet.corpus.collections.collection import Collection
     from ranklet.corpus.collections.probes import draw_probes
     from ranklet.corpus.collections.splits import read_split
