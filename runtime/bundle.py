@@ -32,7 +32,7 @@ from ranklet.runtime.display import strongest
 from ranklet.runtime.errors import BundleError, InputError
 from ranklet.runtime.explanation import Explanation
 from ranklet.runtime.highlight import Span, spans
-from ranklet.runtime.hits import Completion, Hit, Ranking
+from ranklet.runtime.hits import Completion, Hit, MissingWord, Ranking
 from ranklet.runtime.metadata.where import Condition
 from ranklet.runtime.pipeline import Pipeline, PipelineLike
 from ranklet.runtime.rankers.encoding import encode, similarity
@@ -50,6 +50,7 @@ from ranklet.runtime.syntax.query_syntax import Query, typed_query
 from ranklet.runtime.text.analysis import Analysis
 from ranklet.runtime.text.common_words import CommonWords, Places
 from ranklet.runtime.text.ranked import ranked_part
+from ranklet.runtime.text.words import placed_words
 from ranklet.runtime.tracing import record
 
 if TYPE_CHECKING:
@@ -804,6 +805,22 @@ class Bundle(os.PathLike[str]):
             return common
         own = [{"title": hit.title, "text": hit.text}]
         return strongest(self.highlight(self.rank(query, own, pipeline=pipeline, explain=True)[0]))
+
+    @short_tracebacks
+    def missing_words(self, query: str, hits: Sequence[Hit]) -> list[MissingWord]:
+        """Return the words of a query, stop words aside, that none of some hits has in any form.
+
+        A hit has the words of its title, text and metadata, and those that it has a synonym of.
+        """
+        check_query(query)
+        analysis = self.files.analyzer.begin() if self.manifest.documents else None
+        plain = ((query[begin:end], word, word) for begin, end, word in placed_words(query))
+        texts, missing = [each.whole for each in hits], dict[str, MissingWord]()
+        for typed, word, lemma in plain if analysis is None else analysis.asked_words(query):
+            places = self._common_words(typed, stored=True)
+            if lemma not in missing and not any(map(places, texts)):
+                missing[lemma] = MissingWord(typed, lemma, self._search.frequency(word))
+        return list(missing.values())
 
     def analysis(self, field: str) -> Analysis:
         """Return an analysis for a field of an explanation."""

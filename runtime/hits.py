@@ -34,6 +34,20 @@ class Completion(NamedTuple):
     field: str | None = None
 
 
+class MissingWord(NamedTuple):
+    """A word of a query that no hit has.
+
+    Attributes:
+        typed: as it stands in the query.
+        lemma: what all of its forms have in common.
+        documents: how many have it that may be seen; None if that is not known.
+    """
+
+    typed: str
+    lemma: str
+    documents: int | None
+
+
 class Timing(NamedTuple):
     """The time that a stage took, in milliseconds."""
 
@@ -203,6 +217,14 @@ class Hit(_Late):
     def name(self) -> str:
         """The id, and the passage if the document is split, for people."""
         return self.id if self.passage is None else f"{self.id} · passage {self.passage}"
+
+    @property
+    def whole(self) -> str:
+        """The title, the text and the texts of the metadata."""
+        values = (each if isinstance(each, list) else [each] for each in self.metadata.values())
+        return "\n".join(
+            [self.title, self.text, *(v for each in values for v in each if isinstance(v, str))]
+        )
 
     @property
     def snippet(self) -> str:

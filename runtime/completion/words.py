@@ -73,6 +73,19 @@ class PartWords(NamedTuple):
             bool(self.mask[having[:FEW]].any() or self.mask[having].any()) for having in every
         )
 
+    def frequency(self, word: str) -> int:
+        """Return how many documents that the caller may see have a word.
+
+        Other forms of it count, too, where the index takes them for the same.
+        """
+        known = self.vocabulary.find(word)
+        one = known >= 0 and self.postings.term_of is not None  # which stands for all forms
+        ids = np.array([known]) if one else self.vocabulary.forms_of(word)
+        if self.mask is None:
+            terms = distinct(self.terms(ids)).astype(np.int32)
+            return int(self.postings.terms.frequencies(terms[terms >= 0]).sum())
+        return sum(int(self.mask[having].sum()) for having in self.postings.having(ids))
+
     def shown(self, term: str, ids: Ids) -> str | None:
         """Return the most frequent word of a term, among some; None if the caller sees none."""
         place = self.vocabulary.forms.find(term)

@@ -168,6 +168,11 @@ class LocalSearch(Search):
         postings = postings_of(self.files, self.documents)
         return [] if postings is None else [PartWords(self.documents, postings, mask)]
 
+    def frequency(self, word: str) -> int | None:
+        """Return how many documents that may be seen have a word; None if that is not known."""
+        parts = self.part_words(self.allowed())
+        return sum(each.frequency(word) for each in parts) if parts else None
+
     def features(
         self, query: str, pipeline: Pipeline
     ) -> tuple[list[str], dict[str, NDArray[np.float32]]]:

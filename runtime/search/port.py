@@ -154,6 +154,10 @@ class Search(ABC):
         """
         return None
 
+    def frequency(self, word: str) -> int | None:  # noqa: ARG002
+        """Return how many documents that may be seen have a word; None if that is not known."""
+        return None
+
     @abstractmethod
     def passages(self, document_id: str) -> list[Passage]:
         """Return a document's passages in their order, or the whole document as a single one.

@@ -322,6 +322,13 @@ class Analysis:
         left = ids[~among(ids, vocabulary.stopped)]
         return self.in_field(left if self._is_known(left) else ids, field)
 
+    def asked_words(self, query: str) -> list[tuple[str, str, str]]:
+        """Return the words of a query without stop words: as typed, as compared, its lemma."""
+        ids = self.asked(query, "words")
+        words, lemmas = self.spelled(ids), self.spelled(self.in_field(ids, "lemmas"))
+        typed = {word: query[begin:end] for begin, end, word in self._words_of(query)}
+        return [(typed.get(w, w), w, lemma) for w, lemma in zip(words, lemmas, strict=True)]
+
     def word(self, word: str, field: str) -> NDArray[np.int32]:
         """Return the tokens of one word, as texts are split into them, in a field of words."""
         return self.in_field(self._word_ids([word]), field)

@@ -41,6 +41,7 @@ GROUPS = {
         "judge": "judge hits on a page, for learn, train and eval",
         "eval": "evaluate a bundle's pipelines on judged queries",
         "calibrate": "teach a bundle how likely its hits answer a query",
+        "gaps": "list the queries that nothing is likely to answer, by the words that hits lack",
         "compare": "compare the hits of two bundles or pipelines, without judgements",
     },
     "training commands": {
