@@ -4,7 +4,8 @@ r"""Read and write collections, which are folders of documents, queries and judg
     queries.SPLIT.jsonl    {"_id": "q1", "text": "..."}                      one query per line
     qrels.SPLIT.txt        TREC or BEIR lines, see ranklet.corpus.collections.trec
 
-``id`` may replace ``_id``. ``queries.jsonl`` may hold the queries of all splits. Judgements may
+``id`` may replace ``_id``. ``queries.jsonl`` may hold the queries of all splits, and
+``topics.SPLIT.txt`` has TREC topics in the place of queries. Judgements may
 also be in ``qrels.SPLIT.tsv``, ``qrels/SPLIT.tsv`` or ``qrels/SPLIT.txt``. Every name may end in
 ``.gz``. If several of these files exist, the first one in the order of the constants below is read.
 """
@@ -18,6 +19,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ranklet.corpus.collections.seen_ids import SeenIds
+from ranklet.corpus.collections.topics import read_topics
 from ranklet.corpus.collections.trec import (
     check_id,
     check_text,
@@ -34,7 +36,8 @@ from ranklet.runtime.writing.atomic_folder import atomic_folder
 from ranklet.runtime.writing.strangers import files_in, matching, refuse_strangers
 
 CORPUS = ("corpus.jsonl", "corpus.jsonl.gz")
-SPLIT_QUERIES = ("queries.{}.jsonl", "queries.{}.jsonl.gz")
+TOPICS = ("topics.{}.txt", "topics.{}.txt.gz")
+SPLIT_QUERIES = ("queries.{}.jsonl", "queries.{}.jsonl.gz", *TOPICS)
 ALL_QUERIES = ("queries.jsonl", "queries.jsonl.gz")
 QRELS = tuple(
     stem + suffix + packed
@@ -256,7 +259,7 @@ def _check_target(target: Path, *, overwrite: bool) -> None:
 def _records(path: Path, what: str) -> Iterator[tuple[str, str, dict[str, Any]]]:
     """Yield FILE:LINE, the id and the JSON object of every line that is not blank."""
     seen = SeenIds()
-    for number, line in read_lines(path):
+    for number, line in _lines(path):
         if not line.strip():
             continue
         where = f"{path}:{number}"
@@ -284,6 +287,15 @@ def _records(path: Path, what: str) -> Iterator[tuple[str, str, dict[str, Any]]]
                 text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
                 check_text(text, f"{where}: the {key}")
         yield where, name, record
+
+
+def _lines(path: Path) -> Iterator[tuple[int, str]]:
+    """Yield the numbered lines of a file; those of topics are made of them."""
+    if not path.name.startswith("topics."):
+        yield from read_lines(path)
+        return
+    for number, (name, text) in enumerate(read_topics(path), 1):
+        yield number, json.dumps({"_id": name, "text": text})
 
 
 def _text(record: dict[str, Any], where: str) -> str:

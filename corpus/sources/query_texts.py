@@ -4,6 +4,7 @@ from pathlib import Path
 
 from ranklet.corpus.collections.collection import Collection
 from ranklet.corpus.collections.opening import format_suffix, lines, open_text
+from ranklet.corpus.collections.topics import are_topics, topics_in
 from ranklet.corpus.sources.cells import Bad, is_decoded, not_decoded
 from ranklet.corpus.sources.json_files import read_json_lines
 from ranklet.runtime.errors import CollectionError
@@ -15,10 +16,10 @@ LEARNED = "train"  # the split from whose queries anything may learn
 
 
 def read_query_texts(path: str | Path) -> list[str]:
-    """Return the queries of a file: one per line, or the ``text`` of JSON Lines.
+    """Return the queries of a file: one per line, the ``text`` of JSON Lines, or TREC topics.
 
-    The file's ending tells which, and may be followed by .gz or .zst. Empty lines are left out.
-    A pipe is read, too, because it is read once.
+    The file's ending or its begin tells which; .gz or .zst may follow the ending. Empty lines are
+    left out. A pipe is read, too, because it is read once.
 
     Raises:
         CollectionError: the file cannot be read, is a table, or has no query.
@@ -36,6 +37,8 @@ def read_query_texts(path: str | Path) -> list[str]:
     else:
         with open_text(path, "utf-8") as file:
             texts = [line.strip() for line in lines(path, file)]
+        if are_topics(whole := "\n".join(texts)):
+            texts = [title for _, title in topics_in(whole, str(path))]
     bad = next((text for text in texts if not is_decoded(text)), None)
     if bad is not None:
         found = not_decoded(str(path), bad).found

@@ -1,9 +1,11 @@
-"""PyTerrier's retriever gives what the bundle does, and its experiments what eval does."""
+"""PyTerrier's transformers give what the bundle does, and its experiments what eval does."""
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from ranklet import build
 from ranklet.corpus.collections.splits import read_split
 from ranklet.corpus.evaluation.systems import evaluate
 from ranklet.runtime import InputError, UnknownRankerError, load
@@ -51,6 +53,33 @@ def test_a_blank_query_has_no_documents_and_columns_keep_their_types(
     assert [str(none[name].dtype) for name in ("year", "score", "rank")] == [
         "int64", "float64", "int64",
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("named", [True, False])
+def test_a_reranker_scores_the_documents_of_another_retriever(
+    named: bool, ours: Any, tmp_path: Path
+) -> None:
+    texts = ["bread and dough", "dough, dough and yeast", "windows", "a dough"]
+    bundle = build([{"id": str(at), "text": each} for at, each in enumerate(texts)], tmp_path / "b")
+    given = ours.pandas.DataFrame([
+        {"qid": "1", "query": "dough", "docno": str(at), "score": 9.0, "rank": at, "from": "x"}
+        for at in (2, 0, 3, 1)
+    ])  # fmt: skip
+    if not named:
+        given["text"] = [texts[int(name)] for name in given["docno"]]
+    first = ours.pyterrier.Transformer.from_df(given)
+    again = (first >> ours.RankletReranker(bundle)).search("dough")
+    ranked = bundle.rank("dough")
+    assert again["docno"].tolist() == [*(hit.id for hit in ranked), "2"]
+    assert again["score"].tolist()[:3] == pytest.approx([hit.score for hit in ranked], rel=1e-5)
+    assert again["rank"].tolist() == [0, 1, 2, 3]
+    assert {*again["from"]} == {"x"}
+    none = ours.RankletReranker(bundle)(given[:0])
+    assert none.dtypes.to_dict() == again[none.columns].dtypes.to_dict()
+    with pytest.raises(InputError, match="nowhere"):
+        ours.RankletReranker(bundle)(given[["qid", "query"]].assign(docno="nowhere"))
+    with pytest.raises(UnknownRankerError):
+        ours.RankletReranker(bundle, pipeline="nothing")
 
 
 def test_unusable_options_are_refused(ours: Any, built: "Built") -> None:

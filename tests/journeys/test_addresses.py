@@ -34,7 +34,7 @@ REFUSES: dict[str, tuple[str, ...]] = {"export": ("-o", "FOLDER/e.zip")}
 SERVE = {"serve", "mcp", "judge"}  # until they are ended
 # They make a bundle, which is refused where their targets are tested, or read none.
 OTHERS = {
-    "build", "calibrate", "compact", "demo", "index", "learn", "merge", "restore", "sync",
+    "build", "calibrate", "compact", "demo", "index", "irds", "learn", "merge", "restore", "sync",
     "synonyms", "table", "train", "update",
 }  # fmt: skip
 

@@ -38,6 +38,7 @@ GROUPS = {
         "publish": "write the collection into Milvus",
     },
     "measurement commands": {
+        "irds": "write a dataset of ir_datasets as a folder of judged queries",
         "judge": "judge hits on a page, for learn, train and eval",
         "eval": "evaluate a bundle's pipelines on judged queries",
         "calibrate": "teach a bundle how likely its hits answer a query",

@@ -5,7 +5,9 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from ranklet.commands import main
 from ranklet.corpus.collections import irds
+from ranklet.corpus.collections.collection import Collection
 from ranklet.corpus.collections.irds import write_dataset
 from ranklet.runtime.errors import InputError
 
@@ -48,6 +50,13 @@ def test_a_dataset_becomes_a_collection(named: str, tmp_path: Path) -> None:
     ]
     assert [(each.id, each.text) for each in found.queries("test")] == [("q", "how to knead")]
     assert found.qrels("test") == {"q": {"a": 2, "b": 0}}
+
+
+def test_the_command_names_the_splits(named: str, tmp_path: Path) -> None:
+    out = str(tmp_path / "c")
+    assert main(["irds", f"dev={named}", named, "-o", out]) == 0
+    assert Collection(out).splits() == ("dev", "test")
+    assert main(["irds", named, named, "-o", out, "--force"]) == 1
 
 
 def test_titles_stay_apart_from_texts(

@@ -15,6 +15,11 @@ from ranklet.runtime.errors import CollectionError
     [
         ("queries.txt", "what is yeast\n\n  why knead dough \n"),
         ("queries", "what is yeast\r\nwhy knead dough"),
+        (
+            "topics.301-302.txt",
+            "\n<top>\n<num> Number: 1\n<title> Topic: what is yeast\n<desc> Description:\nwho\n"
+            "</top>\n<top><num>2</num><title>why knead\ndough</title></top>",
+        ),
         ("queries.jsonl", '{"_id": "1", "text": "what is yeast"}\n{"text": "why knead dough"}\n'),
     ],
 )
