@@ -38,7 +38,8 @@ class Option:
         read: makes the value from the typed text, such as a path.
         recorded: whether it affects the result, unlike paths and whether to resume.
         instead_of: the option that it replaces; a command line cannot have both.
-        many: whether a command line may give it several times; `read` gets all texts in a list.
+        many: "again" if a command line may give it several times, or "+" if several values may
+            follow it; `read` gets all texts in a list.
     """
 
     about: str
@@ -52,7 +53,7 @@ class Option:
     read: Callable[[Any], Any] | None = None
     recorded: bool = True
     instead_of: str = ""
-    many: bool = False
+    many: str = ""
 
     def check(self, name: str, value: object) -> None:
         """Raise InputError with the allowed values unless `value` is one of them."""
@@ -162,10 +163,11 @@ def read_from(default: object, about: str, read: Callable[[str], Any]) -> Any:
 
 
 def read_each(
-    default: object, about: str, read: Callable[[Sequence[str]], Any], *, flag: str
-) -> Any:
-    """Return a field for a value that the command line reads from a flag that may be repeated."""
-    return _field(default, Option(about, object, flag=flag, read=read, many=True))
+    default: object, about: str, read: Callable[[Sequence[str]], Any], *, flag: str,
+    many: str = "again",
+) -> Any:  # fmt: skip
+    """Return a field for a value that the command line reads from several texts."""
+    return _field(default, Option(about, object, flag=flag, read=read, many=many))
 
 
 def read_names(typed: str) -> tuple[str, ...]:

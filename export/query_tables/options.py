@@ -12,7 +12,7 @@ from ranklet.corpus.sources.source import Source
 from ranklet.export.query_tables.texts import short_texts
 from ranklet.runtime.arguments import listed
 from ranklet.runtime.errors import InputError
-from ranklet.runtime.options import Checked, Idle, number, one_of
+from ranklet.runtime.options import Checked, Idle, number, one_of, read_each
 
 SIDES = ("network", "table")
 
@@ -41,7 +41,10 @@ class QueryOptions(Checked):
     table_minutes: float = number(
         5.0, "minutes in which a table learns, unless an earlier build has kept it", 0.01, 60
     )
-    texts: Sequence[str | Path] = ()
+    texts: Sequence[str | Path] = read_each(
+        (), "files or folders of texts from which a table of queries learns, beside the documents",
+        tuple, flag="--texts", many="+",
+    )  # fmt: skip
 
     def __post_init__(self) -> None:
         """Check every value, and that texts are learned from."""

@@ -100,7 +100,8 @@ def _add(group: "argparse._ActionsContainer", declared: Declared) -> None:
         return
     group.add_argument(
         flag, dest=name, default=argparse.SUPPRESS, help=about, type=_reader(declared),
-        metavar=METAVARS[option.kind], action="append" if option.many else "store",
+        metavar=METAVARS[option.kind], action="append" if option.many == "again" else "store",
+        nargs="+" if option.many == "+" else None,
     )  # fmt: skip
 
 

@@ -9,15 +9,45 @@ cross-encoder reranks the best.
 
 import argparse
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ranklet.commands.arguments import add_groups, options_from
+from ranklet.commands.arguments import add_group, add_groups, options_from
 from ranklet.commands.output import say
 from ranklet.commands.recipe import RECIPE, arguments_of
 from ranklet.runtime.console import suggested
 from ranklet.runtime.errors import InputError
-from ranklet.runtime.options import read_names
+from ranklet.runtime.options import Checked, read_each, read_from, read_names, switch, text
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelOptions(Checked):
+    """The models of a search, and how they are exported."""
+
+    GROUP = "models"
+
+    model: Sequence[str] = read_each(
+        (), "model of sentence-transformers, transformers or ranklet, or its name on the hub; may "
+        "be repeated", tuple, flag="--model",
+    )  # fmt: skip
+    download: bool = switch(False, "fetch a --model that this machine lacks, NAME or NAME@REVISION")
+    variants: Sequence[str] | None = read_from(
+        None, "comma-separated variants of models, of fp32, fp16 (for GPUs), int8 and openvino "
+        "(for CPUs; openvino is faster and needs packages) (default: int8)", read_names,
+    )  # fmt: skip
+    stored: str | None = text(
+        None, "how the vectors of documents are stored, such as float16; by default as `ranklet "
+        "export --help` says, which lists the names of each kind"
+    )  # fmt: skip
+
+    def __post_init__(self) -> None:
+        """Check every value, and that there is a model for it."""
+        super().__post_init__()
+        for name in ("variants", "stored", "download"):
+            if getattr(self, name) and not self.model:
+                raise InputError(
+                    f"--{name} has no effect without a --model; leave it out, or give one"
+                )
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -37,36 +67,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="file with these flags as keys; by default ranklet.toml, if no SOURCE is given",
     )  # fmt: skip
     parser.add_argument(
-        "--model",
-        action="append",
-        default=[],
-        metavar="FOLDER",
-        help="model of sentence-transformers, transformers or ranklet, or its name on the hub; may "
-        "be repeated",
-    )
-    parser.add_argument(
-        "--download",
-        action="store_true",
-        help="fetch a --model that this machine lacks, NAME or NAME@REVISION",
-    )
-    parser.add_argument(
-        "--variants", metavar="NAMES",
-        help="comma-separated variants of models, of fp32, fp16 (for GPUs), int8 and openvino (for "
-        "CPUs; openvino is faster and needs packages) (default: int8)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--stored", metavar="NAME",
-        help="how the vectors of documents are stored, such as float16; `ranklet export --help` "
-        "lists the names of each kind",
-    )  # fmt: skip
-    parser.add_argument(
-        "--texts", nargs="+", default=[], metavar="FILE",
-        help="files or folders of texts from which a table of queries learns, beside the documents",
-    )  # fmt: skip
-    parser.add_argument(
         "--synonyms", type=Path, metavar="FILE", help="file of synonyms (docs/searching.md)"
     )
     parser.add_argument("--force", action="store_true", help="replace an existing bundle")
+    add_group(parser, ModelOptions())
     add_groups(parser, BUILD)
 
 
@@ -102,18 +106,15 @@ def run(options: argparse.Namespace) -> None:
     from ranklet.runtime.bundles.manifest import in_words
     from ranklet.training.imported.hub import model_folder
 
-    for name in ("variants", "stored", "download"):
-        if getattr(options, name) and not options.model:
-            raise InputError(f"--{name} has no effect without a --model; leave it out, or give one")
+    own = options_from(ModelOptions(), vars(options))
     if options.synonyms and not options.synonyms.is_file():
         raise InputError(f"--synonyms {str(options.synonyms)!r} is no file")
-    models = [model_folder(each, download=options.download) for each in options.model]
+    models = [model_folder(each, download=own.download) for each in own.model]
     chosen = options_from(replace(BUILD, models=models), vars(options))
-    chosen = replace(chosen, query=replace(chosen.query, texts=options.texts))
-    if options.model:
-        own = {"stored": options.stored} if options.stored else {}
-        variants = tuple(read_names(options.variants or "int8"))
-        chosen = replace(chosen, export=ExportOptions(variants=variants, settings=own))
+    if models:
+        stored = {"stored": own.stored} if own.stored else {}
+        variants = tuple(own.variants or ("int8",))
+        chosen = replace(chosen, export=ExportOptions(variants=variants, settings=stored))
     source = Source(options.source, chosen.source, announce)
     chosen = replace(chosen, source=SOURCE)  # the source has its options
     bundle = build(source, options.output, chosen, overwrite=options.force)
