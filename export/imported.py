@@ -51,7 +51,8 @@ def with_probes(
         if is_checkpoint(folders[name]):
             continue
         training = checkpoint.training
-        if find_spec("sentence_transformers") is not None:  # static vectors are read without it
+        library = find_spec("sentence_transformers")  # static vectors are read without it
+        if library is not None and form_of(checkpoint).compared:
             begins = [shortened(text, checkpoint.settings) for text in texts]
             with step(COMPARING, COMPARING_SECONDS):
                 light = set_aside(checkpoint, (*texts, *begins))[0]

@@ -68,7 +68,7 @@ KINDS = {
         Kind("model1", lexical=True),
         Kind("neural_model1"),
         Kind("dense", "vectors", needs_collection=False, imported=True),
-        Kind("epic", "impacts", own_tokenizer=True, needs_collection=False),
+        Kind("epic", "impacts", own_tokenizer=True, needs_collection=False, imported=True),
         Kind("splade", "impacts", own_tokenizer=True, needs_collection=False, imported=True),
         Kind("colbert", "exhaustive", needs_collection=False, imported=True),
         Kind("srm", "exhaustive", needs_collection=False),

@@ -19,7 +19,7 @@ from ranklet.runtime.errors import ModelFolderError
 _CLASSES = re.compile(r"(sentence_transformers|pylate)\.(\w+\.)*[A-Z]\w*", re.ASCII)
 MODULES, CONFIG, SENTENCE = "modules.json", "config.json", "config_sentence_transformers.json"
 WEIGHTS, SHARDS = "model.safetensors", "model.safetensors.index.json"
-PICKLES = ("pytorch_model.bin", "model.bin", "pytorch_model.bin.index.json")
+PICKLES = ("pytorch_model.bin", "model.bin", "pytorch_model.bin.index.json", "weights.p")
 PROOF = "ranklet_proof.json"  # of a folder that `ranklet export --layout hub` has written
 ADAPTER = "adapter_config.json"  # of peft
 # Files that libraries read.
@@ -230,7 +230,7 @@ def check_files(folder: Path) -> None:
             raise ModelFolderError(
                 f"{str(path.parent)!r} has its weights only in {path.name}, a pickle file, which "
                 "can run any code and is never opened; save the model again with "
-                "safe_serialization=True"
+                "safe_serialization=True, or write it as safetensors (docs/building.md)"
             )
         if _JSON.fullmatch(path.name):
             read_json(path, object)

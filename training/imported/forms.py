@@ -36,6 +36,7 @@ class Form:
             checkpoint, it is the last.
         network: whether it has a network to export.
         module: the module of the kind that imports it.
+        compared: whether sentence-transformers reads it, too, so that both can be compared.
     """
 
     kind: str
@@ -47,6 +48,7 @@ class Form:
     settings: Mapping[str, Any] = field(default_factory=dict)
     network: bool = True
     module: str = "importing"
+    compared: bool = True
 
     def importer(self) -> Any:
         """Return the module with the functions `import_model` and `difference`."""

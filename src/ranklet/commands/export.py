@@ -362,7 +362,8 @@ def _verified(
         say(f"{name}: {described(checkpoints[name])}")
     ready = with_probes(checkpoints, folders, probes or models.probes())
     for name in others:
-        say(f"{name}: {ready[name].training[ORIGINAL]}")
+        if ORIGINAL in ready[name].training:
+            say(f"{name}: {ready[name].training[ORIGINAL]}")
     return ready
 
 
