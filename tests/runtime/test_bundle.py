@@ -162,19 +162,6 @@ def test_score_is_the_score_of_rank_for_own_documents(bundle: Bundle, name: str)
         assert [hit.score for hit in hits] == [scores[hit.index] for hit in hits]
 
 
-@pytest.mark.parametrize("name", ABSOLUTE)
-def test_a_document_has_the_same_score_alone_and_among_others(bundle: Bundle, name: str) -> None:
-    ids = [hit.id for hit in bundle.rank("water", k=100, pipeline="bm25_pieces")] + ["blank"]
-    texts = [*OWN, *(f"{w} gnorp water" for w in ("zork", "knead dough", "bicycle", "the"))]
-    for query in QUERIES:
-        together = bundle.score(query, ids=ids, pipeline=recipe(name))
-        own = bundle.score(query, texts, pipeline=recipe(name))
-        alone = [bundle.score(query, ids=[each], pipeline=recipe(name))[0] for each in ids]
-        own_alone = [bundle.score(query, [each], pipeline=recipe(name))[0] for each in texts]
-        np.testing.assert_array_equal(together, alone)
-        np.testing.assert_array_equal(own, own_alone)
-
-
 @pytest.mark.parametrize("name", PIPELINES)
 @pytest.mark.parametrize("documents", [None, OWN, ["nothing alike", ""]])
 def test_parts_of_explanations_add_up(

@@ -35,14 +35,6 @@ def test_documents_encoded_side_by_side_have_the_same_vectors(
     np.testing.assert_array_equal(ranker.encode_documents(texts).vectors, expected)
 
 
-def test_a_callers_copy_of_a_document_scores_as_the_stored_one(tiny: TinyRankers) -> None:
-    bundle = tiny.bundle("dense")
-    hits = bundle.rank("bright world", k=20, pipeline=DENSE)
-    own = [{"id": hit.id, "title": hit.title, "text": hit.text} for hit in hits]
-    scores = bundle.score("bright world", own, pipeline=DENSE)
-    np.testing.assert_allclose(scores, [hit.score for hit in hits], rtol=1e-5)
-
-
 @pytest.mark.slow
 def test_texts_over_the_limit_are_cut_and_reported(
     tiny: TinyRankers, tmp_path: Path, caplog: pytest.LogCaptureFixture
@@ -123,14 +115,6 @@ def small(request: pytest.FixtureRequest, tiny: TinyRankers, tmp_path: Path) -> 
     rankers = Path(shutil.copytree(tiny.exported("dense"), tmp_path / "rankers"))
     with_settings(rankers, "dense", stored=request.param)
     return Path(index_bundle(rankers, tiny.data.collection, tmp_path / "b"))
-
-
-def test_a_callers_copy_is_stored_in_the_same_form(small: Path) -> None:
-    bundle = load(small, device="cpu")
-    hits = bundle.rank("bright world", k=20, pipeline=DENSE)
-    own = [{"id": hit.id, "title": hit.title, "text": hit.text} for hit in hits]
-    scores = bundle.score("bright world", own, pipeline=DENSE)
-    np.testing.assert_allclose(scores, [hit.score for hit in hits], rtol=1e-5)
 
 
 @pytest.mark.parametrize("stored", ["float32", "float16", "int8"])

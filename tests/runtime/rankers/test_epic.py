@@ -21,18 +21,6 @@ from ranklet.runtime.verification import verify
 ALONE, RERANK = retrieved_by("epic"), reranked_by("epic")
 
 
-def test_retrieving_and_rescoring_give_the_same_scores(epic_bundle: Bundle) -> None:
-    hits = epic_bundle.rank("quiet stream", k=20, pipeline=ALONE)
-    assert len(hits) == 20
-    again = epic_bundle.score("quiet stream", ids=[hit.id for hit in hits], pipeline=RERANK)
-    np.testing.assert_allclose(again, [hit.score for hit in hits], rtol=1e-5)
-    own = [{"id": hit.id, "title": hit.title, "text": hit.text} for hit in hits]
-    together = epic_bundle.score("quiet stream", own, pipeline=RERANK)
-    alone = [epic_bundle.score("quiet stream", [each], pipeline=RERANK)[0] for each in own]
-    assert together.tolist() == alone
-    np.testing.assert_array_equal(together, again)
-
-
 STRONGEST = "not in the text: its strongest expansion"
 
 
@@ -96,14 +84,6 @@ def test_the_words_that_match_are_highlighted(epic_bundle: Bundle) -> None:
     assert hit.explanation is not None
     (leaf,) = [each for each in leaves(hit.explanation) if each.source == ("wordpieces", "old")]
     assert sum(each.value for each in spans) == pytest.approx(leaf.value, rel=1e-5, abs=1e-6)
-
-
-def test_without_a_collection_the_callers_texts_are_ranked(exported_epic: Path) -> None:
-    bundle = Bundle(exported_epic, device="cpu")
-    texts = ["the old river", "the red apple", "the small castle"]
-    assert len(bundle.rank("old stream", texts, pipeline=ALONE)) == 3
-    with pytest.raises(BundleError, match="no collection"):
-        bundle.rank("old stream", pipeline=ALONE)
 
 
 def test_cut_texts_are_reported(epic_bundle: Bundle) -> None:

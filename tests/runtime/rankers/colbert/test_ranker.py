@@ -22,30 +22,6 @@ RANKERS = [(kind, name) for kind in ("colbert", "srm") for name in ROWS[kind].ra
 FIELD = "rankers/x"
 
 
-@pytest.mark.parametrize(("kind", "name"), RANKERS)
-def test_a_callers_copy_of_a_document_scores_as_the_stored_one(
-    tiny: TinyRankers, kind: str, name: str
-) -> None:
-    bundle = tiny.bundle(kind)
-    hits = bundle.rank("bright world", k=20, pipeline=retrieved_by(name))
-    own = [{"id": hit.id, "title": hit.title, "text": hit.text} for hit in hits]
-    scores = bundle.score("bright world", own, pipeline=retrieved_by(name))
-    assert scores.tolist() == [hit.score for hit in hits]
-
-
-@pytest.mark.parametrize(("kind", "name"), RANKERS)
-def test_a_document_has_the_same_score_retrieved_and_rescored(
-    tiny: TinyRankers, kind: str, name: str
-) -> None:
-    bundle = tiny.bundle(kind)
-    retrieved = {
-        hit.id: hit.score for hit in bundle.rank("red stream", k=48, pipeline=retrieved_by(name))
-    }
-    rescored = bundle.rank("red stream", k=48, pipeline=reranked_by(name))
-    assert rescored
-    assert all(retrieved[hit.id] == hit.score for hit in rescored)
-
-
 def test_a_deadline_leaves_the_rest_unscored(tiny: TinyRankers) -> None:
     hits = tiny.bundle("colbert").rank("red stream", pipeline=reranked_by("colbert"), budget_ms=0)
     assert hits.budget_spent

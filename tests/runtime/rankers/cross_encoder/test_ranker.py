@@ -9,14 +9,12 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from tests.damage import with_settings
-from tests.kinds import FP32, TinyRankers, opened, reranked_by
+from tests.kinds import TinyRankers, opened, reranked_by
 
-from ranklet.export.bundles import export_bundle
-from ranklet.handlers.api.trial import try_out
 from ranklet.runtime import load
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.bundles.files import BundleFiles
-from ranklet.runtime.call.candidates import StoredCandidates, TextCandidates
+from ranklet.runtime.call.candidates import TextCandidates
 from ranklet.runtime.call.query import QueryContext
 from ranklet.runtime.errors import BundleError
 from ranklet.runtime.rankers.cross_encoder.ranker import FLOOR, CrossEncoder, explain_translations
@@ -48,25 +46,6 @@ def test_documents_of_the_collection_are_not_cut_into_pieces_again(
     monkeypatch.setattr(Analyzer, "wordpieces", counted)
     load(cross_path, device="cpu").rank("the red apple", pipeline=RERANK)
     assert asked == [["the red apple"]]
-
-
-def test_a_score_is_the_same_alone_in_a_slice_and_among_others(
-    cross_path: Path, ranker: CrossEncoder
-) -> None:
-    bundle = BundleFiles(cross_path, device="cpu")
-    assert bundle.documents is not None
-    query = QueryContext("the red fruit", bundle.analyzer.begin())
-    candidates = StoredCandidates(bundle.documents, np.arange(20, dtype=np.uint32))
-    whole = ranker.score(query, candidates).values
-    sliced = [
-        ranker.score(query, candidates.select(np.arange(at, min(at + 7, 20)))).values
-        for at in (0, 7, 14)
-    ]
-    np.testing.assert_array_equal(np.concatenate(sliced), whole)
-    texts = TextCandidates(candidates.texts, query.analysis)
-    np.testing.assert_array_equal(ranker.score(query, texts).values, whole)
-    assert ranker.score(query, candidates.select(np.arange(0))).values.shape == (0,)
-    assert not ranker.score(query, candidates).truncated
 
 
 def test_what_is_cut_is_reported(cross_bundle: Bundle) -> None:
@@ -123,18 +102,6 @@ def test_word_pieces_that_no_model_knows_are_refused(cross_path: Path, tmp_path:
     np.save(damaged / "documents/wordpieces.npy", np.full_like(pieces, 60_000))
     with pytest.raises(BundleError, match="past the"):
         load(damaged, device="cpu").rank("the red apple", pipeline=RERANK)
-
-
-@pytest.mark.slow
-def test_alone_in_a_bundle_it_ranks_the_callers_texts(tiny: TinyRankers, tmp_path: Path) -> None:
-    export_bundle({"cross": tiny.checkpoint("cross_encoder")}, tmp_path / "x", FP32)
-    loaded = load(tmp_path / "x", device="cpu")
-    texts = ["river " * 10, "red apple"]
-    ranking = loaded.rank("the red fruit of the apple", documents=texts)
-    scores = loaded.score("the red fruit of the apple", texts)
-    assert sorted(scores.tolist(), reverse=True) == [hit.score for hit in ranking]
-    assert len(loaded.rank("red", documents=["apple"] * 150, k=200)) == 150
-    try_out(loaded)  # as a handler does before it serves
 
 
 def translations() -> NDArray[np.float32]:
