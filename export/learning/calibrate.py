@@ -17,6 +17,7 @@ from ranklet.runtime import load
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.bundles.additions import refuse_additions
 from ranklet.runtime.errors import InputError
+from ranklet.runtime.pipeline import PipelineLike
 from ranklet.runtime.relevance import SHIPPED, Calibration, chances
 from ranklet.runtime.storage.address import BundleLike, on_disk, writable
 
@@ -44,20 +45,25 @@ class Examples(NamedTuple):
         return Examples(numbers[chosen], relevant[chosen], query[chosen], best[chosen])
 
 
-class Calibrated(NamedTuple):
-    """What judged queries have taught.
+class Refit(NamedTuple):
+    """What judged queries teach of a pipeline.
 
     Attributes:
-        target: the bundle that was written.
-        queries: that it learned from.
+        calibration: the new one.
         before: the calibration error of the best hits with what ranklet brings; None for nothing.
         after: the same of queries that each fold did not learn from.
     """
 
-    target: Path
-    queries: int
+    calibration: Calibration
     before: float | None
     after: float
+
+    def __str__(self) -> str:
+        before = "" if self.before is None else f" (before: {self.before:.3f})"
+        return (
+            f"{self.calibration.queries:,} judged queries; calibration error "
+            f"{self.after:.3f}{before}"
+        )
 
 
 def calibrate(
@@ -67,7 +73,7 @@ def calibrate(
     *,
     pipeline: str | None = None,
     overwrite: bool = False,
-) -> Calibrated:
+) -> Refit:
     """Write a bundle whose hits say how likely they answer a query, as judged queries teach it.
 
     Args:
@@ -93,26 +99,33 @@ def calibrate(
                 f"{len(queries)} judged queries say too little of how likely hits answer a query; "
                 f"judge {LEAST} or more, for example with `ranklet judge`"
             )
-        found = examples_of(opened, queries, pipeline)
-        stages = opened.manifest.pipeline(pipeline)
-        names, manifest = stages.rankers(), opened.manifest
-        prior = SHIPPED.get(manifest.compared(names))
-        before = None if prior is None else _error(found, prior)
-        after, folds = np.empty(len(found.query)), found.query % FOLDS
-        for fold in range(FOLDS):
-            held = folds == fold
-            after[held] = chances(found.numbers[held], fit(found.of(~held), prior))
-        calibration = Calibration(names, fit(found, prior), len(queries))
-        others = tuple(each for each in manifest.relevance if each.rankers != names)
+        found, manifest = refit(opened, queries, pipeline), opened.manifest
+        own = found.calibration
+        others = tuple(each for each in manifest.relevance if each.rankers != own.rankers)
         with BundleWriter(place, overwrite=overwrite) as writer:
             writer.copy(opened.files)
-            written = writer.finish(replace(manifest, relevance=(*others, calibration)))
-    error = calibration_error(after[found.best], found.relevant[found.best])
-    return Calibrated(written, len(queries), before, error)
+            writer.finish(replace(manifest, relevance=(*others, own)))
+    return found
+
+
+def refit(bundle: Bundle, queries: Sequence[JudgedQuery], pipeline: PipelineLike = None) -> Refit:
+    """Return how likely a pipeline's hits answer a query, as judged queries teach it."""
+    found = examples_of(bundle, queries, pipeline)
+    names = bundle.manifest.pipeline(pipeline).rankers()
+    prior = SHIPPED.get(bundle.manifest.compared(names))
+    after, folds = np.empty(len(found.query)), found.query % FOLDS
+    for fold in range(FOLDS):
+        held = folds == fold
+        after[held] = chances(found.numbers[held], fit(found.of(~held), prior))
+    return Refit(
+        Calibration(names, fit(found, prior), len(queries)),
+        None if prior is None else _error(found, chances(found.numbers, prior)),
+        _error(found, after),
+    )
 
 
 def examples_of(
-    bundle: Bundle, queries: Sequence[JudgedQuery], pipeline: str | None = None
+    bundle: Bundle, queries: Sequence[JudgedQuery], pipeline: PipelineLike = None
 ) -> Examples:
     """Return the best hits of judged queries with their evidence."""
     rows: list[tuple[NDArray[np.float64], NDArray[np.float64], int, NDArray[np.bool_]]] = []
@@ -134,6 +147,5 @@ def fit(found: Examples, prior: tuple[float, ...] | None) -> tuple[float, ...]:
     return fit_logistic(found.numbers, found.relevant, found.weights, ridge=ridge, prior=prior)
 
 
-def _error(found: Examples, weights: tuple[float, ...]) -> float:
-    chance = chances(found.numbers, weights)
-    return calibration_error(chance[found.best], found.relevant[found.best])
+def _error(found: Examples, told: NDArray[np.float64]) -> float:
+    return calibration_error(told[found.best], found.relevant[found.best])

@@ -10,6 +10,7 @@ from ranklet.export.errors import ExportError
 from ranklet.runtime.bundles.files import TOKENIZER, BundleFiles
 from ranklet.runtime.onnx.encoder import VARIANTS, variant_files
 from ranklet.runtime.pipeline import Pipeline
+from ranklet.runtime.relevance import Calibration
 
 PIECES = "wordpieces"  # the field whose tokens are those of the tokenizer
 
@@ -68,6 +69,7 @@ def write_reduced(
     pipelines: Mapping[str, Pipeline],
     default: str,
     provenance: Mapping[str, object],
+    relevance: Sequence[Calibration] = (),
     *,
     overwrite: bool,
 ) -> Path:
@@ -90,6 +92,7 @@ def write_reduced(
                 pipelines={**own, **pipelines},
                 default_pipeline=default,
                 provenance={**source.manifest.provenance, **provenance},
+                relevance=tuple(relevance),
             )
         )
 

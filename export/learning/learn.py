@@ -13,6 +13,7 @@ from ranklet.corpus.evaluation.systems import evaluate
 from ranklet.corpus.progress import say
 from ranklet.corpus.sources.bundle_documents import whole_documents
 from ranklet.export.learning.budget import Budget, OutOfBudgetError
+from ranklet.export.learning.calibrate import LEAST, Refit, refit
 from ranklet.export.learning.candidates import BM25, Task, own_bm25
 from ranklet.export.learning.choosing import NAME, Step
 from ranklet.export.learning.costs import Cost, cost_of
@@ -40,6 +41,8 @@ from ranklet.version import __version__
 
 INDEX_SECONDS = 0.003  # per passage, of all that counts words, after the trainings
 WARM, TIMED = 5, 20  # queries that are not timed, and those by which the time of one is known
+CALIBRATING = 300  # queries, of which a hundred are enough
+_TOO_FEW = f"{LEAST} queries that no ranker has learned from, and time to rank them, are needed"
 SAFETY = 1.25  # times that time, because other work may come
 
 
@@ -133,6 +136,9 @@ def _choose(
     if gain.low <= 0:
         return replace(result, why=f"a gain of {gain} on the reported queries is not sure")
     step = found.steps[found.at]
+    relevance = _relevance(after, step, task, max(each, result.kept.cost.p95 / 1e3))
+    if relevance is None:
+        result = replace(result, skipped={**told, "relevance of its own": _TOO_FEW})
     provenance = {"learned": provenance_of(result)}
     kept = write_reduced(
         after.files,
@@ -140,9 +146,20 @@ def _choose(
         {NAME: at_the_clock(step.pipeline)},
         NAME,
         provenance,
+        () if relevance is None else (relevance.calibration,),
         overwrite=overwrite,
     )
-    return replace(result, target=kept)
+    return replace(result, target=kept, relevance=relevance)
+
+
+def _relevance(bundle: Bundle, step: Step, task: Task, seconds: float) -> Refit | None:
+    """Return how likely the pipeline's hits answer a query, by queries that no ranker has read.
+
+    None if there are too few of them, or no time. A query takes some seconds.
+    """
+    queries = [*task.parts.report, *task.parts.choose][:CALIBRATING]
+    queries = queries[: int(task.budget.left(task.budget.measured) / seconds)]
+    return refit(bundle, queries, step.pipeline) if len(queries) >= LEAST else None
 
 
 def _report(

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.corpus.evaluation.significance import Interval, interval
+from ranklet.export.learning.calibrate import Refit
 from ranklet.export.learning.costs import Cost
 from ranklet.runtime.bundle import Bundle
 
@@ -43,6 +44,7 @@ class Learned:
         skipped: what was not tried or not chosen, with the reason.
         seen: how many reported queries share a relevant document with any other query.
         bm25: the settings that were tuned, in words; empty if they were not.
+        relevance: how likely the kept pipeline's hits answer a query; None if that is as it was.
         minutes: that it took.
         memory: the largest resident memory that it took, in bytes; 0 if it is not known.
         why: why nothing was written, or empty.
@@ -55,6 +57,7 @@ class Learned:
     skipped: Mapping[str, str] = field(default_factory=dict)
     seen: int = 0
     bm25: str = ""
+    relevance: Refit | None = None
     minutes: float = 0.0
     memory: float = 0.0
     why: str = ""

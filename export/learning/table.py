@@ -45,6 +45,8 @@ def remarks(learned: Learned) -> str:
         "ranker is its weight\nms: of a query, 95 of 100 take less; MB: the size of the bundle"
         f"\nit took {learned.minutes:.1f} minutes and {learned.memory / 1e9:.1f} GB of memory"
     )
+    if learned.relevance is not None:
+        said += f"\nrelevance: {learned.relevance}"
     if learned.target is None:
         said += f"\n{learned.why}, so the input stays as it is"
     if learned.seen:

@@ -25,6 +25,4 @@ def run(options: argparse.Namespace) -> None:
         options.bundle, options.judged, options.output, pipeline=options.pipeline,
         overwrite=options.force,
     )  # fmt: skip
-    before = "" if found.before is None else f" (before: {found.before:.3f})"
-    say(f"{found.queries} judged queries; calibration error {found.after:.3f}{before}")
-    say(f"→ {options.output}")
+    say(str(found), f"→ {options.output}")

@@ -46,21 +46,21 @@ def judged(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_what_is_learned_is_kept_and_used(bundle: Path, judged: Path, tmp_path: Path) -> None:
     found = calibrate(bundle, judged, tmp_path / "b.ranklet")
-    assert found.queries == QUERIES
+    assert found.calibration.queries == QUERIES
     assert found.before is not None
     assert found.after < found.before
-    (own,) = load(found.target).manifest.relevance
+    before, after = load(bundle), load(tmp_path / "b.ranklet")
+    (own,) = after.manifest.relevance
+    assert own == found.calibration
     assert own.rankers == ("bm25",)
-    assert own.queries == QUERIES
-    before, after = load(bundle), load(found.target)
     query = texts()[1]["text"]
     assert [hit.id for hit in before.rank(query)] == [hit.id for hit in after.rank(query)]
     assert (
         before.rank(query, relevance=True).answerable
         != after.rank(query, relevance=True).answerable
     )
-    again = calibrate(found.target, judged, tmp_path / "c.ranklet")
-    assert load(again.target).manifest.relevance == (own,)
+    calibrate(after, judged, tmp_path / "c.ranklet")
+    assert load(tmp_path / "c.ranklet").manifest.relevance == (own,)
 
 
 def test_few_queries_are_refused(bundle: Path, judged: Path, tmp_path: Path) -> None:

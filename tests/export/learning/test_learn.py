@@ -67,6 +67,8 @@ def better(bundle: Path, judged: Path) -> Path:
     assert found.rows[-1].kept
     assert "model1" in found.rows[-1].name
     assert "← kept" in table(found)
+    assert found.relevance is not None
+    assert f"relevance: {found.relevance}" in table(found)
     return found.target
 
 
@@ -75,6 +77,11 @@ def test_model_1_learns_the_other_names(better: Path, bundle: Path) -> None:
     first, text = texts()[0]["id"], texts()[0]["text"].replace("word", "name")
     assert load(better).manifest.default_pipeline == "learned"
     assert load(better).rank(text)[0].id == first
+    (own,) = load(better).manifest.relevance  # which ranklet does not know of these rankers
+    assert (own.rankers, own.queries) == (load(better).manifest.pipeline(None).rankers(), 252)
+    likely = load(better).rank(text, relevance=True).answerable
+    assert likely is not None
+    assert likely > 0.5
     assert not better.with_name("better.learn").exists()
     assert load(bundle).manifest.default_pipeline == "bm25"
     assert load(better).metadata == load(bundle).metadata == {"shelf": "number"}
