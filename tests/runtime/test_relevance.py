@@ -21,7 +21,10 @@ from ranklet.runtime.relevance import NUMBERS, SHIPPED, Calibration, chances, ev
 def words(tmp_path_factory: pytest.TempPathFactory) -> Bundle:
     rng = np.random.default_rng(3)
     texts = [" ".join(f"w{each}" for each in rng.zipf(1.4, 12) % 300) for _ in range(400)]
-    records = [{"id": f"d{number}", "text": text} for number, text in enumerate(texts)]
+    records: list[dict[str, Any]] = [
+        {"id": f"d{number}", "text": text, "year": 2000 + number % 20, "stars": number % 5}
+        for number, text in enumerate(texts)
+    ]
     records += [{"id": "one", "text": "zebra quagga okapi"}]
     return load(build(records, tmp_path_factory.mktemp("relevance") / "a.ranklet", language="en"))
 
@@ -49,12 +52,38 @@ def test_evidence_is_what_a_plain_loop_finds() -> None:
 
 def test_the_number_does_not_depend_on_the_list(words: Bundle) -> None:
     query = "w2 w3 w17 zebra"
-    whole = {hit.id: hit.relevance for hit in words.rank(query, k=50, relevance=True)}
-    for options in ({"k": 1}, {"k": 5, "offset": 3}, {"k": 7, "min_relevance": 0.0}):
+    whole = {hit.id: hit.relevance for hit in words.rank(query, k=500, relevance=True)}
+    last = list(whole)[-1]
+    for options in (
+        {"k": 1}, {"k": 5, "offset": 3}, {"k": 7, "min_relevance": 0.0}, {"diversity": 0.5},
+        {"unique": True}, {"group_by": "year", "group_size": 2}, {"facets": ["year"]},
+        {"min_score": 0.1}, {"explain": True}, {"hide": [last]}, {"typos": True}, {"syntax": True},
+        {"boost": {"stars": {"weight": 0.5}}}, {"synonyms": False},
+    ):  # fmt: skip
         ranking = words.rank(query, relevance=True, **options)
         assert {hit.id: hit.relevance for hit in ranking}.items() <= whole.items(), options
-        assert ranking.answerable == next(iter(whole.values()))
+        assert len(ranking)
+        boosted = "boost" in options  # then another one may be the best
+        assert ranking.answerable == (
+            ranking[0].relevance if boosted else next(iter(whole.values()))
+        )
     assert all(0 <= each <= 1 for each in whole.values() if each is not None)
+
+
+def test_what_is_hidden_filtered_or_pinned_counts_as_absent(words: Bundle) -> None:
+    query, best = "w2 w3 w17 zebra", words.rank("w2 w3 w17 zebra", k=1)[0].id
+    hidden = words.rank(query, hide=[best], relevance=True)
+    pinned = words.rank(query, k=11, pin=[best], relevance=True)
+    assert pinned[0].relevance is None
+    assert [each.relevance for each in hidden] == [each.relevance for each in pinned[1:]]
+    assert pinned.answerable == hidden.answerable == hidden[0].relevance
+    seen = words.only({"year": {"<": 2010}})
+    filtered = words.rank(query, where={"year": {"<": 2010}}, relevance=True)
+    assert [each.relevance for each in seen.rank(query, relevance=True)] == [
+        each.relevance for each in filtered
+    ]
+    with pytest.raises(InputError, match="leave one of them out"):
+        words.rank(query, sort=["year"], relevance=True)
 
 
 def test_a_text_with_all_words_is_likelier_than_one_with_some(words: Bundle) -> None:
