@@ -58,7 +58,7 @@ def test_the_number_does_not_depend_on_the_list(words: Bundle) -> None:
         {"k": 1}, {"k": 5, "offset": 3}, {"k": 7, "min_relevance": 0.0}, {"diversity": 0.5},
         {"unique": True}, {"group_by": "year", "group_size": 2}, {"facets": ["year"]},
         {"min_score": 0.1}, {"explain": True}, {"hide": [last]}, {"typos": True}, {"syntax": True},
-        {"boost": {"stars": {"weight": 0.5}}}, {"synonyms": False},
+        {"boost": {"stars": {"log": True, "weight": 0.5}}}, {"synonyms": False},
     ):  # fmt: skip
         ranking = words.rank(query, relevance=True, **options)
         assert {hit.id: hit.relevance for hit in ranking}.items() <= whole.items(), options
