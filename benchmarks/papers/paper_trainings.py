@@ -15,11 +15,12 @@ from typing import Any
 import numpy as np
 
 from benchmarks.harness.place import MissingDataError, Place
-from benchmarks.papers import last_stage, students, translation
+from benchmarks.papers import last_stage, light, students, translation
 from benchmarks.papers.comparing import section
-from benchmarks.papers.plans import BM25, SEEDS, Training, Values, planned
+from benchmarks.papers.plans import BM25, SEEDS, UNTITLED, Training, Values, planned
 from benchmarks.papers.searched import Lists, Trained, asked_of
 from benchmarks.papers.trained_rankers import on_terms, pairwise, searching
+from benchmarks.quality.fidelity import wheel_splade
 from ranklet.corpus.collections.splits import JudgedQuery, read_split
 from ranklet.corpus.evaluation.measures import Judged, parse_measure, per_query
 from ranklet.corpus.indexing.analysed import AnalysedCollection
@@ -30,7 +31,7 @@ PACKAGES = ("torch", "transformers")
 TOGETHER = 5
 MINUTES = float(os.environ.get("RANKLET_PAPERS_MINUTES", "20"))  # of each training
 ONLY = os.environ.get("RANKLET_PAPERS_KINDS", "")  # kinds of trainings to run; all if it is empty
-LEARN, TUNE, MOST = "train[:90%]", "train[90%:]", 1500  # queries that are ranked
+LEARN, TUNE = "train[:90%]", "train[90%:]"
 SPLITS = {"scifact": "test"}  # its dev has 95 queries
 MEASURES = ("MRR@10", "nDCG@10", "R@1000")
 WAIT_FOR = {"teachers", "goes_on"}  # what other trainings make
@@ -38,11 +39,10 @@ TUNED = {
     "qa-mix": BM25Settings("lemmas", k1=0.3, b=0.75),
     "medquad": BM25Settings("lemmas", k1=0.1, b=0.6),
 }
-UNTITLED = ("medquad",)  # its titles hold the questions
 TRAIN = {
     "terms": on_terms, "dense": searching, "cross_encoder": pairwise,
     "last_stage": last_stage.train, "student": students.train,
-    "translation": translation.train,
+    "translation": translation.train, "light": light.train,
 }  # fmt: skip
 
 
@@ -82,13 +82,16 @@ def measured(place: Place, plan: Training) -> dict[str, Any]:
         [query for query in each if not (plan.without and _any(query, plan.without))]
         for each in (read_split(collection, LEARN), read_split(collection, TUNE, limit=1000))
     )
-    if plan.kind == "cross_encoder":  # a step reads six, and finding negatives takes its time
-        drawn = np.random.default_rng(plan.seed).permutation(len(learn))[: 6 * plan.steps]
-        learn = [learn[at] for at in np.sort(drawn)]
+    batch = plan.options.get("batch", 6 if plan.kind == "cross_encoder" else len(learn))
+    drawn = np.random.default_rng(plan.seed).permutation(len(learn))[: batch * plan.steps]
+    learn = [learn[at] for at in np.sort(drawn)]  # because finding negatives takes its time
     options = dict(plan.options)
-    for option in {"saves", "goes_on"} & options.keys():
+    for option in {"saves", "goes_on", "oracle"} & options.keys():
         name = f"papers.{options[option]}.{plan.seed}".replace(" ", "_")
         options[option] = place.work / name
+    if options.get("backbone") == "wheel":
+        options["backbone"] = wheel_splade()
+    saves = options.pop("saves", None)
     scores = [str(place.work / f"papers.teacher.{seed}.run") for seed in SEEDS]
     if options.get("loss") == "softmax" and plan.kind == "last_stage":
         options["teaches"] = scores[SEEDS.index(plan.seed)]
@@ -97,23 +100,25 @@ def measured(place: Place, plan: Training) -> dict[str, Any]:
     trained = TRAIN[plan.kind](
         (collection, learn, held_out),
         {
-            **options, "bm25": TUNED.get(plan.learns, BM25Settings()), "titles": titles,
-            "seed": plan.seed, "steps": plan.steps, "max_minutes": MINUTES, "evaluations": 6,
+            "bm25": TUNED.get(plan.learns, BM25Settings()), "titles": titles, "seed": plan.seed,
+            "steps": plan.steps, "max_minutes": MINUTES, "evaluations": 6, **options,
         },
     )  # fmt: skip
+    if saves is not None:
+        trained.checkpoint.save(saves)
     on_gpu, report = torch.cuda.is_available(), trained.checkpoint.training
     return {
         "machine": f"one {torch.cuda.get_device_name()}" if on_gpu else "processors",
         "minutes": report["seconds"] / 60,
         "steps": report.get("steps", 0),
         "chosen": dict(trained.chosen),
-        "values": {name: _values(place, name, trained) for name in plan.ranks},
+        "values": {name: _values(place, name, trained, plan.asks) for name in plan.ranks},
     }
 
 
-def _values(place: Place, name: str, trained: Trained) -> Values:
+def _values(place: Place, name: str, trained: Trained, asks: int) -> Values:
     collection, titles = place.collection(name), name not in UNTITLED
-    queries = read_split(collection, SPLITS.get(name, "dev"), limit=MOST)
+    queries = read_split(collection, SPLITS.get(name, "dev"), limit=asks)
     asked = asked_of(collection, queries, TUNED.get(name, BM25Settings()), titles=titles)
     lists = {BM25: asked.found, **trained.rank(asked)}
     return {each: _of_lists(asked.analysed, queries, own) for each, own in lists.items()}

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 BM25, HYBRID = "BM25", "the hybrid"
 SEEDS = (0, 1, 2)
 STUDENTS = {"ColBERT": "colbert", "EPIC": "epic", "SPLADE": "splade"}
+UNTITLED = ("medquad",)  # its titles hold the questions
 MEDICAL = "md-"  # documents of qa-mix that medquad has, too
 Values = dict[str, dict[str, dict[str, float]]]  # by system, by measure, by query
 
@@ -26,6 +27,51 @@ class Training(NamedTuple):
     against: tuple[str, ...] = (BM25,)
     seed: int = 0
     without: str = ""
+    asks: int = 1500  # queries that are ranked
+
+
+def on_processors() -> list[Training]:
+    """Return trainings of minutes that processors can do, on medquad without its titles."""
+    own, oracle = ("medquad", ("medquad",)), "ColBERT of medquad"
+    small: dict[str, Any] = {
+        "evaluations": 2,
+        "max_document_tokens": 64,
+        "backbone": "wheel",
+        "negatives": "bm25",
+        "learning_rate": 3e-4,
+    }
+    plans = [
+        Training("RepBERT, BM25's negatives", "dense",
+                 {**small, "loss": "margin", "segments": "distinct", "batch": 13, "warmup": 0.03},
+                 *own, 1_000, asks=500),
+        Training(oracle, "student",
+                 {**small, "batch": 16, "kind": "colbert", "max_query_tokens": 24, "markers": False,
+                  "special_tokens": False, "punctuation": True, "saves": oracle},
+                 "medquad", (), 250),
+        Training("EPIC by pairs", "student",
+                 {**small, "batch": 16, "max_document_tokens": 128, "kind": "epic",
+                  "pairwise": True, "head_rate": 3.0},
+                 "qa-mix", ("qa-mix",), 500, asks=200),
+    ]  # fmt: skip
+    for name, form in (
+        ("SRM, K = 1", {"sub_embeddings": 1, "window": 0}),
+        ("SRM, K = 10", {"sub_embeddings": 10, "window": 0}),
+        ("SRM-LCM, K = 10", {"sub_embeddings": 10, "window": 1}),
+    ):
+        plans.append(Training(name, "light", {**form, "oracle": oracle, "evaluations": 1}, *own, 40,
+                              (BM25, "its oracle"), asks=250))  # fmt: skip
+    terms = {
+        "sizes": {"hidden": 64, "heads": 8},
+        "batch": 16,
+        "max_document_terms": 128,
+        "reads": 30,
+        "evaluations": 2,
+    }
+    for name, others in (("NDRM1", ("NDRM3", "TK")), ("NDRM3", ("TK",)), ("TK", ())):
+        plans += [Training(f"{name}, small", "terms", {**terms, "architecture": name.lower()}, *own,
+                           300, (BM25, *(f"{each}, small" for each in others)), seed, asks=300)
+                  for seed in SEEDS]  # fmt: skip
+    return plans
 
 
 def planned() -> list[Training]:
@@ -40,10 +86,6 @@ def planned() -> list[Training]:
         Training("NDRM3", "terms", {"architecture": "ndrm3"}, *medquad),
         Training("TK", "terms", {"architecture": "tk"}, *medquad),
         Training("TKL", "terms", {"architecture": "tkl"}, *medquad),
-        Training(
-            "NDRM1, authors' form", "terms", {"architecture": "ndrm1", "form": "authors"},
-            *medquad, (BM25, "NDRM1"),
-        ),
         Training(same, "dense", margin, *qa_mix),
         Training(apart, "dense", margin | {"segments": "distinct"}, *qa_mix, (BM25, same)),
         Training("softmax", "dense", softmax, *qa_mix, (BM25, same)),

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +11,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from benchmarks.papers.plans import UNTITLED
 from benchmarks.papers.searched import Asked, Data, Lists, Trained, again
 from ranklet.corpus.collections.trec import read_run, write_run
 from ranklet.runtime.rankers.colbert.tokens import TokenLayout
+from ranklet.runtime.text.ranked import ranked_text
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.encoders.encoder_texts import encoder_inputs
 from ranklet.training.encoders.text_pairs import tokenise
@@ -21,6 +24,7 @@ from ranklet.training.rankers.colbert import training as colbert
 from ranklet.training.rankers.colbert.network import max_sim
 
 READ = 100  # documents of BM25 that a student ranks anew
+DRAWN, SMALL = 300, (0.01, 0.1, 1.0)  # documents whose values are counted, and up to what
 WAIT = 1800.0  # seconds for what another process trains
 # Scores a query's text and documents' numbers.
 Scorer = Callable[[str, Sequence[int]], Tensor]
@@ -36,6 +40,7 @@ def train(data: Data, options: dict[str, Any]) -> Trained:
     chosen = import_module(f"ranklet.training.rankers.{kind}.options").Options
     checkpoint = module.train(collection, learn, held_out, chosen(**options))
     model = module.load(checkpoint).to(choose_device("auto")).eval()
+    shares = small_values(model, checkpoint, data) if kind == "epic" else {}
 
     def rank(asked: Asked) -> Mapping[str, Lists]:
         score, ranked = _scorer(kind, model, checkpoint, asked), []
@@ -46,7 +51,25 @@ def train(data: Data, options: dict[str, Any]) -> Trained:
                 ranked.append(again(numbers, scores.float().cpu().numpy()))
         return {"": ranked}
 
-    return Trained(checkpoint, rank, {})
+    return Trained(checkpoint, rank, shares)
+
+
+def small_values(model: Any, checkpoint: Checkpoint, data: Data) -> dict[str, float]:
+    """Return the shares of small values in documents' vectors (MacAvaney et al., Figure 2)."""
+    texts = [
+        ranked_text(each.title, each.text, data[0].path.name not in UNTITLED)
+        for each in islice(data[0].documents(), DRAWN * 10)
+    ][::10]
+    tokens = tokenise(checkpoint.need_tokenizer(), texts, checkpoint.settings.max_document_tokens)
+    counts, limits = np.zeros(len(SMALL)), torch.tensor(SMALL)[:, None, None]
+    device, terms = next(model.parameters()).device, model.head.is_term.cpu() > 0
+    with torch.inference_mode():
+        for rows in np.array_split(np.arange(len(texts)), max(1, len(texts) // 4)):
+            inputs = encoder_inputs(tokens, rows, 0, 1, device)
+            vectors = model.document(*inputs).float().cpu()[:, terms]
+            counts += (vectors <= limits).sum((1, 2)).numpy()
+    shares = counts / (len(texts) * int(terms.sum()))
+    return {f"values of {least} or below": float(x) for least, x in zip(SMALL, shares, strict=True)}
 
 
 def ensemble(paths: Sequence[str]) -> Path:

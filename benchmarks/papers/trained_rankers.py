@@ -34,20 +34,21 @@ TOKENS, MARKS = 256, 256  # of query and document, and those that only marks may
 
 
 def on_terms(data: Data, options: dict[str, Any]) -> Trained:
-    """Train a Conformer-Kernel or a TK by its architecture and form."""
-    architecture, form = options.pop("architecture"), options.pop("form", "ranklet")
+    """Train a Conformer-Kernel or a TK by its architecture."""
+    architecture, limit = options.pop("architecture"), options.pop("max_document_terms", 400)
+    sizes, reads = options.pop("sizes", SIZES), options.pop("reads", TERMS)
     common = {"batch": 64, **options}
     if architecture in ARCHITECTURES:
-        of_tk = TKSettings(field="lemmas", architecture=architecture, max_document_terms=400)
+        of_tk = TKSettings(field="lemmas", architecture=architecture, max_document_terms=limit)
         checkpoint = tk.train(
-            *data, options=TKOptions(settings=of_tk, network=TKNetwork(**SIZES), **common)
+            *data, options=TKOptions(settings=of_tk, network=TKNetwork(**sizes), **common)
         )
         model: Any = tk.load(checkpoint)
     else:
         settings = ConformerKernelSettings(
-            field="lemmas", architecture=architecture, max_document_terms=400
+            field="lemmas", architecture=architecture, max_document_terms=limit
         )
-        network = Network(**SIZES, groups=16, form=form)
+        network = Network(**sizes, groups=sizes["heads"])
         checkpoint = conformer.train(
             *data, options=ConformerOptions(settings=settings, network=network, **common)
         )
@@ -65,7 +66,7 @@ def on_terms(data: Data, options: dict[str, Any]) -> Trained:
         ranked = []
         with torch.inference_mode():
             for query, numbers in zip(asked.queries, asked.found, strict=True):
-                terms, first = reader.query_terms(query.text), numbers[:TERMS].astype(np.int64)
+                terms, first = reader.query_terms(query.text), numbers[:reads].astype(np.int64)
                 blocks = [first[at : at + BLOCK] for at in range(0, len(first), BLOCK)]
                 scores = [score(reader, terms, few) for few in blocks]
                 ranked.append(again(numbers, np.concatenate([*scores, np.zeros(0)])))
@@ -103,15 +104,12 @@ def pairwise(data: Data, options: dict[str, Any]) -> Trained:
     }
     if changes.get("marking", "none") != "none":
         changes["mark_tokens"] = MARKS
-    saves = options.pop("saves", None)
     if "goes_on" in options:
         options["start"] = wait_for(options.pop("goes_on"))
     settings = CrossEncoderSettings(**changes, max_tokens=TOKENS)
     batches = {"batch": 6, "negatives_each": 7, "accumulation": 1}  # 48 pairs per step
     common = {"loss": "softmax", "learning_rate": 1e-4, **batches, **options}
     checkpoint = cross.train(*data, options=CrossOptions(settings=settings, **common))
-    if saves is not None:
-        checkpoint.save(saves)
     score = text_scorer(checkpoint, "auto")
 
     def rank(asked: Asked) -> Mapping[str, Lists]:

@@ -24,12 +24,11 @@ from ranklet.corpus.rankers.conformer_kernel.term_prediction import likely_terms
 from ranklet.corpus.rankers.conformer_kernel.terms import count_truncated, term_rows
 from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.bundles.manifest import RankerEntry
-from ranklet.runtime.lexical.bm25 import idf
 from ranklet.runtime.onnx.encoder import VARIANTS
 from ranklet.runtime.onnx.session import Runs, Session
 from ranklet.runtime.rankers.conformer_kernel.network import ROWS, spellings
 from ranklet.runtime.rankers.conformer_kernel.ranker import FLOORS, IDF, TermMatching
-from ranklet.runtime.rankers.conformer_kernel.settings import ConformerKernelSettings
+from ranklet.runtime.rankers.conformer_kernel.settings import ConformerKernelSettings, rarity
 
 _log = logging.getLogger(__name__)
 
@@ -82,7 +81,7 @@ def term_matching(
     count = len(analysed.documents)
     if floors is None:
         floors = np.zeros(len(rows), np.float32)
-    return TermMatching(settings, rows, idf(df, count), floors, open_network, count)
+    return TermMatching(settings, rows, rarity(df, count), floors, open_network, count)
 
 
 def _session(source: BundleFiles, folder: str) -> Session:

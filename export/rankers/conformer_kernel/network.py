@@ -78,7 +78,6 @@ def _name_pooling(model: "ModelProto") -> None:
 
     The look-up of embeddings is not kept out, because both sides share one table.
     """
-    name_head(model, last="LayerNormalization")
-    for node in model.graph.node:
-        if node.op_type == "Gather" and _EMBEDDING in node.input:
-            node.name = f"embedding_{node.name}"
+    looked_up = [node for node in model.graph.node if node.op_type == "Gather"]
+    vectors = [node.output[0] for node in looked_up if _EMBEDDING in node.input]
+    name_head(model, vectors, last="LayerNormalization")

@@ -19,11 +19,10 @@ from ranklet.runtime.call.protocol import AT_ONCE, Retrieved, Retriever, Scores
 from ranklet.runtime.call.query import QueryContext, SparseQuery
 from ranklet.runtime.errors import BundleError
 from ranklet.runtime.explanation import Explanation, ReadSpans
-from ranklet.runtime.lexical.bm25 import idf
 from ranklet.runtime.lexical.impact_index import ImpactIndex
 from ranklet.runtime.onnx.encoder import open_session
 from ranklet.runtime.rankers.conformer_kernel.network import ROWS, UNKNOWN, TermNetwork
-from ranklet.runtime.rankers.conformer_kernel.settings import ConformerKernelSettings
+from ranklet.runtime.rankers.conformer_kernel.settings import ConformerKernelSettings, rarity
 
 if TYPE_CHECKING:
     from ranklet.runtime.bundles.files import BundleFiles
@@ -100,7 +99,7 @@ class TermMatching(TermNetwork):
             return np.zeros((len(terms), len(candidates)), np.float32)
         documents = self.documents(candidates)
         # A term that is not in the collection counts as the rarest.
-        idf_of = np.full(len(terms), idf(np.zeros(1), self._size)[0], np.float32)
+        idf_of = np.full(len(terms), rarity(np.zeros(1), self._size)[0], np.float32)
         known = terms < len(self.idf_of)
         idf_of[known] = self.idf_of[terms[known]]
         tf, lengths = documents.frequencies(terms), documents.lengths[None, :]

@@ -21,6 +21,16 @@ EPSILON = 1e-6  # against division by zero; the paper gives no value
 Numbers = NDArray[np.floating | np.integer]
 
 
+def rarity(df: Numbers, documents: int) -> NDArray[np.float32]:
+    """Return the IDF of the authors' code, max(ln((N − df + ½) / (df + ½)), 0).
+
+    >>> [f"{value:.3f}" for value in rarity(np.array([0, 1, 10]), 10)]
+    ['3.045', '1.846', '0.000']
+    """
+    df = np.asarray(df, np.float64)
+    return np.asarray(np.maximum(np.log((documents - df + 0.5) / (df + 0.5)), 0), np.float32)
+
+
 @dataclass(frozen=True)
 class TermSettings(Settings):
     """The input of a network over word forms; the default limits are those of Mitra et al.."""

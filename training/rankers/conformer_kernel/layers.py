@@ -4,6 +4,7 @@ Sources: Mitra et al. 2020, §2 and §3; Vaswani et al. 2017 for the block aroun
 """
 
 import math
+from collections.abc import Callable
 
 import torch
 from torch import Tensor, nn
@@ -12,51 +13,75 @@ from torch.utils.checkpoint import checkpoint
 HIDDEN = -1e4  # masks a value before a softmax; fits into float16
 AT_ONCE = 1 << 27  # numbers in one matrix of full attention, 512 MB; a layer makes several
 
+Drop = Callable[[Tensor], Tensor]
 
-def full_attention(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Tensor:
+
+def nothing(values: Tensor) -> Tensor:
+    """Return values as they are."""
+    return values
+
+
+def full_attention(
+    queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor, dropout: Drop = nothing
+) -> Tensor:
     """Return Φ(Q Kᵀ / √d) V (Mitra et al., eq. 1), which needs a matrix of n × n.
 
     Q and K are (batch, heads, n, key), V and the result (batch, heads, n, value), all float32. The
-    mask is False at padding, (batch, n) bool.
+    mask is False at padding, (batch, n) bool. Dropout changes the softmax.
     """
     weights = queries @ keys.transpose(2, 3) / math.sqrt(keys.shape[3])
     closed = weights.masked_fill(~mask[:, None, None, :], HIDDEN)
-    return torch.softmax(closed, dim=3) @ values
+    return dropout(torch.softmax(closed, dim=3)) @ values
 
 
-def separable_attention(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Tensor:
-    """Return Φ(Q) · (Φ(Kᵀ) · V) (Mitra et al., eq. 2), which needs a matrix of key × value.
+def separable_attention(
+    queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor, dropout: Drop = nothing
+) -> Tensor:
+    """Return Φ(Q / √d) · (Φ(Kᵀ) · V) (Mitra et al., eq. 2), which needs a matrix of key × value.
 
     Φ is a softmax along the last dimension: of Q over the key's dimensions, of Kᵀ over the text.
-    Arguments and result are those of `full_attention`.
+    The paper has Q, its authors' code Q / √d. Arguments and result are those of `full_attention`.
     """
     closed = keys.masked_fill(~mask[:, None, :, None], HIDDEN)
-    gathered = torch.softmax(closed.transpose(2, 3), dim=3) @ values  # (batch, heads, key, value)
-    return torch.softmax(queries, dim=3) @ gathered
+    gathered = dropout(torch.softmax(closed.transpose(2, 3), dim=3)) @ values  # (…, key, value)
+    return dropout(torch.softmax(queries / math.sqrt(keys.shape[3]), dim=3)) @ gathered
 
 
 class SelfAttention(nn.Module):
-    """Multi-head self-attention, separable or full; `hidden` is a multiple of `heads`."""
+    """Multi-head self-attention; `hidden` is a multiple of `heads`.
 
-    def __init__(self, hidden: int, heads: int, attention: str) -> None:
+    Separable attention has one projection for queries and keys, as in the authors' code. Dropout is
+    that of its softmaxes.
+    """
+
+    def __init__(self, hidden: int, heads: int, attention: str, dropout: float) -> None:
         super().__init__()
-        self.heads, self.attention = heads, attention
-        self.projections = nn.Linear(hidden, 3 * hidden)
+        self.heads, self.separable = heads, attention == "separable"
+        self.projections = nn.Linear(hidden, (2 if self.separable else 3) * hidden)
         self.out = nn.Linear(hidden, hidden)
+        self.dropout = nn.Dropout(dropout)
+        nn.init.xavier_uniform_(self.projections.weight)
+        nn.init.zeros_(self.projections.bias)
+        nn.init.zeros_(self.out.bias)
 
     def forward(self, states: Tensor, mask: Tensor) -> Tensor:
         """Return (batch, n, hidden) float32 like `states`; `mask` is (batch, n) bool."""
         batch, n, hidden = states.shape
-        split = self.projections(states).reshape(batch, n, 3, self.heads, hidden // self.heads)
-        queries, keys, values = split.permute(2, 0, 3, 1, 4).unbind(0)
-        attend = separable_attention if self.attention == "separable" else full_attention
-        attended = attend(queries, keys, values, mask).transpose(1, 2).reshape(batch, n, hidden)
-        result: Tensor = self.out(attended)
+        split = self.projections(states).reshape(batch, n, -1, self.heads, hidden // self.heads)
+        parts = split.permute(2, 0, 3, 1, 4).unbind(0)
+        queries, keys, values = parts[0], parts[-2], parts[-1]
+        attend = separable_attention if self.separable else full_attention
+        attended = attend(queries, keys, values, mask, self.dropout)
+        result: Tensor = self.out(attended.transpose(1, 2).reshape(batch, n, hidden))
         return result
 
 
 class Block(nn.Module):
-    """A conformer block, or a transformer block if the convolution's width is 0."""
+    """A conformer block, or a transformer block if the convolution's width is 0.
+
+    One residual connection goes around convolution and attention, as in the authors' code. The
+    convolution reads whatever stands at padding.
+    """
 
     def __init__(
         self, hidden: int, heads: int, attention: str, *, width: int, groups: int, dropout: float
@@ -65,22 +90,31 @@ class Block(nn.Module):
         self.convolution = (
             nn.Conv1d(hidden, hidden, width, padding=width // 2, groups=groups) if width else None
         )
-        self.attention = SelfAttention(hidden, heads, attention)
+        self.attention = SelfAttention(hidden, heads, attention, dropout)
         self.dense = nn.Sequential(
             nn.Linear(hidden, hidden), nn.ReLU(), nn.Dropout(dropout), nn.Linear(hidden, hidden)
         )
-        self.norms = nn.ModuleList(nn.LayerNorm(hidden) for _ in range(3 if width else 2))
+        self.norms = nn.ModuleList(nn.LayerNorm(hidden) for _ in range(2))
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, states: Tensor, mask: Tensor) -> Tensor:
-        """Return (batch, n, hidden) float32 like `states`; padding affects no other term."""
+        """Return (batch, n, hidden) float32 like `states`; attention reads no padding."""
+        near = states
         if self.convolution is not None:
-            masked = states * mask.unsqueeze(2)  # zeros at padding, as beyond the end of the text
-            convolved = self.convolution(masked.transpose(1, 2)).transpose(1, 2)
-            states = self.norms[2](states + self.dropout(convolved))
-        states = self.norms[0](states + self.dropout(self.attention(states, mask)))
+            near = self.convolution(states.transpose(1, 2)).transpose(1, 2)
+        states = self.norms[0](states + self.dropout(self.attention(near, mask)))
         result: Tensor = self.norms[1](states + self.dropout(self.dense(states)))
         return result
+
+
+def positions(n: int, hidden: int, like: Tensor) -> Tensor:
+    """Return sinusoidal encodings of n positions, (n, hidden) (Vaswani et al. 2017, §3.5).
+
+    `hidden` is even, and the result has the type and device of `like`.
+    """
+    rates = torch.exp(torch.arange(0, hidden, 2, device=like.device) * (-math.log(1e4) / hidden))
+    angles = torch.arange(n, device=like.device).unsqueeze(1) * rates  # (n, hidden / 2)
+    return torch.stack([torch.sin(angles), torch.cos(angles)], 2).reshape(n, hidden).to(like.dtype)
 
 
 def pairs_together(numbers: int) -> int:

@@ -5,7 +5,7 @@ Source: Mitra et al. 2020, §3. Terms are given as rows of the embeddings: 0 is 
 """
 
 from abc import ABC, abstractmethod
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -17,14 +17,17 @@ from ranklet.training.rankers.conformer_kernel.kernel_pooling import (
     LEAST,
     cosines,
     kernel_centres,
-    kernel_means,
     window_counts,
 )
-from ranklet.training.rankers.conformer_kernel.layers import HIDDEN, Block, in_parts, pairs_together
-from ranklet.training.rankers.conformer_kernel.normalisation import BatchScale, ScoreNorm
-from ranklet.training.rankers.conformer_kernel.sizes import AUTHORS, Network, TermSizes
-
-EVERYTHING = 1 << 30  # a window that is longer than any document
+from ranklet.training.rankers.conformer_kernel.layers import (
+    HIDDEN,
+    Block,
+    in_parts,
+    pairs_together,
+    positions,
+)
+from ranklet.training.rankers.conformer_kernel.normalisation import BatchScale
+from ranklet.training.rankers.conformer_kernel.sizes import Network, TermSizes
 
 
 class Pairs(NamedTuple):
@@ -37,17 +40,17 @@ class Pairs(NamedTuple):
     lengths: Tensor  # number of terms of the document, (pairs,) float32
 
 
-class Encoder(nn.Module):
-    """Encode terms as a learned mean of their embeddings and contextual vectors.
+class Encoder(nn.Module, ABC):
+    """Encode terms by their embeddings and a mixture of these with contextual vectors.
 
-    The mean is TK's (Hofstätter et al. 2020): α x + (1 − α) context(x). `width` and `groups` are
-    those of the convolution.
+    `width` and `groups` are those of the convolution, and `more` rows follow those of terms.
+    Padding has the embedding of unknown words, as in the authors' code.
     """
 
-    def __init__(self, sizes: TermSizes, *, width: int = 0, groups: int = 1) -> None:
+    def __init__(self, sizes: TermSizes, *, width: int = 0, groups: int = 1, more: int = 0) -> None:
         super().__init__()
         self.heads, self.full = sizes.heads, sizes.attention == "full"
-        self.embedding = nn.Embedding(sizes.vocabulary, sizes.hidden, padding_idx=PADDING)
+        self.embedding = nn.Embedding(sizes.vocabulary + more, sizes.hidden)
         self.blocks = nn.ModuleList(
             Block(
                 sizes.hidden,
@@ -59,40 +62,62 @@ class Encoder(nn.Module):
             )
             for _ in range(sizes.layers)
         )
-        self.share = nn.Parameter(torch.zeros(()))  # α = σ(share)
         self.dropout = nn.Dropout(sizes.dropout)
+
+    def plain(self, rows: Tensor) -> Tensor:
+        """Return embeddings, (batch, n, hidden) float32; rows are (batch, n) int64."""
+        vectors: Tensor = self.embedding(rows.clamp(min=UNKNOWN))
+        return vectors
 
     def contextual(self, rows: Tensor) -> Tensor:
         """Return contextual vectors, (batch, n, hidden) float32; rows are (batch, n) int64."""
-        plain = self.embedding(rows)
-        states, mask = self.dropout(plain), rows != PADDING
-        states = self.placed(states, rows)
+        plain, mask = self.plain(rows), rows != PADDING
+        states = self.dropout(plain + positions(plain.shape[1], plain.shape[2], plain))
         for block in self.blocks:
             states = block(states, mask)
-        share = torch.sigmoid(self.share)
-        vectors: Tensor = share * plain + (1 - share) * states
-        return vectors
+        return self.mixed(plain, states)
 
-    def placed(self, states: Tensor, rows: Tensor) -> Tensor:  # noqa: ARG002
-        """Return states with their positions; here the convolution knows them."""
-        return states
-
-    def queries(self, rows: Tensor) -> Tensor:
-        """Return vectors of query terms: plain embeddings (Mitra et al., §3)."""
-        plain: Tensor = self.embedding(rows)
-        return plain
+    @abstractmethod
+    def mixed(self, plain: Tensor, states: Tensor) -> Tensor:
+        """Return what documents' terms are compared by, like the embeddings and the states."""
 
     def numbers(self, terms: int) -> int:
         """Return the size of full attention's matrix of a text; separable attention has none."""
         return self.heads * terms**2 if self.full else 0
 
 
+class ConformerEncoder(Encoder):
+    """The encoder of documents (Mitra et al., §3, and their code).
+
+    Documents stand between two rows of their own, <S> and </S>. Convolutions near the end of a
+    document read padding, so `framed` adds as much as they reach.
+    """
+
+    def __init__(self, network: Network) -> None:
+        super().__init__(network, width=network.width, groups=network.groups, more=2)
+        self.start = network.vocabulary
+        self.reach = network.layers * (network.width // 2)
+        self.mix = nn.Linear(2, 1)  # of each number of the embedding and the contextual vector
+
+    def framed(self, rows: Tensor) -> Tensor:
+        """Return documents with <S> and </S>, (batch, n + 2 + reach) int64."""
+        wide = nn.functional.pad(rows, (1, 1 + self.reach), value=PADDING)
+        places = torch.arange(wide.shape[1], device=rows.device)
+        ends = (rows != PADDING).sum(1, keepdim=True) + 1
+        wide = torch.where(places == 0, self.start, wide)
+        return torch.where(places == ends, self.start + 1, wide)
+
+    def mixed(self, plain: Tensor, states: Tensor) -> Tensor:
+        """Return w · (embedding, contextual vector) + b, of each number."""
+        first, second = self.mix.weight[0].unbind(0)
+        vectors: Tensor = first * plain + second * states + self.mix.bias
+        return vectors
+
+
 class PairNetwork(nn.Module, ABC):
     """A network that scores each query term in a document, and that is exported as one graph."""
 
-    def __init__(self, encoder: Encoder) -> None:
-        super().__init__()
-        self.encoder = encoder
+    encoder: Encoder
 
     @abstractmethod
     def forward(self, query_rows: Tensor, document_rows: Tensor) -> Tensor:
@@ -109,48 +134,35 @@ class PairNetwork(nn.Module, ABC):
 class LatentMatch(PairNetwork):
     """NDRM1: score each query term in a document by windowed kernel pooling.
 
-    log(soft count + ε) of each window goes through a hidden layer, and the best window counts.
-    `window` terms are pooled together, and `stride` terms lie between the starts of two windows.
-
-    The form `authors` has the centres of the authors' code, a layer over the embeddings of query
-    terms, and a window without any term next to those of the document, because that code pads
-    documents to 4,000 terms. So no window counts for less than one without a match.
+    log(soft count + ε) of each window goes through a hidden layer, and the best window counts. One
+    window is without any term, because the authors' code pads documents to 4,000 terms. So no
+    document counts for less than one without a match.
     """
 
-    def __init__(
-        self,
-        encoder: Encoder,
-        sizes: TermSizes,
-        *,
-        window: int = EVERYTHING,
-        stride: int = EVERYTHING,
-        authors: bool = False,
-    ) -> None:
-        super().__init__(encoder)
-        self.window, self.stride = window, stride
-        means = (kernel_centres if authors else kernel_means)(sizes.kernels)
+    def __init__(self, network: Network) -> None:
+        super().__init__()
+        self.encoder: ConformerEncoder = ConformerEncoder(network)
+        self.window, self.stride = network.window, network.stride
         self.means: Tensor
-        self.register_buffer("means", means, persistent=False)
-        self.query = nn.Linear(sizes.hidden, sizes.hidden) if authors else None
+        self.register_buffer("means", kernel_centres(network.kernels), persistent=False)
+        self.query = nn.Linear(network.hidden, network.hidden)
         self.dense = nn.Sequential(
-            nn.Linear(sizes.kernels, sizes.hidden),
+            nn.Linear(network.kernels, network.hidden),
             nn.ReLU(),
-            nn.Dropout(sizes.dropout),
-            nn.Linear(sizes.hidden, 1),
+            nn.Dropout(network.dropout),
+            nn.Linear(network.hidden, 1),
         )
 
     def features(self, query_rows: Tensor, document_rows: Tensor) -> tuple[Tensor, Tensor]:
         """Return log(soft counts + ε), (batch, terms, windows, kernels), and which exist."""
-        mask = document_rows != PADDING
-        documents = self.encoder.contextual(document_rows).float()
-        queries = self.encoder.queries(query_rows)
-        if self.query is not None:
-            queries = self.query(queries)
-        queries = queries.float()
+        rows = self.encoder.framed(document_rows)
+        documents = self.encoder.contextual(rows).float()
+        queries = self.query(self.encoder.plain(query_rows)).float()
         with full_precision(documents.device):  # bfloat16 rounds by more than a kernel's width
             counts, exists = window_counts(
-                cosines(queries, documents), mask, self.means, size=self.window, stride=self.stride
-            )
+                cosines(queries, documents), rows != PADDING, self.means,
+                size=self.window, stride=self.stride,
+            )  # fmt: skip
         return torch.log(counts + LEAST), exists
 
     def forward(self, query_rows: Tensor, document_rows: Tensor) -> Tensor:
@@ -158,11 +170,9 @@ class LatentMatch(PairNetwork):
         features, exists = self.features(query_rows, document_rows)
         with full_precision(features.device):
             by_window = self.dense(features).squeeze(3)  # (batch, terms, windows)
-            best: Tensor = by_window.masked_fill(~exists.unsqueeze(1), HIDDEN).amax(2)
-            if self.query is not None:
-                empty = torch.full_like(features[:, :, 0], LEAST).log()
-                best = torch.maximum(best, self.dense(empty).squeeze(2))
-        return best
+            best = by_window.masked_fill(~exists.unsqueeze(1), HIDDEN).amax(2)
+            empty = self.dense(torch.full_like(features[:, :, 0], LEAST).log()).squeeze(2)
+            return torch.maximum(best, empty)
 
 
 class ExplicitMatch(nn.Module):
@@ -230,21 +240,13 @@ class ConformerKernel(TermModel):
             for architectures in (("ndrm1", "ndrm3"), ("ndrm2", "ndrm3"), ("ndrm3",))
         )
         super().__init__(
-            network,
-            LatentMatch(
-                Encoder(network, width=network.width, groups=network.groups),
-                network,
-                window=network.window,
-                stride=network.stride,
-                authors=network.form == AUTHORS,
-            )
-            if latent
-            else None,
-            ExplicitMatch() if explicit else None,
+            network, LatentMatch(network) if latent else None, ExplicitMatch() if explicit else None
         )
-        self.latent_norm = ScoreNorm() if both else None
-        self.explicit_norm = ScoreNorm() if both else None
-        self.weights = nn.Parameter(torch.tensor([1.0, 1.0, 0.0])) if both else None  # w1, w2, b
+        self.norm: Any = nn.BatchNorm1d(2) if both else None  # of latent and explicit scores
+        self.both = nn.Linear(2, 1) if both else None  # w1, w2 and b
+        if self.both is not None:  # begin as the sum, because trainings are short
+            nn.init.ones_(self.both.weight)
+            nn.init.zeros_(self.both.bias)
 
     def forward(self, pairs: Pairs) -> Tensor:
         """Return the score of each pair, (pairs,) float32."""
@@ -259,19 +261,19 @@ class ConformerKernel(TermModel):
         explicit = mask.float() if self.explicit is None else self.explicit(pairs) * mask
         if self.latent is None:
             return explicit
-        latent = self.latent_scores(pairs)
-        known = pairs.query_rows > UNKNOWN
-        if self.latent_norm is None or self.explicit_norm is None or self.weights is None:
-            return latent * known
-        first, second, bias = self.weights.unbind(0)
-        latent = self.latent_norm(latent, known) * known
-        scores: Tensor = first * latent + second * self.explicit_norm(explicit, mask) + bias
-        return scores * mask
+        latent = self.latent_scores(pairs) * (pairs.query_rows > UNKNOWN)
+        if self.norm is None or self.both is None:
+            return latent
+        scores = torch.zeros_like(latent)
+        together = torch.stack([latent, explicit], 2)[mask]
+        scores[mask] = self.both(self.norm(together).to(together.dtype)).squeeze(1).to(scores.dtype)
+        return scores
 
     def served(self) -> dict[str, float]:
         """Return BatchNorm and BatchScale as the numbers in `ConformerKernelSettings`.
 
-        The mean of BatchNorm and b are left out, because they are the same for all documents.
+        Means and biases of BatchNorm, and b, are left out, because they are the same for all
+        documents.
         """
         numbers: dict[str, float] = {}
         if self.explicit is not None:
@@ -281,7 +283,8 @@ class ConformerKernel(TermModel):
                 "length_weight": self.explicit.weight.item(),
                 "length_bias": self.explicit.bias.item(),
             }
-        if self.latent_norm and self.explicit_norm and self.weights is not None:
-            numbers["latent_weight"] = (self.weights[0] / self.latent_norm.deviation).item()
-            numbers["explicit_weight"] = (self.weights[1] / self.explicit_norm.deviation).item()
+        if self.norm is not None and self.both is not None:
+            deviations = torch.sqrt(self.norm.running_var + self.norm.eps)
+            weights = (self.both.weight[0] * self.norm.weight / deviations).tolist()
+            numbers["latent_weight"], numbers["explicit_weight"] = weights
         return numbers

@@ -14,9 +14,8 @@ from ranklet.corpus.collections.splits import JudgedQuery
 from ranklet.corpus.indexing.analysed import AnalysedCollection
 from ranklet.corpus.indexing.ragged import first_tokens, packed, padded
 from ranklet.runtime.call.protocol import Retriever
-from ranklet.runtime.lexical.bm25 import idf
 from ranklet.runtime.rankers.conformer_kernel.network import PADDING, UNKNOWN
-from ranklet.runtime.rankers.conformer_kernel.settings import TermSettings
+from ranklet.runtime.rankers.conformer_kernel.settings import TermSettings, rarity
 from ranklet.training.distilling.taught import TaughtQueries
 from ranklet.training.learning.losses import ranknet_loss
 from ranklet.training.rankers.conformer_kernel.network import Pairs
@@ -70,8 +69,8 @@ class TermReader:
             analysed.offsets(field), analysed.tokens(field), settings.max_document_terms
         )
         df = np.diff(analysed.postings(field).offsets)
-        self._idf = idf(df, len(analysed.documents))
-        self._rarest = idf(np.zeros(1), len(analysed.documents))[0]
+        self._idf = rarity(df, len(analysed.documents))
+        self._rarest = rarity(np.zeros(1), len(analysed.documents))[0]
 
     @property
     def lengths(self) -> NDArray[np.int64]:

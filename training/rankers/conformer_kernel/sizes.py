@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from ranklet.training.checkpoint import Checkpoint
 
 ATTENTIONS = ("separable", "full")
-RANKLET, AUTHORS = "ranklet", "authors"
 
 
 @dataclass(frozen=True)
@@ -87,7 +86,6 @@ class Network(TermSizes):
     IDLE: ClassVar[Idle] = {"groups": ("width", 0)}
 
     architecture: str = "ndrm3"
-    form: str = one_of(RANKLET, (RANKLET, AUTHORS), "details of ranklet or authors")
     width: int = integer(31, "terms that a convolution sees, odd or 0 for none", 0)
     groups: int = integer(32, "groups of a convolution; they divide --hidden", 1)
     window: int = integer(300, "terms that are pooled together", 1, flag="--pool-window")

@@ -37,7 +37,7 @@ from ranklet.training.rankers.conformer_kernel.pairs import (
     TermReader,
     weak_ranknet_loss,
 )
-from ranklet.training.rankers.conformer_kernel.sizes import AUTHORS, Network
+from ranklet.training.rankers.conformer_kernel.sizes import Network
 from ranklet.training.rankers.conformer_kernel.vocabulary import choose_terms
 from ranklet.training.sampling.batches import Batch
 from ranklet.training.sampling.dev_candidates import CandidateLists
@@ -59,10 +59,7 @@ def train(
     """
     network = replace(options.network, architecture=options.settings.architecture)
     options = replace(options, network=network)
-    return train_on_terms(
-        "conformer_kernel", ConformerKernel, collection, queries, dev, options,
-        as_bm25=network.form != AUTHORS,
-    )  # fmt: skip
+    return train_on_terms("conformer_kernel", ConformerKernel, collection, queries, dev, options)
 
 
 def train_on_terms(
@@ -72,12 +69,10 @@ def train_on_terms(
     queries: JudgedQueries,
     dev: JudgedQueries,
     options: TermOptions,
-    *,
-    as_bm25: bool = True,
 ) -> Checkpoint:
     """Train a model over word forms, which `build` makes of its sizes, by RankNet; see `train`.
 
-    Exact matching, if the model has it, begins `as_bm25` or as it was built.
+    Exact matching, if the model has it, begins as BM25.
     """
     settings, bm25 = options.settings, options.bm25
     analysed = _analysed(collection, queries, dev, options)
@@ -95,7 +90,7 @@ def train_on_terms(
         lists = CandidateLists(analysed, dev, retriever, seed=options.seed)
         _warn_of_long_documents(model, int(reader.lengths.max(initial=0)))
         _gather_statistics(model, [pairs.pairs(batch) for batch in pairs.batches(0)[:WARMING]])
-        if as_bm25 and model.explicit is not None:
+        if model.explicit is not None:
             model.explicit.begin_as_bm25(bm25.k1, bm25.b, float(reader.lengths.mean()))
 
     def loss(batch: Batch) -> torch.Tensor:

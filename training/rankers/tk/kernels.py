@@ -8,10 +8,17 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from ranklet.training.rankers.conformer_kernel.kernel_pooling import kernel_means
-
 LEAST = 1e-10  # soft counts below it count as it, because 0 has no logarithm
 _TAKEN = -1e30  # the score of a window that cannot be chosen
+
+
+def kernel_means(kernels: int) -> Tensor:
+    """Return μ, the centres of `kernels` equal parts of [−1, 1]; the widths σ are half a part.
+
+    >>> kernel_means(4).tolist()
+    [-0.75, -0.25, 0.25, 0.75]
+    """
+    return (2 * torch.arange(kernels) + 1) / kernels - 1
 
 
 def kernel_centres(kernels: int) -> Tensor:

@@ -34,8 +34,9 @@ class LongTransformerKernel(PairNetwork):
     word that the network does not know matches none.
     """
 
-    def __init__(self, encoder: TransformerEncoder, sizes: TKNetwork) -> None:
-        super().__init__(encoder)
+    def __init__(self, sizes: TKNetwork) -> None:
+        super().__init__()
+        self.encoder = TransformerEncoder(sizes)
         self.chunk, self.overlap = sizes.chunk, sizes.overlap
         self.window, self.stride = sizes.window, sizes.stride
         self.centres: Tensor
@@ -64,9 +65,9 @@ class LongTransformerKernel(PairNetwork):
         Returns:
             (batch, query terms, windows) float32, and (batch, windows) bool.
         """
-        queries = self.encoder.queries(query_rows).float()
+        queries = self.encoder.contextual(query_rows).float()
         documents, rows = self.local(document_rows)
-        plain = self.encoder.embedding(query_rows).float()
+        plain = self.encoder.plain(query_rows).float()
         with full_precision(documents.device):
             sizes = {"size": self.window, "stride": self.stride}
             counts = window_counts(

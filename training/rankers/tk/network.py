@@ -4,8 +4,6 @@ Source: Hofstätter, Zlabinger & Hanbury, ECAI 2020. Terms are rows of the embed
 Conformer-Kernel.
 """
 
-import math
-
 import torch
 from torch import Tensor, nn
 
@@ -25,15 +23,16 @@ _SMALL = 0.014  # first weights of kernels, whose logarithms are as low as −33
 
 
 class TransformerEncoder(Encoder):
-    """An encoder whose query terms have contextual vectors and whose terms have positions."""
+    """The encoder of both texts, whose vectors are α · embedding + (1 − α) · context."""
 
-    def placed(self, states: Tensor, rows: Tensor) -> Tensor:
-        """Return the states plus positional encodings, which only the transformer sees."""
-        return states + positions(rows.shape[1], states.shape[2], states)
+    def __init__(self, sizes: TKNetwork) -> None:
+        super().__init__(sizes)
+        self.share = nn.Parameter(torch.zeros(()))  # α = σ(share)
 
-    def queries(self, rows: Tensor) -> Tensor:
-        """Return vectors of query terms in their text, (batch, n, hidden)."""
-        return self.contextual(rows)
+    def mixed(self, plain: Tensor, states: Tensor) -> Tensor:
+        """Return the mean of embeddings and states by α."""
+        share = torch.sigmoid(self.share)
+        return share * plain + (1 - share) * states
 
 
 class TransformerKernel(PairNetwork):
@@ -44,8 +43,9 @@ class TransformerKernel(PairNetwork):
     that the network does not know matches none.
     """
 
-    def __init__(self, encoder: TransformerEncoder, sizes: TKNetwork) -> None:
-        super().__init__(encoder)
+    def __init__(self, sizes: TKNetwork) -> None:
+        super().__init__()
+        self.encoder = TransformerEncoder(sizes)
         self.centres: Tensor
         self.register_buffer("centres", kernel_centres(sizes.kernels), persistent=False)
         self.log_weights = kernel_weights(sizes.kernels)
@@ -54,7 +54,7 @@ class TransformerKernel(PairNetwork):
 
     def forward(self, query_rows: Tensor, document_rows: Tensor) -> Tensor:
         """Return the share of each query term in the score, 0 at padding; see `PairNetwork`."""
-        queries = self.encoder.queries(query_rows).float()
+        queries = self.encoder.contextual(query_rows).float()
         documents = self.encoder.contextual(document_rows).float()
         lengths = (document_rows != PADDING).sum(1)
         with full_precision(documents.device):
@@ -69,13 +69,3 @@ class TransformerKernel(PairNetwork):
 def kernel_weights(kernels: int) -> nn.Parameter:
     """Return first weights of kernels, small and around 0, (kernels,) float32."""
     return nn.Parameter(torch.empty(kernels).uniform_(-_SMALL, _SMALL))
-
-
-def positions(n: int, hidden: int, like: Tensor) -> Tensor:
-    """Return sinusoidal encodings of n positions, (n, hidden) (Vaswani et al. 2017, §3.5).
-
-    `hidden` is even, and the result has the type and device of `like`.
-    """
-    rates = torch.exp(torch.arange(0, hidden, 2, device=like.device) * (-math.log(1e4) / hidden))
-    angles = torch.arange(n, device=like.device).unsqueeze(1) * rates  # (n, hidden / 2)
-    return torch.stack([torch.sin(angles), torch.cos(angles)], 2).reshape(n, hidden).to(like.dtype)

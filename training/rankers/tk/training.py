@@ -15,7 +15,7 @@ from ranklet.training.learning.weights import check_kind, trained
 from ranklet.training.rankers.conformer_kernel import training as conformer_kernel
 from ranklet.training.rankers.conformer_kernel.network import PairNetwork, Pairs, TermModel
 from ranklet.training.rankers.tk.long_network import LongTransformerKernel
-from ranklet.training.rankers.tk.network import TransformerEncoder, TransformerKernel
+from ranklet.training.rankers.tk.network import TransformerKernel
 from ranklet.training.rankers.tk.options import Options, TKNetwork
 
 
@@ -26,9 +26,8 @@ class TK(TermModel):
     latent: PairNetwork
 
     def __init__(self, network: TKNetwork) -> None:
-        encoder = TransformerEncoder(network)
         kernel = LongTransformerKernel if network.architecture == "tkl" else TransformerKernel
-        super().__init__(network, kernel(encoder, network))
+        super().__init__(network, kernel(network))
 
     def forward(self, pairs: Pairs) -> Tensor:
         """Return the score of each pair, (pairs,) float32."""

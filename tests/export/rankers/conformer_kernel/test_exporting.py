@@ -50,7 +50,7 @@ def test_variants_change_the_encoder_and_leave_the_pooling_in_32_bits(exported: 
         assert "LayerNormalization" not in heads[name]
     # One table of embeddings for both sides, also where it is stored in 16 bits.
     terms = len(known_words(BundleFiles(exported), "ndrm3"))
-    shape = [2 + terms, CONFORMER_SIZES["hidden"]]
+    shape = [4 + terms, CONFORMER_SIZES["hidden"]]  # padding, unknown words, <S> and </S>
     tables = {
         name: [each for each in model.graph.initializer if [*each.dims] == shape]
         for name, model in models.items()

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ranklet.training.learning.device import seeded
 from ranklet.training.rankers.conformer_kernel.kernel_pooling import (
     cosines,
-    kernel_means,
+    kernel_centres,
     window_counts,
 )
 
@@ -18,16 +18,15 @@ from ranklet.training.rankers.conformer_kernel.kernel_pooling import (
 def by_hand(
     similar: NDArray[np.float64], length: int, kernels: int, size: int, stride: int
 ) -> list[list[list[float]]]:
-    """Windows up to the first that reaches the end; of each the soft counts of each term."""
+    """Windows that begin in the document; of each the soft counts of each term."""
     windows = []
-    begin = 0
-    while True:
+    for begin in range(0, max(1, length), stride):
         inside = range(begin, min(begin + size, length))
         windows.append(
             [
                 [
                     sum(
-                        math.exp(-((row[at] - (2 * k + 1) / kernels + 1) ** 2) * kernels**2 / 2)
+                        math.exp(-((row[at] - 1 + 2 * k / kernels) ** 2) / (2 * 0.1**2))
                         for at in inside
                     )
                     for k in range(kernels)
@@ -35,9 +34,7 @@ def by_hand(
                 for row in similar
             ]
         )
-        if begin + size >= length:
-            return windows
-        begin += stride
+    return windows
 
 
 @pytest.mark.parametrize(("size", "stride"), [(4, 2), (3, 3), (20, 5), (5, 1)])
@@ -50,7 +47,7 @@ def test_windowed_kernel_pooling_by_hand(size: int, stride: int) -> None:
     for q, d in ((0, 0), (1, 10)):
         wanted = torch.cosine_similarity(queries[0, q], documents[0, d], 0)
         assert similar[0, q, d].item() == pytest.approx(wanted.item(), rel=1e-5)
-    counts, there = window_counts(similar, held, kernel_means(3), size=size, stride=stride)
+    counts, there = window_counts(similar, held, kernel_centres(3), size=size, stride=stride)
     for at, length in enumerate(lengths):
         expected = by_hand(similar[at].double().numpy(), length, 3, size, stride)
         assert there[at].sum() == len(expected)

@@ -1,14 +1,14 @@
-import math
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
+from tests.training.rankers.conformer_kernel import authors
 
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.lexical.bm25 import saturation
-from ranklet.runtime.rankers.conformer_kernel.settings import EPSILON, ConformerKernelSettings
+from ranklet.runtime.rankers.conformer_kernel.settings import ConformerKernelSettings
 from ranklet.training.learning.device import seeded
 from ranklet.training.rankers.conformer_kernel.network import ConformerKernel, Pairs, TermModel
 from ranklet.training.rankers.conformer_kernel.sizes import Network
@@ -25,9 +25,14 @@ SMALL_TK = TKNetwork(30, hidden=8, layers=1, heads=2, kernels=4, dropout=0.1)
 SMALL_TKL = replace(SMALL_TK, architecture="tkl", chunk=4, overlap=2, window=3, stride=2, regions=2)
 
 
-def model(architecture: str, form: str = "ranklet") -> ConformerKernel:
+def model(architecture: str, **sizes: Any) -> ConformerKernel:
+    """A network with random weights and statistics."""
     with seeded(7):
-        return ConformerKernel(replace(SMALL, architecture=architecture, form=form)).eval()
+        net = ConformerKernel(replace(SMALL, architecture=architecture, **sizes)).eval()
+        for name, values in [*net.named_parameters(), *net.named_buffers()]:
+            if not name.endswith((".means", ".seen")) and values.is_floating_point():
+                values.data.add_(torch.rand_like(values) * 0.4)
+        return net
 
 
 def tk(network: TKNetwork = SMALL_TK) -> TK:
@@ -46,11 +51,10 @@ def pairs(query: list[int], document: list[int], *, query_to: int = 0, to: int =
 QUERY, DOCUMENT = [5, 9, 9, 3], [7, 5, 5, 20, 3, 11, 12, 1, 13]
 
 
-@pytest.mark.parametrize("form", ["ranklet", "authors"])
 @pytest.mark.parametrize("architecture", ["ndrm1", "ndrm2", "ndrm3"])
-def test_each_query_term_counts_for_itself(architecture: str, form: str) -> None:
+def test_each_query_term_counts_for_itself(architecture: str) -> None:
     """Query term independence: a score is the sum of its terms' scores alone (Mitra et al., §3)."""
-    net = model(architecture, form)
+    net = model(architecture)
     with torch.no_grad():
         whole = net(pairs(QUERY, DOCUMENT)).item()
         alone = [net(pairs([term], DOCUMENT)).item() for term in QUERY]
@@ -58,15 +62,7 @@ def test_each_query_term_counts_for_itself(architecture: str, form: str) -> None
 
 
 @pytest.mark.parametrize(
-    "net",
-    [
-        model("ndrm1"),
-        model("ndrm2"),
-        model("ndrm3"),
-        model("ndrm3", "authors"),
-        tk(),
-        tk(SMALL_TKL),
-    ],
+    "net", [model("ndrm1"), model("ndrm2"), model("ndrm3"), tk(), tk(SMALL_TKL)]
 )
 def test_padding_changes_nothing(net: TermModel) -> None:
     with torch.no_grad():
@@ -75,20 +71,30 @@ def test_padding_changes_nothing(net: TermModel) -> None:
     assert padded == pytest.approx(alone, rel=1e-5)
 
 
-def test_ndrm2_is_eq_4() -> None:
-    net = model("ndrm2")
-    explicit = net.explicit
-    assert explicit is not None
+@pytest.mark.parametrize("document", [DOCUMENT, DOCUMENT[:1], DOCUMENT * 2])
+@pytest.mark.parametrize("architecture", ["ndrm1", "ndrm2", "ndrm3"])
+def test_the_scores_are_the_authors_with_equal_weights(
+    architecture: str, document: list[int]
+) -> None:
+    net = model(architecture, layers=2, width=5)
+    weights = {name: each.double().numpy() for name, each in net.state_dict().items()}
+
+    given = pairs(QUERY, document)
     with torch.no_grad():
-        explicit.weight.fill_(0.7)
-        explicit.bias.fill_(-0.2)
-        explicit.tf.mean.fill_(0.4)
-        explicit.length.mean.fill_(6.0)
-        found = net.term_scores(pairs(QUERY, DOCUMENT))[0]
-    for row, score in zip(QUERY, found.tolist(), strict=True):
-        tf = DOCUMENT.count(row) / (0.4 + EPSILON)
-        norm = max(0.0, 0.7 * len(DOCUMENT) / (6 + EPSILON) - 0.2)
-        assert score == pytest.approx((1 + row / 10) * tf / (tf + norm + EPSILON), rel=1e-5)
+        found = net.term_scores(given)[0].tolist()
+    exact = [
+        authors.explicit(authors.part(weights, "explicit"), tf, idf, len(document))
+        if architecture != "ndrm1" else 0.0
+        for tf, idf in zip(given.tf[0].tolist(), given.idf[0].tolist(), strict=True)
+    ]  # fmt: skip
+    if architecture == "ndrm2":
+        assert found == pytest.approx(exact, rel=1e-4)
+        return
+    longest = len(document) + 20
+    near = authors.latent(authors.part(weights, "latent"), net.network, QUERY, document, longest)
+    if architecture == "ndrm3":
+        near = [authors.both(weights, *each) for each in zip(near, exact, strict=True)]
+    assert found == pytest.approx(near, rel=1e-4, abs=1e-5)
 
 
 def test_ndrm2_is_bm25_with_learned_k1_and_b() -> None:
@@ -121,43 +127,15 @@ def test_the_runtimes_formula_is_the_networks() -> None:
         np.testing.assert_allclose(served, net.term_scores(given), rtol=1e-4, atol=1e-6)
 
 
-def test_ndrm3_is_eq_3_and_is_served_without_its_constants() -> None:
-    net = model("ndrm3")
-    assert net.latent_norm is not None
-    assert net.explicit_norm is not None
-    assert net.weights is not None
+def test_ndrm3_is_served_without_its_constants() -> None:
+    net, given = model("ndrm3"), pairs(QUERY, DOCUMENT)
     assert net.explicit is not None
     with torch.no_grad():
-        net.weights.copy_(torch.tensor([0.8, -1.5, 0.3]))
-        for norm, mean, variance in ((net.latent_norm, 0.2, 4.0), (net.explicit_norm, 1.1, 0.25)):
-            norm.mean.fill_(mean)
-            norm.variance.fill_(variance)
-        given = pairs(QUERY, DOCUMENT)
         found = net.term_scores(given)[0]
-        latent = net.latent(given.query_rows, given.document_rows)[0]  # type: ignore[misc]
-        explicit = net.explicit(given)[0]
-    expected = 0.8 * (latent - 0.2) / 2 - 1.5 * (explicit - 1.1) / 0.5 + 0.3
-    np.testing.assert_allclose(found, expected, rtol=1e-4)
+        latent, explicit = net.latent_scores(given)[0], net.explicit(given)[0]
     served = net.served()
     constant = found - (served["latent_weight"] * latent + served["explicit_weight"] * explicit)
     np.testing.assert_allclose(constant, constant[0].expand(len(QUERY)), atol=1e-4)
-
-
-def test_the_authors_form_maps_query_terms_and_has_a_window_without_a_match() -> None:
-    net = model("ndrm1", "authors").latent
-    assert net is not None
-    assert net.query is not None
-    rows, document = torch.tensor([[5, 9, 3]]), torch.tensor([DOCUMENT])
-    with torch.no_grad():
-        torch.testing.assert_close(net.means, torch.tensor([1.0, 0.5, 0.0, -0.5]))
-        nothing = net.dense(torch.full((4,), math.log(1e-6)))
-        assert (net(rows, document) >= nothing - 1e-6).all()
-        last: Any = net.dense[3]
-        last.weight.mul_(-1)
-        assert (net(rows, document) >= net.dense(torch.full((4,), math.log(1e-6))) - 1e-6).all()
-        before = net.features(rows, document)[0]
-        net.query.weight.neg_()
-        assert (net.features(rows, document)[0] - before).abs().max() > 1e-3
 
 
 @pytest.mark.parametrize(

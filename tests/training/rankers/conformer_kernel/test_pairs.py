@@ -12,10 +12,9 @@ from ranklet.corpus.collections.collection import Collection
 from ranklet.corpus.collections.splits import read_split
 from ranklet.corpus.indexing.analysed import AnalysedCollection, open_bm25
 from ranklet.corpus.rankers.conformer_kernel.terms import term_rows
-from ranklet.runtime.lexical.bm25 import idf
 from ranklet.runtime.rankers.bm25 import BM25Settings
 from ranklet.runtime.rankers.conformer_kernel.network import PADDING, UNKNOWN
-from ranklet.runtime.rankers.conformer_kernel.settings import ConformerKernelSettings
+from ranklet.runtime.rankers.conformer_kernel.settings import ConformerKernelSettings, rarity
 from ranklet.training.rankers.conformer_kernel.pairs import TermPairs, TermReader, weak_ranknet_loss
 from ranklet.training.sampling.negatives import relevant_numbers
 
@@ -45,7 +44,7 @@ def test_pairs_hold_terms_and_their_statistics(tiny_analysed: AnalysedCollection
     assert found.document_rows[0][:5].tolist() == [2, 3, 2, 3, PADDING]
     assert found.tf[:, :3].tolist() == [[2, 2, 2], [0, 0, 2], [0, 0, 0], [0, 0, 0]]
     assert found.lengths.tolist() == [4, 4, 4, 4]
-    red, rarest = idf(np.array([8, 0]), len(ids))
+    red, rarest = rarity(np.array([8, 0]), len(ids))
     assert found.idf[0, :1].tolist() == pytest.approx([red])
     assert found.idf[2, :1].tolist() == pytest.approx([rarest])
 

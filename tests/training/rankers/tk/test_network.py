@@ -6,7 +6,8 @@ import torch
 from numpy.typing import NDArray
 
 from ranklet.training.learning.device import seeded
-from ranklet.training.rankers.tk.network import TransformerKernel, positions
+from ranklet.training.rankers.conformer_kernel.layers import positions
+from ranklet.training.rankers.tk.network import TransformerEncoder, TransformerKernel
 from ranklet.training.rankers.tk.options import TKNetwork
 from ranklet.training.rankers.tk.training import TK
 
@@ -50,7 +51,8 @@ def test_it_is_the_papers_formula(net: TransformerKernel) -> None:
 
 
 def test_vectors_blend_the_embedding_with_the_transformers_output(net: TransformerKernel) -> None:
-    plain = net.encoder.embedding(QUERY)
+    plain = net.encoder.plain(QUERY)
+    assert isinstance(net.encoder, TransformerEncoder)
     with torch.no_grad():
         net.encoder.share.fill_(50.0)
         torch.testing.assert_close(net.encoder.contextual(QUERY), plain)  # without positions
