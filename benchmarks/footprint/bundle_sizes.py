@@ -16,8 +16,8 @@ COLLECTIONS = ("scifact", "medquad", "qa-mix", "google-wiki")
 ENCODED = 500  # documents of the first collection, for the bytes of vectors
 MOST = 0.05  # what the formula may be off, as a share
 
-PER_DOCUMENT = 36  # four offsets of 8 bytes, and a place in the order of ids
-PER_FORM, PER_IMPACT = 24, 4
+PER_DOCUMENT = 24  # the offset of words, three others, and a place in the order of ids
+PER_FORM, PER_IMPACT = 16, 1
 LINKS, PER_VECTOR = 8, 16  # bytes per link of HNSW's M, and per vector besides
 
 
@@ -28,7 +28,7 @@ def run(place: Place) -> str:
 `ranklet build` without a model, which splits long documents into passages. *Text*: UTF-8 of id \
 and title, and the text as it is compressed. *Words* are counted without stop words, *postings* \
 are the different lemmas of a passage, and *forms* the different spellings in the whole \
-collection. The formula is text + 4 · words (2 with fewer than 65,536 forms) + 8 · postings (6 \
+collection. The formula is text + 4 · words (2 with fewer than 65,536 forms) + 5 · postings (3 \
 with at most 65,536 passages) + {PER_DOCUMENT} per passage, and spelling + {PER_FORM} per form.
 
 {lexical}

@@ -24,7 +24,7 @@ from benchmarks.harness.timing import spread, take_turns
 from benchmarks.quality.fidelity import wheel_splade
 from ranklet.corpus.collections.splits import read_split
 from ranklet.corpus.index import index_bundle
-from ranklet.corpus.indexing.impacts import index_of_rows
+from ranklet.corpus.indexing.impacts import in_fewer_bits, index_of_rows
 from ranklet.export.bundles import export_bundle
 from ranklet.runtime.call.query import QueryContext, SparseQuery
 from ranklet.runtime.lexical.impact_index import IMPACT_TYPES, ImpactIndex
@@ -117,11 +117,8 @@ def retrieval(store: SparseStore, kept: int, vocabulary: int, asked: list[Asked]
         vocabulary: the number of terms.
         asked: the queries.
     """
-    values = store.values.astype(np.float32)
-    ours = {
-        f"ranklet, {form}": index_of_rows(store.offsets, store.terms, values, vocabulary, form)
-        for form in IMPACT_TYPES
-    }
+    exact = index_of_rows(store.offsets, store.terms, store.values, vocabulary)
+    ours = {f"ranklet, {form}": in_fewer_bits(exact, form) for form in IMPACT_TYPES}
     seismic = _seismic_index(store) if kept <= SEISMIC_KEPT else None
     added_up, tables = _bm25s_indexes(ours[EXACT]), []
     for k in DEPTHS:

@@ -21,14 +21,7 @@ from ranklet.corpus.indexing.packer import release
 from ranklet.runtime.bundles.files import DICTIONARY, BundleFiles
 from ranklet.runtime.bundles.manifest import MANIFEST, FileEntry, Manifest, check_path
 from ranklet.runtime.errors import BundleError
-from ranklet.runtime.lexical.impact_index import (
-    DOCUMENTS,
-    IMPACTS,
-    LARGEST,
-    OFFSETS,
-    SCALE,
-    ImpactIndex,
-)
+from ranklet.runtime.lexical.impact_index import DOCUMENTS, IMPACTS, LARGEST, OFFSETS, ImpactIndex
 from ranklet.runtime.storage.address import BundleLike, on_disk, writable
 from ranklet.runtime.storage.arrays import id_type
 from ranklet.runtime.storage.strings import Strings
@@ -40,7 +33,7 @@ from ranklet.runtime.writing.strangers import files_in, matching, refuse_strange
 from ranklet.version import __version__
 
 ALIGNMENT = 64  # bytes; files begin at multiples of it inside a zip, so mapped arrays are aligned
-INDEX_FILES = (OFFSETS, DOCUMENTS, IMPACTS, LARGEST, SCALE)
+INDEX_FILES = (OFFSETS, DOCUMENTS, IMPACTS, LARGEST)
 _KEPT = matching("*.npz", "*.zip", "*.partial")  # what an interrupted export leaves
 _CHUNK = 1 << 20  # bytes that are copied at a time
 _WRITTEN = 16 << 20  # bytes of an array that are written at a time
@@ -113,7 +106,7 @@ class BundleWriter:
     def strings(self, name: str, strings: Strings) -> None:
         """Write strings as ``NAME.npy`` and ``NAME.offsets.npy``."""
         self.array(f"{name}.npy", strings.data)
-        self.array(f"{name}.offsets.npy", strings.offsets)
+        self._offsets(f"{name}.offsets.npy", strings.offsets)
 
     def compressed(self, name: str, strings: Strings, keys: Strings) -> None:
         """Write strings as `CompressedStrings` reads them.
@@ -127,18 +120,20 @@ class BundleWriter:
         self.strings(name, stored)
         self.array(name + DICTIONARY, np.frombuffer(stored.dictionary, np.uint8))
 
+    def _offsets(self, name: str, offsets: NDArray[Any]) -> None:
+        """Write offsets in 32 bits, if they fit."""
+        self.array(name, offsets if offsets[-1] >> 32 else offsets.astype(np.uint32))
+
     def data(self, name: str, content: bytes | memoryview) -> None:
         """Write any other file."""
         self._new(name).write_bytes(content)
 
     def index(self, folder: str, index: ImpactIndex) -> None:
         """Write `INDEX_FILES` of an impact index; the folder's name ends with a slash."""
-        self.array(folder + OFFSETS, index.offsets)
+        self._offsets(folder + OFFSETS, index.offsets)
         self.array(folder + DOCUMENTS, index.documents.astype(id_type(index.size), copy=False))
         self.array(folder + IMPACTS, index.impacts)
         self.array(folder + LARGEST, index.largest)
-        if index.impacts.dtype == np.uint8:
-            self.array(folder + SCALE, np.array([index.scale], np.float32))
 
     def copy(self, source: BundleFiles, prefix: str = "", leave_out: tuple[str, ...] = ()) -> None:
         """Copy the files of another bundle in a folder, which ends with a slash unless empty.

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ranklet.corpus.indexing.compressing import compressed
 from ranklet.corpus.indexing.packer import Packer, packed
 from ranklet.runtime.bundles.files import BundleFiles
-from ranklet.runtime.storage.strings import CompressedStrings, Strings
+from ranklet.runtime.storage.strings import CompressedStrings, Offsets, Strings
 
 
 class Run(NamedTuple):
@@ -77,11 +77,11 @@ class Origins:
 class Rows(NamedTuple):
     """Rows of different lengths, one per document, end to end in some columns."""
 
-    offsets: NDArray[np.int64]  # row r is at offsets[r]:offsets[r + 1], (rows + 1,)
+    offsets: NDArray[Any]  # row r is at offsets[r]:offsets[r + 1], (rows + 1,)
     columns: tuple[NDArray[Any], ...]  # (n, …) each
 
 
-def joined_offsets(origins: Origins, parts: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
+def joined_offsets(origins: Origins, parts: Sequence[Offsets]) -> NDArray[np.int64]:
     """Return the offsets of the documents' rows, (documents + 1,) int64.
 
     Args:
@@ -93,7 +93,7 @@ def joined_offsets(origins: Origins, parts: Sequence[NDArray[np.int64]]) -> NDAr
 
 
 def joined_column(
-    origins: Origins, offsets: Sequence[NDArray[np.int64]], columns: Sequence[NDArray[Any]]
+    origins: Origins, offsets: Sequence[Offsets], columns: Sequence[NDArray[Any]]
 ) -> Iterator[NDArray[Any]]:
     """Yield the pieces of one column that make up the documents' rows, in order.
 

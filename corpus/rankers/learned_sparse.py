@@ -2,8 +2,6 @@
 
 from dataclasses import replace
 
-import numpy as np
-
 from ranklet.corpus.building.document_encoding import (
     encode_documents,
     encoder_digest,
@@ -12,7 +10,7 @@ from ranklet.corpus.building.document_encoding import (
 from ranklet.corpus.building.indexer import IndexJob
 from ranklet.corpus.building.writer import INDEX_FILES
 from ranklet.corpus.errors import BuildError
-from ranklet.corpus.indexing.impacts import index_of_rows, storage_loss
+from ranklet.corpus.indexing.impacts import in_fewer_bits, index_of_rows, storage_loss
 from ranklet.corpus.indexing.origins import Rows, joined_rows
 from ranklet.runtime.bundles.files import CUT, BundleFiles
 from ranklet.runtime.bundles.manifest import RankerEntry
@@ -44,11 +42,10 @@ def index(job: IndexJob) -> RankerEntry:
     writer.array(folder + OFFSETS, store.offsets)
     writer.array(folder + TERMS, store.terms)
     writer.array(folder + VALUES, store.values)
-    values = store.values.astype(np.float32)
-    loss = storage_loss(values, settings.impacts)
-    built = index_of_rows(store.offsets, store.terms, values, settings.vocabulary, settings.impacts)
+    exact = index_of_rows(store.offsets, store.terms, store.values, settings.vocabulary)
+    built = in_fewer_bits(exact, settings.impacts)
     writer.index(folder + INDEX, built)
-    measured = {"truncated": truncated, "impact_loss": loss}
+    measured = {"truncated": truncated, "impact_loss": storage_loss(exact, built)}
     return replace(job.entry, measured=measured, encoder=encoder_digest(encoders.digest))
 
 

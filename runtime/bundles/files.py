@@ -235,20 +235,21 @@ class BundleFiles:
         fetch_files(absent)
 
     def offsets(
-        self, name: str, rows: int | None = None, *, whole: bool = False
-    ) -> NDArray[np.int64]:
+        self, name: str, rows: int | None = None, *, whole: bool = False, narrow: bool = False
+    ) -> NDArray[Any]:
         """Return a mapped array of row offsets that begin with 0 and never decrease.
 
         Those of a `BlockArray` are compared when they are read; see `BlockArray.places`.
 
         Returns:
-            (rows + 1,) int64.
+            (rows + 1,) int64; if they may be `narrow`, also uint32.
 
         Raises:
             BundleError: it is not such an array.
         """
         shape = (None if rows is None else rows + 1,)
-        offsets = self.array(name, np.int64, shape, whole=whole)
+        others = (np.uint32,) if narrow else ()
+        offsets = self.array(name, np.int64, shape, *others, whole=whole)
         # Compared, not subtracted, because a difference of int64 can wrap around and look positive.
         if (
             not len(offsets)
@@ -262,7 +263,7 @@ class BundleFiles:
         self, name: str, kind: type[S], count: int | None = None, *, whole: bool = False
     ) -> S:
         """Return the strings of ``NAME.npy`` (UTF-8) and ``NAME.offsets.npy``."""
-        offsets = self.offsets(f"{name}.offsets.npy", count, whole=whole)
+        offsets = self.offsets(f"{name}.offsets.npy", count, whole=whole, narrow=True)
         shape = (int(offsets[-1]),)
         return kind(self.array(f"{name}.npy", np.uint8, shape, whole=whole), offsets)
 

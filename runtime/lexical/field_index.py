@@ -58,9 +58,7 @@ class FieldIndex(ImpactIndex):
         text: NDArray[np.float32],
         columns: Sequence[Column],
     ) -> None:
-        super().__init__(
-            index.offsets, index.documents, index.impacts, index.largest, index.size, index.scale
-        )
+        super().__init__(index.offsets, index.documents, index.impacts, index.largest, index.size)
         self.formula, self.text, self.columns = formula, text, columns
 
     @classmethod
@@ -173,8 +171,7 @@ class _Weighed(FieldIndex):
 
     def __init__(self, index: FieldIndex, formula: Formula) -> None:
         self.__dict__.update(copy(index).__dict__)
-        self.formula, self.scale = formula, 1.0
-        self.largest = self.largest[:0]
+        self.formula, self.largest = formula, self.largest[:0]
 
     def postings(self, term: int) -> tuple[Numbers, Impacts]:
         """Return the documents of a term and its impacts, above 0."""
@@ -185,7 +182,11 @@ class _Weighed(FieldIndex):
         kept = impacts > 0
         return self.documents[begin:end][kept], impacts[kept]
 
-    def rounded(self, impacts: NDArray[np.float32]) -> NDArray[np.float32]:
+    def rounded(
+        self,
+        impacts: NDArray[np.float32],
+        terms: NDArray[np.int32],  # noqa: ARG002
+    ) -> NDArray[np.float32]:
         """Return the impacts, because none of these is stored."""
         return impacts
 

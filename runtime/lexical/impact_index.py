@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from ranklet.runtime.bundles.files import BundleFiles
 
 # The files of an index, in a folder of a bundle.
-OFFSETS = "offsets.npy"  # positions of each term's postings, (terms + 1,) int64
+OFFSETS = "offsets.npy"  # positions of each term's postings, (terms + 1,) int64 or uint32
 DOCUMENTS = "documents.npy"  # (postings,) of their `id_type`
 IMPACTS = "impacts.npy"  # > 0, (postings,) of one of `IMPACT_TYPES`
 LARGEST = "largest.npy"  # the largest impact of each term, (terms,) float32
-SCALE = "scale.npy"  # factor of uint8 impacts, > 0, (1,) float32; exists with uint8 only
+CODES = 255  # which is the code in uint8 of each term's largest impact; a scale per term
 
 # Storage types of impacts. A posting takes 8, 6 or 5 bytes, and two less in a small collection.
 IMPACT_TYPES = {"float32": np.float32, "float16": np.float16, "uint8": np.uint8}
@@ -52,14 +52,14 @@ class ImpactIndex:
     """Postings in memory or memory-mapped; immutable and shared by all threads.
 
     Args:
-        offsets: postings of term t are at ``offsets[t]:offsets[t + 1]``, (terms + 1,) int64.
+        offsets: postings of term t are at ``offsets[t]:offsets[t + 1]``, (terms + 1,) int64
+            or uint32.
         documents: document numbers, ascending within a term, (postings,) uint32, or uint16 if
             there are at most 65,536 documents.
-        impacts: the term's contributions to document scores, divided by `scale`, > 0, (postings,)
-            float32, float16 or uint8.
-        largest: the largest impact of each term, multiplied by `scale`, (terms,) float32.
+        impacts: the term's contributions to document scores, > 0, (postings,) float32 or float16;
+            or uint8, in units of `scale_of` the term.
+        largest: the largest impact of each term, (terms,) float32.
         size: number of documents in the collection.
-        scale: factor of every stored impact, which is 1 for all types but uint8.
     """
 
     def __init__(
@@ -69,10 +69,9 @@ class ImpactIndex:
         impacts: Impacts,
         largest: NDArray[np.float32],
         size: int,
-        scale: float = 1.0,
     ) -> None:
         self.offsets, self.documents, self.impacts = offsets, documents, impacts
-        self.largest, self.size, self.scale = largest, size, scale
+        self.largest, self.size = largest, size
         self._local = threading.local()
 
     @classmethod
@@ -92,29 +91,21 @@ class ImpactIndex:
             dtypes: allowed storage types of the impacts, of `IMPACT_TYPES`.
 
         Raises:
-            BundleError: an array is missing or has another type or shape, or the scale is not
-                finite and positive.
+            BundleError: an array is missing or has another type or shape.
         """
-        offsets = bundle.offsets(folder + OFFSETS, terms)
+        offsets = bundle.offsets(folder + OFFSETS, terms, narrow=True)
         postings, size = int(offsets[-1]), bundle.manifest.documents
         types = [IMPACT_TYPES[dtype] for dtype in dtypes]
-        impacts = bundle.array(folder + IMPACTS, types[0], (postings,), *types[1:])
-        scale = 1.0
-        if impacts.dtype == np.uint8:
-            scale = float(bundle.array(folder + SCALE, np.float32, (1,))[0])
-            if not 0 < scale < float("inf"):
-                raise BundleError(f"{folder + SCALE} is {scale}; it must be finite and positive")
         return cls(
             offsets,
             bundle.array(folder + DOCUMENTS, np.uint32, (postings,), id_type(size)),
-            impacts,
+            bundle.array(folder + IMPACTS, types[0], (postings,), *types[1:]),
             bundle.array(folder + LARGEST, np.float32, (terms,)),
             size,
-            scale,
         )
 
     def postings(self, term: int) -> tuple[Numbers, Impacts]:
-        """Return the documents of a term and their stored impacts, without the factor `scale`.
+        """Return the documents of a term and their stored impacts, in units of its scale.
 
         A term past the index has no documents.
         """
@@ -127,7 +118,7 @@ class ImpactIndex:
         """Return how many documents have each term, (terms,) int64."""
         last = len(self.offsets) - 1  # where a term past the index begins and ends
         begins, ends = np.minimum(terms, last), np.minimum(terms + 1, last)
-        df: NDArray[np.int64] = self.offsets[ends] - self.offsets[begins]
+        df: NDArray[np.int64] = (self.offsets[ends] - self.offsets[begins]).astype(np.int64)
         return df
 
     def retrieve(
@@ -163,7 +154,12 @@ class ImpactIndex:
         if k > 0:
             self.fetch(terms, self.largest)
         lists = [
-            _List(documents, impacts, weight * self.scale, weight * self._bound(term, impacts))
+            _List(
+                documents,
+                impacts,
+                weight * self.scale_of(term),
+                weight * self._bound(term, impacts),
+            )
             for term, weight in zip(terms.tolist(), weights.tolist(), strict=True)
             for documents, impacts in [self.postings(term)]
             if len(documents) and weight > _NOTHING
@@ -242,16 +238,36 @@ class ImpactIndex:
         self.fetch(terms)
         for row, term in zip(impacts, terms.tolist(), strict=True):
             _probe(*self.postings(term), documents, row)
-        return impacts if self.scale == 1 else impacts * np.float32(self.scale)
+            row *= np.float32(self.scale_of(term))
+        return impacts
 
-    def rounded(self, impacts: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Return impacts as they would be if the index stored them, of the same shape."""
-        if self.impacts.dtype == np.float32:
+    def scale_of(self, term: int) -> float:
+        """Return the factor of a term's stored impacts, which is 1 for all types but uint8."""
+        if self.impacts.dtype != np.uint8 or not 0 <= term < len(self.largest):
+            return 1.0
+        return float(self.largest[term]) / CODES
+
+    def rounded(
+        self, impacts: NDArray[np.float32], terms: NDArray[np.int32]
+    ) -> NDArray[np.float32]:
+        """Return impacts of some terms as they would be if the index stored them.
+
+        Those of a term that has no postings are returned as they are.
+
+        Args:
+            impacts: the impact of each term in each of some texts, (terms, texts) float32.
+            terms: the terms, (terms,) int32.
+        """
+        kind = self.impacts.dtype
+        if kind == np.float32:
             return impacts
-        return as_stored(impacts, self.impacts.dtype, self.scale) * np.float32(self.scale)
+        scales = np.array([self.scale_of(each) for each in terms.tolist()], np.float32)[:, None]
+        known = (self.frequencies(terms) > 0)[:, None]
+        scales = np.where(known, scales, np.float32(1))
+        return np.where(known, as_stored(impacts, kind, scales) * scales, impacts)
 
     def by_document(self) -> Iterator[SparseQuery]:
-        """Yield the terms of each document and their impacts, `scale` included.
+        """Yield the terms of each document and their impacts.
 
         It takes some 24 bytes of memory per posting.
 
@@ -267,7 +283,9 @@ class ImpactIndex:
         ends = np.cumsum(counts).tolist()
         terms = np.repeat(np.arange(len(self.offsets) - 1, dtype=np.int32), np.diff(self.offsets))
         terms = terms[order]
-        impacts = self.impacts[order].astype(np.float32) * np.float32(self.scale)
+        impacts = self.impacts[order].astype(np.float32)
+        if self.impacts.dtype == np.uint8:
+            impacts *= (self.largest / np.float32(CODES))[terms]
         for begin, end in pairwise([0, *ends]):
             yield SparseQuery(terms[begin:end], impacts[begin:end])
 
@@ -283,9 +301,11 @@ class ImpactIndex:
             raise BundleError(f"{name}: the documents of a term do not ascend")
         if not (np.isfinite(self.impacts) & (self.impacts > 0)).all():
             raise BundleError(f"{name}: an impact is not finite and positive")
+        coded = self.impacts.dtype == np.uint8  # and then this is the unit of the impacts
+        least = np.float32(0) if coded else largest_impacts(self.offsets, self.impacts)
         filled = np.diff(self.offsets) > 0
-        largest = largest_impacts(self.offsets, self.impacts, self.scale)[filled]
-        if (largest > self.largest[filled]).any() or not np.isfinite(self.largest).all():
+        wrong = (self.largest <= 0) & filled | (self.largest < least)
+        if wrong.any() or not np.isfinite(self.largest).all():
             raise BundleError(f"{name}: the stored maximum of a term is not its largest impact")
 
     def fetch(self, terms: NDArray[np.int32], *others: NDArray[np.float32]) -> None:
@@ -305,28 +325,28 @@ class ImpactIndex:
         return np.zeros(self.size, np.float32) if kept is None else kept
 
 
-def largest_impacts(
-    offsets: NDArray[np.int64], impacts: Impacts, scale: float = 1.0
-) -> NDArray[np.float32]:
+def largest_impacts(offsets: NDArray[np.int64], impacts: Impacts) -> NDArray[np.float32]:
     """Return the largest impact of each term, 0 for a term without postings, (terms,) float32."""
     largest = np.zeros(len(offsets) - 1, np.float32)
     filled = np.diff(offsets) > 0  # reduceat does not allow empty rows
     largest[filled] = np.maximum.reduceat(impacts, offsets[:-1][filled])
-    return largest * np.float32(scale)
+    return largest
 
 
-def as_stored(impacts: NDArray[np.float32], dtype: DTypeLike, scale: float) -> NDArray[np.float32]:
-    """Return the nearest numbers that a type of `IMPACT_TYPES` holds, divided by `scale`.
+def as_stored(
+    impacts: NDArray[np.float32], dtype: DTypeLike, scale: NDArray[np.float32]
+) -> NDArray[np.float32]:
+    """Return the nearest numbers that a type of `IMPACT_TYPES` holds, in uint8 of these scales.
 
     An impact above 0 never becomes 0, so that no posting is lost.
 
-    >>> as_stored(np.array([0, 0.01, 1, 2.6], np.float32), np.uint8, 1.0).tolist()
+    >>> as_stored(np.array([0, 0.01, 1, 2.6], "f4"), np.uint8, np.float32(1)).tolist()
     [0.0, 1.0, 1.0, 3.0]
     """
     if dtype == np.float32:
         return impacts
     if dtype == np.uint8:
-        values, least = np.rint(impacts / np.float32(scale)), np.float32(1)
+        values, least = np.rint(impacts / scale), np.float32(1)
     else:
         values = impacts.astype(np.float16).astype(np.float32)
         least = np.float32(2.0**-24)

@@ -49,7 +49,7 @@ class BM25Settings(Settings):
     k1: float = number(0.9, "how slowly repetitions of a term saturate", 0, 100)
     b: float = number(0.4, "strength of the length normalisation", 0, 1)
     title_boost: float = number(1.0, "how often each word of a title counts", 1, 100)
-    impacts: str = one_of("float32", tuple(IMPACT_TYPES), "type of stored impacts")
+    impacts: str = one_of("uint8", tuple(IMPACT_TYPES), "type of stored impacts")
     fields: Mapping[str, float] | None = None
 
     def __post_init__(self) -> None:
@@ -360,11 +360,11 @@ class BM25(Retriever):
         if isinstance(index, FieldIndex):
             weights, k1, _ = index.formula
             amounts = self._amounts(index, terms.ids, candidates)
-            return index.rounded(rarity * saturated_sum(amounts, weights.values(), k1))
+            return index.rounded(rarity * saturated_sum(amounts, weights.values(), k1), terms.ids)
         tf, lengths = self._counts(terms.ids, candidates)
         settings = self.settings
         weight = saturation(tf, lengths, self.average_length, settings.k1, settings.b)
-        return index.rounded(rarity * weight)
+        return index.rounded(rarity * weight, terms.ids)
 
     def _counts(
         self, terms: NDArray[np.int32], candidates: TextCandidates

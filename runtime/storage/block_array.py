@@ -263,7 +263,7 @@ def fetch_rows(
     )
     second: list[Spans] = []
     for offsets, *columns in ragged:
-        begins, ends = mapped(offsets)[rows], mapped(offsets)[rows + 1]
+        begins, ends = (mapped(offsets)[each].astype(np.int64) for each in (rows, rows + 1))
         absent = (remote for column in columns if (remote := as_absent(column)) is not None)
         second += [(each, begins, ends) for each in absent]
     try:

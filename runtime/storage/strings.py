@@ -5,13 +5,15 @@ from array import array
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
-from typing import Self
+from typing import Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.runtime.errors import BundleError, damaged
 from ranklet.runtime.storage.block_array import is_absent
+
+Offsets = NDArray[np.int64] | NDArray[np.uint32]
 
 _CACHE_SIZE = 1 << 16  # number of look-ups that are cached before the cache is emptied
 # Bytes of a dictionary, and to how many bytes a string inflates at most, so that a hostile one
@@ -28,20 +30,21 @@ class Strings:
 
     Args:
         data: the UTF-8 bytes of all strings, concatenated, (bytes,) uint8.
-        offsets: string i is ``data[offsets[i]:offsets[i + 1]]``, (strings + 1,) int64.
+        offsets: string i is ``data[offsets[i]:offsets[i + 1]]``, (strings + 1,) int64 or uint32.
     """
 
-    def __init__(self, data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> None:
+    def __init__(self, data: NDArray[np.uint8], offsets: Offsets) -> None:
         self.data, self.offsets = data, offsets
         self._data: memoryview | NDArray[np.uint8]
-        self._offsets: memoryview | NDArray[np.int64]
+        self._offsets: memoryview | Offsets
         if is_absent(data) or is_absent(offsets):
             self._data, self._offsets = data, offsets
             return
         # A memoryview slices five times faster than an array, and a look-up is mostly slicing.
         # An array in a zip that another program packed may not start at a multiple of 8 bytes.
         # Without the casts, numpy's view of such an array cannot be indexed.
-        self._data, self._offsets = data.data, offsets.data.cast("B").cast("q")
+        kind: Literal["q", "I"] = "q" if offsets.dtype == np.int64 else "I"
+        self._data, self._offsets = data.data, offsets.data.cast("B").cast(kind)
 
     @classmethod
     def pack(cls, strings: Iterable[str]) -> Self:
@@ -57,7 +60,7 @@ class Strings:
         return cls(np.frombuffer(data, np.uint8), np.frombuffer(offsets, np.int64))
 
     @property
-    def packed(self) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
+    def packed(self) -> tuple[Offsets, NDArray[np.uint8]]:
         """The offsets and the bytes, as `fetch_rows` takes them."""
         return self.offsets, self.data
 
@@ -95,13 +98,11 @@ class CompressedStrings(Strings):
 
     Args:
         data: raw DEFLATE streams (RFC 1951), end to end, (bytes,) uint8.
-        offsets: stream i is ``data[offsets[i]:offsets[i + 1]]``, (strings + 1,) int64.
+        offsets: stream i is ``data[offsets[i]:offsets[i + 1]]``, (strings + 1,) int64 or uint32.
         dictionary: what every stream may refer to, as if it stood before it.
     """
 
-    def __init__(
-        self, data: NDArray[np.uint8], offsets: NDArray[np.int64], dictionary: bytes
-    ) -> None:
+    def __init__(self, data: NDArray[np.uint8], offsets: Offsets, dictionary: bytes) -> None:
         super().__init__(data, offsets)
         self.dictionary = dictionary
 
@@ -130,7 +131,7 @@ def most_inflated(stored: int) -> int:
 class SortedStrings(Strings):
     """Unique strings in the order of their UTF-8 bytes, found by bisection."""
 
-    def __init__(self, data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> None:
+    def __init__(self, data: NDArray[np.uint8], offsets: Offsets) -> None:
         super().__init__(data, offsets)
         self._found: dict[str, int] = {}
 

@@ -37,7 +37,8 @@ def documents(count: int) -> list[dict[str, Any]]:
 @pytest.mark.parametrize(("form", "most"), [("float16", 1e-3), ("uint8", 0.02)])
 def test_scores_are_those_of_the_stored_impacts(form: str, most: float, tmp_path: Path) -> None:
     rows = documents(80)
-    paths = [Path(build(rows, tmp_path / "exact.ranklet", title_boost=1))]
+    exactly = tmp_path / "exact.ranklet"
+    paths = [Path(build(rows, exactly, impacts="float32", title_boost=1))]
     paths.append(Path(build(rows, tmp_path / "b.ranklet", impacts=form, title_boost=1)))
     exact, bundle = map(load, paths)
     assert list(verify(paths[1]))
@@ -62,13 +63,15 @@ def test_the_form_is_a_setting_that_is_stated_where_it_is_not_the_default(tmp_pa
     rows = documents(5)
     plain = Path(build(rows, tmp_path / "plain.ranklet"))
     assert "impacts" not in BundleFiles(plain).manifest.rankers["bm25"].settings
-    small = Path(build(rows, tmp_path / "small.ranklet", impacts="uint8"))
-    bundle = BundleFiles(small)
-    assert bundle.manifest.rankers["bm25"].settings["impacts"] == "uint8"
-    ranker = ranker_of(bundle, "bm25")
-    assert isinstance(ranker, BM25)
-    assert ranker.index.impacts.dtype == np.uint8
+    wide = Path(build(rows, tmp_path / "wide.ranklet", impacts="float32"))
+    for path, form in ((plain, "uint8"), (wide, "float32")):
+        bundle = BundleFiles(path)
+        assert bundle.manifest.rankers["bm25"].settings.get("impacts", "uint8") == form
+        ranker = ranker_of(bundle, "bm25")
+        assert isinstance(ranker, BM25)
+        assert ranker.index.impacts.dtype == np.dtype(form)
     with pytest.raises(InputError, match="its settings differ"):
         merge(
-            [plain, Path(build(documents(9)[5:], tmp_path / "o", impacts="uint8"))], tmp_path / "no"
+            [plain, Path(build(documents(9)[5:], tmp_path / "o", impacts="float16"))],
+            tmp_path / "no",
         )

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from ranklet.corpus.building.writer import BundleWriter
-from ranklet.corpus.indexing.impacts import index_of_rows, storage_loss, store_impacts
+from ranklet.corpus.indexing.impacts import in_fewer_bits, index_of_rows, storage_loss
 from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.bundles.manifest import Manifest
 from ranklet.runtime.errors import BundleError, InputError
@@ -38,7 +38,8 @@ def index_of_triples(
     """Build an index of (document, term, impact) in any order."""
     order = np.argsort(documents, kind="stable")
     offsets = np.concatenate([[0], np.cumsum(np.bincount(documents, minlength=size))])
-    return index_of_rows(offsets.astype(np.int64), terms[order], impacts[order], vocabulary, form)
+    exact = index_of_rows(offsets.astype(np.int64), terms[order], impacts[order], vocabulary)
+    return in_fewer_bits(exact, form)
 
 
 def dense(index: ImpactIndex) -> NDArray[np.float32]:
@@ -46,7 +47,7 @@ def dense(index: ImpactIndex) -> NDArray[np.float32]:
     found = np.zeros((index.size, len(index.offsets) - 1), np.float32)
     for term in range(found.shape[1]):
         documents, impacts = index.postings(term)
-        found[documents, term] = impacts.astype(np.float32) * np.float32(index.scale)
+        found[documents, term] = impacts.astype(np.float32) * np.float32(index.scale_of(term))
     return found
 
 
@@ -97,27 +98,43 @@ def test_no_document_and_no_impact_is_an_index_that_finds_nothing() -> None:
     assert not len(index.retrieve(np.array([0], np.int32), np.ones(1, np.float32), 5)[0])
 
 
+def of_one_term(impacts: NDArray[np.floating], form: str = "float32") -> ImpactIndex:
+    count = len(impacts)
+    return index_of_triples(np.arange(count), np.zeros(count, int), impacts, 1, count, form)
+
+
 def test_fewer_bits_lose_more_and_the_loss_is_returned() -> None:
+    def loss(impacts: NDArray[np.floating], form: str) -> float:
+        return storage_loss(of_one_term(impacts), of_one_term(impacts, form))
+
     impacts = np.random.default_rng(0).gamma(1.0, 1.0, 10_000)
-    exact, half, byte = (storage_loss(impacts, form) for form in FORMS)
+    exact, half, byte = (loss(impacts, form) for form in FORMS)
     assert exact < 1e-7 < half < 5e-4 < byte < 0.02
-    # By hand: 255 steps up to 2.55 are of 0.01; 0.004 is lost whole, 0.996 gains 0.004.
-    assert storage_loss(np.array([2.55, 0.996, 0.004]), "uint8") == pytest.approx(
-        0.008 / 3.55, rel=1e-3
-    )
+    # By hand: 255 steps up to 2.55 are of 0.01; 0.004 gains 0.006, 0.996 gains 0.004.
+    lost = loss(np.array([2.55, 0.996, 0.004]), "uint8")
+    assert lost == pytest.approx(0.010 / 3.55, rel=1e-3)
+
+
+def test_the_steps_of_8_bits_are_those_of_the_term() -> None:
+    triples = [(0, 0, 100.0), (1, 0, 50.2), (0, 1, 0.01), (1, 1, 0.002)]
+    index = index_of_triples(*columns(triples), 2, 2, "uint8")
+    assert index.impacts.tolist() == [255, 128, 255, 51]
+    asked = np.array([[50.0], [0.0035], [7.0]], np.float32)
+    rounded = index.rounded(asked, np.array([0, 1, 9], np.int32))  # a text's, the last unknown
+    np.testing.assert_allclose(rounded[:, 0], [128 * 100 / 255, 89 * 0.01 / 255, 7], rtol=1e-6)
 
 
 @pytest.mark.parametrize("impact", [-1.0, np.nan, np.inf])
 def test_an_impact_that_is_not_finite_and_positive_is_refused(impact: float) -> None:
     with pytest.raises(InputError):
-        store_impacts(np.array([1.0, impact]), "uint8")
+        of_one_term(np.array([1.0, impact]))
 
 
 def test_impacts_that_cannot_be_stored_are_refused() -> None:
     with pytest.raises(InputError, match=r"70000.* too large for float16"):
-        store_impacts(np.array([70_000.0]), "float16")
+        of_one_term(np.array([70_000.0]), "float16")
     with pytest.raises(InputError, match="dtype is 'int4'; allowed are float32, float16, uint8"):
-        store_impacts(np.ones(1), "int4")
+        of_one_term(np.ones(1), "int4")
     one = np.array([0]), np.array([0]), np.ones(1)
     with pytest.raises(InputError, match="past the vocabulary"):
         index_of_triples(one[0], np.array([2]), one[2], 2, 1)
@@ -140,7 +157,6 @@ def written(index: ImpactIndex, folder: Path, **others: NDArray[np.generic]) -> 
 def test_a_bundle_gives_back_the_index(form: str, tmp_path: Path) -> None:
     made = index_of_triples(*columns(random_triples(np.random.default_rng(2), 40, 6)), 6, 40, form)
     bundle = written(made, tmp_path / "b")
-    assert bundle.has("rankers/sparse/scale.npy") == (form == "uint8")
     found = ImpactIndex.open(bundle, "rankers/sparse/", 6)
     assert found.impacts.dtype == np.dtype(form)
     np.testing.assert_array_equal(dense(found), dense(made))
@@ -150,18 +166,11 @@ def test_a_bundle_gives_back_the_index(form: str, tmp_path: Path) -> None:
         ImpactIndex.open(bundle, "rankers/sparse/", 6, others)
 
 
-@pytest.mark.parametrize("scale", [0.0, -1.0, np.nan, np.inf])
-def test_a_wrong_scale_is_refused_at_opening(scale: float, tmp_path: Path) -> None:
-    made = index_of_triples(np.array([0]), np.array([0]), np.ones(1), 1, 1, "uint8")
-    bundle = written(made, tmp_path / "b", scale=np.array([scale], np.float32))
-    with pytest.raises(BundleError, match=r"scale\.npy"):
-        ImpactIndex.open(bundle, "rankers/sparse/", 1)
-
-
 def test_wrong_bounds_are_found_by_verify_in_every_form() -> None:
     for form in FORMS:
         made = index_of_triples(np.array([0, 1]), np.array([0, 0]), np.array([1.0, 3]), 1, 2, form)
-        low = made.largest * np.float32(0.5)
-        damaged = ImpactIndex(made.offsets, made.documents, made.impacts, low, 2, made.scale)
-        with pytest.raises(BundleError, match="not its largest impact"):
-            damaged.verify("the ranker")
+        for wrong in (0.0, -1.0, np.nan, np.inf, *(() if form == "uint8" else (1.5,))):
+            largest = np.array([wrong], np.float32)
+            damaged = ImpactIndex(made.offsets, made.documents, made.impacts, largest, 2)
+            with pytest.raises(BundleError, match="not its largest impact"):
+                damaged.verify("the ranker")

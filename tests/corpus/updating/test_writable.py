@@ -260,7 +260,7 @@ def test_words_of_additions_are_as_rare_as_in_the_whole_collection(three: Writab
     scratch = ranklet.open(three.path)
     ours = dict(three.rank_ids("mouse zebra", pipeline="bm25"))
     assert ours["b"] == ours["c"] < ours["e"]
-    assert ours["b"] == pytest.approx(ours["d"])
+    assert ours["b"] == pytest.approx(ours["d"], rel=5e-3)  # 8 bits of two scales
     three.compact()
     assert ours == pytest.approx(dict(three.rank_ids("mouse zebra", pipeline="bm25")), rel=0.05)
     assert dict(scratch.rank_ids("mouse zebra", pipeline="bm25")) == ours  # it goes on as it was

@@ -263,14 +263,19 @@ def test_a_mask_leaves_the_ranking_of_the_allowed_documents(
     rng = np.random.default_rng(8)
     for _ in range(150):
         built = random_index(rng, ties=ties)
-        scale = 0.25 if dtype == np.uint8 else 1.0
-        impacts = np.maximum(built.impacts / scale, 1).astype(dtype)
-        largest = impact_index.largest_impacts(built.offsets, impacts, scale)
-        index = ImpactIndex(built.offsets, built.documents, impacts, largest, built.size, scale)
+        impacts = np.maximum(built.impacts, 1).astype(dtype)
+        largest = impact_index.largest_impacts(built.offsets, impacts)
+        if dtype == np.uint8:  # whose sums are exact, if steps are powers of 2
+            steps = 2.0 ** rng.integers(-5, -2, len(largest))
+            of_each = np.repeat(largest, np.diff(built.offsets))
+            impacts = np.ceil(built.impacts / of_each * 255).clip(1, 255).astype(np.uint8)
+            largest = (255 * steps).astype(np.float32)
+        index = ImpactIndex(built.offsets, built.documents, impacts, largest, built.size)
         terms = rng.permutation(len(index.offsets) + 1)[: int(rng.integers(0, 8))].tolist()
         weights = rng.integers(1, 4, len(terms)).astype(float).tolist()
         k = int(rng.choice([0, 1, 2, 5, 20, index.size, index.size + 5]))
-        scaled = [weight * scale for weight in weights]
+        pairs = zip(terms, weights, strict=True)
+        scaled = [weight * index.scale_of(term) for term, weight in pairs]
         for share in (0, 0.01, 0.1, 0.5, 0.99, 1):
             allowed = rng.random(index.size) < share
             kept = allowed.copy()
