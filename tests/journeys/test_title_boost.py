@@ -15,7 +15,6 @@ from ranklet.corpus.indexing.analysed import analyse
 from ranklet.corpus.updating.merge import merge
 from ranklet.corpus.updating.update import update
 from ranklet.export.build import build
-from ranklet.export.build_options import BuildOptions
 from ranklet.runtime import InputError, load
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.bundles.files import BundleFiles
@@ -73,8 +72,8 @@ def ranked(bundle: Bundle, query: str = QUERY) -> dict[str, float]:
 @pytest.mark.parametrize("boost", [1, 2, 2.5, 100])
 def test_scores_equal_the_formula(tmp_path: Path, boost: float) -> None:
     documents = rows(Random(3), 60)
-    exact = BuildOptions(language="en", title_boost=boost, normaliser="none", impacts="float32")
-    bundle = load(build(documents, tmp_path / "b.ranklet", exact))
+    exact: dict[str, Any] = {"language": "en", "normaliser": "none", "impacts": "float32"}
+    bundle = load(build(documents, tmp_path / "b.ranklet", title_boost=boost, **exact))
     wanted = by_formula(documents, QUERY, boost)
     assert len(wanted) > 40
     assert ranked(bundle) == pytest.approx(wanted, rel=1e-5)
