@@ -46,8 +46,7 @@ class Segmenters:
                     self._by[language] = _OPENED[EXTRAS[language]]()
                 except ModuleNotFoundError:
                     _log.warning(
-                        "%s is searched by pairs of letters, because a package is missing; by "
-                        "words it is searched better: %s",
+                        "%s is searched by pairs of letters; a package finds its words: %s",
                         LANGUAGES[language],
                         install(EXTRAS[language]),
                     )

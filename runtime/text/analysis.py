@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from ranklet.runtime.errors import BundleError
 from ranklet.runtime.sets import among
 from ranklet.runtime.storage.strings import SortedStrings
-from ranklet.runtime.text.classes import WordClasses
+from ranklet.runtime.text.classes import UNSPACED, WordClasses
 from ranklet.runtime.text.known_words import KnownWords
 from ranklet.runtime.text.spellings import unaccented
 from ranklet.runtime.text.splitter import LOOK, Placed, Splitter
@@ -60,6 +60,18 @@ def splitter(
     return scripts.splitter(tuple(languages), frozenset(stopped), known)
 
 
+def _balanced(words: Iterable[str]) -> Iterator[str]:
+    """Yield words that are no pairs of letters twice, because most other letters are in two pairs.
+
+    >>> list(_balanced(["東京", "ubuntu"]))
+    ['東京', 'ubuntu', 'ubuntu']
+    """
+    from ranklet.runtime.text.scripts import is_unspaced  # not a cost of opening an English bundle
+
+    for word in words:
+        yield from [word] if is_unspaced(word) else [word, word]
+
+
 class Vocabulary:
     """The words of a collection and the classes of each word.
 
@@ -74,6 +86,9 @@ class Vocabulary:
         beginning_of: the id of each word's beginning, (forms,) int32, `lemma_of` where that is
             negative; None if words have none.
         classes: finds the classes of other words; None if only these words have any.
+
+    Attributes:
+        by_pairs: whether most texts have no spaces between words and are split into pairs.
     """
 
     def __init__(
@@ -99,6 +114,7 @@ class Vocabulary:
         self.splitter = splitter(languages, words, known)
         # A phrase in Chinese has the same pairs of letters wherever it stands, but not words.
         pairs = known is not None and known.pairs
+        self.by_pairs = (known is None or pairs) and languages[0] in UNSPACED
         self.phrase_splitter = splitter(languages, words) if pairs else self.splitter
 
     def find(self, word: str) -> int:
@@ -307,18 +323,21 @@ class Analysis:
 
         They are those of a text, but a name in camel case that the collection has stands for its
         parts, too, because four tokens of one name would outweigh the other words of the query.
-        Stop words that are indexed are left out if another word of the collection remains.
+        Stop words that are indexed are left out if another word of the collection remains. In
+        classes, a word with spaces around it counts twice among pairs of letters.
         """
         if field == "wordpieces":
             return self.tokens(text, field)
         vocabulary, kept = self._analyzer.vocabulary, list[Placed]()
+        by_pairs = vocabulary.by_pairs and field == CLASSES
         for each in self._words_of(text):
             begin, _, word = each
             spans = bool(kept) and begin <= kept[-1][0] < each[1]
             if spans and word.isalnum() and word.isascii() and vocabulary.find(word) >= 0:
                 kept = [part for part in kept if part[0] < begin]
             kept.append(each)
-        ids = self._word_ids([word for _, _, word in kept])
+        found = [word for _, _, word in kept]
+        ids = self._word_ids(_balanced(found) if by_pairs else found)
         left = ids[~among(ids, vocabulary.stopped)]
         return self.in_field(left if self._is_known(left) else ids, field)
 
@@ -381,11 +400,11 @@ class Analysis:
             self._spellings.append(string)
         return self._unknown[string]
 
-    def _word_ids(self, spellings: Sequence[str]) -> NDArray[np.int32]:
+    def _word_ids(self, spellings: Iterable[str]) -> NDArray[np.int32]:
         ids = [each for each in self._ids(spellings) if each != STOPPED]
         return np.array(ids, np.int32)
 
-    def _ids(self, spellings: Sequence[str]) -> Iterator[int]:
+    def _ids(self, spellings: Iterable[str]) -> Iterator[int]:
         """Yield the id of each word, `STOPPED` for a stop word that no index has."""
         find, unknown = self._analyzer.vocabulary.find, self._unknown
         lemma_of = self._analyzer.vocabulary.lemma_of

@@ -18,8 +18,8 @@ from ranklet.runtime.text.stems import SNOWBALL, stemmer
 NORMALISERS = STEM, NONE, FORMS = "stem", "none", "forms"
 LETTERS: Final = 5  # of a beginning: the best of 4 to 7 on the train splits of five languages
 MARK: Final = "…"  # after a beginning; in texts it becomes three full stops, which are no word
-# Languages without inflections, or whose scripts have no spaces; their words need no beginnings.
-_UNCHANGED = frozenset({"en", "vi", "zh", "ja", "ko", "th", "lo", "km", "my"})
+UNSPACED: Final = frozenset({"zh", "ja", "ko", "th", "lo", "km", "my"})  # no spaces between words
+_UNCHANGED = UNSPACED | {"en", "vi"}  # without inflections; their words need no beginnings
 _SCRIPTS = {
     **dict.fromkeys(("ru", "uk", "be", "bg", "mk", "kk", "ky", "mn"), "CYRILLIC"),
     **dict.fromkeys(("ar", "fa", "ur", "ps", "ug"), "ARABIC"),

@@ -82,6 +82,15 @@ def fold(text: str) -> str:
     return splitter().fold(text)
 
 
+def is_unspaced(word: str) -> bool:
+    """Return whether a word is of a script without spaces between words.
+
+    >>> is_unspaced("東京"), is_unspaced("ubuntu")
+    (True, False)
+    """
+    return _patterns().letter.match(word) is not None
+
+
 class _Every(frozenset[str]):
     """A list of stop words that has every word, so that none loses its accents."""
 

@@ -131,6 +131,16 @@ def test_a_query_finds_the_classes_of_a_word_that_no_text_has() -> None:
     ]
 
 
+@pytest.mark.parametrize(("language", "times"), [("ja", 2), ("zh", 2), ("de", 1)])
+def test_among_pairs_of_letters_a_query_counts_other_words_twice(language: str, times: int) -> None:
+    words = vocabulary({"ubuntu", "日本"}, [language], WordClasses([language], "none"), set())
+    analysis = Analyzer(words).begin()
+    asked = analysis.spelled(analysis.asked("日本 ubuntu", CLASSES))
+    assert asked.count("ubuntu") == times
+    assert asked.count("日本") == 1
+    assert analysis.spelled(analysis.tokens("日本 ubuntu", CLASSES)).count("ubuntu") == 1
+
+
 def test_a_word_without_its_accents_is_a_stop_word_if_no_text_has_another() -> None:
     italian = vocabulary({"perché"}, ["it"], WordClasses(["it"], "stem"), {"perché"})
     assert italian.find("perche") == italian.find("perché") >= 0
