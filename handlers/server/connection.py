@@ -6,7 +6,7 @@ from typing import Any
 
 import httptools
 from uvicorn.protocols.http.flow_control import FlowControl
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from ranklet.handlers.api.errors import error_body
 
@@ -94,6 +94,7 @@ class BoundedProtocol(HttpToolsProtocol):
         if self.parser.should_upgrade():  # its body is still to be found; see `_feed`
             return
         super().on_headers_complete()
+        self.cycle.transport = _Answer(self.transport, self.cycle)
         self._unproductive, self._in_body = 0, True
         self.headers = []  # no header after the body comes to those that were checked
 
@@ -215,6 +216,38 @@ class BoundedProtocol(HttpToolsProtocol):
     def _stop(self, name: str) -> None:
         if timer := self._timers.pop(name, None):
             timer.cancel()
+
+
+class _Answer(asyncio.Transport):
+    """What an answer is written to: its head is sent with the first part of its body, in one call.
+
+    Args:
+        transport: what sends.
+        cycle: the request and its answer.
+    """
+
+    def __init__(self, transport: asyncio.Transport, cycle: RequestResponseCycle) -> None:
+        super().__init__()
+        self._transport, self._cycle = transport, cycle
+        self._head: bytes | None = None
+
+    def is_closing(self) -> bool:
+        """Return whether nothing can be sent any more."""
+        return self._transport.is_closing()
+
+    def write(self, data: bytes | bytearray | memoryview) -> None:
+        """Send a part of the answer, or keep it if it is a head that a body follows."""
+        whole = self._cycle.scope["method"] == "HEAD" or not self._cycle.response_started
+        if self._head is None and not whole:
+            self._head = bytes(data)
+        else:
+            self._transport.write((self._head or b"") + data)
+            self._head = b""
+
+    def close(self) -> None:
+        """Send what is kept, and close."""
+        self._transport.write(self._head or b"")
+        self._transport.close()
 
 
 class _Flow(FlowControl):

@@ -63,6 +63,8 @@ class ApiKeys:
         Raises:
             RequestError: 401: a key is needed, and the request has none of the keys.
         """
+        if self._open and not _sent(headers):
+            return Opened(None, None)
         try:
             return self._found(headers)
         except RequestError:
@@ -87,16 +89,21 @@ class ApiKeys:
         return found
 
     def _found(self, headers: Mapping[str, str]) -> Opened:
-        scheme, _, key = headers.get("authorization", "").partition(" ")
-        if scheme.lower() != "bearer" or not key:
-            key = headers.get("x-api-key", "")
-        # Nothing else is white space of a header: a byte that Latin-1 has as one may end an "à".
-        sent = key.strip(" \t").encode("latin-1")
+        sent = _sent(headers)
         # All keys are compared, each in constant time, so that timing does not reveal a key.
         matches = [opened for known, opened in self._keys if hmac.compare_digest(sent, known)]
         if not matches:
             raise RequestError(401, "give the API key as 'Authorization: Bearer KEY' or x-api-key")
         return matches[0]
+
+
+def _sent(headers: Mapping[str, str]) -> bytes:
+    """Return the key in a request's headers, empty if there is none."""
+    scheme, _, key = headers.get("authorization", "").partition(" ")
+    if scheme.lower() != "bearer" or not key:
+        key = headers.get("x-api-key", "")
+    # Nothing else is white space of a header: a byte that Latin-1 has as one may end an "à".
+    return key.strip(" \t").encode("latin-1")
 
 
 def part_of(bundle: Bundle, where: Filter | None) -> Bundle:

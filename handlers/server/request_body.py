@@ -104,14 +104,13 @@ class Body:
 
     async def _collect(self, request: Request, announced: str, most: int) -> None:
         """Collect at most so many bytes; `announced` is their number if the head says it."""
-        too_large = RequestError(413, f"the body has more than {most:,} bytes")
         if announced.isdecimal() and int(announced) > most * PATIENCE:
-            raise too_large
+            raise _too_large(most)
         arrived, refusal = 0, None
         async for part in request.stream():
             arrived += len(part)
             if arrived > most:
-                refusal = too_large
+                refusal = _too_large(most)
             elif refusal is None and not self._bodies.take(len(part)):
                 refusal = self._bodies.refusal()
             elif refusal is None:
@@ -123,3 +122,7 @@ class Body:
                 break
         if refusal is not None:
             raise refusal
+
+
+def _too_large(most: int) -> RequestError:
+    return RequestError(413, f"the body has more than {most:,} bytes")

@@ -1,6 +1,7 @@
 """Run the service with uvicorn: listen, drain on SIGTERM, keep several processes running."""
 
 import asyncio
+import gc
 import logging
 import multiprocessing
 import os
@@ -25,6 +26,7 @@ import uvicorn
 
 from ranklet.handlers import logs
 from ranklet.handlers.server.connection import BoundedProtocol
+from ranklet.handlers.server.connection_turns import InTurns
 from ranklet.handlers.server.hosts import is_local
 from ranklet.handlers.server.service import Service, numbers
 from ranklet.handlers.server.settings import ServerSettings
@@ -71,13 +73,18 @@ def run(
         logger.handlers, logger.propagate = [logs.JSONLines(logging.WARNING)], False
     # By default a thread that ranks may keep the interpreter for 5 ms, and all others wait for it.
     sys.setswitchinterval(SWITCH_SECONDS)
-    service = Service(settings, counts)
+    counts = counts or SharedCounts(numbers(settings))
+    service, accepting = Service(settings, counts), InTurns(listening, counts)
 
     class Connection(BoundedProtocol):
         header_seconds = settings.header_seconds
         answer_seconds = settings.limits.seconds
         most = settings.connections
         busy = service.busy
+
+        def connection_lost(self, exc: Exception | None) -> None:
+            accepting.closed()
+            super().connection_lost(exc)
 
     config = uvicorn.Config(
         service.app,
@@ -91,45 +98,7 @@ def run(
         timeout_keep_alive=KEEP_ALIVE_SECONDS,
         timeout_graceful_shutdown=ceil(settings.limits.seconds) + 5,
     )
-    _Server(config, service).run([InTurns(listening)])
-
-
-class InTurns(socket.socket):
-    """A listening socket that hands out one connection in a turn of the event loop, then 2, then 4.
-
-    asyncio accepts in one turn all connections that wait, so of several processes the first one to
-    look would have to answer them all, while the others idle. With one per turn, the last of many
-    would wait for all answers to those before it.
-
-    Args:
-        listening: the socket, which is empty afterwards.
-    """
-
-    def __init__(self, listening: socket.socket) -> None:
-        made_of = listening.family, listening.type, listening.proto
-        super().__init__(*made_of, fileno=listening.detach())
-        self._taken, self._most = 0, 1
-
-    def accept(self) -> tuple[socket.socket, Any]:
-        """Return a connection and its address.
-
-        Raises:
-            BlockingIOError: none waits, or this turn has had its share.
-            OSError: there is no descriptor left, for example.
-        """
-        if self._taken >= self._most:
-            self._taken, self._most = 0, 2 * self._most
-            raise BlockingIOError
-        try:
-            accepted = super().accept()
-        except BlockingIOError:
-            self._taken, self._most = 0, 1
-            raise
-        except OSError:  # asyncio waits a second then, but would first try 2,048 times
-            self._taken = self._most
-            raise
-        self._taken += 1
-        return accepted
+    _Server(config, service).run([accepting])
 
 
 class _Server(uvicorn.Server):
@@ -138,6 +107,12 @@ class _Server(uvicorn.Server):
     def __init__(self, config: uvicorn.Config, service: Service) -> None:
         super().__init__(config)
         self._service = service
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Start, and let collections of garbage never look at what stays for ever."""
+        await super().startup(sockets)
+        gc.collect()
+        gc.freeze()
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:  # noqa: ARG002
         """Start to drain; stop at once on a second signal."""

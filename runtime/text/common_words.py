@@ -89,7 +89,8 @@ class CommonWords:
         found, others = dict[int, str](), [at for each in odd for at in _places(text, each)]
         known, pattern = self._known, _PLAIN_RUN if text.isascii() else _RUN
         for beginning in self._beginnings:
-            for at in _places(lowered, beginning):
+            at = lowered.find(beginning)
+            while at >= 0:
                 before = text[at - 1 : at]
                 if before.isalnum() or (before >= _CONTEXT and _INSIDE.match(before)):
                     if text[at].isupper():  # a name in camel case
@@ -100,6 +101,7 @@ class CommonWords:
                         found[at] = run
                     elif word in known:
                         found[at] = word
+                at = lowered.find(beginning, at + 1)
         found.update(_beside(text, sorted(others)))
         return sorted(found.items())
 

@@ -39,9 +39,11 @@ class Transport(asyncio.Transport):
     def __init__(self) -> None:
         super().__init__()
         self.written, self.closed, self.aborted, self.reading = b"", False, False, True
+        self.writes = 0
 
     def write(self, data: Any) -> None:
         self.written += data
+        self.writes += 1
 
     def close(self) -> None:
         self.closed = True
@@ -317,3 +319,20 @@ async def test_a_caller_who_sends_no_more_gets_the_answers_that_are_due() -> Non
     assert transport.closed  # though the caller did not ask for it
     timers.go_off(HALF_OPEN_SECONDS)
     assert not transport.aborted  # however long it is read
+
+
+@in_a_loop
+async def test_the_head_and_the_body_of_an_answer_are_sent_in_one_call() -> None:
+    async def greet(_: Any, __: Any, send: Any) -> None:
+        headers = [(b"content-length", b"5")]
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        await send({"type": "http.response.body", "body": b"dough"})
+
+    connection, transport, _ = connected(greet)
+    connection.data_received(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+    await turns()
+    assert transport.written.endswith(b"\r\n\r\ndough")
+    assert transport.writes == 1
+    connection.data_received(b"HEAD / HTTP/1.1\r\nHost: x\r\n\r\n")
+    await turns()
+    assert transport.statuses() == [200, 200]
