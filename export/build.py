@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, cast
 
 from ranklet.corpus.building.document_encoding import ENCODING
+from ranklet.corpus.building.indexer import QUERY, serves_queries_alone
 from ranklet.corpus.building.writer import BundleWriter
 from ranklet.corpus.building.writing import INDEXING, write_indexed
 from ranklet.corpus.collections.collection import Document
@@ -17,7 +18,7 @@ from ranklet.corpus.distributed.shards import Shards
 from ranklet.corpus.indexing.analysed import ANALYSING, AnalysedCollection, analyse
 from ranklet.corpus.indexing.searched import check_columns
 from ranklet.corpus.languages.options import TextOptions
-from ranklet.corpus.progress import expect, one_bar
+from ranklet.corpus.progress import expect, one_bar, say
 from ranklet.corpus.sources.source import FINDING, Source, Texts, source_of
 from ranklet.export.build_options import BUILD, SOURCE, VOCABULARIES, BuildOptions, named_options
 from ranklet.export.bundles import export_bundle
@@ -30,6 +31,7 @@ from ranklet.export.query_tables.writing import with_query_tables
 from ranklet.export.vocabulary.cutting import cut_all
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.bundles.files import BundleFiles
+from ranklet.runtime.errors import InputError
 from ranklet.runtime.extras import hinted
 from ranklet.runtime.options import check_type
 from ranklet.runtime.rankers.bm25 import BM25Settings
@@ -116,15 +118,38 @@ def build(
                 made, scratch / "tables", learned_from, options.query.table_minutes
             )
         bundle = options.engine.opened(made)
+        _say_sides(bundle, options.sides)
         analysed = texts.analysed(bundle, writer.resume_folder)
         provenance = {"collection": {"name": source.name, "titles": titles}}
         write_indexed(
-            bundle, analysed, writer, source.splitting, provenance, options.fusion, source.types
-        )
+            bundle, analysed, writer, source.splitting, provenance, options.fusion, source.types,
+            options.sides,
+        )  # fmt: skip
     built = load(Path(target))
-    if options.query.table:
+    if options.query.table and options.sides != QUERY:  # the network is there to compare with
         say_agreement(built)
     return built
+
+
+def _say_sides(bundle: BundleFiles, sides: str | None) -> None:
+    """Say which encoders of documents a built bundle will not have.
+
+    Raises:
+        InputError: queries alone were asked for, and no encoder of documents can be left out.
+    """
+    names = [
+        name
+        for name in bundle.manifest.rankers
+        if serves_queries_alone(bundle.settings(name), sides)
+    ]
+    if sides == QUERY and not names:
+        raise InputError(
+            "sides is 'query', but no model encodes documents alone; leave it out, or give a "
+            "router or queries='table'"
+        )
+    for name in names:
+        say(f"{name}: the bundle keeps what encodes queries; to add documents later, build it with "
+            "--sides both")  # fmt: skip
 
 
 def _left(options: ExportOptions, rankers: Mapping[str, Checkpoint | Path]) -> ExportOptions:

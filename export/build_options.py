@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, ParamSpec, Self, TypeVar
 
 from ranklet.corpus.building.default_fusion import FUSION, FusionOptions
+from ranklet.corpus.building.indexer import SIDES
 from ranklet.corpus.distributed.options import LOCAL, EngineOptions
 from ranklet.corpus.languages.names import AUTO
 from ranklet.corpus.languages.options import TextOptions
@@ -79,6 +80,9 @@ class BuildOptions(Checked):
         fusion: how the lists of several rankers become one.
         engine: where documents are analysed and encoded, on this machine or on several by Ray.
         query: what encodes queries, the models' network or a table.
+        sides: ``query`` to leave out what encodes documents alone, so that none can be added;
+            ``both`` to keep it; None for ``query`` of a router of two encoders, and ``both`` of
+            other models.
         export: how models are exported. They are verified on ranklet's own texts, so that the same
             model is exported once on a machine, and kept in the user's folder for caches.
     """
@@ -113,6 +117,10 @@ class BuildOptions(Checked):
     impacts: str = one_of(
         BM25Settings.impacts, tuple(IMPACT_TYPES), "how BM25's impacts are stored"
     )
+    sides: str | None = one_of(
+        None, SIDES, "encoders to keep: both, or that of queries alone, so that no documents can "
+        "be added (by default query of a router, and both of others)"
+    )  # fmt: skip
     source: SourceOptions = SOURCE
     words: TextOptions = WORDS
     fusion: FusionOptions = FUSION

@@ -102,6 +102,16 @@ class Settings(Checked):
 
     field: str = ""
 
+    @property
+    def documents_apart(self) -> bool:
+        """Whether the graphs in the ranker's folder encode documents alone."""
+        return False
+
+    @property
+    def routed(self) -> bool:
+        """Whether queries and documents have encoders that were made for each other."""
+        return False
+
     @classmethod
     def from_json(cls, raw: Mapping[str, Any], where: str) -> Self:
         """Read the settings of a manifest or a checkpoint.

@@ -234,6 +234,39 @@ def sentence_folder(
     return folder
 
 
+def router_folder(place: Path, queries: str = "network") -> Path:
+    """Save an encoder whose queries have a network of their own, a table, or none of their own.
+
+    Args:
+        place: where to.
+        queries: ``network``; ``leaf``, a smaller one with a layer to the documents' dimension, as
+            LEAF has it; ``static``; or ``same``.
+    """
+    library = sentence_transformers()
+    modules = library.sentence_transformer.modules
+    routes = []
+    for architecture, pooling in (("bert", "cls"), ("roberta", "mean")):
+        plain = transformer_folder(place / architecture, architecture)
+        parts = [modules.Transformer(str(plain)), modules.Pooling(32, pooling_mode=pooling)]
+        routes.append(parts)
+    if queries == "leaf":
+        small = transformer_folder(place / "small", hidden_size=16, intermediate_size=32)
+        routes[0] = [
+            modules.Transformer(str(small)), modules.Pooling(16, pooling_mode="mean"),
+            modules.Dense(16, 32, activation_function=None),
+        ]  # fmt: skip
+    elif queries == "static":
+        pieces = tokenizer().backend_tokenizer
+        vectors = np.random.default_rng(0).normal(size=(pieces.get_vocab_size(), 32))
+        routes[0] = [modules.StaticEmbedding(pieces, vectors.astype(np.float32))]
+    router = modules.Router.for_query_document(routes[queries == "same"], routes[1])
+    whole = library.SentenceTransformer(
+        modules=[router, modules.Normalize()], device="cpu", prompts={"query": "find: "}
+    )
+    whole.save(str(place / "model"))
+    return place / "model"
+
+
 def probes() -> Any:
     """Return texts to verify an export on, without judgements."""
     from ranklet.corpus.collections.probes import Probes

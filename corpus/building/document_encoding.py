@@ -51,7 +51,7 @@ def encode_documents(
 
     Args:
         encode: returns the rows of some documents, and the indices of those that were cut.
-        digest: a text that changes whenever the rows would, of the model and the limits.
+        digest: that of `encoder_digest`.
         shape: the shape of a row.
         dtype: the type of the rows.
         analysed: the collection.
@@ -86,7 +86,11 @@ def blocks(
 
 
 def encoder_digest(digest: str) -> str:
-    """Return the digest of an encoder as a manifest has it."""
+    """Return the digest of an encoder as a manifest has it.
+
+    Args:
+        digest: a text that changes whenever the rows would, of the model and the limits.
+    """
     return hashlib.sha256(digest.encode()).hexdigest()
 
 
@@ -96,13 +100,10 @@ def encoded_before(analysed: AnalysedCollection, name: str, digest: str) -> Orig
     Args:
         analysed: the collection.
         name: the ranker's name.
-        digest: the digest of its encoder.
+        digest: that of `encoder_digest`.
     """
     origins = analysed.origins
-    usable = [
-        bundle.manifest.rankers[name].encoder == encoder_digest(digest)
-        for bundle in origins.bundles
-    ]
+    usable = [bundle.manifest.rankers[name].encoder == digest for bundle in origins.bundles]
     if not all(usable):
         _log.info("%s: another variant of the model encoded documents before, or it is not "
                   "known which; they are encoded again", name)  # fmt: skip

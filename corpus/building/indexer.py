@@ -9,7 +9,21 @@ from ranklet.corpus.building.writer import BundleWriter
 from ranklet.corpus.indexing.analysed import AnalysedCollection
 from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.bundles.manifest import RankerEntry
-from ranklet.runtime.kinds import ranker_module
+from ranklet.runtime.kinds import Settings, ranker_module
+from ranklet.runtime.onnx.encoder import TOKENIZER, VARIANTS, variant_files
+from ranklet.runtime.onnx.query_table import QUERIES
+
+SIDES = BOTH, QUERY = ("both", "query")  # the encoders that a bundle keeps
+
+
+def serves_queries_alone(settings: Settings, sides: str | None) -> bool:
+    """Return whether a bundle leaves out what encodes documents alone.
+
+    Args:
+        settings: of a ranker.
+        sides: one of `SIDES`, or None for the queries' side of a router and both of others.
+    """
+    return settings.documents_apart and (settings.routed if sides is None else sides == QUERY)
 
 
 @dataclass(frozen=True)
@@ -23,6 +37,7 @@ class IndexJob:
         writer: the writer of the bundle with the collection.
         base: the bundle to which the collection is an addition, whose statistics hold until both
             are joined; None for a whole collection.
+        sides: what is copied of encoders, one of `SIDES`; None for queries' side of a router.
     """
 
     source: BundleFiles
@@ -30,6 +45,7 @@ class IndexJob:
     analysed: AnalysedCollection
     writer: BundleWriter
     base: BundleFiles | None = None
+    sides: str | None = BOTH
 
     @property
     def folder(self) -> str:
@@ -47,7 +63,15 @@ class IndexJob:
         return self.source.settings(self.name)
 
     def copy(self, leave_out: tuple[str, ...] = ()) -> None:
-        """Copy the ranker's files, except for some, which are written anew."""
+        """Copy the ranker's files, except for some, which are written anew.
+
+        What encodes documents alone is left out where `sides` says so.
+        """
+        if serves_queries_alone(self.settings, self.sides):
+            files = [each for file in VARIANTS.values() for each in variant_files(file)]
+            if self.source.has(self.folder + QUERIES + TOKENIZER):
+                files.append(TOKENIZER)
+            leave_out = (*leave_out, *files)
         self.writer.copy(self.source, self.folder, leave_out=leave_out)
 
 

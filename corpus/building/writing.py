@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 import numpy as np
 
 from ranklet.corpus.building.default_fusion import FusionOptions, fusion_of
-from ranklet.corpus.building.indexer import IndexJob, indexer
+from ranklet.corpus.building.indexer import BOTH, IndexJob, indexer
 from ranklet.corpus.building.writer import BundleWriter
 from ranklet.corpus.indexing.analysed import AnalysedCollection
 from ranklet.corpus.indexing.metadata import Field
@@ -64,6 +64,7 @@ def write_indexed(
     provenance: Mapping[str, Any],
     fusion: FusionOptions | None = None,
     types: Mapping[str, str] = NO_TYPES,
+    sides: str | None = BOTH,
 ) -> None:
     """Write a bundle's rankers with an analysed collection.
 
@@ -75,6 +76,7 @@ def write_indexed(
         provenance: facts that are added to the bundle's own provenance.
         fusion: how rankers are fused; None keeps the bundle's pipelines as they are.
         types: the declared types of fields of the metadata.
+        sides: see `IndexJob`.
     """
     rankers = bundle.manifest.rankers
     if analysed.shares:
@@ -93,7 +95,7 @@ def write_indexed(
         writer.data(TOKENIZER, bundle.file(TOKENIZER))
     write_collection(analysed, writer)
     indexed = {
-        ranker: indexer(entry.kind).index(IndexJob(bundle, ranker, analysed, writer))
+        ranker: indexer(entry.kind).index(IndexJob(bundle, ranker, analysed, writer, sides=sides))
         for ranker, entry in progress(rankers.items(), INDEXING, len(rankers))
     }
     manifest = replace(

@@ -108,7 +108,7 @@ def index_tokens(
         cut = np.array(made.cut, np.int64)
         return {"lengths": np.diff(made.offsets), "cut rows": cut, **arrays}
 
-    origins = encoded_before(analysed, name, encoder.digest)
+    origins = encoded_before(analysed, name, encoder_digest(encoder.digest))
     lengths, cut = [np.zeros(1, np.int64)], [np.empty(0, np.int64)]
     with ExitStack() as files:
         written = [files.enter_context(TemporaryFile()) for _ in columns]

@@ -52,8 +52,11 @@ def index(job: IndexJob) -> RankerEntry:
     encoder = DenseEncoder.open(job.source, name, many=True)
     job.copy(leave_out=INDEXED)
     settings = replace(encoder.settings, **job.entry.replaced)  # as exported
+    # Without its encoder a bundle still says which one made its vectors, which are used again.
+    there = encoder.encodes_documents
+    digest = encoder_digest(encoder.digest) if there else job.entry.encoder
     encoded = encode_documents(
-        encoder.encode_documents, encoder.digest, (settings.dimension,), np.float32, analysed, name,
+        encoder.encode_documents, digest, (settings.dimension,), np.float32, analysed, name,
         writer.resume(name),
     )  # fmt: skip
     vectors = _all_vectors(encoded, name, settings)
@@ -75,7 +78,6 @@ def index(job: IndexJob) -> RankerEntry:
         codes = binary_codes(vectors.values)
         writer.array(folder + CODES, codes)
         measured["recall"] = recall(settings.by_codes(codes, vectors), vectors)
-    digest = encoder_digest(encoder.digest)
     return RankerEntry(job.entry.kind, asdict(settings), measured, replaced, digest)
 
 

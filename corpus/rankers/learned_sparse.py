@@ -27,8 +27,9 @@ def index(job: IndexJob) -> RankerEntry:
     ranker = _ranker(job.source, name)
     encoders = ranker.encoders
     job.copy(leave_out=INDEXED)
+    digest = encoder_digest(encoders.digest)
     encoded = encode_documents(
-        encoders.encode_documents, encoders.digest, encoders.row_shape, encoders.row_type,
+        encoders.encode_documents, digest, encoders.row_shape, encoders.row_type,
         analysed, name, writer.resume(name),
     )  # fmt: skip
     settings, truncated = ranker.settings, len(encoded.cut)
@@ -46,7 +47,7 @@ def index(job: IndexJob) -> RankerEntry:
     built = in_fewer_bits(exact, settings.impacts)
     writer.index(folder + INDEX, built)
     measured = {"truncated": truncated, "impact_loss": storage_loss(exact, built)}
-    return replace(job.entry, measured=measured, encoder=encoder_digest(encoders.digest))
+    return replace(job.entry, measured=measured, encoder=digest)
 
 
 def _ranker(bundle: BundleFiles, name: str) -> LearnedSparse:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from ranklet.corpus.building.document_encoding import BLOCK, encoded_before
+from ranklet.corpus.building.document_encoding import BLOCK, encoded_before, encoder_digest
 from ranklet.corpus.building.indexer import Indexer, IndexJob
 from ranklet.corpus.indexing.analysed import AnalysedCollection
 from ranklet.corpus.rankers.colbert import Column, Encoded, index_tokens, index_vectors
@@ -47,7 +47,7 @@ def index(job: IndexJob) -> RankerEntry:
 
 def _idf(encoder: LightEncoder, name: str, analysed: AnalysedCollection) -> NDArray[np.float32]:
     """Return the IDF of each token; texts that a bundle has counted are not read again."""
-    origins = encoded_before(analysed, name, encoder.digest)
+    origins = encoded_before(analysed, name, encoder_digest(encoder.digest))
     counted = [_counted(bundle, name) for bundle in origins.bundles]
     origins = origins.only([counts is not None for counts in counted])
     total, new = document_frequencies(encoder.layout, []), origins.new

@@ -20,10 +20,10 @@ from ranklet.runtime.dense.binary import WORD, BinaryIndex
 from ranklet.runtime.dense.pooling import ADDITIVE, token_shares
 from ranklet.runtime.dense.stored import FORMS, WHOLE, ExactIndex, StoredVectors
 from ranklet.runtime.dense.word_amounts import explain_words
-from ranklet.runtime.errors import damaged
+from ranklet.runtime.errors import BundleError, damaged
 from ranklet.runtime.explanation import RANKER_FIELD, Explanation
 from ranklet.runtime.kinds import Settings
-from ranklet.runtime.onnx.encoder import TOKENIZER, Encoded, Encoder, open_encoder
+from ranklet.runtime.onnx.encoder import TOKENIZER, VARIANTS, Encoded, Encoder, open_encoder
 from ranklet.runtime.onnx.query_table import QUERIES, QueryTable
 from ranklet.runtime.onnx.token_table import TokenTable
 from ranklet.runtime.options import MOST_TEXT, integer, one_of, text
@@ -67,8 +67,8 @@ class DenseSettings(Settings):
 
     For the similarity cosine the encoder returns vectors of length 1. The encoder ``table`` is one
     stored vector per token, whose mean is a text's vector. The encoder ``networks`` has one network
-    for documents and another one for queries, and ``query_table`` a network for documents and a
-    `QueryTable` for queries, which reads no prompt.
+    for documents and another one, or such a table, for queries, and ``query_table`` a network for
+    documents and a `QueryTable` for queries, which reads no prompt.
 
     Attributes:
         stored: how the vectors of documents are stored, one of `FORMS`; queries have 32 bits.
@@ -100,6 +100,16 @@ class DenseSettings(Settings):
         """Whether a table encodes queries for a network's documents."""
         return self.encoder == QUERY_TABLE
 
+    @property
+    def documents_apart(self) -> bool:
+        """Whether the graphs in the ranker's folder encode documents alone."""
+        return self.encoder in (NETWORKS, QUERY_TABLE)
+
+    @property
+    def routed(self) -> bool:
+        """Whether queries and documents have encoders that were made for each other."""
+        return self.encoder == NETWORKS
+
     def by_codes(self, codes: NDArray[np.uint64], vectors: StoredVectors) -> BinaryIndex:
         """Return an index of binary codes over vectors."""
         return BinaryIndex(codes, vectors, FEWER if self.by_tokens else 1.0)
@@ -112,19 +122,32 @@ class DenseEncoder:
         settings: the limits and prompts.
         encoder: the encoder of both, or of documents; or what opens it when documents are encoded.
         queries: the encoder of queries, if they have one of their own.
+        encodes_documents: whether there is an encoder of documents.
     """
 
     def __init__(
         self,
         settings: DenseSettings,
         encoder: Encoder | TokenTable | Callable[[], Encoder],
-        queries: Encoder | QueryTable | None = None,
+        queries: Encoder | TokenTable | QueryTable | None = None,
+        *,
+        encodes_documents: bool = True,
     ) -> None:
         self.settings, self._given, self._queries = settings, encoder, queries
+        self.encodes_documents = encodes_documents
 
     @cached_property
     def encoder(self) -> Encoder | TokenTable:
-        """The encoder of both, or of documents."""
+        """The encoder of both, or of documents.
+
+        Raises:
+            BundleError: the bundle was built for queries alone.
+        """
+        if not self.encodes_documents:
+            raise BundleError(
+                "this bundle was built for queries alone (sides), so it encodes no documents; "
+                "build it again from all documents, or once with `ranklet build --sides both`"
+            )
         return self._given() if callable(self._given) else self._given
 
     @property
@@ -144,30 +167,28 @@ class DenseEncoder:
         settings: DenseSettings = bundle.settings(name)
         folder, dimension = f"rankers/{name}/", settings.dimension
         opened = partial(open_encoder, bundle, output=OUTPUT, dimension=dimension, many=many)
-        if settings.encoder in ("network", NETWORKS):
-            apart = settings.encoder == NETWORKS
-            return cls(settings, opened(folder), opened(folder + QUERIES) if apart else None)
+        if settings.encoder == "network":
+            return cls(settings, opened(folder))
+        if settings.encoder == "table":
+            return cls(settings, _open_table(bundle, folder, settings))
+        queries: Encoder | TokenTable | QueryTable
         if settings.encoder == QUERY_TABLE:
-            return cls(
-                settings, partial(opened, folder), QueryTable.open(bundle, folder, dimension)
-            )
-        tokenizer = bundle.tokenizer(folder + TOKENIZER)
-        table = bundle.array(folder + TABLE, np.float16, (None, dimension), np.float32, np.int8)
-        digest, scales = bundle.manifest.files[folder + TABLE].sha256, None
-        if table.dtype == np.int8:
-            scales = bundle.array(folder + TABLE_SCALES, np.float32, (len(table),))
-            digest += bundle.manifest.files[folder + TABLE_SCALES].sha256
-        normalise = settings.similarity == "cosine"
-        return cls(
-            settings, TokenTable(table, tokenizer, digest, normalise=normalise, scales=scales)
-        )
+            queries = QueryTable.open(bundle, folder, dimension)
+        elif bundle.has(folder + QUERIES + TABLE):
+            queries = _open_table(bundle, folder + QUERIES, settings)
+        else:
+            queries = opened(folder + QUERIES)
+        there = any(bundle.has(folder + file) for file in VARIANTS.values())
+        return cls(settings, partial(opened, folder), queries, encodes_documents=there)
 
     def encode_queries(self, texts: list[str]) -> Encoded:
         """Return vectors of queries, (texts, dimension) float32."""
-        settings = self.settings
-        prompt = "" if settings.encoder == QUERY_TABLE else settings.query_prompt
-        prompted = [prompt + text for text in texts]
-        return self.of_queries.encode(prompted, settings.max_query_tokens, 0)
+        prompted = [self.prompted(text) for text in texts]
+        return self.of_queries.encode(prompted, self.settings.max_query_tokens, 0)
+
+    def prompted(self, query: str) -> str:
+        """Return a query as its encoder reads it."""
+        return query if self.settings.by_tokens else self.settings.query_prompt + query
 
     def encode_documents(self, texts: list[str]) -> Encoded:
         """Return vectors of documents, (texts, dimension) float32."""
@@ -179,8 +200,9 @@ class DenseEncoder:
 
     @property
     def divides(self) -> bool:
-        """Whether a text's vector can be divided among its tokens."""
-        return self.settings.pooling in ADDITIVE and self.encoder.has_states
+        """Whether a document's vector can be divided among its tokens."""
+        additive = self.settings.pooling in ADDITIVE and self.encodes_documents
+        return additive and self.encoder.has_states
 
     def document_shares(self, text: str) -> tuple[list[TextToken], NDArray[np.float64]]:
         """Return the tokens that are read of a document and what each adds to its vector.
@@ -199,6 +221,17 @@ class DenseEncoder:
         ]
         return placed, shares
 
+    def query_shares(
+        self, table: QueryTable | TokenTable, query: str
+    ) -> tuple[list[TextToken], NDArray[np.float64]]:
+        """Return the tokens of a query and what each adds to its vector."""
+        limit = self.settings.max_query_tokens
+        if isinstance(table, QueryTable):
+            return table.shares(query, limit)
+        tokens, rows = table.states(self.prompted(query), limit, 0)
+        normalise = self.settings.similarity == "cosine"
+        return tokens, token_shares(rows, "mean", rows.shape[1], normalise=normalise)
+
     @property
     def digest(self) -> str:
         """A text that changes whenever the stored vectors of documents would."""
@@ -208,6 +241,19 @@ class DenseEncoder:
             f"{self.encoder.digest} {settings.max_document_tokens} {settings.document_segment} "
             f"{settings.document_prompt!r}{form}"
         )
+
+
+def _open_table(bundle: "BundleFiles", folder: str, settings: DenseSettings) -> TokenTable:
+    """Open a table of one vector per token, with its tokenizer; see `DenseEncoder.open`."""
+    tokenizer = bundle.tokenizer(folder + TOKENIZER)
+    types = (np.float16, (None, settings.dimension), np.float32, np.int8)
+    table = bundle.array(folder + TABLE, *types)
+    digest, scales = bundle.manifest.files[folder + TABLE].sha256, None
+    if table.dtype == np.int8:
+        scales = bundle.array(folder + TABLE_SCALES, np.float32, (len(table),))
+        digest += bundle.manifest.files[folder + TABLE_SCALES].sha256
+    normalise = settings.similarity == "cosine"
+    return TokenTable(table, tokenizer, digest, normalise=normalise, scales=scales)
 
 
 def open_vectors(bundle: "BundleFiles", name: str, settings: DenseSettings) -> StoredVectors:
@@ -344,8 +390,9 @@ class Dense(Retriever, EncodesTexts):
         """
         name = {"dot": "inner product", "cosine": "cosine"}[self.settings.similarity]
         label = f"{name} of the vectors"
-        if isinstance(self.encoder.of_queries, QueryTable):
-            return self._explain_by_query(self.encoder.of_queries, label, query, candidate)
+        of_queries = self.encoder.of_queries
+        if isinstance(of_queries, QueryTable | TokenTable) and self.settings.documents_apart:
+            return self._explain_by_query(of_queries, label, query, candidate)
         score = float(self.score(query, candidate).values[0])
         if not self.encoder.divides:
             return Explanation(f"{label}, which cannot be divided among words", score)
@@ -365,12 +412,12 @@ class Dense(Retriever, EncodesTexts):
         return replace(explanation, value=score, parts=(*explanation.parts, rest))
 
     def _explain_by_query(
-        self, table: QueryTable, label: str, query: QueryContext, candidate: Candidates
+        self, table: QueryTable | TokenTable, label: str, query: QueryContext, candidate: Candidates
     ) -> Explanation:
         """Explain a score by the query's words; the document's equal tokens are what is marked."""
         vectors, numbers, _ = self._vectors_of(candidate)
         vector = vectors.floats(numbers)[0].astype(np.float64)
-        tokens, shares = table.shares(query.text, self.settings.max_query_tokens)
+        tokens, shares = self.encoder.query_shares(table, query.text)
         there = frozenset(encode(table.tokenizer, candidate.texts[0][:MARKED]).tokens)
         field, parts = RANKER_FIELD + self._name, list[Explanation]()
         for token, amount in zip(tokens, shares @ vector, strict=True):

@@ -7,15 +7,17 @@ from pathlib import Path
 import pytest
 from tests.classifiers import classifier_folder
 from tests.kinds import TinyRankers
-from tests.models import TEXTS, transformer_folder
+from tests.models import TEXTS, router_folder, transformer_folder
 
 from ranklet import runtime
 from ranklet.corpus.errors import BuildError
 from ranklet.corpus.evaluation.proof_report import read_reports
 from ranklet.corpus.sources.options import SourceOptions
+from ranklet.corpus.updating.compact import compact
+from ranklet.corpus.updating.update import update
 from ranklet.export.build import build
 from ranklet.export.options import ExportOptions
-from ranklet.runtime.errors import CollectionError, InputError
+from ranklet.runtime.errors import BundleError, CollectionError, InputError
 
 FP32 = ExportOptions(variants=("fp32",))
 RECORDS = [
@@ -124,3 +126,36 @@ def test_models_that_cannot_be_used_are_refused_before_texts_are_read(
         with pytest.raises(InputError, match=message):
             build(texts(), tmp_path / "b", models=models, label=label)
     assert not (tmp_path / "b").exists()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("queries", ["network", "static"])
+def test_a_router_leaves_what_encodes_documents_at_the_build(queries: str, tmp_path: Path) -> None:
+    router = router_folder(tmp_path / "models", queries)
+    both = build(RECORDS, tmp_path / "both", models=router, export=FP32, sides="both")
+    alone = build(RECORDS, tmp_path / "alone", models=router, export=FP32)
+    graph = {"network": "query/model.onnx", "static": "query/table.npy"}[queries]
+    kept, whole = (
+        {file.removeprefix("rankers/model/") for file in bundle.manifest.files}
+        for bundle in (alone, both)
+    )
+    assert whole - kept == {"model.onnx", "tokenizer.json"}
+    assert graph in kept
+    query = TEXTS[2]
+    hits = alone.rank(query, pipeline="model", explain=True)
+    assert [(hit.id, hit.score) for hit in hits] == [
+        (hit.id, hit.score) for hit in both.rank(query, pipeline="model")
+    ]
+    told = hits[0].explanation
+    assert told is not None
+    assert (len(told.parts) > 1) == (queries == "static")
+    assert told.value == pytest.approx(hits[0].score, abs=1e-5)
+    with pytest.raises(BundleError, match=r"built for queries alone .* build it again") as refused:
+        update(tmp_path / "alone", [{"id": "new", "text": "a new text"}])
+    assert "\n" not in str(refused.value)
+    update(tmp_path / "alone", delete=[hits[0].id])  # needs no encoder
+    compact(tmp_path / "alone")
+    left = runtime.load(tmp_path / "alone")
+    assert [hit.id for hit in left.rank(query, pipeline="model")] == [hit.id for hit in hits[1:]]
+    with pytest.raises(InputError, match="no model encodes documents alone"):
+        build(RECORDS, tmp_path / "words", sides="query")

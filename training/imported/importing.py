@@ -153,5 +153,5 @@ def read_model(
     with one_line(f"{str(folder.path)!r} cannot be loaded"):
         checkpoint: Checkpoint = importing.import_model(folder, **options)
     for part in filter(None, (checkpoint, checkpoint.queries)):
-        check_numbers(folder.path, part.weights)
+        check_numbers(folder.path, {**part.weights, **part.arrays})
     return checkpoint

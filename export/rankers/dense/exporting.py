@@ -4,7 +4,7 @@ Static embeddings become a table of vectors by token, in the fewest bits that ar
 says what each stored form of documents' vectors costs, against vectors in 32 bits.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from time import perf_counter
@@ -44,11 +44,13 @@ from ranklet.runtime.rankers.dense import (
     DenseEncoder,
     DenseSettings,
 )
+from ranklet.training.checkpoint import Arrays, Checkpoint
 
 if TYPE_CHECKING:
     from torch import Tensor
 
 VARIANTS = ("int8", "fp16", "fp32")  # the fewest bits first
+TABLE_ARRAY = "table"  # of a checkpoint of static embeddings, (vocabulary, dimension) float32
 
 
 def export(job: ExportJob) -> RankerEntry:
@@ -80,13 +82,23 @@ def export(job: ExportJob) -> RankerEntry:
         module, outputs = Method(network, network.with_states), {OUTPUT: False, TOKEN_STATES: True}
         graph = encoder_graph(job.checkpoint, module, network.inputs, outputs)
     graphs = [graph]
-    if (queries := job.checkpoint.queries) is not None:
+    queries = job.checkpoint.queries
+    if queries is not None and queries.weights:
         network = dense.load(queries, attention="eager")
         own = encoder_graph(queries, network, network.inputs, {OUTPUT: False})
         graphs.append(replace(own, folder=QUERIES))
     proof = export_proven(job, graphs, score, probes)
     stored = form_reports(*score.first, probes.relevant)
-    write_reports(job, [*proof.reports, *stored], probes)
+    tables: list[Report] = []
+    if queries is not None and not queries.weights:
+        prompted = [settings.query_prompt + text for text in probes.queries]
+
+        def of_queries(arrays: Arrays) -> Vectors:
+            limit, by = settings.max_query_tokens, table_encoder(queries, arrays)
+            return by.encode(prompted, limit, 0).vectors, score.first[1]
+
+        tables = write_table(job, queries, QUERIES, of_queries)
+    write_reports(job, [*proof.reports, *tables, *stored], probes)
     job.write_tokenizer()
     if settings.encoder == QUERY_TABLE:
         write_arrays(job.writer, job.folder, job.checkpoint)
@@ -104,13 +116,15 @@ def _vectors(job: ExportJob, sessions: Sequence[Runs], texts: Probes) -> Vectors
     settings: DenseSettings = job.settings
     if settings.encoder == QUERY_TABLE:  # what is proven is the network that it learned from
         settings = replace(settings, encoder="network")
-    tokenizers = [job.tokenizer()]
-    if job.checkpoint.queries is not None:
-        tokenizers.append(job.checkpoint.queries.need_tokenizer())
-    encoders = [
+    tokenizers, apart = [job.tokenizer()], job.checkpoint.queries
+    if apart is not None and apart.weights:
+        tokenizers.append(apart.need_tokenizer())
+    encoders: list[Encoder | TokenTable] = [
         Encoder(session, OUTPUT, tokenizer, settings.dimension)
         for session, tokenizer in zip(sessions, tokenizers, strict=True)
     ]
+    if apart is not None and not apart.weights:
+        encoders.append(table_encoder(apart, {TABLE: apart.arrays[TABLE_ARRAY]}))
     encoder = DenseEncoder(settings, encoders[0], encoders[-1])
     queries = encoder.encode_queries(list(texts.queries)).vectors
     return queries, encoder.encode_documents(list(texts.documents)).vectors
@@ -150,26 +164,43 @@ def as_others(job: ExportJob) -> AsOthers:
 def export_table(job: ExportJob) -> None:
     """Write one table, its tokenizer and the proofs of all tables that were tried.
 
-    It is the smallest of the variants that the options name. A larger one is tried, too, as long as
-    no smaller one is within its tolerance and orders the documents nearly as 32 bits do. The report
-    also has a row per stored form of the documents' vectors.
+    The report also has a row per stored form of the documents' vectors. See `write_table`.
 
     Raises:
         ExportError: there are no probes, or no table is within its tolerance.
     """
-    probes, tokenizer = job.probes(), job.tokenizer()
-    settings, options = job.settings, job.options
-    table = job.checkpoint.arrays["table"]
+    probes = job.probes()
+    documents = list(probes.documents)
 
-    def encoded(arrays: Mapping[str, NDArray[Any]]) -> Sequence[NDArray[np.float32]]:
-        values = TokenTable(
-            arrays[TABLE], tokenizer, scales=arrays.get(TABLE_SCALES),
-            normalise=settings.similarity == "cosine",
-        )  # fmt: skip
-        encoder = DenseEncoder(settings, values)
+    def encoded(arrays: Arrays) -> Vectors:
+        encoder = DenseEncoder(job.settings, table_encoder(job.checkpoint, arrays))
         queries = encoder.encode_queries(list(probes.queries)).vectors
-        return queries, encoder.encode_documents(list(probes.documents)).vectors
+        return queries, encoder.encode_documents(documents).vectors
 
+    reports = write_table(job, job.checkpoint, "", encoded)
+    exact = encoded({TABLE: job.checkpoint.arrays[TABLE_ARRAY]})
+    write_reports(job, [*reports, *form_reports(*exact, probes.relevant)], probes)
+    job.write_tokenizer()
+
+
+def write_table(
+    job: ExportJob, checkpoint: Checkpoint, folder: str, encoded: Callable[[Arrays], Vectors]
+) -> list[Report]:
+    """Write one table, and return the proofs of all tables that were tried.
+
+    It is the smallest of the variants that the options name. A larger one is tried, too, as long as
+    no smaller one is within its tolerance and orders the documents nearly as 32 bits do.
+
+    Args:
+        job: the ranker's.
+        checkpoint: the static embeddings.
+        folder: where it is written, below the ranker's; ends with a slash unless empty.
+        encoded: returns the vectors of the probes by the arrays of a table.
+
+    Raises:
+        ExportError: no table is within its tolerance.
+    """
+    probes, options, table = job.probes(), job.options, checkpoint.arrays[TABLE_ARRAY]
     if not {*options.variants} & {*VARIANTS}:
         raise ExportError(
             f"{job.name!r} has static embeddings, which need no OpenVINO; add int8 to --variants"
@@ -177,7 +208,7 @@ def export_table(job: ExportJob) -> None:
     exact_queries, exact_documents = encoded({TABLE: table})
     reference = exact_queries @ exact_documents.T
     reports: list[Report] = []
-    chosen: Mapping[str, NDArray[Any]] | None = None
+    chosen: Arrays | None = None
     for variant in VARIANTS:
         tried_in_vain = bool(reports) and chosen is None
         if variant not in options.variants and not tried_in_vain:
@@ -199,10 +230,16 @@ def export_table(job: ExportJob) -> None:
         reasons = "; ".join(f"{report.variant}: {report.refused}" for report in reports)
         raise ExportError(f"no table is within its tolerance, so nothing is written ({reasons})")
     for file, array in chosen.items():
-        job.writer.array(job.folder + file, array)
-    stored = form_reports(exact_queries, exact_documents, probes.relevant)
-    write_reports(job, [*reports, *stored], probes)
-    job.write_tokenizer()
+        job.writer.array(job.folder + folder + file, array)
+    return reports
+
+
+def table_encoder(checkpoint: Checkpoint, arrays: Arrays) -> TokenTable:
+    """Return what encodes texts by the arrays of a table, with a checkpoint's tokenizer."""
+    return TokenTable(
+        arrays[TABLE], checkpoint.need_tokenizer(), scales=arrays.get(TABLE_SCALES),
+        normalise=checkpoint.settings.similarity == "cosine",
+    )  # fmt: skip
 
 
 def stored_as(variant: str, table: NDArray[np.float32]) -> dict[str, NDArray[Any]]:

@@ -35,6 +35,7 @@ from ranklet.training.imported.sentence_settings import (
 from ranklet.training.learning.weights import load_weights, weights_of
 from ranklet.training.pretrained.backbone import new_model
 from ranklet.training.rankers.dense.network import DenseNetwork
+from ranklet.training.rankers.dense.static import STATIC, import_modules, table_of
 
 # sentence-transformers' names of poolings, and ours.
 _POOLINGS = {
@@ -94,7 +95,9 @@ def import_model(
     documents = _imported(folder, of_documents, prompts, dimension)
     if of_queries == of_documents:
         return documents
-    queries = _imported(folder, of_queries, prompts, dimension)
+    static = names_of(of_queries)[0] == STATIC
+    importing = import_modules if static else _imported
+    queries = importing(folder, of_queries, prompts, dimension)
     lengths, ways = (
         {getattr(each.settings, name) for each in (queries, documents)}
         for name in ("dimension", "similarity")
@@ -180,6 +183,10 @@ def difference(folder: ModelFolder, checkpoint: Checkpoint, texts: Sequence[str]
 
     def encode(role: Role) -> Iterator[NDArray[np.float32]]:
         part = checkpoint.queries or checkpoint if role == "query" else checkpoint
+        if not part.weights:  # a table
+            prompted = [settings.query_prompt + text for text in texts]
+            yield from table_of(part).encode(prompted, settings.max_query_tokens, 0).vectors
+            return
         network = DenseNetwork(
             new_model(part.network, "eager", segments=False), part.settings, part.network[LAYERS]
         )

@@ -12,8 +12,13 @@ from ranklet.runtime.onnx.token_table import TokenTable
 from ranklet.runtime.rankers.dense import DenseEncoder, DenseSettings
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.imported.folder import ModelFolder, read_arrays, read_json
-from ranklet.training.imported.original import largest_difference, load_original
-from ranklet.training.imported.sentence_settings import dimension_of, prompts_of, similarity_of
+from ranklet.training.imported.original import largest_difference, load_original, names_of
+from ranklet.training.imported.sentence_settings import (
+    Prompts,
+    dimension_of,
+    prompts_of,
+    similarity_of,
+)
 from ranklet.training.imported.tokenizer import plain_tokenizer
 
 if TYPE_CHECKING:
@@ -24,7 +29,7 @@ if TYPE_CHECKING:
 TABLE = "table"  # the checkpoint's array, (vocabulary, dimension) float32
 MOST_TOKENS = 512  # that model2vec reads
 NO_LIMIT = 1 << 20  # of sentence-transformers; the most that the settings allow
-IGNORED = ("Dropout",)  # does nothing outside of training
+STATIC, IGNORED = "StaticEmbedding", ("Dropout",)  # the others do nothing outside of training
 
 
 def import_model(folder: ModelFolder, *, dimension: int | None = None) -> Checkpoint:
@@ -39,7 +44,7 @@ def import_model(folder: ModelFolder, *, dimension: int | None = None) -> Checkp
     """
     first, *rest = folder.modules or (None,)
     others = [module.name for module in rest if module and module.name not in IGNORED]
-    if (first and first.name != "StaticEmbedding") or others not in ([], ["Normalize"]):
+    if (first and first.name != STATIC) or others not in ([], ["Normalize"]):
         names = ", ".join(module.name for module in folder.modules)
         raise ModelFolderError(
             f"{str(folder.path)!r} has the modules {names}; static embeddings are supported as "
@@ -47,12 +52,7 @@ def import_model(folder: ModelFolder, *, dimension: int | None = None) -> Checkp
         )
     place = first.folder if first else folder.path
     tokenizer, table = plain_tokenizer(place), token_vectors(place, read_arrays(place))
-    tokens = tokenizer.get_vocab_size()
-    if tokens > len(table):
-        raise ModelFolderError(
-            f"{str(place)!r} has {len(table):,} vectors for the {tokens:,} tokens of its "
-            "tokenizer; the two do not belong together"
-        )
+    _check_rows(place, tokenizer, table)
     longest = _longest(place)
     if first is None:
         # model2vec leaves unknown words out and then compares by the cosine, so zeros do the same.
@@ -77,6 +77,49 @@ def import_model(folder: ModelFolder, *, dimension: int | None = None) -> Checkp
         tokenizer=tokenizer,
         training={"imported": folder.name},
     )
+
+
+def import_modules(
+    folder: ModelFolder, modules: Sequence[Any], prompts: Prompts, dimension: int | None
+) -> Checkpoint:
+    """Return static embeddings that encode one side of a router, as its library has read them.
+
+    Raises:
+        ModelFolderError: other modules follow, or the tokenizer has more tokens.
+    """
+    others = [name for name in names_of(modules)[1:] if name not in IGNORED]
+    if others not in ([], ["Normalize"]):
+        raise ModelFolderError(
+            f"{str(folder.path)!r} encodes queries by {', '.join(names_of(modules))}; supported is "
+            f"{STATIC}, alone or with Normalize"
+        )
+    tokenizer, table = modules[0].tokenizer, modules[0].embedding.weight.detach().numpy()
+    longest = int((tokenizer.truncation or {}).get("max_length", NO_LIMIT))
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    _check_rows(folder.path, tokenizer, table)
+    kept = dimension_of(folder, dimension, table.shape[1])
+    similarity = "cosine" if others else similarity_of(folder)
+    settings = DenseSettings(
+        longest, longest, kept, encoder="table", similarity=similarity, query_prompt=prompts.query
+    )
+    arrays = {TABLE: np.ascontiguousarray(table[:, :kept])}
+    return Checkpoint("dense", settings, arrays=arrays, tokenizer=tokenizer)
+
+
+def table_of(checkpoint: Checkpoint) -> TokenTable:
+    """Return what a checkpoint of static embeddings encodes texts by."""
+    normalise = checkpoint.settings.similarity == "cosine"
+    return TokenTable(checkpoint.arrays[TABLE], checkpoint.need_tokenizer(), normalise=normalise)
+
+
+def _check_rows(place: "Path", tokenizer: "Tokenizer", table: NDArray[np.float32]) -> None:
+    tokens = tokenizer.get_vocab_size()
+    if tokens > len(table):
+        raise ModelFolderError(
+            f"{str(place)!r} has {len(table):,} vectors for the {tokens:,} tokens of its "
+            "tokenizer; the two do not belong together"
+        )
 
 
 def token_vectors(place: "Path", arrays: Mapping[str, NDArray[Any]]) -> NDArray[np.float32]:
@@ -105,9 +148,7 @@ def token_vectors(place: "Path", arrays: Mapping[str, NDArray[Any]]) -> NDArray[
 def difference(folder: ModelFolder, checkpoint: Checkpoint, texts: Sequence[str]) -> float:
     """Return the largest difference from sentence-transformers' own vectors."""
     settings: DenseSettings = checkpoint.settings
-    normalise = settings.similarity == "cosine"
-    table = TokenTable(checkpoint.arrays[TABLE], checkpoint.need_tokenizer(), normalise=normalise)
-    encoder = DenseEncoder(settings, table)
+    encoder = DenseEncoder(settings, table_of(checkpoint))
     encode = {"query": encoder.encode_queries, "document": encoder.encode_documents}
     load = partial(load_original, "SentenceTransformer", folder.path)
     return largest_difference(

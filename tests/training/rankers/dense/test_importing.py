@@ -13,6 +13,7 @@ from tests.models import (
     LONGEST,
     TEXTS,
     probes,
+    router_folder,
     sentence_folder,
     sentence_transformers,
     transformer_folder,
@@ -108,26 +109,10 @@ def test_every_tokenizer_gives_the_librarys_vectors(kind: str, tmp_path: Path) -
     compare(folder, read_model(folder), (*TEXTS, "Füße ☃ 東京", ""))
 
 
-def router_folder(place: Path, *, one: bool = False) -> Path:
-    """Save an encoder with a network for queries and one for documents, or one for both."""
-    library = sentence_transformers()
-    modules = library.sentence_transformer.modules
-    routes = []
-    for architecture, pooling in (("bert", "cls"), ("roberta", "mean")):
-        plain = transformer_folder(place / architecture, architecture)
-        parts = [modules.Transformer(str(plain)), modules.Pooling(32, pooling_mode=pooling)]
-        routes.append(parts)
-    router = modules.Router.for_query_document(routes[1 if one else 0], routes[1])
-    whole = library.SentenceTransformer(
-        modules=[router, modules.Normalize()], device="cpu", prompts={"query": "find: "}
-    )
-    whole.save(str(place / "model"))
-    return place / "model"
-
-
 @pytest.mark.slow
-def test_queries_and_documents_may_have_a_network_each(tmp_path: Path) -> None:
-    folder = router_folder(tmp_path)
+@pytest.mark.parametrize("queries", ["network", "leaf", "static"])
+def test_queries_and_documents_may_have_an_encoder_each(queries: str, tmp_path: Path) -> None:
+    folder = router_folder(tmp_path, queries)
     checkpoint = read_model(folder)
     compare(folder, checkpoint, TEXTS)
     encoder = served(checkpoint, tmp_path)
@@ -144,7 +129,7 @@ def test_queries_and_documents_may_have_a_network_each(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_a_router_whose_routes_are_the_same_is_one_network(tmp_path: Path) -> None:
-    folder = router_folder(tmp_path, one=True)
+    folder = router_folder(tmp_path, "same")
     checkpoint = read_model(folder)
     assert checkpoint.queries is None
     compare(folder, checkpoint, TEXTS)
