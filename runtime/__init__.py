@@ -5,6 +5,7 @@
 """
 
 from ranklet.runtime.bundle import Bundle
+from ranklet.runtime.context import Context, ContextSpan
 from ranklet.runtime.errors import (
     BundleError,
     CollectionError,
@@ -21,7 +22,7 @@ from ranklet.runtime.errors import (
 from ranklet.runtime.explanation import Explanation
 from ranklet.runtime.hits import Completion, Hit, Ranking, Timing
 from ranklet.runtime.pipeline import Boost, Fuse, Keep, Pipeline, Rescore, Retrieve
-from ranklet.runtime.ranking import load, rank, rank_batch, rerank, score
+from ranklet.runtime.ranking import context, load, rank, rank_batch, rerank, score
 from ranklet.runtime.syntax.query_syntax import Query
 
 __all__ = [
@@ -30,6 +31,8 @@ __all__ = [
     "BundleError",
     "CollectionError",
     "Completion",
+    "Context",
+    "ContextSpan",
     "Explanation",
     "Fuse",
     "Hit",
@@ -49,6 +52,7 @@ __all__ = [
     "TooManySpansError",
     "UnknownDocumentError",
     "UnknownRankerError",
+    "context",
     "load",
     "rank",
     "rank_batch",

@@ -47,6 +47,30 @@ class RankOptions(TypedDict, total=False):
     diversity: float | None
     relevance: bool
     min_relevance: float | None
+    passages: int | None
+    context: str | None
+
+
+class ContextOptions(TypedDict, total=False):
+    """The keywords of `Bundle.context`, which describes them."""
+
+    tokens: int
+    where: Where | None
+    pipeline: PipelineLike
+    budget_ms: float | None
+    min_score: float | None
+    syntax: bool
+    typos: bool
+    synonyms: bool
+    boost: BoostLike | None
+    hide: Sequence[str] | None
+    fields: Mapping[str, float] | None
+    unique: bool
+    diversity: float | None
+    relevance: bool
+    min_relevance: float | None
+    passages: int | None
+    context: str | None
 
 
 def listed(values: Iterable[Any], name: str, hint: str) -> list[Any]:
@@ -86,6 +110,12 @@ def within(value: object, least: float, most: float) -> bool:
     if isinstance(value, np.integer | np.floating):
         value = float(value)
     return isinstance(value, int | float) and type(value) is not bool and least <= value <= most
+
+
+def check_synonyms(synonyms: object) -> None:
+    """Raise InputError unless `synonyms` is a flag."""
+    if type(synonyms) is not bool:
+        raise InputError(f"synonyms is {synonyms!r:.60}; it must be True or False")
 
 
 def check_budget(budget_ms: object) -> None:

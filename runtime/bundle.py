@@ -18,6 +18,7 @@ from ranklet.runtime.arguments import (
     Where,
     check_budget,
     check_query,
+    check_synonyms,
     check_whole,
     listed,
     own_documents,
@@ -28,6 +29,7 @@ from ranklet.runtime.bundles.manifest import Manifest, in_words
 from ranklet.runtime.call.deadline import Deadline
 from ranklet.runtime.call.protocol import Role
 from ranklet.runtime.call.query import QueryContext
+from ranklet.runtime.context import Context
 from ranklet.runtime.display import strongest
 from ranklet.runtime.errors import BundleError, InputError
 from ranklet.runtime.explanation import Explanation
@@ -40,7 +42,7 @@ from ranklet.runtime.rankers.opening import analysis_of
 from ranklet.runtime.search.local import LocalSearch
 from ranklet.runtime.search.port import Earlier, Search
 from ranklet.runtime.search.reading import check_weighing, read_query
-from ranklet.runtime.search.run import TextRun, own_passages
+from ranklet.runtime.search.run import IN_BUNDLE, TextRun, own_passages
 from ranklet.runtime.search.selection import Selection, check_group_by, check_own
 from ranklet.runtime.search.whole_document import WholeDocument
 from ranklet.runtime.short_tracebacks import short_tracebacks
@@ -66,6 +68,8 @@ _INSTEAD = {
     "query": "rank(query)",
     "search": "rank(query)",
 }
+
+_DOCUMENTS = 25  # that a context is made of, as far as a list ends when enough are known
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -408,6 +412,8 @@ class Bundle(os.PathLike[str]):
         diversity: float | None = None,
         relevance: bool = False,
         min_relevance: float | None = None,
+        passages: int | None = None,
+        context: str | None = None,
     ) -> Ranking:
         """Rank the collection, or the caller's own documents, for a query.
 
@@ -466,6 +472,10 @@ class Bundle(os.PathLike[str]):
             relevance: whether `Hit.relevance` says how likely each hit answers the query, and
                 `Ranking.answerable` how likely the best document does.
             min_relevance: hits that are less likely to answer the query are left out, 0 to 1.
+            passages: how many passages of its document `Hit.spans` has, the best ones that were
+                found. Those that overlap or touch are one span.
+            context: what `Hit.spans` has around them: ``neighbours``, the passages before and
+                after, or ``section``, the passages under the same headings.
 
         Returns:
             The hits, best first; empty if the collection has no word of the query.
@@ -485,16 +495,17 @@ class Bundle(os.PathLike[str]):
             k=k, offset=offset, min_score=min_score, group_by=group_by, group_size=group_size,
             pin=() if pin is None else pin, hide=() if hide is None else hide,
             unique=unique, diversity=diversity,
-            relevance=relevance, min_relevance=min_relevance,
+            relevance=relevance, min_relevance=min_relevance, passages=passages, context=context,
         )  # fmt: skip
         query = typed_query(query, syntax=syntax, typos=typos, fields=fields)
-        if type(synonyms) is not bool:
-            raise InputError(f"synonyms is {synonyms!r:.60}; it must be True or False")
+        check_synonyms(synonyms)
         check_budget(budget_ms)
         if documents is not None:
             check_own(where=where, group_by=group_by, boost=boost, facets=facets, sort=sort)
             if selection.pin or selection.hide:
                 raise InputError("pin and hide name documents of the bundle; leave documents out")
+            if selection.widened:
+                raise InputError(IN_BUNDLE)
         if group_by is not None:
             check_group_by(group_by, self.metadata)
         if facets is not None:
@@ -516,9 +527,9 @@ class Bundle(os.PathLike[str]):
                 synonyms=synonyms,
             )  # fmt: skip
         else:
-            context = read_query(query, self.files, own=True, deadline=deadline)
-            context.synonyms = self._search.synonyms(context.text) if synonyms else ()
-            run = self._run_on(own_documents(documents), context, pipeline, deadline)
+            asked = read_query(query, self.files, own=True, deadline=deadline)
+            asked.synonyms = self._search.synonyms(asked.text) if synonyms else ()
+            run = self._run_on(own_documents(documents), asked, pipeline, deadline)
             ranking = run.ranking(selection, explain=explain)
         record("ranklet.rank", ranking.timings, k=k, hits=len(ranking))
         places = self._common_words(ranking.query, stored=documents is None, synonyms=synonyms)
@@ -526,6 +537,86 @@ class Bundle(os.PathLike[str]):
             hit.matching(places)
         marks = partial(self.marks, ranking.query, pipeline=pipeline, synonyms=synonyms)
         return replace(ranking, marks=marks)
+
+    @short_tracebacks
+    def context(
+        self,
+        query: str | Query,
+        tokens: int = 1000,
+        *,
+        where: Where | None = None,
+        pipeline: PipelineLike = None,
+        budget_ms: float | None = None,
+        min_score: float | None = None,
+        syntax: bool = False,
+        typos: bool = False,
+        synonyms: bool = True,
+        boost: BoostLike | None = None,
+        hide: Sequence[str] | None = None,
+        fields: Mapping[str, float] | None = None,
+        unique: bool = True,
+        diversity: float | None = None,
+        relevance: bool = False,
+        min_relevance: float | None = None,
+        passages: int | None = None,
+        context: str | None = None,
+    ) -> Context:
+        """Return the parts of documents that answer a query best, as many as fit into a prompt.
+
+        The best passages are taken in turn. Those of a document that overlap or touch become one
+        span, and stand in its order, so no character comes twice. Of the first passage that does
+        not fit, the sentences with the most words of the query are taken.
+
+        Args:
+            query: the query's text, or a `Query`, as in `rank`.
+            tokens: the most that `Context.text` has, counted by the bundle's tokenizer without
+                special tokens. A bundle without one counts words, as ``--passage-words`` does.
+            where: a filter by metadata, and the others as in `rank`.
+            pipeline: as in `rank`.
+            budget_ms: as in `rank`.
+            min_score: passages with a lower score are left out.
+            syntax: as in `rank`.
+            typos: as in `rank`.
+            synonyms: as in `rank`.
+            boost: as in `rank`.
+            hide: ids of documents that are left out.
+            fields: as in `rank`.
+            unique: whether passages are left out that share nine in ten of their different words
+                with a better one.
+            diversity: as in `rank`, for passages.
+            relevance: whether spans say how likely their best passages answer the query.
+            min_relevance: passages that are less likely to answer the query are left out, 0 to 1.
+            passages: the most passages of one document, besides what is around them.
+            context: what is taken around each passage as far as it fits: ``neighbours`` or
+                ``section``, as in `rank`.
+
+        Returns:
+            The spans. There are none if nothing was found, or if not even a sentence fits, which
+            `Context.left_out` says.
+
+        Raises:
+            InputError, OutOfTimeError, UnknownRankerError, BundleError: as `rank`; or `tokens` is
+                no whole number ≥ 1, or Milvus has the documents.
+        """
+        check_whole("tokens", tokens, 1)
+        selection = Selection(
+            k=_DOCUMENTS, min_score=min_score, hide=() if hide is None else hide, unique=unique,
+            diversity=diversity, relevance=relevance, min_relevance=min_relevance,
+            passages=passages, context=context,
+        )  # fmt: skip
+        query = typed_query(query, syntax=syntax, typos=typos, fields=fields)
+        check_synonyms(synonyms)
+        check_budget(budget_ms)
+        stages = self._stages(pipeline, boost)
+        if fields is not None:
+            check_weighing(self.files, stages)
+        text = query.text if isinstance(query, Query) else query
+        found = self._search.context(
+            query, stages, selection, int(tokens), Deadline(budget_ms), where=where,
+            synonyms=synonyms, places=self._common_words(text, stored=True, synonyms=synonyms),
+        )  # fmt: skip
+        record("ranklet.context", found.timings, tokens=found.tokens, spans=len(found))
+        return found
 
     def _stages(self, pipeline: PipelineLike, boost: BoostLike | None = None) -> Pipeline:
         """Return a pipeline, perhaps boosted by other signals than its own."""

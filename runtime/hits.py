@@ -3,20 +3,27 @@
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from datetime import date
 from typing import TYPE_CHECKING, Any, NamedTuple, Self, overload
 
 import numpy as np
 
+from ranklet.runtime.bundles.location import Location
 from ranklet.runtime.bundles.manifest import Value
+from ranklet.runtime.context import ContextSpan, page_of
 from ranklet.runtime.display import Row, table
 from ranklet.runtime.explanation import Explanation
 from ranklet.runtime.extras import hinted
+from ranklet.runtime.plain import plain, plain_value
 from ranklet.runtime.snippet import excerpt
 
 SNIPPET = 300  # characters
 _SHOWN = 3  # hits in a repr
-_LATE = ("title", "text", "metadata")  # what a hit of a collection reads when it is asked for
+_LATE = (
+    "title",
+    "text",
+    "metadata",
+    "location",
+)  # what a hit of a collection reads when it is asked for
 _READ = 100_000  # characters of a text, among which its best part is looked for
 _SHOWN_VALUE = 60  # characters of a value of the metadata on one line
 
@@ -71,21 +78,8 @@ class Count(NamedTuple):
         """Return plain values, where dates are ISO 8601 strings."""
         value: Any = self.value
         if isinstance(value, tuple):
-            return {"value": [*map(_plain, value)], "count": self.count}
-        return {"value": _plain(value), "count": self.count}
-
-
-def _plain(value: object) -> Any:
-    return value.isoformat() if isinstance(value, date) else value
-
-
-def plain(metadata: Mapping[str, Value]) -> dict[str, Any]:
-    """Return metadata as JSON values, where dates are ISO 8601 strings.
-
-    >>> plain({"day": date(2024, 5, 31), "year": 2024})
-    {'day': '2024-05-31', 'year': 2024}
-    """
-    return {name: _plain(value) for name, value in metadata.items()}
+            return {"value": [*map(plain_value, value)], "count": self.count}
+        return {"value": plain_value(value), "count": self.count}
 
 
 def in_line(metadata: Mapping[str, Value]) -> str:
@@ -152,6 +146,10 @@ class Hit(_Late):
         pinned: whether it is where it is because the caller wanted it there.
         folded: ids of the near duplicates that were left out, as far as they were looked for.
         relevance: the probability that it answers the query, 0 to 1; None if nobody asked.
+        location: where the text stands in its document, as the bundle has it; None if the document
+            is whole or that is not known.
+        spans: more passages of its document, in their order and without repetition, as `rank` was
+            asked for by `passages` and `context`.
     """
 
     id: str
@@ -165,6 +163,8 @@ class Hit(_Late):
     pinned: bool = False
     folded: tuple[str, ...] = ()
     relevance: float | None = None
+    location: Location | None = None
+    spans: tuple[ContextSpan, ...] = ()
 
     @classmethod
     def stored(
@@ -202,6 +202,7 @@ class Hit(_Late):
         put(hit, "pinned", pinned)
         put(hit, "folded", ())
         put(hit, "relevance", None)
+        put(hit, "spans", ())
         return hit
 
     def folding(self, ids: Sequence[str]) -> None:
@@ -212,6 +213,32 @@ class Hit(_Late):
         """Set how likely a new hit answers its query, and return it."""
         object.__setattr__(self, "relevance", relevance)
         return self
+
+    def widened(self, spans: Sequence[ContextSpan]) -> None:
+        """Let the hit, which nobody has seen so far, have more passages of its document."""
+        object.__setattr__(self, "spans", tuple(spans))
+
+    @property
+    def heading(self) -> tuple[str, ...]:
+        """The headings that the passage stands under, the highest first, as far as known."""
+        return () if self.location is None else self.location.heading
+
+    @property
+    def page(self) -> int | None:
+        """The page, slide or chapter of a file that it is on, where documents are such."""
+        return page_of(self.metadata)
+
+    @property
+    def start(self) -> int | None:
+        """The first character of the text in its document's; None if that is not known."""
+        if self.location is not None:
+            return self.location.start
+        return 0 if self.passage is None else None
+
+    @property
+    def end(self) -> int | None:
+        """The character after the last one of the text; None if that is not known."""
+        return None if self.start is None else self.start + len(self.text)
 
     @property
     def name(self) -> str:
@@ -256,6 +283,10 @@ class Hit(_Late):
         }
         if self.passage is not None:
             values["passage"] = self.passage
+        if self.location is not None:
+            values |= {"start": self.start, "end": self.end}
+        if self.heading:
+            values["heading"] = list(self.heading)
         if self.metadata:
             values["metadata"] = plain(self.metadata)
         if self.pinned:
@@ -264,6 +295,8 @@ class Hit(_Late):
             values["folded"] = list(self.folded)
         if self.relevance is not None:
             values["relevance"] = self.relevance
+        if self.spans:
+            values["spans"] = [each.to_dict() for each in self.spans]
         if self.explanation is not None:
             values["explanation"] = self.explanation.to_dict()
         return values

@@ -11,9 +11,10 @@ from typing import Any, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from ranklet.runtime.arguments import Document, RankOptions, listed
+from ranklet.runtime.arguments import ContextOptions, Document, RankOptions, listed
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.bundles.files import Check, stamp_beside, stamp_of_bundle
+from ranklet.runtime.context import Context
 from ranklet.runtime.errors import InputError, RemoteError
 from ranklet.runtime.hits import Ranking
 from ranklet.runtime.metadata.where import Condition
@@ -150,6 +151,14 @@ def rank_batch(
 ) -> list[Ranking]:
     """Rank a bundle's collection for several queries; see `Bundle.rank_batch`."""
     return opened(bundle).rank_batch(queries, **options)
+
+
+@short_tracebacks
+def context(
+    query: str | Query, *, bundle: BundleLike | None = None, **options: Unpack[ContextOptions]
+) -> Context:
+    """Return parts of a bundle's documents that fit into a prompt; see `Bundle.context`."""
+    return opened(bundle).context(query, **options)
 
 
 @short_tracebacks

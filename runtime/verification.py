@@ -5,8 +5,10 @@ from contextlib import suppress
 from itertools import pairwise
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ranklet.runtime.bundles.additions import open_addition, read_additions
+from ranklet.runtime.bundles.documents import Documents
 from ranklet.runtime.bundles.files import CUT, TOKENIZER, BundleFiles
 from ranklet.runtime.bundles.parts import AdditionFiles
 from ranklet.runtime.call.candidates import TextCandidates
@@ -117,6 +119,22 @@ def _documents(bundle: BundleFiles) -> None:
     for strings, what in ((documents.titles, "a title"), (documents.texts, "a text")):
         for _ in _all_bytes(strings, what):
             pass
+    if documents.locations is not None:
+        _locations(documents, first)
+
+
+def _locations(documents: Documents, first: NDArray[np.integer]) -> None:
+    """Check that the passages of a document follow each other, and leave nothing out."""
+    end = 0
+    for number, begin in enumerate(first.tolist()):
+        location = documents.location(number)
+        end = end if number != begin else 0
+        if location is None:
+            continue
+        start, before, _ = location
+        if start - len(before) > end or (before and start - len(before) != end):
+            raise BundleError(f"documents: passage {number} does not follow the one before it")
+        end = max(end, start + len(documents.texts[number]))
 
 
 def _forwards(bundle: BundleFiles) -> None:

@@ -74,4 +74,5 @@ def _passages(contents: Contents) -> Iterator[Document]:
         if first == number:
             own = dict(next(metadata, {}))
         texts = contents.titles[number], contents.texts[number]
-        yield Document(contents.ids[number], *texts, own)
+        location = contents.locations[number]
+        yield Document(contents.ids[number], *texts, own, location=location)

@@ -17,6 +17,7 @@ from ranklet.runtime.bundles.files import (
     BEGINNINGS,
     COUNTS,
     LEMMAS,
+    LOCATIONS,
     PASSAGES,
     STOP_WORDS,
     TOKENIZER,
@@ -149,6 +150,8 @@ def _write_documents(analysed: AnalysedCollection, writer: BundleWriter) -> None
         writer.array(PASSAGES, documents.first)
     writer.strings("documents/titles", documents.titles)
     writer.compressed("documents/texts", documents.texts, documents.ids)
+    if documents.locations is not None:
+        writer.strings(LOCATIONS, documents.locations)
     few = id_type(len(analysed.analyzer.vocabulary) + 1) == np.uint16
     for field, forward in analysed.forwards.items():
         narrow = forward.tokens.astype(np.uint16) if few and field == "words" else forward.tokens

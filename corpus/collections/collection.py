@@ -18,6 +18,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from ranklet.corpus.collections.headings import Headings
 from ranklet.corpus.collections.seen_ids import SeenIds
 from ranklet.corpus.collections.topics import read_topics
 from ranklet.corpus.collections.trec import (
@@ -55,13 +56,17 @@ Splits = Mapping[str, tuple[Sequence["Query"], Mapping[str, Mapping[str, int]]]]
 class Document(NamedTuple):
     """A document of the collection. Its title and its text may be empty.
 
-    `metadata` has its other fields, as the source holds them. Missing ones may be None.
+    `metadata` has its other fields, as the source holds them. Missing ones may be None. `headings`
+    are those of a whole document, as far as its file has some, and `location` is where a passage
+    stands in its document, as a bundle stores it; "" if it is whole.
     """
 
     id: str
     title: str
     text: str
     metadata: Mapping[str, Any] = {}  # never changed
+    headings: Headings = ()
+    location: str = ""
 
 
 class Query(NamedTuple):
@@ -347,6 +352,7 @@ def record_lines(records: Iterable[Document | Query], what: str) -> Iterator[str
             raise CollectionError(f"{what} id {record.id!r} occurs twice")
         fields = record._asdict()
         metadata = fields.pop("metadata", {})
+        fields = {name: fields[name] for name in ("id", "title", "text") if name in fields}
         fields = {"_id": fields.pop("id"), **fields}
         for key, value in fields.items():
             check_text(value, f"{what} {record.id!r}: the {key.removeprefix('_')}")

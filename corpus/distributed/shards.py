@@ -5,11 +5,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple, Protocol
 
 from ranklet.corpus.collections.collection import Document
+from ranklet.corpus.collections.headings import Heading
 from ranklet.corpus.indexing.analysed import ANALYSING
 from ranklet.corpus.indexing.metadata import MetadataCollector
 from ranklet.corpus.indexing.packer import Packer
 from ranklet.corpus.progress import progress
-from ranklet.corpus.sources.passages import passages
+from ranklet.corpus.sources.passages import located
 from ranklet.corpus.sources.source import Source
 from ranklet.runtime.bundles.manifest import UNSPLIT, Splitting
 from ranklet.runtime.errors import CollectionError
@@ -52,19 +53,22 @@ class Shard(NamedTuple):
     def passages(self) -> Iterator[Document]:
         """Yield the passages of the documents."""
         for each in self.documents:
-            for part in passages(each.text, *self.splitting):
-                yield each._replace(text=part)
+            yield from located(each, self.splitting)
 
     def to_json(self) -> str:
         """Return the shard as JSON in ASCII, which keeps every character."""
-        rows = [[each.id, each.title, each.text] for each in self.documents]
+        rows = [[each.id, each.title, each.text, each.headings] for each in self.documents]
         return json.dumps({"splitting": self.splitting, "documents": rows})
 
     @classmethod
     def from_json(cls, text: str | bytes) -> "Shard":
         """Return the shard that `to_json` wrote."""
         held = json.loads(text)
-        return cls([Document(*row) for row in held["documents"]], Splitting(*held["splitting"]))
+        documents = [
+            Document(id_, title, text, headings=tuple(Heading(*each) for each in headings))
+            for id_, title, text, headings in held["documents"]
+        ]
+        return cls(documents, Splitting(*held["splitting"]))
 
 
 class Shards:

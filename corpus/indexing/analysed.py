@@ -27,6 +27,7 @@ from ranklet.runtime.lexical.field_index import TITLE
 from ranklet.runtime.lexical.impact_index import ImpactIndex
 from ranklet.runtime.rankers.bm25 import BM25, BM25Settings
 from ranklet.runtime.storage.forward import Forward
+from ranklet.runtime.storage.strings import Strings
 from ranklet.runtime.text.analysis import CLASSES, ENGLISH, FIELDS, STOPPED, Analyzer
 from ranklet.runtime.text.classes import STEM
 from ranklet.runtime.text.ranked import RankedTexts
@@ -240,7 +241,7 @@ def analyse(
             column holds no text.
     """
     wanted = wanted_fields(fields, tokenizer)
-    ids, shown_titles, texts = Packer(), Packer(), Packer()
+    ids, shown_titles, texts, locations = Packer(), Packer(), Packer(), Packer()
     options = options or TextOptions()
     if options.forms:
         read_forms(options.forms, options.language)  # raises before the texts are read
@@ -254,6 +255,7 @@ def analyse(
         ids.add(document.id)
         shown_titles.add(document.title)
         texts.add(document.text)
+        locations.add(document.location)
     if not first:
         raise CollectionError("the collection has no document")
     packed_ids, packed_titles, packed_texts = ids.strings(), shown_titles.strings(), texts.strings()
@@ -275,6 +277,7 @@ def analyse(
         vocab,
         titled=titles,
         first=parts,
+        locations=if_any(locations.strings()),
     )
     if tokenizer is not None and "wordpieces" in wanted:
         forwards["wordpieces"] = wordpieces(stored, tokenizer, range(len(stored)))
@@ -303,6 +306,11 @@ def wanted_fields(fields: Iterable[str], tokenizer: "Tokenizer | None") -> tuple
 def if_split(first: NDArray[np.uint32]) -> NDArray[np.uint32] | None:
     """Return the first passage of each passage's document, or None if all documents are whole."""
     return None if np.array_equal(first, np.arange(len(first))) else first
+
+
+def if_any(locations: Strings) -> Strings | None:
+    """Return where passages stand in their documents, or None if no document was split."""
+    return locations if len(locations.data) else None
 
 
 def wordpieces(documents: Documents, tokenizer: "Tokenizer", numbers: Sequence[int]) -> Forward:

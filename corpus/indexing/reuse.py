@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from ranklet.corpus.indexing.analysed import AnalysedCollection, if_split, wanted_fields, wordpieces
+from ranklet.corpus.collections.collection import Document
+from ranklet.corpus.indexing.analysed import (
+    AnalysedCollection,
+    if_any,
+    if_split,
+    wanted_fields,
+    wordpieces,
+)
 from ranklet.corpus.indexing.metadata import Field, MetadataCollector, of_whole_documents
 from ranklet.corpus.indexing.ordering import order_of
 from ranklet.corpus.indexing.origins import (
@@ -46,6 +53,22 @@ class Texts(NamedTuple):
     ids: Strings
     titles: Strings
     texts: Strings
+    locations: Strings  # where each passage stands in its document; "" if that is whole
+
+    @classmethod
+    def of(cls, documents: Iterable[Document]) -> Self:
+        """Return some documents."""
+        rows = [(each.id, each.title, each.text, each.location) for each in documents]
+        return cls(*(Strings.pack(row[at] for row in rows) for at in range(4)))
+
+    @classmethod
+    def joined(cls, origins: Origins, parts: "Sequence[Documents | Texts]") -> Self:
+        """Return the documents of some bundles, and new ones, in the order of their origins."""
+        ids, titles, texts = (
+            joined_strings(origins, [getattr(each, name) for each in parts])
+            for name in ("ids", "titles", "texts")
+        )
+        return cls(ids, titles, texts, joined_strings(origins, list(map(_locations, parts))))
 
 
 class Contents(NamedTuple):
@@ -54,6 +77,7 @@ class Contents(NamedTuple):
     ids: Strings
     titles: Strings
     texts: Strings
+    locations: Strings
     first: NDArray[np.uint32]  # the first passage of each passage's document, (documents,)
     metadata: Iterable[Mapping[str, Any]]  # of each whole document, read once
 
@@ -66,11 +90,14 @@ class Contents(NamedTuple):
         metadata: Iterable[Mapping[str, Any]],
     ) -> Self:
         """Return the documents of some bundles, and new ones, in the order of their origins."""
-        ids, titles, texts = (
-            joined_strings(origins, [getattr(each, name) for each in parts])
-            for name in ("ids", "titles", "texts")
-        )
-        return cls(ids, titles, texts, first.astype(np.uint32), metadata)
+        return cls(*Texts.joined(origins, parts), first.astype(np.uint32), metadata)
+
+
+def _locations(documents: Documents | Texts) -> Strings:
+    """Return where each passage stands in its document, "" for each that is whole."""
+    if documents.locations is not None:
+        return documents.locations
+    return Strings(np.empty(0, np.uint8), np.zeros(len(documents.ids) + 1, np.int64))
 
 
 def first_passages(documents: Documents) -> NDArray[np.int64]:
@@ -113,7 +140,7 @@ def analyse_again(
     any_words = origins.bundles[0].analyzer.vocabulary  # nothing looks it up
     bare = Documents(
         contents.ids, order_of(contents.ids), contents.titles, contents.texts, {}, any_words,
-        titled=titles, first=if_split(contents.first),
+        titled=titles, first=if_split(contents.first), locations=if_any(contents.locations),
     )  # fmt: skip
     languages, stopped = (words.language,), stop_list(words.language)
     left_out = sorted(stopped) if languages == ENGLISH else []
@@ -140,7 +167,7 @@ def analyse_again(
     forwards = {"words": _renumbered(origins, stored, unread.forward(vocab), numbers)}
     documents = Documents(
         bare.ids, bare.by_id, bare.titles, bare.texts, forwards, vocab,
-        titled=titles, first=bare.first,
+        titled=titles, first=bare.first, locations=bare.locations,
     )  # fmt: skip
     if tokenizer is not None and "wordpieces" in wanted:
         parts = [bundle.need_documents().forward("wordpieces") for bundle in origins.bundles]

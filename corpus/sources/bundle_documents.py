@@ -10,7 +10,7 @@ from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.bundles.manifest import STRING
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.metadata.columns import Metadata
-from ranklet.runtime.text.sentences import rejoined
+from ranklet.runtime.search.whole_document import whole_text
 
 
 def whole_documents(bundle: BundleFiles, columns: Sequence[str] = ()) -> Iterator[Document]:
@@ -22,19 +22,19 @@ def whole_documents(bundle: BundleFiles, columns: Sequence[str] = ()) -> Iterato
     documents, splitting = bundle.need_documents(), bundle.manifest.splitting
     metadata, number = Metadata(bundle), 0
     while number < len(documents):
-        name, title, text = documents.record(number)
+        name, title, _ = documents.record(number)
         if not is_id(name):
             raise InputError(
                 f"judgements cannot name the document {name!r}, because tabs and line breaks "
                 "separate them; build the bundle again with --id-column -, which numbers the "
                 "documents, or with other ids"
             )
-        count = len(documents.passages(number))
-        others = [documents.texts[at] for at in range(number + 1, number + count)]
+        passages = documents.passages(number).tolist()
+        parts = [(documents.location(at), documents.texts[at]) for at in passages]
         held = metadata.of(number) if columns else {}
         own = {each: held[each] for each in columns if each in held}
-        yield Document(name, title, rejoined([text, *others], *splitting), own)
-        number += count
+        yield Document(name, title, whole_text(parts, splitting), own)
+        number += len(passages)
 
 
 def metadata_of(bundle: BundleFiles, numbers: Iterable[int]) -> Iterator[Mapping[str, Any]]:

@@ -15,6 +15,8 @@ from uuid import UUID
 
 import numpy as np
 
+from ranklet.corpus.collections.headings import Headings
+
 _EXACT = 1 << 53  # from here on not every whole number has a float of its own
 # What a value of pyarrow, an array of pyarrow, and one of numpy, pandas or polars are converted by.
 _CONVERTERS = ("as_py", "to_pylist", "tolist", "to_list")
@@ -196,6 +198,7 @@ class Record(NamedTuple):
 
     place: str  # such as "articles.csv:7"
     fields: Mapping[str, Any]
+    headings: Headings = ()  # of its text
 
 
 class Bad(NamedTuple):

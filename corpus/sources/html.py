@@ -6,7 +6,9 @@ because building one takes quadratic time for some pages by the standard itself.
 
 import html
 import re
+from typing import NamedTuple
 
+from ranklet.corpus.collections.headings import Heading, Headings
 from ranklet.corpus.sources.html_regions import Place, Region, Regions
 
 # Elements inside of a word, those that a space separates from words, and those that hold no markup.
@@ -32,6 +34,7 @@ _BREAKOUT = frozenset((
     "h6", "hr", "img", "li", "ol", "p", "pre", "table", "ul",
 ))  # fmt: skip
 _READING = ("rt", "rp")  # what stands above a word of <ruby>, and what is shown in its place
+_HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
 _DRAWN = ("text", "foreignobject")  # elements of a drawing whose text readers see
 
 # A comment ends as browsers end it, or with the page.
@@ -47,6 +50,9 @@ _SIMPLE_TAG = re.compile(r"<(/?)([a-zA-Z][^\s/>]*+)[^>]*+>")  # of a page with a
 _LONG_REFERENCE = re.compile(r"&#(?:[xX][0-9a-fA-F]{8,}|[0-9]{8,});?")  # of no character
 
 _HARD = "\0"  # a space that stays as it is; a page has none of its own
+_LEVELS = "\1\2\3\4\5\6"  # before the words of a heading; nor has it these
+_OWN = dict.fromkeys(map(ord, _HARD + _LEVELS))
+_MARK = re.compile(f"[{_LEVELS}]")
 _KEPT = str.maketrans({" ": _HARD, "\u00a0": _HARD, "\t": 4 * _HARD})
 
 _DECLARED = re.compile(
@@ -91,19 +97,28 @@ def declared_encoding(text: str, encoding: str) -> str:
         return text
 
 
-def read_page(text: str, *, main: bool = False) -> tuple[str, str]:
-    r"""Return the title of a page, which may be empty, and its text, in linear time.
+class Page(NamedTuple):
+    """A page as readers see it: its title, which may be empty, its text, and headings of that."""
+
+    title: str
+    text: str
+    headings: Headings = ()
+
+
+def read_page(text: str, *, main: bool = False) -> Page:
+    r"""Return what readers see of a page, in linear time.
 
     Args:
         text: the page.
         main: whether to leave out what all pages of a site repeat, such as menus; see `Regions`.
 
     >>> read_page("<title>Cats</title><p>They <b>sl</b>eep.<br>A lot.<script>x</script>")
-    ('Cats', 'They sleep.\nA lot.')
+    Page(title='Cats', text='They sleep.\nA lot.', headings=())
     """
-    page = _Page(text.replace("\0", ""))
+    page = _Page(text.translate(_OWN))
     page.read()
-    return _tidy("".join(page.title)).replace("\n", " "), page.text(main=main)
+    title = _tidy("".join(page.title)).replace("\n", " ")
+    return Page(title, *_without_marks(page.text(main=main)))
 
 
 class _Page:
@@ -198,6 +213,8 @@ class _Page:
             self._preformatted += 1
         elif name == "img":
             self._show(f"{_alternative(tag[0])} ")
+        elif name in _HEADINGS:
+            self._show(_LEVELS[int(name[1]) - 1])
         if name == "template" and "shadowroot" not in tag[0].lower():
             self._templates += 1
         elif name == "svg":
@@ -264,6 +281,24 @@ def _unescaped(text: str) -> str:
 
 
 def _tidy(text: str) -> str:
-    lines = (" ".join(line.split()).rstrip(_HARD) for line in text.split("\n"))
+    lines = map(_tidy_line, text.split("\n"))
     tidy = re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip()
     return tidy.replace(_HARD, " ")
+
+
+def _tidy_line(line: str) -> str:
+    """Return a line of words; one of a heading with the mark of its level before them."""
+    mark = _MARK.search(line)
+    words = " ".join((_MARK.sub("", line) if mark else line).split()).rstrip(_HARD)
+    return f"{mark[0]}{words}" if mark and words else words
+
+
+def _without_marks(text: str) -> tuple[str, Headings]:
+    """Return a text without the marks of headings, and these."""
+    first, *marked = _MARK.split(text)
+    levels, headings, parts, at = _MARK.findall(text), list[Heading](), [first], len(first)
+    for mark, part in zip(levels, marked, strict=True):
+        headings.append(Heading(at, _LEVELS.index(mark) + 1, part.partition("\n")[0]))
+        parts.append(part)
+        at += len(part)
+    return "".join(parts), tuple(headings)

@@ -12,7 +12,8 @@ from functools import cache
 from itertools import islice, pairwise
 from typing import Any
 
-from ranklet.corpus.sources.html import RAW, read_page
+from ranklet.corpus.collections.headings import shifted
+from ranklet.corpus.sources.html import RAW, Page, read_page
 
 _TRIED = 100  # headings without words
 _HEADING = re.compile(r"<!--.*?-->|<h([1-6])(?:\s[^>]*)?>", re.IGNORECASE | re.DOTALL)
@@ -29,15 +30,15 @@ _TOML = re.compile(r"\+\+\+[ \t]*\n((?:.*\n)*?)\+\+\+[ \t]*(?:\n|\Z)")
 _TOML_TITLE = re.compile(r"^title[ \t]*=.*\n", re.MULTILINE)
 
 
-def read_markdown(text: str) -> tuple[str, str]:
+def read_markdown(text: str) -> Page:
     r"""Return the title of a text, which may be empty, and the text that readers see without it.
 
     The title is that of the front matter, or else the first heading that has words. A line in a
     code block, a comment, a list or a quotation is none. Other front matter remains in the text.
 
     >>> read_markdown("~~~\n# code\n~~~\nCats **and** [dogs](d.md)\n====\nThey&nbsp;sleep.")
-    ('Cats and dogs', '# code\n\nThey sleep.')
-    >>> read_markdown("---\ntitle: 'Cats'\ntags: [pets]\n---\n# Heading")
+    Page(title='Cats and dogs', text='# code\n\nThey sleep.', headings=())
+    >>> read_markdown("---\ntitle: 'Cats'\ntags: [pets]\n---\n# Heading")[:2]
     ('Cats', 'tags: [pets]\n\nHeading')
     """
     text = text.replace("\r\n", "\n").replace("\r", "\n")
@@ -45,7 +46,11 @@ def read_markdown(text: str) -> tuple[str, str]:
     page = _rendered(body)
     if not title:
         title, page = _divided(page)
-    return title, "\n\n".join(filter(None, (front.strip(), read_page(page)[1])))
+    front, read = front.strip(), read_page(page)
+    if not (front and read.text):
+        return Page(title, front or read.text, read.headings)
+    headings = shifted(read.headings, len(front) + 2)
+    return Page(title, f"{front}\n\n{read.text}", headings)
 
 
 def _front_matter(text: str) -> tuple[str, str, str]:
@@ -89,7 +94,7 @@ def _divided(page: str) -> tuple[str, str]:
         end = page.find(f"</h{heading[1]}", heading.end()) if heading[1] else -1
         if end < 0:  # it is a comment, or never ends
             continue
-        if title := " ".join(read_page(page[heading.end() : end])[1].split()):
+        if title := " ".join(read_page(page[heading.end() : end]).text.split()):
             return title, f"{page[: heading.start()]}\n{page[end:]}"
     return "", page
 

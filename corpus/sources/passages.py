@@ -1,10 +1,70 @@
 """Split long texts into passages of whole sentences."""
 
 import string
+from collections.abc import Iterator
+from itertools import pairwise
 
-from ranklet.runtime.text.sentences import Sentence, sentences, word_pattern
+from ranklet.corpus.collections.collection import Document
+from ranklet.corpus.collections.headings import Headings, main_heading
+from ranklet.runtime.bundles.location import Location
+from ranklet.runtime.bundles.manifest import Splitting
+from ranklet.runtime.text.sentences import Sentence, count_words, sentences, word_pattern
 
 _OF_WORDS = f"{string.ascii_letters}{string.digits}_".encode()
+
+
+def located(document: Document, splitting: Splitting) -> Iterator[Document]:
+    """Yield a document, or its passages, which know where they stand in it."""
+    text, headings = document.text, document.headings
+    document, after = document._replace(headings=()), 0
+    places = [
+        _stripped(text, begin + first, begin + last)
+        for begin, end in sections(text, splitting.words, headings)
+        for first, last in cuts(text[begin:end], *splitting)
+    ]
+    if len(places) == 1:
+        yield document
+        return
+    for begin, end in places:
+        heading = main_heading(headings, begin, end, document.title)
+        location = Location(begin, text[after:begin], heading)
+        yield document._replace(text=text[begin:end], location=location.stored())
+        after = max(after, end)
+
+
+def sections(text: str, words: int, headings: Headings) -> list[tuple[int, int]]:
+    """Return the parts of a text that are split apart, so that a heading begins a passage.
+
+    Sections that follow each other are one part while they fit into a passage.
+
+    >>> from ranklet.corpus.collections.headings import Heading
+    >>> found = [Heading(0, 1, "A"), Heading(2, 2, "B"), Heading(9, 2, "C"), Heading(14, 2, "D")]
+    >>> sections("A B one. C two D three", 5, found), sections("A B one.", 5, found[:2])
+    ([(0, 14), (14, 22)], [(0, 8)])
+
+    Args:
+        text: any text.
+        words: longest passage, in words; 0 for no passages.
+        headings: those of the text.
+    """
+    if not headings or not words or count_words(text) <= words:
+        return [(0, len(text))]
+    begins, bare = [0], False  # whether the last section has nothing but its heading so far
+    for heading, after in zip(headings, [*headings[1:], None], strict=True):
+        if heading.start and not bare:
+            begins.append(heading.start)
+        end = after.start if after else len(text)
+        bare = text[heading.start : end].strip() == heading.text
+    found, room = list[tuple[int, int]](), 0
+    for begin, end in pairwise([*begins, len(text)]):
+        count = count_words(text[begin:end])
+        if count <= room:
+            found[-1] = (found[-1][0], end)
+            room -= count
+        else:
+            found.append((begin, end))
+            room = words - count
+    return found
 
 
 def passages(text: str, words: int, overlap: int) -> list[str]:
@@ -24,8 +84,13 @@ def passages(text: str, words: int, overlap: int) -> list[str]:
         overlap: how much of a passage begins the next one: whole sentences of at most so many
             words, and at most half of `words`.
     """
+    return [text[begin:end] for begin, end in cuts(text, words, overlap)]
+
+
+def cuts(text: str, words: int, overlap: int) -> list[tuple[int, int]]:
+    """Return where the passages of a text begin and end; see `passages`."""
     if not words or _most(text) <= words or len(word_pattern(text).findall(text)) <= words:
-        return [text]
+        return [(0, len(text))]
     parts = list(sentences(text, words))
     total = sum(part.words for part in parts)
     size = balanced(total, words, overlap)
@@ -37,7 +102,14 @@ def passages(text: str, words: int, overlap: int) -> list[str]:
             length, fresh = sum(each.words for each in chosen[-1]), 0
         chosen[-1].append(part)
         length, fresh = length + part.words, fresh + part.words
-    return [text[each[0].begin : each[-1].end].strip() for each in chosen]
+    return [_stripped(text, each[0].begin, each[-1].end) for each in chosen]
+
+
+def _stripped(text: str, begin: int, end: int) -> tuple[int, int]:
+    """Return a part of a text without white space at its begin and end."""
+    part = text[begin:end]
+    begin += len(part) - len(part.lstrip())
+    return begin, begin + len(part.strip())
 
 
 def _most(text: str) -> int:

@@ -33,7 +33,7 @@ from ranklet.corpus.sources.databases import SCHEME, Database, database_of
 from ranklet.corpus.sources.frames import Table, is_table, rows_of
 from ranklet.corpus.sources.json_files import as_record, is_document, kind_of, rows_by_id
 from ranklet.corpus.sources.options import SourceOptions
-from ranklet.corpus.sources.passages import passages
+from ranklet.corpus.sources.passages import located
 from ranklet.corpus.sources.paths import Files, files_of
 from ranklet.corpus.sources.spool import Spool
 from ranklet.corpus.sources.text_files import EXAMPLE
@@ -157,8 +157,7 @@ class Source:
 
     def _passages(self) -> Iterator[Document]:
         for document in self._documents():
-            for part in passages(document.text, *self.splitting):
-                yield document._replace(text=part)
+            yield from located(document, self.splitting)
 
     def whole(self) -> Measured[Document]:
         """Yield the documents in their order, unsplit.
@@ -279,7 +278,10 @@ class Source:
                 if not is_decoded(each):
                     return not_decoded(record.place, each, key if is_decoded(key) else "a name")
         self._declared.read(metadata, record.place)
-        document = Document(values["id"], values["title"], values["text"], metadata)
+        headings = record.headings if text == fields.get("text") else ()
+        document = Document(
+            values["id"], values["title"], values["text"], metadata, headings=headings
+        )
         if not (document.title.strip() or document.text.strip()):
             empty = " and ".join(f"{each} is {texts[each]!r:.20}" for each in columns.text)
             return Bad(record.place, "empty", empty)

@@ -9,6 +9,7 @@ from secrets import token_hex
 from tempfile import TemporaryFile
 from typing import Any
 
+from ranklet.corpus.collections.headings import Heading
 from ranklet.corpus.collections.opening import Position
 from ranklet.corpus.sources.cells import Bad, Cell, Record, Records
 
@@ -62,12 +63,13 @@ class Spool:
             if bad:
                 yield Bad(*row)
             else:
-                place, fields, cells = row
+                place, fields, headings, cells = row
                 kind = Cell if cells else str
-                yield Record(place, {
+                fields = {
                     name: kind(each) if isinstance(each, str) else each
                     for name, each in fields.items()
-                })  # fmt: skip
+                }
+                yield Record(place, fields, tuple(Heading(*each) for each in headings))
             position.done += 1
 
     def _coded(self, value: Any) -> dict[str, list[Any]]:

@@ -6,7 +6,7 @@ from ranklet.corpus.collections.opening import Position, content, format_suffix,
 from ranklet.corpus.sources.cells import Bad, Record, Records, is_decoded, not_decoded
 from ranklet.corpus.sources.documents.part import Part
 from ranklet.corpus.sources.documents.reading import READERS, read_parts
-from ranklet.corpus.sources.html import declared_encoding, read_page
+from ranklet.corpus.sources.html import Page, declared_encoding, read_page
 from ranklet.corpus.sources.markdown import read_markdown
 from ranklet.corpus.sources.options import SourceOptions
 from ranklet.runtime.errors import CollectionError
@@ -41,9 +41,10 @@ def _of_part(path: Path, name: str, stem: str, part: Part) -> Record | Bad:
     title, text = (each.encode(errors="replace").decode() for each in (part.title, part.text))
     fields = {"id": name, "title": title or stem, "text": text, **part.fields}
     if not part.page:
-        return Record(str(path), fields)
+        return Record(str(path), fields, part.headings)
     place = f"page={part.page}"
-    return Record(f"{path}#{place}", {**fields, "id": f"{name}#{place}", "page": part.page})
+    fields |= {"id": f"{name}#{place}", "page": part.page}
+    return Record(f"{path}#{place}", fields, part.headings)
 
 
 def _of_text(
@@ -57,11 +58,10 @@ def _of_text(
         text = declared_encoding(text, options.encoding)
     if not is_decoded(text):
         return not_decoded(str(path), text)
-    title, body = "", text
+    page = Page("", text)
     if suffix in MARKDOWN:
-        title, body = read_markdown(text)
+        page = read_markdown(text)
     elif suffix in HTML:
-        title, body = read_page(text, main=not options.whole_pages)
-    if not title and body.strip():
-        title = stem
-    return Record(str(path), {"id": name, "title": title, "text": body})
+        page = read_page(text, main=not options.whole_pages)
+    title = stem if not page.title and page.text.strip() else page.title
+    return Record(str(path), {"id": name, "title": title, "text": page.text}, page.headings)

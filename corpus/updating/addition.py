@@ -16,11 +16,11 @@ from ranklet.corpus.building.addition_writer import AdditionWriter
 from ranklet.corpus.building.indexer import IndexJob, indexer
 from ranklet.corpus.building.writing import needs_of, write_collection
 from ranklet.corpus.collections.collection import Document
-from ranklet.corpus.indexing.analysed import AnalysedCollection, if_split, wordpieces
+from ranklet.corpus.indexing.analysed import AnalysedCollection, if_any, if_split, wordpieces
 from ranklet.corpus.indexing.metadata import MetadataCollector, of_whole_documents
 from ranklet.corpus.indexing.ordering import order_of
-from ranklet.corpus.indexing.origins import Origins, Rows, joined_rows, joined_strings
-from ranklet.corpus.indexing.reuse import first_passages
+from ranklet.corpus.indexing.origins import Origins, Rows, joined_rows
+from ranklet.corpus.indexing.reuse import Texts, first_passages
 from ranklet.corpus.indexing.searched import texts_of, words_of
 from ranklet.corpus.indexing.vocabulary import vocabulary
 from ranklet.corpus.indexing.word_tokens import WordReader, Words, WordTokens
@@ -128,17 +128,11 @@ class _Collection:
     def analysed(self, types: dict[str, str]) -> AnalysedCollection:
         """Return the analysis, for which only new texts are read."""
         manifest, stored = self._base.manifest, [each.need_documents() for each, _ in self._kept]
-        new = [Strings.pack(each) for each in zip(*(d[:3] for d in self._new), strict=True)]
-        ids, titles, texts = (
-            joined_strings(self._origins, [*(getattr(each, name) for each in stored), own])
-            for name, own in zip(
-                ("ids", "titles", "texts"), new or [Strings.pack([])] * 3, strict=True
-            )
-        )
+        ids, titles, texts, locations = Texts.joined(self._origins, [*stored, Texts.of(self._new)])
         forwards: dict[str, Forward] = {}
         bare = Documents(
             ids, order_of(ids), titles, texts, forwards, self._base.analyzer.vocabulary,
-            titled=manifest.titles, first=if_split(self._first(ids)),
+            titled=manifest.titles, first=if_split(self._first(ids)), locations=if_any(locations),
         )  # fmt: skip
         numbers = self._origins.new.tolist()
         columns = self._metadata(bare.first, len(bare), types)

@@ -11,6 +11,7 @@ from ranklet.corpus.sources.cells import Cell, stands_for_nothing
 from ranklet.runtime.bundles.additions import Change
 from ranklet.runtime.bundles.documents import Documents
 from ranklet.runtime.bundles.files import BundleFiles
+from ranklet.runtime.bundles.location import Location
 from ranklet.runtime.bundles.manifest import Value
 from ranklet.runtime.bundles.parts import Shifts
 from ranklet.runtime.errors import CollectionError, InputError, UnknownDocumentError
@@ -147,8 +148,8 @@ def first_ids(ids: Sequence[str]) -> str:
 def is_same(bundle: BundleFiles, number: int, new: Sequence[Document]) -> bool:
     """Return whether a given document equals the stored one."""
     old = bundle.need_documents()
-    stored = [old.record(each) for each in old.passages(number).tolist()]
-    if stored != [(each.id, each.title, each.text) for each in new]:
+    stored = [(*old.record(at), old.location(at)) for at in old.passages(number).tolist()]
+    if stored != [(*each[:3], Location.read(each.location)) for each in new]:
         return False
     (metadata,) = metadata_of(bundle, [number])
     given = {

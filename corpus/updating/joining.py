@@ -21,7 +21,6 @@ from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.bundles.parts import AdditionFiles, Shifts
 from ranklet.runtime.search.local import LocalSearch
 from ranklet.runtime.search.parted import parts_of
-from ranklet.runtime.storage.strings import Strings
 from ranklet.runtime.text.ranked import ranked_text
 
 
@@ -87,7 +86,7 @@ def join(search: LocalSearch, changes: Changes | None = None) -> Joined:
     chosen = list(zip(part[wholes].tolist(), number[wholes].tolist(), strict=True))
     metadata = metadata_of_each(files, chosen, [each.metadata for each in added])
     if added:
-        stored.append(Texts(*map(Strings.pack, zip(*(each[:3] for each in added), strict=True))))
+        stored.append(Texts.of(added))
     contents = Contents.joined(Origins(tuple(files), part, number), stored, first, metadata)
     if changes is not None:
         part, number = _indexed(search, added, changes.known, part, number)

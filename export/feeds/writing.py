@@ -9,7 +9,7 @@ from ranklet.corpus.progress import progress
 from ranklet.export.errors import ExportError
 from ranklet.export.feeds.entries import Entry, as_json, plain_vector
 from ranklet.export.feeds.source import Source
-from ranklet.runtime.hits import plain
+from ranklet.runtime.plain import plain
 from ranklet.runtime.storage.address import BundleLike, writable
 from ranklet.runtime.writing.atomic_file import atomic_file
 

@@ -32,7 +32,8 @@ class Stored:
         documents = self._files.need_documents()
         numbers = range(len(documents))
         for number, metadata in zip(numbers, metadata_of(self._files, numbers), strict=True):
-            yield Document(*documents.record(number), metadata)
+            location = "" if documents.locations is None else documents.locations[number]
+            yield Document(*documents.record(number), metadata, location=location)
 
 
 def learn_rankers(task: Task) -> tuple[Path, dict[str, str]]:

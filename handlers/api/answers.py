@@ -12,7 +12,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import partial
-from itertools import accumulate
+from itertools import accumulate, starmap
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,7 +29,8 @@ from ranklet.runtime.call.protocol import Role
 from ranklet.runtime.call.query import SparseQuery
 from ranklet.runtime.errors import TooManySpansError
 from ranklet.runtime.explanation import branches
-from ranklet.runtime.hits import Hit, Ranking, Timing, plain
+from ranklet.runtime.hits import Hit, Ranking, Timing
+from ranklet.runtime.plain import plain
 from ranklet.runtime.rankers.encoding import EncodedTexts, encode, encoders
 
 _BRANCH_BYTES = len('{"label":"","value":0,"parts":[]}')
@@ -76,8 +77,9 @@ def rank(
     request = Request(Route.RANK, body, limits)
     explain, highlight = request["explain"], request["highlight"]
     most, which = limits.k, ""
-    if explain or highlight:
-        most, which = limits.explained, " with 'explain' or 'highlight'"
+    if explain or highlight or request["passages"] or request["context"]:
+        most = limits.explained
+        which = " with 'explain', 'highlight', 'passages' or 'context'"
     why = f"at most {most:,} hits come back{which}"
     k = request.at_most("k", most // request.at_most("group_size", most, why), why)
     request.at_most("offset", limits.k - k, f"with 'k' it is at most {limits.k:,}")
@@ -124,6 +126,20 @@ def explain(
     hit = bundle.explained(query, identity, budget_ms=budget_ms, **how)
     shown = _hit(hit, with_text=False, explained=True, room=Room(limits.answer_bytes))
     return Answer({"query": query, **{key: shown[key] for key in shown if key != "index"}})
+
+
+def context(
+    bundle: Bundle, body: Mapping[str, Any], limits: Limits, budget_ms: float | None = None
+) -> Answer:
+    """Return parts of documents that fit into a prompt; see `rank` and `Bundle.context`."""
+    request = Request(Route.CONTEXT, body, limits)
+    wanted = request.rest("syntax", "typos") | {"query": typed(request)}
+    if not bundle.has_collection:
+        raise RequestError(422, "this bundle has no collection, so no context to take from it")
+    found = bundle.context(**wanted, budget_ms=budget_ms)
+    Room(limits.answer_bytes).take(2 * len(found.text))
+    late = found.left_out if found.budget_spent else ()
+    return Answer(found.to_dict(), tuple(starmap(Timing, found.timings)), late)
 
 
 def complete(
@@ -380,6 +396,13 @@ def _hit(hit: Hit, with_text: bool, explained: bool, room: Room) -> dict[str, An
         shown["folded"] = list(hit.folded)
     if with_text:
         texts = {"title": hit.title, "text": hit.text, "snippet": hit.snippet}
+        if hit.location is not None:
+            shown |= {"start": hit.start, "end": hit.end}
+        if hit.heading:
+            shown["heading"] = list(hit.heading)
+        if hit.spans:
+            room.take(sum(len(each.text) for each in hit.spans))
+            shown["spans"] = [each.to_dict() for each in hit.spans]
         room.take(sum(map(len, texts.values())))
         shown |= texts
         if hit.metadata:
@@ -439,6 +462,7 @@ ANSWERS: dict[str, Callable[[Bundle, Mapping[str, Any], Limits, float | None], A
     "/rank": rank,
     "/explain": explain,
     "/complete": complete,
+    "/context": context,
     "/rerank": rerank,
     "/v1/rerank": partial(rerank, version="1"),
     "/v2/rerank": partial(rerank, version="2"),

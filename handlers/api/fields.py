@@ -33,6 +33,7 @@ class Route(Flag):
     FORGET = auto()  # the tool ``forget`` of assistants
     COMMAND = auto()  # `ranklet rank`
     COMPLETE = auto()  # GET and POST /complete
+    CONTEXT = auto()  # POST /context, and `ranklet context`
 
 
 class Type(NamedTuple):
@@ -142,6 +143,7 @@ def _facets(limits: Limits) -> dict[str, Any]:
 
 
 MOST_PARTS = 20  # phrases, excluded words and prefixes, which are looked up in the collection
+MOST_TOKENS = 100_000  # that one request asks for
 MOST_KEYS = 8  # that one request sorts by
 MOST_WORDS = 50  # that are looked up for typos, in some hundred spellings if they are unknown
 
@@ -149,9 +151,11 @@ _WORDS = "words or a question in plain language"
 _NAME = 1_000  # characters of a name
 _HUGE = 1 << 31  # more than the texts of any request
 _LARGEST = 1e38  # of scores, which have 32 bits
-_ALL = Route.RANK | Route.EXPLAIN | Route.RERANK | Route.SEARCH | Route.COMMAND
 _RANKED = Route.RANK | Route.SEARCH | Route.COMMAND
+_FOUND = _RANKED | Route.CONTEXT
+_ALL = _FOUND | Route.EXPLAIN | Route.RERANK
 _GROUPED = Route.RANK | Route.COMMAND
+_SCORED = _GROUPED | Route.CONTEXT
 
 _OF_OWN = "texts of your own have no metadata; send only those to rank"
 _BY_ID = "the id says which document is explained"
@@ -160,41 +164,52 @@ _COLLECTION = "it is looked up in the collection, which these texts are no part 
 _LENGTH = "how much of a text is read is a property of the bundle's rankers"
 
 FIELDS = (
-    Field("query", STRING, Route.RANK | Route.SEARCH, most="query_characters", needed=True,
-          help=f"{_WORDS}; there are no operators, unless syntax is true"),
+    Field("query", STRING, Route.RANK | Route.SEARCH | Route.CONTEXT, most="query_characters",
+          needed=True, help=f"{_WORDS}; there are no operators, unless syntax is true"),
     Field("query", STRING, Route.EXPLAIN | Route.RERANK, _WORDS, None, None, "query_characters",
           needed=True),
     Field("q", STRING, Route.COMPLETE, "what was typed so far", "", None, "query_characters"),
     Field("id", STRING, Route.EXPLAIN | Route.FETCH | Route.FORGET, "the document's id", None, None,
           "query_characters", needed=True),
-    Field("syntax", FLAG, _RANKED, default=False,
+    Field("tokens", WHOLE, Route.CONTEXT, default=1_000, least=1, most=MOST_TOKENS,
+          help="the most tokens of the whole text by the bundle's tokenizer, or else the most "
+          "words (docs/context.md)"),
+    Field("tokens", WHOLE, Route.SEARCH, least=1, most=MOST_TOKENS,
+          help="return parts of documents that fit into so many tokens, each with its source, in "
+          "place of documents"),
+    Field("syntax", FLAG, _FOUND, default=False,
           help='read "exact phrase", -excluded, prefi*, +required, OR and field:word in the query '
           f"(a server: at most {MOST_PARTS})"),
-    Field("typos", FLAG, _RANKED, default=False,
+    Field("typos", FLAG, _FOUND, default=False,
           help="replace unknown words by ones that differ in a letter or two (a server: in queries "
           f"of at most {MOST_WORDS} words)"),
-    Field("synonyms", FLAG, _RANKED, default=True,
+    Field("synonyms", FLAG, _FOUND, default=True,
           help="count synonyms by the file beside the bundle (docs/searching.md)"),
     Field("k", WHOLE, _GROUPED, "number of hits, or of groups", 10, 0, "k"),
     Field("k", WHOLE, Route.COMPLETE, "maximum number of completions", 5, 0, "explained"),
     Field("k", WHOLE, Route.SEARCH, "maximum number of documents", 10, 1, "explained"),
     Field("offset", WHOLE, _RANKED, "best hits to leave out, so that pages follow each other",
           0, 0, "k"),
-    Field("min_score", NUMBER, _GROUPED, "leave out hits with a lower score", None, -_LARGEST,
+    Field("min_score", NUMBER, _SCORED, "leave out hits with a lower score", None, -_LARGEST,
           _LARGEST),
-    Field("relevance", FLAG, _GROUPED, "say how likely each hit answers the query", False),
-    Field("min_relevance", NUMBER, _RANKED, "leave out hits that are less likely to answer the "
+    Field("relevance", FLAG, _SCORED, "say how likely each hit answers the query", False),
+    Field("min_relevance", NUMBER, _FOUND, "leave out hits that are less likely to answer the "
           "query (docs/relevance.md)", None, 0, 1),
-    Field("where", OBJECT, _RANKED | Route.COMPLETE,
+    Field("where", OBJECT, _FOUND | Route.COMPLETE,
           'filter by metadata, such as {"year": {">=": 2020}} (docs/filtering.md)'),
-    Field("boost", OBJECT, _RANKED | Route.EXPLAIN,
+    Field("boost", OBJECT, _FOUND | Route.EXPLAIN,
           'what metadata add to the scores, such as {"date": {"half_life": "30d", "weight": 0.2}} '
           "(docs/searching.md)"),
     Field("pin", TEXTS, _RANKED, most="documents",
           help="ids of documents that come first, in this order, whether they match or not"),
-    Field("hide", TEXTS, _RANKED, "ids of documents that are left out", most="documents"),
+    Field("hide", TEXTS, _FOUND, "ids of documents that are left out", most="documents"),
     Field("unique", FLAG, _RANKED, "leave out near duplicates of better hits", False),
-    Field("diversity", NUMBER, _RANKED, "how much hits should differ from better ones", None, 0, 1),
+    Field("unique", FLAG, Route.CONTEXT, "leave out near duplicates of better passages", True),
+    Field("passages", WHOLE, _FOUND, least=1, most="explained",
+          help="how many passages of its document a hit has, or all of a document together"),
+    Field("context", STRING, _FOUND, values=("neighbours", "section"),
+          help="what is around each passage: neighbours, or the section that it stands in"),
+    Field("diversity", NUMBER, _FOUND, "how much hits should differ from better ones", None, 0, 1),
     Field("group_by", STRING, _GROUPED, "a field of the metadata, whose equal values make groups",
           None, None, _NAME),
     Field("group_size", WHOLE, _GROUPED, "hits of each group", 1, 1, "k"),
@@ -203,7 +218,7 @@ FIELDS = (
           '{"year": {"ranges": [[2000, 2010]]}}'),
     Field("sort", NAMES, _RANKED, most=MOST_KEYS,
           help='fields to order all matches by, such as ["-date", "score"]'),
-    Field("fields", OBJECT, _RANKED,
+    Field("fields", OBJECT, _FOUND,
           'weights of fields, such as {"title": 3}, in place of those of the bundle '
           "(docs/searching.md)"),
     Field("pipeline", STRING, _ALL, "a pipeline's name; the default is the bundle's default", None,
@@ -271,7 +286,8 @@ FIELDS = (
     # does without these fields.
     Field("at", ABSENT, Route.RANK | Route.SEARCH | Route.EXPLAIN,
           "earlier versions have what was deleted since; rank one by `ranklet rank --at`"),
-    Field("filter", ABSENT, Route.RANK | Route.SEARCH, "the filter by metadata is called 'where'"),
+    Field("filter", ABSENT, Route.RANK | Route.SEARCH | Route.CONTEXT,
+          "the filter by metadata is called 'where'"),
     Field("filter", ABSENT, Route.EXPLAIN, _BY_ID),
     Field("filter", ABSENT, Route.RERANK, _OF_OWN),
     Field("fields", ABSENT, Route.EXPLAIN, _PLAIN),

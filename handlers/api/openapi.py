@@ -25,6 +25,7 @@ _ANSWERS = (
     ("/rank", "rank", "RankRequest", "Ranking", "Rank the collection or your own documents."),
     ("/explain", "explain", "ExplainRequest", "Explained", "Explain the score of a document."),
     ("/complete", "complete", "CompleteRequest", "Completions", "Complete what a person types."),
+    ("/context", "context", "ContextRequest", "Context", "What fits into a prompt, with sources."),
     ("/documents", "add", "AddRequest", "Added", "Add or replace documents."),
     ("/documents/delete", "delete", "DeleteRequest", "Deleted", "Delete documents."),
     ("/rerank", "rerank", "Rerank", "Reranked", "Rerank `texts` (TEI) or `documents` (Cohere)."),
@@ -212,16 +213,27 @@ def _schemas(limits: Limits) -> Schema:
     few = _or_null(fields_of(Route.RANK)["k"]._replace(most="explained"), limits)
     passage = {"type": "integer", "minimum": 1, "description": "Of a document that was split."}
     span = _object({"begin": _INTEGER, "end": _INTEGER, "value": _NUMBER})
+    located: Schema = {
+        "start": {"type": "integer", "description": "The text's first character in its document."},
+        "end": {"type": "integer", "description": "The character after its last one."},
+        "heading": {**_list(_STRING), "description": "What it stands under, the highest first."},
+        "metadata": _OBJECT,
+        "relevance": {**_NUMBER, "description": "How likely it answers the query, 0 to 1."},
+    }
+    part = _object(
+        {"id": _STRING, "title": _STRING, "text": _STRING},
+        {**located, "page": _INTEGER, "score": _NUMBER},
+    )
     hit = _object(
         {"id": _STRING, "score": _NUMBER, "index": _INTEGER},
         {
             "title": _STRING,
             "text": _STRING,
             "snippet": _STRING,
-            "metadata": _OBJECT,
+            **located,
+            "spans": {**_list(part), "description": "More passages of its document."},
             "passage": passage,
             "pinned": {"type": "boolean", "description": "Whether `pin` has its id."},
-            "relevance": {**_NUMBER, "description": "How likely it answers the query, 0 to 1."},
             "folded": {**_list(_STRING), "description": "Ids of near duplicates left out."},
             "explanation": _ref("Explanation"),
             "highlights": _object({"title": _list(span), "text": _list(span)}),
@@ -248,6 +260,13 @@ def _schemas(limits: Limits) -> Schema:
     }
     answerable = {**_NUMBER, "description": "How likely the best document answers the query."}
     suggestion = {**_STRING, "description": "What may have been meant, as unknown words say."}
+    remarks = {
+        "corrections": corrections,
+        "ignored": ignored,
+        "unknown": unknown,
+        "answerable": answerable,
+        "suggestion": suggestion,
+    }
     field = {"type": ["string", "null"], "description": "title, a field, or null for a word."}
     completion = _object({"text": _STRING, "field": field})
     result = _object(
@@ -270,7 +289,9 @@ def _schemas(limits: Limits) -> Schema:
         "RankRequest": {
             "anyOf": [
                 _request(Route.RANK, limits, k=few),
-                _request(Route.RANK, limits, explain=_OFF, highlight=_OFF),
+                _request(
+                    Route.RANK, limits, explain=_OFF, highlight=_OFF, passages=_NULL, context=_NULL
+                ),
             ]
         },
         "Ranking": _object(
@@ -278,13 +299,21 @@ def _schemas(limits: Limits) -> Schema:
             {
                 **late,
                 "truncated": _OBJECT,
-                "corrections": corrections,
-                "ignored": ignored,
-                "unknown": unknown,
-                "answerable": answerable,
-                "suggestion": suggestion,
+                **remarks,
                 **counted,
             },
+        ),
+        "ContextRequest": _request(Route.CONTEXT, limits),
+        "Context": _object(
+            {
+                "query": _STRING,
+                "text": {"type": "string", "description": "All parts, each after its source."},
+                "tokens": _INTEGER,
+                "budget": _INTEGER,
+                "spans": _list(part),
+                "ms": _OBJECT,
+            },
+            {**late, **remarks},
         ),
         "ExplainRequest": _request(Route.EXPLAIN, limits),
         "CompleteRequest": _request(Route.COMPLETE, limits),

@@ -16,6 +16,7 @@ EXAMPLES: Mapping[str, Mapping[str, Any]] = {  # bodies, by operation
     "rank": {"query": "how to knead dough", "k": 3},
     "explain": {"query": "how to knead dough", "id": "bread"},
     "complete": {"q": "dou"},
+    "context": {"query": "how to knead dough", "tokens": 500},
     "add": {"documents": [{"id": "bread", "text": "Knead the dough."}]},
     "delete": {"ids": ["bread"]},
     "rerank": {"query": "how to knead dough", "texts": ["Knead it.", "Wash it."]},

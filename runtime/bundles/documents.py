@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ranklet.runtime.bundles.location import Location
 from ranklet.runtime.errors import BundleError, InputError, UnknownDocumentError, damaged
 from ranklet.runtime.storage.block_array import fetch_rows, fetch_whole
 from ranklet.runtime.storage.forward import Forward, Gathered
@@ -33,6 +34,8 @@ class Documents:
         titled: whether titles are ranked and not only shown.
         first: number of the first passage of the same document, (documents,) uint32; None if every
             document is whole.
+        locations: where each passage stands in its document, see `Location`; None if no document
+            was split.
     """
 
     def __init__(
@@ -46,10 +49,11 @@ class Documents:
         *,
         titled: bool = True,
         first: NDArray[np.uint32] | None = None,
+        locations: Strings | None = None,
     ) -> None:
         self.ids, self.titles, self.texts, self.titled = ids, titles, texts, titled
         self.by_id, self._forwards, self.vocabulary = by_id, forwards, vocabulary
-        self.first = first
+        self.first, self.locations = first, locations
 
     def __len__(self) -> int:
         """Return the number of documents, where each passage counts as one."""
@@ -161,16 +165,21 @@ class Documents:
         begin, end = np.searchsorted(self.first, [number, number + 1]).tolist()
         return np.arange(begin, end, dtype=np.uint32)
 
+    def location(self, number: int) -> Location | None:
+        """Return where a passage stands in its document; None if that is whole or not known."""
+        return None if self.locations is None else Location.read(self.locations[number])
+
     def stored(
         self, *, shown: bool = True, tokens: bool = False
     ) -> list[tuple[NDArray[Any], NDArray[Any]]]:
-        """Return the offsets and the content of ids, of titles and texts, and of tokens.
+        """Return the offsets and the content of ids, of what is shown, and of tokens.
 
         Args:
-            shown: whether titles and texts are among them.
+            shown: whether titles, texts and locations are among them.
             tokens: whether the tokens in all fields are.
         """
         strings = [self.ids, *((self.titles, self.texts) if shown else ())]
+        strings += [self.locations] if shown and self.locations is not None else []
         every: list[tuple[NDArray[Any], NDArray[Any]]] = [each.packed for each in strings]
         if tokens:
             every += [(each.offsets, each.tokens) for each in self._forwards.values()]

@@ -25,7 +25,7 @@ from ranklet.runtime.storage.strings import (
 )
 from ranklet.runtime.text.analysis import NO_WORD, NONE, Analyzer, Vocabulary
 from ranklet.runtime.text.classes import FORMS, WordClasses
-from ranklet.runtime.text.tokenizing import open_tokenizer
+from ranklet.runtime.text.tokenizing import encode, open_tokenizer
 from ranklet.runtime.writing.strangers import strangers
 
 if TYPE_CHECKING:
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
 Check = Literal["fast", "full"]
 PASSAGES = "documents/passages.npy"  # if documents are split; see `Documents.first`
+LOCATIONS = "documents/locations"  # strings, if documents are split; see `Documents.locations`
 DICTIONARY = ".dictionary.npy"  # of strings that are compressed
 ADDITIONS, LIST = ".additions", "list.json"  # of a bundle; see runtime/bundles/additions.py
 SYNONYMS = ".synonyms"  # of a bundle; see runtime/bundles/synonyms.py
@@ -323,6 +324,20 @@ class BundleFiles:
             (name, plain), lambda: open_tokenizer(bytes(self.file(name)), name, plain=plain)
         )
 
+    def token_count(self, text: str) -> int:
+        """Return how many tokens a text has by the bundle's tokenizer, or words without one."""
+        return self.once("token count", self._open_count)(text)
+
+    def _open_count(self) -> Callable[[str], int]:
+        names = (TOKENIZER, *(f"rankers/{each}/tokenizer.json" for each in self.manifest.rankers))
+        name = next(filter(self.has, names), None)
+        if name is None:
+            from ranklet.runtime.text.sentences import count_words
+
+            return count_words
+        tokenizer = self.tokenizer(name, plain=True)
+        return lambda text: len(encode(tokenizer, text).ids)
+
     @property
     def documents(self) -> Documents | None:
         """The collection, or None if none has been indexed yet."""
@@ -344,6 +359,9 @@ class BundleFiles:
             self.analyzer.vocabulary,
             titled=self.manifest.titles,
             first=self._first_passages(count),
+            locations=(
+                self.strings(LOCATIONS, Strings, count) if self.has(f"{LOCATIONS}.npy") else None
+            ),
         )
 
     def texts(self, name: str, count: int) -> Strings:

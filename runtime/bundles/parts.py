@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from ranklet.runtime.bundles.documents import Documents
 from ranklet.runtime.bundles.files import TOKENIZER, BundleFiles, Check
+from ranklet.runtime.bundles.location import Location
 from ranklet.runtime.storage.address import Address
 from ranklet.runtime.storage.strings import Strings
 from ranklet.runtime.text.analysis import Analyzer, Vocabulary
@@ -142,6 +143,11 @@ class PartedDocuments(Documents):
         """Return a document's id, title and text."""
         part, own = self.shifts.place(number)
         return self.parts[part].record(own)
+
+    def location(self, number: int) -> Location | None:
+        """Return where a passage stands in its document; None if that is whole or not known."""
+        part, own = self.shifts.place(number)
+        return self.parts[part].location(own)
 
     def stored(self, *, shown: bool = True, tokens: bool = False) -> list[Any]:  # noqa: ARG002
         """Return nothing, because each part has arrays of its own."""

@@ -1,6 +1,6 @@
 """Search the documents that a bundle has."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property, partial
@@ -18,6 +18,7 @@ from ranklet.runtime.call.deadline import Deadline
 from ranklet.runtime.call.mask import Mask, both
 from ranklet.runtime.call.protocol import Ranker, Retriever
 from ranklet.runtime.call.query import QueryContext
+from ranklet.runtime.context import Context
 from ranklet.runtime.errors import UnknownDocumentError
 from ranklet.runtime.execution.execution import Execution
 from ranklet.runtime.explanation import Explanation
@@ -29,7 +30,7 @@ from ranklet.runtime.metadata.where import Condition, fields_of
 from ranklet.runtime.pipeline import Boost, Pipeline, Retrieve
 from ranklet.runtime.rankers.opening import ranker_of
 from ranklet.runtime.search.matches import Matches, MatchMasks, by_words, matches
-from ranklet.runtime.search.port import Call, Search
+from ranklet.runtime.search.port import Call, Search, steadily
 from ranklet.runtime.search.reading import postings_of, read_query
 from ranklet.runtime.search.run import Passage, Run
 from ranklet.runtime.search.selection import Selection, groups_of
@@ -37,6 +38,7 @@ from ranklet.runtime.storage.block_array import fetch_rows
 from ranklet.runtime.storage.forward import Gathered
 from ranklet.runtime.syntax.query_syntax import Query
 from ranklet.runtime.text.analysis import Vocabulary
+from ranklet.runtime.text.common_words import Places
 
 if TYPE_CHECKING:
     from ranklet.runtime.completion.completion import Part
@@ -247,8 +249,37 @@ class LocalSearch(Search):
         unknown = tuple(each for each in (*selection.pin, *selection.hide) if each not in known)
         if here:
             run = self._run_on(call._replace(pipeline=call.pipeline.without_cuts()), here)
-            ranking = run.pinned_before(ranking, here, explain=explain)
+            ranking = run.pinned_before(ranking, here, selection, explain=explain)
         return replace(ranking, unknown=unknown)
+
+    @steadily
+    def context(
+        self,
+        query: str | Query,
+        pipeline: Pipeline,
+        selection: Selection,
+        tokens: int,
+        deadline: Deadline,
+        *,
+        where: Where | None,
+        synonyms: bool,
+        places: Callable[[str], Places],
+    ) -> Context:
+        """Return parts of the best documents that fit; see `Bundle.context`."""
+        from ranklet.runtime.search.context import filled  # few programs need it
+
+        call = self._call(query, pipeline, deadline, where, synonyms=synonyms)
+        call = self._without(call, selection.hide) if selection.hide else call
+        run = self._reaching(call, selection)
+        said, begin = run.ranking(selection.without_hits(), explain=False), perf_counter()
+        with self.files.damage_reported():
+            spans, size, why = filled(self, run, selection, tokens, self.files.token_count, places)
+        timings = (*said.timings, Timing("fill context", (perf_counter() - begin) * 1e3))
+        said = self._suggesting(query, call, said)
+        return Context(
+            said.query, spans, size, tokens, (*said.left_out, *why), said.remarks(), timings,
+            said.answerable, said.budget_spent,
+        )  # fmt: skip
 
     def _without(self, call: Call, ids: Sequence[str]) -> Call:
         """Return a call that does not see some documents."""
@@ -266,7 +297,7 @@ class LocalSearch(Search):
     def _counted(self, call: Call, selection: Selection, *, explain: bool) -> Ranking:
         """Rank with all documents that match, which are counted and perhaps sorted."""
         masks = self._by_words(call)
-        selection = selection if selection.k else selection.without_hits()
+        selection = selection if selection.k else replace(selection.without_hits(), relevance=False)
         if selection.sort or selection.min_score is not None:
             every, found = self._every_match(call, masks)
             found = found._replace(numbers=every.numbers_above(selection.min_score))
@@ -371,10 +402,13 @@ class LocalSearch(Search):
         """Return a document's passages in their order; see `Search`."""
         documents, numbers = self.documents, self._parts(document_id)
         return [
-            Passage(str(number), document_id, place, title, text, self.columns.of(number))
+            Passage(
+                str(number), document_id, place, title, text, self.columns.of(number),
+                location=documents.location(number),
+            )
             for number, place in zip(numbers.tolist(), documents.places(numbers), strict=True)
             for _, title, text in [documents.record(number)]
-        ]
+        ]  # fmt: skip
 
     def _parts(self, document_id: str) -> NDArray[np.uint32]:
         documents, mask = self.documents, self.allowed()
@@ -400,10 +434,12 @@ class LocalSearch(Search):
             self.columns.fetch(numbers, self.documents.stored(tokens=tokens))
 
     def shown(self, name: str, number: int) -> Any:
-        """Return a document's title, text or metadata by that name."""
+        """Return a document's title, text, metadata or location by that name."""
         if name == "metadata":
             return self.columns.of(number)
         documents = self.documents
+        if name == "location":
+            return documents.location(number)
         return (documents.titles if name == "title" else documents.texts)[number]
 
     def all_ids(self) -> list[str]:
@@ -445,12 +481,25 @@ class _LocalRun(Run):
         if pinned is not None:
             self._before = lambda: search.words(query, pinned)
 
+    def widen(self, hits: Sequence[Hit], positions: NDArray[np.intp], selection: Selection) -> None:
+        """Let hits have more passages of their documents."""
+        from ranklet.runtime.search.context import spans_of_hits  # few calls ask for them
+
+        found = spans_of_hits(self._search, self, positions, selection)
+        for hit, spans in zip(hits, found, strict=True):
+            hit.widened(spans)
+
     @property
     def _numbers(self) -> NDArray[np.uint32]:
         return numbers_of(self.execution.candidates)
 
     def pinned_before(
-        self, ranking: Ranking, parts: Sequence[NDArray[np.uint32]], *, explain: bool
+        self,
+        ranking: Ranking,
+        parts: Sequence[NDArray[np.uint32]],
+        selection: Selection,
+        *,
+        explain: bool,
     ) -> Ranking:
         """Return a ranking after documents that are pinned, each shown by its best passage."""
         final, best = self.execution.final(), list[int]()
@@ -462,6 +511,8 @@ class _LocalRun(Run):
         why = [self.explain(at) if explain else None for at in best]
         why = [each and replace(each, label=f"pinned, otherwise {each.label}") for each in why]
         hits = self.hits(places, final[places].tolist(), why, pinned=True)
+        if selection.widened:
+            self.widen(hits, places, selection)
         timing = Timing("score pinned documents", sum(ms for _, ms in self.execution.timings))
         left_out = (*ranking.left_out, *self.execution.left_out)
         return replace(

@@ -16,16 +16,18 @@ from ranklet.runtime.bundles.documents import Documents
 from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.call.deadline import Deadline
 from ranklet.runtime.call.query import QueryContext
+from ranklet.runtime.context import Context
 from ranklet.runtime.errors import BundleError, InputError, OutOfTimeError, RemoteError
 from ranklet.runtime.hits import Completion, Hit, Ranking
 from ranklet.runtime.metadata.where import Both, Condition, read_where
 from ranklet.runtime.pipeline import Pipeline, Retrieve
 from ranklet.runtime.relevance import DEPTH
-from ranklet.runtime.search.run import Passage, Run
+from ranklet.runtime.search.run import IN_BUNDLE, Passage, Run
 from ranklet.runtime.search.selection import Selection
 from ranklet.runtime.storage.address import Address
 from ranklet.runtime.syntax.query_syntax import Query
 from ranklet.runtime.text.analysis import Vocabulary
+from ranklet.runtime.text.common_words import Places
 
 if TYPE_CHECKING:
     from ranklet.runtime.bundles.additions import Additions
@@ -301,13 +303,47 @@ class Search(ABC):
         synonyms: bool,
     ) -> Ranking:
         """Rank for a query; see `Bundle.rank`."""
+        call = self._call(query, pipeline, deadline, where, synonyms=synonyms)
+        ranked = self._picked if selection.pin or selection.hide else self._ranked
+        return self._suggesting(query, call, ranked(call, selection, explain=explain))
+
+    def context(
+        self,
+        query: str | Query,  # noqa: ARG002
+        pipeline: Pipeline,  # noqa: ARG002
+        selection: Selection,  # noqa: ARG002
+        tokens: int,  # noqa: ARG002
+        deadline: Deadline,  # noqa: ARG002
+        *,
+        where: Where | None,  # noqa: ARG002
+        synonyms: bool,  # noqa: ARG002
+        places: Callable[[str], Places],  # noqa: ARG002
+    ) -> Context:
+        """Return parts of the best documents that fit; see `Bundle.context`.
+
+        Raises:
+            InputError: another system stores the documents.
+        """
+        raise InputError(IN_BUNDLE)
+
+    def _call(
+        self,
+        query: str | Query,
+        pipeline: Pipeline,
+        deadline: Deadline,
+        where: Where | None,
+        *,
+        synonyms: bool,
+    ) -> Call:
         call = Call(self.read(query, deadline), pipeline, deadline, where)
         if synonyms:
             self.check_synonyms()
         else:
             call.query.synonyms = ()
-        ranked = self._picked if selection.pin or selection.hide else self._ranked
-        ranking = ranked(call, selection, explain=explain)
+        return call
+
+    def _suggesting(self, query: str | Query, call: Call, ranking: Ranking) -> Ranking:
+        """Return a ranking with what may have been meant by its query."""
         if isinstance(query, Query) and query.typos:
             return ranking
         meant = self.suggestion(query, call)

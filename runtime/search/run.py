@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import partial
 from time import perf_counter
 from typing import Any
@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.runtime.bundles.files import BundleFiles
+from ranklet.runtime.bundles.location import Location
 from ranklet.runtime.bundles.manifest import Value
 from ranklet.runtime.call.candidates import TextCandidates, numbers_of
 from ranklet.runtime.call.deadline import Deadline
@@ -28,6 +29,10 @@ from ranklet.runtime.sets import distinct
 from ranklet.runtime.storage.forward import Gathered
 from ranklet.runtime.text.ranked import ranked_text
 
+IN_BUNDLE = (
+    "passages, context and tokens join passages that a bundle has stored beside each other; leave "
+    "them out for documents in Milvus and for texts of your own"
+)
 _READ_AT_ONCE = 1000  # documents whose words are compared before the deadline is looked at
 
 
@@ -244,6 +249,18 @@ class Run(ABC):
             ]
         )  # fmt: skip
 
+    def widen(self, hits: Sequence[Hit], positions: NDArray[np.intp], selection: Selection) -> None:  # noqa: ARG002
+        """Let hits have more passages of their documents, which only a bundle's own ones do."""
+        raise InputError(IN_BUNDLE)
+
+    def best_passages(self, selection: Selection) -> NDArray[np.intp]:
+        """Return the positions of the best passages for a context, best first."""
+        order, final = self.execution.order(), self.execution.final()
+        order = order[: selection.above(final[order])][:POOL]
+        if not selection.diversity:
+            return order
+        return order[self._diverse(order, final[order], replace(selection, k=len(order)))]
+
     def relevance(self, positions: NDArray[np.intp]) -> NDArray[np.float64]:
         """Return how likely candidates answer the query, (positions,), with four decimals.
 
@@ -281,6 +298,8 @@ class Run(ABC):
                 hit.folding(self.ids(np.array(self.folded.get(position, ()), np.intp)))
         for hit, probability in zip(hits, relevance.tolist(), strict=False):
             hit.rated(probability)
+        if selection.widened:
+            self.widen(hits, positions, selection)
         timing = Timing("explain hits" if explain else "read hits", (perf_counter() - begin) * 1e3)
         return Ranking(
             hits,
@@ -320,6 +339,7 @@ class Passage:
         title: the document's; may be empty.
         text: the text without its title.
         metadata: the document's, without values that are missing.
+        location: where it stands in the document, if that is known.
     """
 
     key: str
@@ -328,6 +348,7 @@ class Passage:
     title: str
     text: str
     metadata: Mapping[str, Value]
+    location: Location | None = field(default=None, kw_only=True)
 
 
 def own_passages(documents: Sequence[tuple[str, str, str]]) -> list[Passage]:

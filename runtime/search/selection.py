@@ -12,12 +12,14 @@ from ranklet.runtime.arguments import check_whole, listed, within
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.metadata.columns import Metadata, Ordered
 from ranklet.runtime.metadata.where import check_single
+from ranklet.runtime.options import check_one_of
 
 if TYPE_CHECKING:
     from ranklet.runtime.metadata.facets import Facet
     from ranklet.runtime.metadata.sorting import Key
 
 POOL = 100  # hits whose order diversity changes; a fixed number, so that pages follow each other
+NEIGHBOURS, SECTION = "neighbours", "section"
 MAX_IDS = 10_000  # that are pinned, or hidden; each is looked up
 
 
@@ -41,6 +43,8 @@ class Selection:
         diversity: how much documents should differ from better ones, from 0 to 1; None for 0.
         relevance: whether hits say how likely they answer the query.
         min_relevance: hits that are less likely are left out; None leaves none out.
+        passages: how many passages of its document a hit has, the best ones; None for its own.
+        context: what is around them, `NEIGHBOURS` or `SECTION`; None for nothing.
 
     Raises:
         InputError: a number or an id cannot be used.
@@ -59,6 +63,8 @@ class Selection:
     diversity: float | None = None
     relevance: bool = False
     min_relevance: float | None = None
+    passages: int | None = None
+    context: str | None = None
 
     def __post_init__(self) -> None:
         """Check every number and id."""
@@ -87,6 +93,10 @@ class Selection:
         likely = self.min_relevance
         if likely is not None and not within(likely, 0, 1):
             raise InputError(f"min_relevance must be from 0 to 1, or None, not {likely!r:.60}")
+        if self.passages is not None:
+            check_whole("passages", self.passages, 1)
+        if self.context is not None:
+            check_one_of("context", self.context, (NEIGHBOURS, SECTION))
         if self.group_by is None and self.group_size != 1:
             raise InputError("group_size says how many hits of a group come back; pass group_by")
 
@@ -94,6 +104,11 @@ class Selection:
     def counts(self) -> bool:
         """Whether all documents that match must be found, and not only the best."""
         return self.facets is not None or bool(self.sort)
+
+    @property
+    def widened(self) -> bool:
+        """Whether hits have more than their own passage."""
+        return self.passages is not None or self.context is not None
 
     @property
     def rated(self) -> bool:
@@ -107,7 +122,7 @@ class Selection:
 
     def without_hits(self) -> "Selection":
         """Return what is only counted."""
-        return Selection(k=0, min_score=self.min_score, facets=self.facets or ())
+        return Selection(k=0, min_score=self.min_score, facets=self.facets, relevance=self.rated)
 
     @property
     def reorders(self) -> bool:

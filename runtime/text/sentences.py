@@ -33,6 +33,11 @@ def word_pattern(text: str) -> re.Pattern[str]:
     return _ASCII_WORD if text.isascii() else _WORD
 
 
+def count_words(text: str) -> int:
+    """Return how many words a text has, as the length of passages is counted."""
+    return len(word_pattern(text).findall(text))
+
+
 def sentences(text: str, words: int = sys.maxsize) -> Iterator[Sentence]:
     """Yield the sentences of a text, which cover it; long ones are cut into parts of `words`."""
     begin = searched = 0

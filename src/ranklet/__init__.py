@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ranklet.export.build_options import BuildOptions
     from ranklet.export.learning.learn import learn
     from ranklet.export.learning.options import LearnOptions
-    from ranklet.runtime import Bundle, Query, RankletError, load, rank, rank_batch, rerank
+    from ranklet.runtime import Bundle, Query, RankletError, context, load, rank, rank_batch, rerank
 
 _MODULES = {
     "BuildOptions": "ranklet.export.build_options",
@@ -28,6 +28,7 @@ _MODULES = {
     "Query": "ranklet.runtime",
     "RankletError": "ranklet.runtime",
     "build": "ranklet.export.build",
+    "context": "ranklet.runtime",
     "learn": "ranklet.export.learning.learn",
     "load": "ranklet.runtime",
     "merge": "ranklet.corpus.updating.merge",
@@ -45,6 +46,7 @@ __all__ = [
     "RankletError",
     "__version__",
     "build",
+    "context",
     "learn",
     "load",
     "merge",

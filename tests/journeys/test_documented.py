@@ -18,7 +18,7 @@ from tests.newcomer import Newcomer
 from ranklet.commands import COMMANDS, mcp
 
 PAGES = ("README.md", "docs/your-own-data.md")
-INTEGRATIONS = "docs/integrations.md"
+INTEGRATIONS, CONTEXT = "docs/integrations.md", "docs/context.md"
 DEMO = "ranklet demo --lexical\n"
 
 
@@ -70,6 +70,11 @@ def test_the_examples_with_other_frameworks_run_as_written(newcomer: Newcomer) -
     reader = Reader(newcomer)
     reader.read((ROOT / INTEGRATIONS).read_text("utf-8"))
     assert reader.installed == [".[langchain,llamaindex,haystack]"]
+
+
+@pytest.mark.slow
+def test_the_examples_of_contexts_run_as_written(newcomer: Newcomer) -> None:
+    Reader(newcomer).read((ROOT / CONTEXT).read_text("utf-8"))
 
 
 def test_the_settings_for_assistants_start_a_command_that_there_is() -> None:

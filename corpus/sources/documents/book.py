@@ -25,9 +25,9 @@ def read_book(path: Path) -> Parts:
         title, chapters = _contents(archive, package)
         for page, name in enumerate(chapters, 1):
             text = b"".join(archive.pieces(name)).decode("utf-8", "surrogateescape")
-            chapter, body = read_page(declared_encoding(text, "utf-8"))
-            parts = dict.fromkeys(filter(None, (title, chapter)))
-            yield Part(": ".join(parts), body, page)
+            chapter = read_page(declared_encoding(text, "utf-8"))
+            parts = dict.fromkeys(filter(None, (title, chapter.title)))
+            yield Part(": ".join(parts), chapter.text, page, headings=chapter.headings)
 
 
 def _contents(archive: Archive, package: str) -> tuple[str, list[str]]:

@@ -106,7 +106,7 @@ def _text(part: Message) -> str:
     except LookupError:  # an encoding that Python does not know
         text = data.decode("utf-8", "replace")
     if part.get_content_subtype() == "html":
-        return read_page(text)[1]
+        return read_page(text).text
     return str(text).replace("\r\n", "\n").strip()
 
 

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from ranklet.corpus.collections.headings import Heading
 from ranklet.corpus.sources.documents.archive import Archive, Event
 from ranklet.corpus.sources.documents.part import Part, Parts
 
@@ -11,6 +12,8 @@ from ranklet.corpus.sources.documents.part import Part, Parts
 _UNSEEN = ("Fallback", "moveFrom")
 _BREAKS = {"tab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "-"}
 _TITLES = ("title", "ctrTitle")
+_LEVELS = {"title": 1, **{f"heading {level}": level for level in range(1, 10)}}
+_BETWEEN = "\n\n"  # paragraphs
 _REPEATED = ("dt", "ftr", "hdr", "sldNum", "sldImg")  # of every slide: a date, a footer, a number
 
 
@@ -27,17 +30,22 @@ def read_word(path: Path) -> Parts:
     with Archive(path) as archive:
         main = archive.main()
         related = list(archive.related(main).values())
-        headings = set[str]()
+        levels = dict[str, int]()
         for kind, target in related:
             if kind == "styles":
-                headings |= _headings(archive.events(target))
+                levels |= _levels(archive.events(target))
         texts = list(paragraphs(archive.events(main)))
-        titles = [each for each in texts if each.style in headings][:1]
+        titles = [each for each in texts if levels.get(each.style) == 1][:1]
         texts = [each for each in texts if each not in titles]
         for kind, target in related:
             if kind in ("footnotes", "endnotes"):
                 texts += paragraphs(archive.events(target))
-    yield Part(_joined(titles, " "), _joined(texts))
+    headings, at = list[Heading](), 0
+    for each in texts:
+        if level := levels.get(each.style):
+            headings.append(Heading(at, level, each.text.partition("\n")[0]))
+        at += len(each.text) + len(_BETWEEN)
+    yield Part(_joined(titles, " "), _joined(texts), headings=headings)
 
 
 def read_slides(path: Path) -> Parts:
@@ -96,16 +104,16 @@ def paragraphs(events: Iterable[Event]) -> Iterator[Paragraph]:
             placeholder = ""
 
 
-def _headings(events: Iterable[Event]) -> set[str]:
-    """Return the ids of the styles of titles, whose names are English in every language."""
-    found, style = set[str](), ""
+def _levels(events: Iterable[Event]) -> dict[str, int]:
+    """Return the level of each style of headings, whose names are English in every language."""
+    found, style = dict[str, int](), ""
     for kind, name, attributes in events:
         if kind == "begin" and name == "style":
             style = attributes.get("styleId", "")
-        elif name == "name" and attributes.get("val", "").lower() in ("title", "heading 1"):
-            found.add(style)
+        elif name == "name" and (level := _LEVELS.get(attributes.get("val", "").lower())):
+            found[style] = level
     return found
 
 
-def _joined(texts: Iterable[Paragraph], between: str = "\n\n") -> str:
+def _joined(texts: Iterable[Paragraph], between: str = _BETWEEN) -> str:
     return between.join(each.text for each in texts)

@@ -3,6 +3,8 @@
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
+from ranklet.corpus.collections.headings import Headings
+
 NO_FIELDS: Mapping[str, Any] = {}
 
 
@@ -15,6 +17,7 @@ class Part(NamedTuple):
         page: its number among the parts of the file, from 1; 0 for all of the file.
         fields: metadata.
         fault: why it cannot be read; "" if it was.
+        headings: those in its text.
     """
 
     title: str
@@ -22,6 +25,7 @@ class Part(NamedTuple):
     page: int = 0
     fields: Mapping[str, Any] = NO_FIELDS
     fault: str = ""
+    headings: Headings = ()
 
 
 Parts = Iterator[Part]

@@ -21,6 +21,7 @@ GROUPS = {
     "search commands": {
         "build": "build a search from any texts, with nothing to train",
         "rank": "rank a bundle's collection for a query",
+        "context": "print what of the documents fits into a prompt, with sources",
         "complete": "complete what a person types, by titles, fields and words",
         "serve": "serve a bundle over HTTP, with a web page to try it",
         "explain": "explain the scores of documents for a query",

@@ -7,10 +7,10 @@ from typing import Any
 
 from ranklet.runtime import Bundle, Hit, InputError, Ranking
 from ranklet.runtime.arguments import RankOptions, check_budget
-from ranklet.runtime.hits import plain
 from ranklet.runtime.metadata.facets import read_facets
 from ranklet.runtime.metadata.sorting import read_sort
 from ranklet.runtime.pipeline import own_pipeline
+from ranklet.runtime.plain import plain
 from ranklet.runtime.ranking import opened
 from ranklet.runtime.search.boosting import check_boost
 from ranklet.runtime.search.selection import Selection, check_group_by

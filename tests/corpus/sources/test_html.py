@@ -84,7 +84,7 @@ def test_texts_of_a_drawing_are_seen() -> None:
     ],
 )
 def test_broken_pages_are_read_as_browsers_read_them(page: str, expected: tuple[str, str]) -> None:
-    assert read_page(page) == expected
+    assert read_page(page)[:2] == expected
 
 
 @pytest.mark.parametrize(
@@ -96,7 +96,7 @@ def test_broken_pages_are_read_as_browsers_read_them(page: str, expected: tuple[
      "<!--x-->", "<noscript>", "<iframe>", "<?", "<!", "=", "\n", "&#9", "\0"],
 )  # fmt: skip
 def test_what_is_repeated_without_an_end_hides_nothing_before_it(unit: str) -> None:
-    title, text = read_page("<title>Good page</title><p>fine words</p>" + unit * 20_000)
+    title, text, _ = read_page("<title>Good page</title><p>fine words</p>" + unit * 20_000)
     assert title == "Good page"
     assert text.startswith("fine words")
 

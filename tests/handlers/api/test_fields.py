@@ -12,7 +12,7 @@ from ranklet.handlers.api.fields import ABSENT, ANYTHING, FACETS, FIELDS, TEXTS,
 from ranklet.handlers.api.limits import Limits
 from ranklet.handlers.api.openapi import describe
 from ranklet.runtime import Bundle
-from ranklet.runtime.arguments import RankOptions
+from ranklet.runtime.arguments import ContextOptions, RankOptions
 
 LIMITS = Limits()
 SERVING = Path(__file__).parents[3] / "docs" / "serving.md"
@@ -22,6 +22,7 @@ PLACES = {
     Route.FETCH: "`fetch` of MCP", Route.ADD: "`POST /documents`",
     Route.DELETE: "`/documents/delete`", Route.REMEMBER: "`remember` of MCP",
     Route.FORGET: "`forget` of MCP", Route.COMPLETE: "`/complete`",
+    Route.CONTEXT: "`/context`",
 }  # fmt: skip
 
 
@@ -43,12 +44,19 @@ def test_every_parameter_of_rank_is_a_row_and_so_in_a_request_or_a_command() -> 
     assert parameters - {"query", "documents"} == set(RankOptions.__annotations__)
 
 
+def test_every_parameter_of_context_is_a_row() -> None:
+    parameters = set(signature(Bundle.context).parameters) - {"self"}
+    assert parameters - {"budget_ms"} == named(Route.CONTEXT)
+    assert parameters - {"query"} == set(ContextOptions.__annotations__)
+
+
 @pytest.mark.parametrize(
     ("schema", "route"),
     [
         ("RankRequest", Route.RANK),
         ("ExplainRequest", Route.EXPLAIN),
         ("CompleteRequest", Route.COMPLETE),
+        ("ContextRequest", Route.CONTEXT),
         ("Rerank", Route.RERANK),
         ("EmbeddingsRequest", Route.EMBEDDINGS),
         ("EmbedRequest", Route.EMBED),

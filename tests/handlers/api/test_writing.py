@@ -10,7 +10,7 @@ from ranklet.handlers.api.errors import RequestError
 from ranklet.handlers.api.limits import Limits
 from ranklet.handlers.api.writing import Writer
 from ranklet.runtime import InputError, load
-from ranklet.runtime.hits import plain
+from ranklet.runtime.plain import plain
 
 LIMITS = Limits()
 ROWS = [

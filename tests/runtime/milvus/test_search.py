@@ -322,9 +322,9 @@ CALLS: dict[str, Callable[[Bundle], Any]] = {
     )),
 }  # fmt: skip
 # These describe the bundle's files and models, whichever collection is ranked. To learn a fusion on
-# a collection in Milvus is refused, and so are completions; see the test of the other calls.
+# a collection in Milvus is refused, and so are completions and contexts; see the other calls.
 OF_FILES = {
-    "additions", "analysis", "at", "close", "closed", "complete", "countable", "current", "device",
+    "additions", "analysis", "at", "close", "closed", "complete", "context", "countable", "current", "device",
     "documents", "encode_document", "encode_query", "features", "files", "forget",
     "has_current_synonyms", "log", "manifest", "over", "path", "rates", "similarity", "strict",
     "version",
@@ -402,6 +402,10 @@ def test_synonyms_are_refused(books: Path, place: str) -> None:
             assert len(found.rank("bread", k=1, synonyms=False)) == 1
             with pytest.raises(InputError, match="completions are read"):
                 found.complete("bre")
+            with pytest.raises(InputError, match="stored beside each other"):
+                found.context("bread")
+            with pytest.raises(InputError, match="stored beside each other"):
+                found.rank("bread", context="section")
     finally:
         beside.unlink()
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any, BinaryIO
 
 from ranklet.commands.output import show, show_json
-from ranklet.handlers.api.fields import FACETS, FLAG, NAMES, OBJECT, TEXTS, Route, fields_of
+from ranklet.handlers.api.fields import ABSENT, FACETS, FLAG, NAMES, OBJECT, TEXTS, Route, fields_of
 
 COLLECTION = "collection in Milvus to rank, such as milvus://HOST:PORT/NAME (docs/milvus.md)"
 # How the value of an option is read from its text, and what the help calls it.
@@ -24,7 +24,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--collection", metavar="ADDRESS", help=COLLECTION)
     parser.add_argument("--at", type=int, metavar="N", help="version to rank; see `ranklet log`")
     parser.add_argument("query", help="the query, or - to read queries from standard input")
-    for name, field in fields_of(Route.COMMAND).items():
+    add_fields(parser, Route.COMMAND)
+    parser.add_argument("--json", action="store_true", help="print one JSON object per query")
+
+
+def add_fields(parser: argparse.ArgumentParser, route: Route) -> None:
+    """Declare an option for each field of a route but the query."""
+    for name, field in fields_of(route).items():
+        if name == "query" or field.type is ABSENT:
+            continue
         flag = f"-{name}" if len(name) == 1 else f"--{name.replace('_', '-')}"
         more: dict[str, Any] = {"action": "store_true"}
         if field.type is TEXTS:
@@ -38,8 +46,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             reads, metavar = _VALUES[field.type.json]
             more = {"type": reads, "metavar": metavar, "default": field.default}
         about = f"do not {field.help}" if field.default is True else field.help
+        if field.values:
+            more["choices"] = field.values
         parser.add_argument(flag, help=about, **more)
-    parser.add_argument("--json", action="store_true", help="print one JSON object per query")
 
 
 def run(options: argparse.Namespace) -> None:
@@ -47,10 +56,7 @@ def run(options: argparse.Namespace) -> None:
     from ranklet.commands.rank.answers import as_text
     from ranklet.runtime import load
 
-    given = {name: getattr(options, name) for name in fields_of(Route.COMMAND)}
-    for name, field in fields_of(Route.COMMAND).items():
-        if field.type is OBJECT and given[name] is not None:
-            given[name] = read_object(given[name], name)
+    given = given_fields(options, Route.COMMAND)
     if options.facets is not None:
         given["facets"] = read_facets(options.facets)
     bundle = load(options.bundle, collection=options.collection)
@@ -64,6 +70,16 @@ def run(options: argparse.Namespace) -> None:
             read = show(as_text(ranking, options.offset, wanted=options.k != 0))
         if not read:  # nobody reads the answers to queries that are still to come
             break
+
+
+def given_fields(options: argparse.Namespace, route: Route) -> dict[str, Any]:
+    """Return the fields of a route, as options give them."""
+    return {
+        name: read_object(value, name) if field.type is OBJECT and value is not None else value
+        for name, field in fields_of(route).items()
+        if name != "query" and field.type is not ABSENT
+        for value in [getattr(options, name)]
+    }
 
 
 _EXAMPLES = {

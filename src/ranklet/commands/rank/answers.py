@@ -29,7 +29,7 @@ def as_text(ranking: "Ranking", offset: int = 0, *, wanted: bool = True) -> str:
         after = f" after the first {offset:,}" if offset else ""
         why = after if wanted else ", because -k is 0"
         nothing = f"no hits for {ranking.query!r}{why}"
-        return _laid_out([*lines, nothing, *counted(ranking), *said(ranking)])
+        return laid_out([*lines, nothing, *counted(ranking), *said(ranking)])
     for place, hit in enumerate(ranking, offset + 1):
         name = f"{hit.name} (pinned)" if hit.pinned else hit.name
         likely = "" if hit.relevance is None else f" ({hit.relevance:.0%} likely)"
@@ -39,6 +39,8 @@ def as_text(ranking: "Ranking", offset: int = 0, *, wanted: bool = True) -> str:
             lines.append(f"              near duplicates: {', '.join(hit.folded)}")
         if hit.metadata:
             lines.append(f"              {in_line(hit.metadata)}")
+        for span in hit.spans:
+            lines += [f"      {each}" for each in (f"[{span.source}]", *span.text.split("\n"))]
         if hit.explanation is not None:
             tree = hit.explanation.text(ROWS, " (--json, or explain --html FILE, shows all)")
             lines += [f"      {line}" for line in tree.splitlines()]
@@ -49,7 +51,7 @@ def as_text(ranking: "Ranking", offset: int = 0, *, wanted: bool = True) -> str:
         lines.append(f"truncated because longer than {ranker} reads: {count}")
     if ranking.left_out:
         lines.append(f"no time for: {'; '.join(ranking.left_out)}")
-    return _laid_out([*lines, *said(ranking)])
+    return laid_out([*lines, *said(ranking)])
 
 
 def counted(ranking: "Ranking") -> list[str]:
@@ -72,7 +74,8 @@ def _value(value: object) -> str:
     return "(none)" if value is None else value if isinstance(value, str) else json.dumps(value)
 
 
-def _laid_out(lines: Iterable[str]) -> str:
+def laid_out(lines: Iterable[str]) -> str:
+    """Return lines that are safe to print."""
     return "\n".join(map(printable, lines))
 
 

@@ -1,0 +1,30 @@
+"""Print the parts of documents that answer a query best, as many as fit into a prompt."""
+
+import argparse
+
+from ranklet.commands.output import show, show_json
+from ranklet.commands.rank import COLLECTION, add_fields, given_fields
+from ranklet.handlers.api.fields import Route
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.add_argument("bundle", help="bundle, a folder, .zip or address")
+    parser.add_argument("--collection", metavar="ADDRESS", help=COLLECTION)
+    parser.add_argument("query", help="the query")
+    add_fields(parser, Route.CONTEXT)
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+
+
+def run(options: argparse.Namespace) -> None:
+    """Print the context, each part after a line with its source."""
+    from ranklet.commands.rank.answers import laid_out
+    from ranklet.runtime import load
+
+    bundle = load(options.bundle, collection=options.collection)
+    found = bundle.context(options.query, **given_fields(options, Route.CONTEXT))
+    if options.json:
+        show_json(found.to_json())
+        return
+    lines = found.text.split("\n") if found else [f"nothing found for {found.query!r}"]
+    show(laid_out([*lines, *found.left_out, f"({found.tokens:,} of {found.budget:,} tokens)"]))
