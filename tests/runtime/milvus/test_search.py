@@ -324,8 +324,9 @@ CALLS: dict[str, Callable[[Bundle], Any]] = {
 # These describe the bundle's files and models, whichever collection is ranked. To learn a fusion on
 # a collection in Milvus is refused, and so are completions and contexts; see the other calls.
 OF_FILES = {
-    "additions", "analysis", "at", "close", "closed", "complete", "context", "countable", "current", "device",
-    "documents", "encode_document", "encode_query", "features", "files", "forget",
+    "additions", "analysis", "at", "close", "closed", "complete", "context", "countable",
+    "current", "device", "documents", "encode_document", "encode_query", "features", "files",
+    "forget",
     "has_current_synonyms", "log", "manifest", "over", "path", "rates", "similarity", "strict",
     "version",
 }  # fmt: skip
@@ -405,7 +406,7 @@ def test_synonyms_are_refused(books: Path, place: str) -> None:
             with pytest.raises(InputError, match="stored beside each other"):
                 found.context("bread")
             with pytest.raises(InputError, match="stored beside each other"):
-                found.rank("bread", context="section")
+                found.rank("bread", context="section", synonyms=False)
     finally:
         beside.unlink()
 
