@@ -82,7 +82,7 @@ class Values:
     def best(self, ranges: Ranges, mask: Mask | None, k: int) -> dict[str, int]:
         """Return the k values that most documents hold, with how many; then shorter ones first."""
         places, counts = self.counts(ranges, mask)
-        sizes = np.diff(self.folded.offsets)[places]
+        sizes = self.folded.sizes()[places]
         # More documents first, then shorter ones, then the alphabet, in 21, 10 and 32 bits.
         keys = (_MOST - np.minimum(counts, _MOST) << 42) + (sizes << 32) + places
         if k < len(keys):

@@ -67,6 +67,15 @@ class Strings:
     def __len__(self) -> int:
         return len(self._offsets) - 1
 
+    def sizes(self, begin: int = 0, end: int | None = None) -> NDArray[np.int64]:
+        """Return how many bytes each of some strings takes, (strings,) int64.
+
+        >>> Strings.pack(["b", "", "ä"]).sizes(1).tolist()
+        [0, 2]
+        """
+        last = len(self) if end is None else end
+        return np.diff(self.offsets[begin : last + 1].astype(np.int64))
+
     def raw(self, index: int) -> bytes:
         """Return the UTF-8 bytes of string ``index``."""
         return bytes(self._data[self._offsets[index] : self._offsets[index + 1]])

@@ -120,7 +120,7 @@ def two_edits(word: str, forms: SortedStrings) -> list[int]:
     ['kneading']
     """
     begin, end = forms.range_of(word[:1])
-    sizes, most = np.diff(forms.offsets[begin : end + 1]), 2 if word.isascii() else 8  # bytes
+    sizes, most = forms.sizes(begin, end), 2 if word.isascii() else 8  # bytes
     ids = begin + np.flatnonzero(np.abs(sizes - len(word.encode())) <= most)
     texts = [forms[each] for each in ids.tolist()]
     differ = _edits(word, texts) if texts else np.empty(0, np.int8)

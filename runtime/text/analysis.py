@@ -142,7 +142,7 @@ class Vocabulary:
         """The shortest word of each lemma, which people read in its place, (forms,) int32."""
         words, found = np.flatnonzero(self.lemma_of >= 0), np.arange(len(self), dtype=np.int32)
         lemmas = self.lemma_of[words]
-        order = np.lexsort((words, np.diff(self.forms.offsets)[words], lemmas))
+        order = np.lexsort((words, self.forms.sizes()[words], lemmas))
         first = order[np.flatnonzero(np.diff(lemmas[order], prepend=-1))]
         found[lemmas[first]] = words[first]
         return found
