@@ -8,12 +8,14 @@ import sys
 from importlib import import_module
 from pathlib import Path
 from time import perf_counter
+from typing import Any
 
 from benchmarks import BENCHMARKS
 from benchmarks.harness import report
 from benchmarks.harness.place import ROOT, MissingDataError, Place, default_data
 from benchmarks.harness.processes import ONE_THREAD
 
+LOANS = "paper_trainings"  # takes names and a time
 PLACE = "benchmarks"  # the only folder of the work folder that is written, or deleted
 
 
@@ -25,7 +27,7 @@ def main() -> int:
             print(f"{name:16} {_title(name)}")
         return 0
     if options.section:
-        print(_section(options.section, Place(options.data, options.work / PLACE)))
+        print(_section(options.section, Place(options.data, options.work / PLACE), options))
         return 0
     if options.fresh:
         shutil.rmtree(options.work / PLACE, ignore_errors=True)
@@ -56,9 +58,14 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--data", type=Path, default=default_data(), help="folder of collections")
     parser.add_argument("--work", type=Path, default=ROOT / "work", help="folder for what is built")
     parser.add_argument("--section", help=argparse.SUPPRESS, choices=BENCHMARKS)
+    chosen = parser.add_argument_group(f"of {LOANS}")
+    chosen.add_argument("--only", default="", metavar="NAME,…", help="which trainings")
+    chosen.add_argument("--minutes", type=float, help="time in which trainings begin and end")
     options = parser.parse_args()
     if unknown := [name for name in options.names if name not in BENCHMARKS]:
         parser.error(f"unknown benchmark {', '.join(unknown)}; known are {', '.join(BENCHMARKS)}")
+    if _chosen(options) and LOANS not in (options.section, *options.names):
+        parser.error(f"--only and --minutes are those of {LOANS}; name it")
     return options
 
 
@@ -66,6 +73,9 @@ def _run(name: str, options: argparse.Namespace) -> str | None:
     """Run a benchmark in a process of its own, on one thread; None where it failed."""
     command = [sys.executable, "-m", "benchmarks", "--section", name]
     command += ["--data", str(options.data), "--work", str(options.work)]
+    if name == LOANS:
+        command += [f"--only={options.only}"]
+        command += [] if options.minutes is None else [f"--minutes={options.minutes}"]
     environment = {**os.environ, **ONE_THREAD}
     done = subprocess.run(
         command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True, check=False
@@ -73,10 +83,18 @@ def _run(name: str, options: argparse.Namespace) -> str | None:
     return done.stdout.rstrip() if done.returncode == 0 else None
 
 
-def _section(name: str, place: Place) -> str:
+def _chosen(options: argparse.Namespace) -> dict[str, Any]:
+    """Return what was chosen of a benchmark's trainings."""
+    only = [name.strip() for name in options.only.split(",") if name.strip()]
+    minutes = {} if options.minutes is None else {"minutes": options.minutes}
+    return {**({"only": only} if only else {}), **minutes}
+
+
+def _section(name: str, place: Place, options: argparse.Namespace) -> str:
     module = import_module(f"benchmarks.{BENCHMARKS[name]}.{name}")
     try:
-        return report.section(name, _title(name), module.run(place), module.PACKAGES)
+        body = module.run(place, **_chosen(options))
+        return report.section(name, _title(name), body, module.PACKAGES)
     except MissingDataError as reason:
         return f"skipped: {reason}"
 

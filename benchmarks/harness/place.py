@@ -62,8 +62,7 @@ class Place:
             given: what else it depends on, such as options or the digest of a part.
         """
         path, stamp = self.work / name, self.work / f"{name}.stamp"
-        key = f"{_digest(code)} {given}".strip()
-        if path.exists() and stamp.is_file() and stamp.read_text() == key:
+        if self.has(name, code, given):
             return path
         stamp.unlink(missing_ok=True)
         if path.is_dir():
@@ -72,8 +71,13 @@ class Place:
         self.work.mkdir(parents=True, exist_ok=True)
         print(f"building {name} …", file=sys.stderr)
         build(path)
-        stamp.write_text(key)
+        stamp.write_text(_key(code, given))
         return path
+
+    def has(self, name: str, code: tuple[str, ...] = CODE, given: str = "") -> bool:
+        """Return whether a thing is built and up to date; see `keep`."""
+        path, stamp = self.work / name, self.work / f"{name}.stamp"
+        return path.exists() and stamp.is_file() and stamp.read_text() == _key(code, given)
 
     def state(self, name: str, code: tuple[str, ...]) -> Path:
         """Return the folder for the state of a training that makes a thing, of this code only."""
@@ -83,6 +87,10 @@ class Place:
 def default_data() -> Path:
     """Return the folder of RANKLET_DATA, else ../shared/data next to the repository."""
     return Path(os.environ.get(DATA_VARIABLE) or ROOT.parent / "shared" / "data")
+
+
+def _key(code: tuple[str, ...], given: str) -> str:
+    return f"{_digest(code)} {given}".strip()
 
 
 @cache

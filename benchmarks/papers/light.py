@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.papers.plans import ORACLE
 from benchmarks.papers.searched import Asked, Data, Lists, Trained, again
 from ranklet.runtime.dense.maxsim import TokenStore, quantise_query
 from ranklet.runtime.rankers.colbert.tokens import TokenLayout
@@ -24,7 +25,6 @@ SIZES: dict[str, Any] = {
     "batch": 32, "distil_texts": 2_000, "distil_steps": 150, "distil_batch": 32,
     "max_query_tokens": 24, "max_document_tokens": 64,
 }  # fmt: skip
-ORACLE = "its oracle"
 
 
 def train(data: Data, options: dict[str, Any]) -> Trained:

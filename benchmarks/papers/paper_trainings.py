@@ -1,23 +1,44 @@
 """What the papers' rankers reach by longer trainings on a GPU.
 
-A training is kept as soon as it is measured, so a run that was stopped goes on where it was.
+What decides most comes first, all seeds of it: heads after equal steps, whole documents, second
+phases and pooled markers, TKL, NDRM. On the loan of a card, with a few minutes left for the start:
+
+    python -m benchmarks paper_trainings --only heads --minutes 12
+    mkdir -p $OUT/benchmarks && cp work/benchmarks/papers.*.json* $OUT/benchmarks
+
+Put these files into work/benchmarks before the next loan, and what they hold is not measured again.
+On processors the few trainings run that these can do.
 """
 
 import json
-import os
+import shutil
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
+from math import inf
 from multiprocessing import get_context
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
 import numpy as np
 
-from benchmarks.harness.place import MissingDataError, Place
+from benchmarks.built.trained import code_of
+from benchmarks.harness.place import Place
 from benchmarks.papers import last_stage, light, students, translation
 from benchmarks.papers.comparing import section
-from benchmarks.papers.plans import BM25, SEEDS, UNTITLED, Training, Values, planned
+from benchmarks.papers.loans import Files, Found, with_needed, within, work_through
+from benchmarks.papers.plans import (
+    BM25,
+    SEEDS,
+    UNTITLED,
+    WHEEL,
+    Training,
+    Values,
+    named,
+    on_processors,
+    planned,
+)
 from benchmarks.papers.searched import Lists, Trained, asked_of
 from benchmarks.papers.trained_rankers import on_terms, pairwise, searching
 from benchmarks.quality.fidelity import wheel_splade
@@ -26,15 +47,13 @@ from ranklet.corpus.evaluation.measures import Judged, parse_measure, per_query
 from ranklet.corpus.indexing.analysed import AnalysedCollection
 from ranklet.corpus.tuning.judged_candidates import grades
 from ranklet.runtime.rankers.bm25 import BM25Settings
+from ranklet.training.kept_state import STATE
 
 PACKAGES = ("torch", "transformers")
-TOGETHER = 5
-MINUTES = float(os.environ.get("RANKLET_PAPERS_MINUTES", "20"))  # of each training
-ONLY = os.environ.get("RANKLET_PAPERS_KINDS", "")  # kinds of trainings to run; all if it is empty
+TOGETHER = 5  # trainings at a time on a GPU
 LEARN, TUNE = "train[:90%]", "train[90%:]"
 SPLITS = {"scifact": "test"}  # its dev has 95 queries
 MEASURES = ("MRR@10", "nDCG@10", "R@1000")
-WAIT_FOR = {"teachers", "goes_on"}  # what other trainings make
 TUNED = {
     "qa-mix": BM25Settings("lemmas", k1=0.3, b=0.75),
     "medquad": BM25Settings("lemmas", k1=0.1, b=0.6),
@@ -44,33 +63,82 @@ TRAIN = {
     "last_stage": last_stage.train, "student": students.train,
     "translation": translation.train, "light": light.train,
 }  # fmt: skip
+# The kinds of rankers whose code a training depends on, where its own kind is none of them.
+BUILT_OF = {
+    "terms": ("conformer_kernel", "tk"), "last_stage": ("cross_encoder", "dense"),
+    "student": ("colbert", "epic", "splade"), "translation": ("model1", "neural_model1"),
+    "light": ("srm",),
+}  # fmt: skip
+STATELESS = ("translation", "light")  # have more than one part, or no steps
 
 
-def run(place: Place) -> str:
-    """Train and measure what is not kept, several at a time.
+def run(place: Place, *, only: Sequence[str] = (), minutes: float | None = None) -> str:
+    """Train and measure what is not kept, in the time that there is.
+
+    Args:
+        place: of the run.
+        only: names, parts of names, kinds or groups of trainings; all of them if there are none.
+        minutes: after which no more is begun, and what runs is interrupted.
 
     Raises:
-        MissingDataError: PyTorch has no GPU here, or a collection is not there.
+        ValueError: no training has a name.
     """
     import torch
 
-    if not torch.cuda.is_available():
-        raise MissingDataError("these trainings need a GPU that PyTorch can use")
-    plans = [plan for plan in planned() if plan.kind in ONLY.split(",") or not ONLY]
-    plans.sort(key=lambda plan: not WAIT_FOR.isdisjoint(plan.options))
-    with ProcessPoolExecutor(TOGETHER, get_context("spawn")) as pool:
-        return section(list(zip(plans, pool.map(partial(kept, place), plans), strict=True)))
+    on_gpu = torch.cuda.is_available()
+    every = planned() if on_gpu else on_processors()
+    files = Files(partial(_needs, place), partial(_makes, place))
+    plans = with_needed(named(every, only), every, files)
+    ends = inf if minutes is None else monotonic() + 60 * minutes
+    had = [plan for plan in plans if is_kept(place, plan)]
+    wanted = {path for plan in plans if plan not in had for path in files.needs(plan)}
+    again = [
+        plan for plan in had
+        if any(path in wanted and not path.exists() for path in files.makes(plan))
+    ]  # fmt: skip
+    had = [plan for plan in had if plan not in again]
+    together = TOGETHER if on_gpu else 1
+    with ProcessPoolExecutor(together, get_context("spawn")) as pool:
+        done = work_through(
+            [plan for plan in plans if plan not in had], partial(measured_within, place), pool,
+            files=files, ends=ends, together=together,
+        )  # fmt: skip
+    found = [*((plan, kept(place, plan)) for plan in had), *done.found]
+    failed = [f"- {plan.name}, seed {plan.seed}: {error!r}" for plan, error in done.failed]
+    left = ", ".join(f"{plan.name} ({plan.seed})" for plan in done.left)
+    return "\n".join([
+        section(sorted(found, key=lambda each: plans.index(each[0])))
+        if found else "No training ended in this time.\n",
+        *(["**Failed:**", "", *failed, ""] if failed else []),
+        *([f"Not measured yet, with their seeds: {left}."] if left else []),
+    ])  # fmt: skip
 
 
-def kept(place: Place, plan: Training) -> dict[str, Any]:
-    """Return what `measured` returns, from its file if it was measured before."""
+def measured_within(place: Place, plan: Training, seconds: float) -> Found | None:
+    """Measure a training; return None if the time was too short."""
+    return within(seconds, partial(kept, place, plan, again=True))
+
+
+def kept(place: Place, plan: Training, *, again: bool = False) -> Found:
+    """Return what `measured` returns, from its file unless it is to be measured again."""
 
     def build(path: Path) -> None:
         path.write_text(json.dumps(measured(place, plan)), "utf-8")
 
-    name = f"papers.{plan.name}.{plan.seed}.json".replace(" ", "_")
-    found: dict[str, Any] = json.loads(place.keep(name, build, given=str(plan)).read_text("utf-8"))
+    name, code, given = _file(plan)
+    if again:
+        (place.work / f"{name}.stamp").unlink(missing_ok=True)
+    found: Found = json.loads(place.keep(name, build, code, given).read_text("utf-8"))
     return found
+
+
+def is_kept(place: Place, plan: Training) -> bool:
+    """Return whether a training was measured before."""
+    return place.has(*_file(plan))
+
+
+def _file(plan: Training) -> tuple[str, tuple[str, ...], str]:
+    return _name(f"{plan.name}.{plan.seed}.json"), _code(plan), str(plan)
 
 
 def measured(place: Place, plan: Training) -> dict[str, Any]:
@@ -86,34 +154,66 @@ def measured(place: Place, plan: Training) -> dict[str, Any]:
     drawn = np.random.default_rng(plan.seed).permutation(len(learn))[: batch * plan.steps]
     learn = [learn[at] for at in np.sort(drawn)]  # because finding negatives takes its time
     options = dict(plan.options)
-    for option in {"saves", "goes_on", "oracle"} & options.keys():
-        name = f"papers.{options[option]}.{plan.seed}".replace(" ", "_")
-        options[option] = place.work / name
-    if options.get("backbone") == "wheel":
-        options["backbone"] = wheel_splade()
+    handed_on = dict(zip(HANDED_ON, _paths(place, plan), strict=True))
+    options |= {name: handed_on[name] for name in HANDED_ON if options.get(name)}
     saves = options.pop("saves", None)
-    scores = [str(place.work / f"papers.teacher.{seed}.run") for seed in SEEDS]
-    if options.get("loss") == "softmax" and plan.kind == "last_stage":
-        options["teaches"] = scores[SEEDS.index(plan.seed)]
-    if "teachers" in options:
-        options["teachers"] = scores
+    if options.get("backbone") == WHEEL:
+        options["backbone"] = wheel_splade()
+    state = place.state(_name(f"{plan.name}.{plan.seed}"), _code(plan))
+    if plan.kind not in STATELESS:
+        options |= {"folder": state, "resume": (state / STATE).is_file()}
     trained = TRAIN[plan.kind](
         (collection, learn, held_out),
         {
             "bm25": TUNED.get(plan.learns, BM25Settings()), "titles": titles, "seed": plan.seed,
-            "steps": plan.steps, "max_minutes": MINUTES, "evaluations": 6, **options,
+            "steps": plan.steps, "evaluations": 6, **options,
         },
     )  # fmt: skip
     if saves is not None:
         trained.checkpoint.save(saves)
     on_gpu, report = torch.cuda.is_available(), trained.checkpoint.training
-    return {
+    found = {
         "machine": f"one {torch.cuda.get_device_name()}" if on_gpu else "processors",
         "minutes": report["seconds"] / 60,
         "steps": report.get("steps", 0),
         "chosen": dict(trained.chosen),
         "values": {name: _values(place, name, trained, plan.asks) for name in plan.ranks},
     }
+    shutil.rmtree(state, ignore_errors=True)
+    return found
+
+
+HANDED_ON = ("saves", "goes_on", "oracle", "teaches", "teachers")
+
+
+def _paths(place: Place, plan: Training) -> tuple[Any, ...]:
+    """Return the paths of what a training hands on or is handed, by the names in `HANDED_ON`."""
+    runs = [str(place.work / f"papers.teacher.{seed}.run") for seed in SEEDS]
+    saved = (
+        place.work / _name(f"{plan.options.get(option)}.{plan.seed}") for option in HANDED_ON[:3]
+    )
+    return (*saved, runs[SEEDS.index(plan.seed)], runs)
+
+
+def _needs(place: Place, plan: Training) -> list[Path]:
+    _, start, oracle, _, teachers = _paths(place, plan)
+    found = {"goes_on": [start], "oracle": [oracle], "teachers": list(map(Path, teachers))}
+    return [path for option, paths in found.items() if option in plan.options for path in paths]
+
+
+def _makes(place: Place, plan: Training) -> list[Path]:
+    saves, *_, teaches, _ = _paths(place, plan)
+    found = {"saves": saves, "teaches": Path(teaches)}
+    return [path for option, path in found.items() if option in plan.options]
+
+
+def _name(name: str) -> str:
+    return f"papers.{name}".replace(" ", "_")
+
+
+def _code(plan: Training) -> tuple[str, ...]:
+    kinds = BUILT_OF.get(plan.kind, (plan.kind,))
+    return tuple(sorted({each for kind in kinds for each in code_of(kind)}))
 
 
 def _values(place: Place, name: str, trained: Trained, asks: int) -> Values:

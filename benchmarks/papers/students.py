@@ -1,6 +1,5 @@
 """Encoders that learn from judgements alone, or from cross-encoders, too."""
 
-import time
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from itertools import islice
@@ -25,7 +24,6 @@ from ranklet.training.rankers.colbert.network import max_sim
 
 READ = 100  # documents of BM25 that a student ranks anew
 DRAWN, SMALL = 300, (0.01, 0.1, 1.0)  # documents whose values are counted, and up to what
-WAIT = 1800.0  # seconds for what another process trains
 # Scores a query's text and documents' numbers.
 Scorer = Callable[[str, Sequence[int]], Tensor]
 
@@ -74,7 +72,7 @@ def small_values(model: Any, checkpoint: Checkpoint, data: Data) -> dict[str, fl
 
 def ensemble(paths: Sequence[str]) -> Path:
     """Return a run of the mean of teachers' scores of the same pairs, once all are there."""
-    runs = [read_run(wait_for(path)) for path in paths]
+    runs = [read_run(path) for path in paths]
     if len(runs) == 1:
         return Path(paths[0])
     mean = {}
@@ -84,16 +82,6 @@ def ensemble(paths: Sequence[str]) -> Path:
     path = Path(f"{paths[0]}.mean.run")
     write_run(path, mean, "teachers")
     return path
-
-
-def wait_for(path: str | Path) -> Path:
-    """Return the path of what another process makes, once it is there."""
-    ends = time.monotonic() + WAIT
-    while not Path(path).exists():
-        if time.monotonic() > ends:
-            raise TimeoutError(f"no {path}")
-        time.sleep(1)
-    return Path(path)
 
 
 def _scorer(kind: str, model: Any, checkpoint: Checkpoint, asked: Asked) -> Scorer:

@@ -8,7 +8,6 @@ import torch
 from numpy.typing import NDArray
 
 from benchmarks.papers.searched import DEPTH, Asked, Data, Lists, Trained, again, encoded
-from benchmarks.papers.students import wait_for
 from benchmarks.papers.text_scorer import text_scorer
 from ranklet.corpus.rankers.conformer_kernel.terms import term_rows
 from ranklet.runtime.rankers.conformer_kernel.settings import ConformerKernelSettings
@@ -105,7 +104,7 @@ def pairwise(data: Data, options: dict[str, Any]) -> Trained:
     if changes.get("marking", "none") != "none":
         changes["mark_tokens"] = MARKS
     if "goes_on" in options:
-        options["start"] = wait_for(options.pop("goes_on"))
+        options["start"] = options.pop("goes_on")
     settings = CrossEncoderSettings(**changes, max_tokens=TOKENS)
     batches = {"batch": 6, "negatives_each": 7, "accumulation": 1}  # 48 pairs per step
     common = {"loss": "softmax", "learning_rate": 1e-4, **batches, **options}

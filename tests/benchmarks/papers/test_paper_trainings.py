@@ -1,8 +1,14 @@
 """Trainings of the papers are compared on the queries that both systems ranked."""
 
+import signal
+from concurrent.futures import Executor, Future
+from pathlib import Path
 from typing import Any
 
 import pytest
+
+from ranklet.corpus.collections.collection import Collection
+from ranklet.training.learning import loop
 
 plans = pytest.importorskip("benchmarks.papers.plans")
 comparing = pytest.importorskip("benchmarks.papers.comparing")
@@ -35,7 +41,7 @@ def test_systems_are_compared_on_the_queries_that_both_ranked() -> None:
     assert over_other[8].startswith("+0.010 (+0.007 to +0.013)")
     assert over_other[10] == "0.004"  # 2.8 standard errors of .0083 / √30
     assert not rows(page, "NDRM1", "TK")
-    assert "| NDRM1 | medquad | 1 | 2.0 | 5 | 20,000 |" in page
+    assert "| NDRM1 | medquad | 1 | 2.0 | 5 | 2,100 |" in page
 
 
 def test_the_error_has_the_noise_of_seeds() -> None:
@@ -62,3 +68,51 @@ def test_seeds_are_compared_with_themselves() -> None:
     ranked = {"a": 1.0, "b": 0.5}
     page = comparing.section([found("NDRM1", 1, ranked, ranked), found("NDRM3", 0, ranked, ranked)])
     assert not rows(page, "NDRM1", "NDRM3")
+
+
+class Here(Executor):
+    """Runs in this process, whatever it is made with."""
+
+    def __init__(self, *_: Any) -> None: ...
+
+    def submit(self, work: Any, /, *given: Any, **named: Any) -> Future[Any]:
+        future = Future[Any]()
+        future.set_result(work(*given, **named))
+        return future
+
+
+@pytest.mark.slow
+def test_a_loan_goes_on_where_the_last_one_ended(
+    tiny_collection: Collection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = pytest.importorskip("benchmarks.harness.place").Place
+    trainings = pytest.importorskip("benchmarks.papers.paper_trainings")
+    name, options = tiny_collection.path.name, {"batch": 8, "evaluations": 1, "reads": 8}
+    tiny = plans.Training(
+        "tiny NDRM1", "terms",
+        {**options, "architecture": "ndrm1", "sizes": {"hidden": 16, "heads": 4}},
+        name, (name,), 4, asks=6, minutes=0,
+    )  # fmt: skip
+    monkeypatch.setattr(trainings, "on_processors", lambda: [tiny])
+    monkeypatch.setattr(trainings, "planned", lambda: [tiny])
+    monkeypatch.setattr(trainings, "ProcessPoolExecutor", Here)
+    step, made = loop._Run._step, []
+
+    def stops(run: Any, batches: Any) -> None:
+        step(run, batches)
+        made.append(1)
+        if len(made) == 3:
+            signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(loop._Run, "_step", stops)
+    interrupted, whole = (place(tiny_collection.path.parent, tmp_path / each) for each in "ab")
+    assert "Not measured yet, with their seeds: tiny NDRM1 (0)" in trainings.run(interrupted)
+    page = trainings.run(interrupted, only=["ndrm1"], minutes=5)
+    assert len(made) == 4  # the last step alone
+    assert "| tiny NDRM1 | BM25 |" in page
+    assert "Not measured" not in page
+    assert not list(interrupted.work.glob("*.state"))
+    trainings.run(interrupted)
+    assert len(made) == 4
+    trainings.run(whole)
+    assert trainings.kept(whole, tiny)["values"] == trainings.kept(interrupted, tiny)["values"]
