@@ -42,3 +42,22 @@ def among(numbers: NDArray[Any], some: NDArray[Any]) -> NDArray[np.bool_]:
     if not len(some):
         return np.zeros(len(numbers), np.bool_)
     return np.asarray(some.take(np.searchsorted(some, numbers), mode="clip") == numbers)
+
+
+def joined(numbers: NDArray[T], others: NDArray[T]) -> tuple[NDArray[T], NDArray[np.intp]]:
+    """Return numbers and those others that are not among them, and the place of each other.
+
+    >>> joined(np.array([7, 3]), np.array([3, 5, 7]))
+    (array([7, 3, 5]), array([1, 2, 0]))
+
+    Args:
+        numbers: without repetitions, (numbers,).
+        others: without repetitions, (others,).
+    """
+    if not len(numbers):
+        return others, np.arange(len(others))
+    order = numbers.argsort()
+    at = order.take(numbers.searchsorted(others, sorter=order), mode="clip")
+    new = (numbers[at] != others).nonzero()[0]
+    at[new] = np.arange(len(numbers), len(numbers) + len(new))
+    return np.concatenate([numbers, others[new]]), at

@@ -6,7 +6,7 @@ Every step is kept, so an interrupted run continues.
 """
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from itertools import chain, islice
 from pathlib import Path
@@ -19,6 +19,7 @@ from benchmarks.fusion.collections import (
     BM25,
     COMPARED,
     E5,
+    QUERIES,
     Compared,
     bundle_of,
     documents_of,
@@ -32,7 +33,6 @@ from ranklet import runtime
 from ranklet.corpus.building.default_fusion import FUSION, fusion_of
 from ranklet.corpus.building.default_pipelines import SUM
 from ranklet.corpus.building.writer import BundleWriter
-from ranklet.corpus.collections.splits import JudgedQuery
 from ranklet.corpus.evaluation.significance import compare
 from ranklet.corpus.evaluation.systems import evaluate
 from ranklet.export.query_side import Learned, Teacher
@@ -40,15 +40,15 @@ from ranklet.export.query_tables.learning import BLOCK, beginning, learned, sing
 from ranklet.export.query_tables.texts import random_texts, short_texts, words_of
 from ranklet.export.query_tables.writing import tables_of, write_tables
 from ranklet.runtime.bundles.files import BundleFiles
+from ranklet.runtime.bundles.manifest import RankerEntry
+from ranklet.runtime.dense.binary import binary_codes
 from ranklet.runtime.onnx.query_table import QUERIES
-from ranklet.runtime.sets import evenly
+from ranklet.runtime.rankers.dense import CODES, open_vectors
 
 PACKAGES = ("onnxruntime", "tokenizers", "torch", "transformers")
 MEASURE, DEPTH = "nDCG@10", 100
-MOST = 300  # queries of a collection, evenly spread
-RANDOM = {True: 10_000, False: 60_000}  # sequences of random words, of E5 and of others
-SHORT = {True: 5_000, False: 20_000}  # short texts of each collection
-LANGUAGES = ("debian-de", "debian-fr", "debian-ja", "debian-de-en")  # of those with E5
+RANDOM = {True: 20_000, False: 60_000}  # sequences of random words, of E5 and of others
+SHORT = 20_000  # short texts of each collection
 SOURCES = ("model", "collection", "others", "all")  # that a table learns from
 LEAST_SHARE, SURE = 0.96, 0.01  # of the network's hybrid, and p above words
 LEARNING = ("training/distilling", "export/query_tables/texts.py", "runtime/onnx")
@@ -71,8 +71,7 @@ def run(place: Place) -> str:
 
 def compared() -> list[Compared]:
     """Return the collections, with as many documents as `default_fusion` has."""
-    chosen = [each for each in COMPARED if each.model != E5 or each.name in LANGUAGES]
-    return [each._replace(documents=min(DOCUMENTS, each.documents)) for each in chosen]
+    return [each._replace(documents=min(DOCUMENTS, each.documents)) for each in COMPARED]
 
 
 def _collection(place: Place, each: Compared) -> tuple[Values, int]:
@@ -99,13 +98,25 @@ def with_table(place: Place, each: Compared, source: str) -> runtime.Bundle:
         files = BundleFiles(part)
         with BundleWriter(path, overwrite=True) as writer:
             writer.copy(files)
+            rankers = {**files.manifest.rankers, each.model: _by_codes(writer, files, each.model)}
             fused = fusion_of(files, FUSION)
             writer.finish(
-                replace(files.manifest, pipelines=fused.pipelines, default_pipeline=fused.default)
-            )
+                replace(
+                    files.manifest, rankers=rankers, pipelines=fused.pipelines,
+                    default_pipeline=fused.default,
+                )
+            )  # fmt: skip
 
     name = f"{each.name}.{each.model}.{source}.table.ranklet"
     return runtime.load(place.keep(name, build, LEARNING, str(network.manifest.sha256)))
+
+
+def _by_codes(writer: BundleWriter, files: BundleFiles, name: str) -> RankerEntry:
+    """Write the codes by which a build lets a table search, and return the ranker with them."""
+    entry, settings = files.manifest.rankers[name], files.settings(name)
+    codes = binary_codes(open_vectors(files, name, settings).values)
+    writer.array(f"rankers/{name}/{CODES}", codes)
+    return replace(entry, settings={**entry.settings, "search": "binary"})
 
 
 def _table(place: Place, each: Compared, source: str) -> Learned:
@@ -121,7 +132,7 @@ def _table(place: Place, each: Compared, source: str) -> Learned:
         return first
     wanted = {"collection": (True,), "others": (False,), "all": (True, False)}[source]
     parts = [
-        _encoded(place, f"{other.name}.{other.model}.texts", teacher, _texts(place, other, large))
+        _encoded(place, f"{other.name}.{other.model}.texts", teacher, _texts(place, other))
         for other in compared()
         if other.model == each.model and (other.name == each.name) in wanted
     ]
@@ -129,9 +140,9 @@ def _table(place: Place, each: Compared, source: str) -> Learned:
     return learned(teacher, texts, np.concatenate(encoded), first.rows, began)
 
 
-def _texts(place: Place, each: Compared, large: bool) -> list[str]:
+def _texts(place: Place, each: Compared) -> list[str]:
     titled = ((document.title, document.text) for document in documents_of(place, each))
-    return short_texts(titled, SHORT[large])
+    return short_texts(titled, SHORT)
 
 
 def _encoded(
@@ -152,12 +163,6 @@ def _encoded(
     return given, np.load(path)
 
 
-def asked(place: Place, each: Compared) -> Sequence[JudgedQuery]:
-    """Return the queries that are reported of a collection."""
-    queries = queries_of(place, each)
-    return [queries[at] for at in evenly(len(queries), MOST)]
-
-
 def _values(
     place: Place, each: Compared, bundle: runtime.Bundle, recipes: Mapping[str, str], part: str
 ) -> dict[str, NDArray[np.float64]]:
@@ -165,7 +170,9 @@ def _values(
 
     def build(path: Path) -> None:
         pipelines = {name: bundle.manifest.pipelines[own] for name, own in recipes.items()}
-        found = evaluate(bundle, asked(place, each), pipelines, measures=[MEASURE], depth=DEPTH)
+        found = evaluate(
+            bundle, queries_of(place, each, QUERIES), pipelines, measures=[MEASURE], depth=DEPTH
+        )
         path.write_text(json.dumps({it.pipeline: it.values[MEASURE].tolist() for it in found}))
 
     given = str(bundle.manifest.sha256)
@@ -188,12 +195,11 @@ def quality(found: Mapping[str, Values]) -> str:
 def said(sizes: Mapping[str, int]) -> str:
     """Return what is ranked, and the sizes of the tables."""
     of = ", ".join(f"{size / 1e6:.1f} MB ({name})" for name, size in sizes.items())
-    return f"""At most {MOST} queries and {DOCUMENTS:,} documents of each collection, or those \
+    return f"""At most {QUERIES:,} queries and {DOCUMENTS:,} documents of each collection, or those \
 that answer a query where these are more. A sum gets the weights of a build. Tables learned from \
 single tokens and {RANDOM[False]:,} sequences of random words ({RANDOM[True]:,} with E5, for \
-debian-de and the others of its kind), and then from at most {SHORT[False]:,} titles, sentences \
-and phrases of each collection ({SHORT[True]:,}). *Others* and *all* are collections with the same \
-network.
+debian-de and the others of its kind), and then from at most {SHORT:,} titles, sentences and \
+phrases of each collection. *Others* and *all* are collections with the same network.
 
 The tables of queries: {of}."""
 

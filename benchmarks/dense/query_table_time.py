@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.dense.query_table import asked, compared, with_table
+from benchmarks.dense.query_table import compared, with_table
 from benchmarks.footprint.cold_start import NUMPY, OURS, QUIET
-from benchmarks.fusion.collections import BM25, Compared, bundle_of, model_of
+from benchmarks.fusion.collections import BM25, Compared, bundle_of, model_of, queries_of
 from benchmarks.harness.place import MissingDataError, Place
 from benchmarks.harness.processes import fresh
 from benchmarks.harness.report import goal, table
@@ -66,7 +66,7 @@ def _collection(place: Place, each: Compared) -> Found:
     network = bundle_of(place, each, model_of(each))
     tables = with_table(place, each, "collection")
     bundles = {WORDS: network, TABLE: tables, NETWORK: network}
-    texts = [query.text for query in asked(place, each)[:ASKED]]
+    texts = [query.text for query in queries_of(place, each, ASKED)]
     took = take_turns(
         {name: _ranking(bundle, name) for name, bundle in bundles.items()}, texts, ROUNDS,
         clock=process_time,

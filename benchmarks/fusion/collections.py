@@ -82,9 +82,9 @@ COMPARED = (
 )
 
 
-def queries_of(place: Place, each: Compared) -> list[JudgedQuery]:
-    """Return the queries that are reported of a collection."""
-    return _some(_answered(place, each, each.split, QUERIES), RANKED)
+def queries_of(place: Place, each: Compared, most: int = RANKED) -> list[JudgedQuery]:
+    """Return the queries that are reported of a collection, at most so many."""
+    return _some(_answered(place, each, each.split, QUERIES), most)
 
 
 def choice_of(place: Place, each: Compared) -> list[JudgedQuery]:

@@ -14,7 +14,7 @@ DEPTH = 1000  # of a list from an impact index; Boytsov & Kolter (§4.1) found n
 DENSE_DEPTH = 200
 # Lists where a table encodes queries, because a query by words takes no longer than longer lists.
 # No query of train lost by them (`python -m benchmarks query_table`).
-QUICK_DEPTH, QUICK_DENSE_DEPTH = 200, 100
+QUICK_DEPTH, QUICK_DENSE_DEPTH = 100, 30
 # Documents that a network over each pair reranks; more ranked worse (Boytsov & Kolter, §4.1).
 RERANKED = 100
 SUM, BY_RANKS = "sum", "rrf"  # pipelines that fuse all retrievers, by scores and by ranks

@@ -36,7 +36,7 @@ from ranklet.runtime.rankers.dense import (
 
 # Documents from which on codes replace exact search, unless it was chosen. Where a table encodes
 # queries nothing else takes as long.
-CODES_FROM, QUICK_CODES_FROM = 50_000, 5_000
+CODES_FROM, QUICK_CODES_FROM = 50_000, 500
 RECALL_QUERIES, RECALL_AT = 200, 10
 INDEXED = (VECTORS, SCALES, CODES, HNSW, CUT)  # what `index` writes
 

@@ -3,6 +3,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
+_FEW = 200  # scores that are sorted as fast as the best of them are chosen
+
 Scored = tuple[NDArray[np.uint32], NDArray[np.float32]]  # documents, best first, and their scores
 
 
@@ -23,14 +25,15 @@ def top_k(
     """
     if k <= 0:
         return np.empty(0, np.intp)
-    chosen = np.arange(len(scores))
-    if k < len(scores):
-        # `partition` would choose arbitrarily among equal scores at the border. Take the scores
-        # above the border, then the first of the equal ones.
-        border = np.partition(scores, len(scores) - k)[len(scores) - k]
-        above, level = np.flatnonzero(scores > border), np.flatnonzero(scores == border)
-        if ties is not None and len(above) + len(level) > k:
-            level = level[np.argsort(ties[level], kind="stable")]
-        chosen = np.concatenate([above, level[: k - len(above)]])
+    if k >= len(scores) or len(scores) <= _FEW:
+        keys = (-scores,) if ties is None else (ties, -scores)
+        return np.lexsort(keys)[:k]
+    # `partition` would choose arbitrarily among equal scores at the border. Take the scores above
+    # the border, then the first of the equal ones.
+    border = np.partition(scores, len(scores) - k)[len(scores) - k]
+    above, level = np.flatnonzero(scores > border), np.flatnonzero(scores == border)
+    if ties is not None and len(above) + len(level) > k:
+        level = level[np.argsort(ties[level], kind="stable")]
+    chosen = np.concatenate([above, level[: k - len(above)]])
     order = chosen if ties is None else ties[chosen]
     return chosen[np.lexsort((order, -scores[chosen]))]

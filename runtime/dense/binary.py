@@ -17,7 +17,7 @@ from ranklet.runtime.dense.stored import StoredVectors
 from ranklet.runtime.errors import BundleError
 
 WORD = 64  # bits
-BLOCK = 1 << 15  # documents whose codes are compared at a time, so that sums stay in the cache
+BLOCK = 1 << 13  # documents whose codes are compared at a time, so that they stay in the cache
 RESCORED = 1_000  # documents whose vectors are compared, at least
 COPIED = 4  # copying a code takes as long as comparing four in place
 PER_HIT = 10  # documents whose vectors are compared for each hit that is wanted, at least
@@ -77,13 +77,16 @@ class BinaryIndex:
         """
         count = self.codes.shape[1]
         mask = checked_mask(allowed, count)
-        rows = np.arange(count) if mask is None else np.flatnonzero(mask)
-        if k <= 0 or not len(rows):
+        rows = None if mask is None else np.flatnonzero(mask)
+        count = count if rows is None else len(rows)
+        if k <= 0 or not count:
             return np.empty(0, np.uint32), np.empty(0, np.float32)
         most = int(self._share * max(RESCORED, PER_HIT * k))
-        if most < len(rows):
-            distances = self._distances(query, rows)
-            rows = rows[distances <= np.partition(distances, most - 1)[most - 1]]
+        if most < count:
+            near = nearest(self._distances(query, rows), most)
+            rows = near if rows is None else rows[near]
+        elif rows is None:
+            rows = np.arange(count)
         scores = self.vectors.products_of(rows, query)
         best = top_k(scores, k)
         return rows[best].astype(np.uint32), scores[best]
@@ -99,10 +102,12 @@ class BinaryIndex:
             if not np.array_equal(self.codes[:, own], binary_codes(self.vectors.values[own])):
                 raise BundleError(f"{name}: a code is not that of its vector")
 
-    def _distances(self, query: NDArray[np.float32], rows: NDArray[np.intp]) -> NDArray[np.uint16]:
+    def _distances(
+        self, query: NDArray[np.float32], rows: NDArray[np.intp] | None
+    ) -> NDArray[np.uint16]:
         """Return in how many bits the codes of some documents differ from a query's, (rows,)."""
         code = binary_codes(query[None])[:, 0]
-        if len(rows) == self.codes.shape[1]:
+        if rows is None:
             return hamming(self.codes, code)
         if len(rows) * COPIED < self.codes.shape[1]:
             return hamming(self.codes[:, rows], code)
@@ -120,9 +125,18 @@ def hamming(codes: NDArray[np.uint64], query: NDArray[np.uint64]) -> NDArray[np.
     >>> hamming(codes, np.array([0b1000], np.uint64)).tolist()
     [1, 2]
     """
-    distances = np.zeros(codes.shape[1], np.uint16)
+    distances = np.empty(codes.shape[1], np.uint16)
     for begin in range(0, codes.shape[1], BLOCK):
-        own = distances[begin : begin + BLOCK]
-        for word, bits in zip(codes, query, strict=True):
-            own += np.bitwise_count(word[begin : begin + BLOCK] ^ bits)
+        own = slice(begin, begin + BLOCK)
+        np.bitwise_count(codes[:, own] ^ query[:, None]).sum(0, np.uint16, distances[own])
     return distances
+
+
+def nearest(distances: NDArray[np.uint16], count: int) -> NDArray[np.intp]:
+    """Return the places of the smallest distances, and of all that are level with the last.
+
+    >>> nearest(np.array([3, 1, 2, 2], np.uint16), 2).tolist()
+    [1, 2, 3]
+    """
+    within = np.bincount(distances).cumsum()  # how many are at a distance or nearer
+    return np.flatnonzero(distances <= within.searchsorted(count))

@@ -139,8 +139,8 @@ class StoredVectors:
         products = np.empty(len(numbers), np.float32)
         for begin in range(0, len(numbers), FEW):
             rows = as_floats(self.values[numbers[begin : begin + FEW]])
-            # einsum sums each row alike, however many there are; a matrix product does not.
-            products[begin : begin + FEW] = np.einsum("nd,d->n", rows, query)
+            # vecdot sums each row alike, however many there are; a matrix product does not.
+            np.vecdot(rows, query, out=products[begin : begin + FEW])
         return self._scaled(products, numbers)
 
     @property

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import cache
 from time import perf_counter
 from typing import Any, TypeVar
 
@@ -23,7 +24,7 @@ from ranklet.runtime.execution.prefetch import encode_ahead
 from ranklet.runtime.explanation import Explanation
 from ranklet.runtime.hits import Timing
 from ranklet.runtime.pipeline import Boost, Fuse, Keep, Pipeline, Rescore, Retrieve
-from ranklet.runtime.sets import among, distinct
+from ranklet.runtime.sets import among, distinct, joined
 
 T = TypeVar("T", bound=np.floating[Any])
 
@@ -88,7 +89,8 @@ class Execution:
                 "a mask says which documents of the collection may be retrieved, but the "
                 "candidates are given; pass only those that are allowed"
             )
-        self._pipeline, self._ranker, self._query, self._reach = pipeline, ranker, query, reach
+        self._pipeline, self._query, self._reach = pipeline, query, reach
+        self._ranker = cache(ranker)
         self._documents, self._given, self._known = documents, given, known or {}
         self._allowed, self._amounts = both(allowed, query.allowed), amounts
         self.deadline = Deadline() if deadline is None else deadline
@@ -298,14 +300,12 @@ class Execution:
             self.candidates = self._stored(numbers)
             self._columns[ranker] = scores
             return
-        new = numbers[~among(numbers, np.sort(known))]
-        merged = np.append(known, new)
-        for name, column in self._columns.items():
-            self._columns[name] = np.append(column, np.full(len(new), np.nan, np.float32))
-        order = np.argsort(merged)
-        own_column = np.full(len(merged), np.nan, np.float32)
-        own_column[order[np.searchsorted(merged, numbers, sorter=order)]] = scores
-        self.candidates, self._columns[ranker] = self._stored(merged), own_column
+        merged, at = joined(known, numbers)
+        columns = np.full((len(self._columns) + 1, len(merged)), np.nan, np.float32)
+        for column, (name, given) in zip(columns, self._columns.items(), strict=False):
+            column[: len(known)], self._columns[name] = given, column
+        columns[-1, at] = scores
+        self.candidates, self._columns[ranker] = self._stored(merged), columns[-1]
 
     def _scores(self, ranker: str, candidates: Candidates) -> NDArray[np.float32]:
         with np.errstate(all="ignore"):  # damaged numbers are reported below
@@ -425,9 +425,15 @@ class Execution:
         owners = self.candidates.owners
         if owners is None:
             return self._best(k)
-        best = self._best(len(self.candidates))
-        _, places = np.unique(owners[best], return_index=True)
-        return best[np.sort(places)[:k]]
+        best, seen = self._best(len(self.candidates)), set[int]()
+        firsts = list[int]()
+        for place, owner in enumerate(owners[best].tolist()):
+            if len(seen) == k:
+                break
+            if owner not in seen:
+                seen.add(owner)
+                firsts.append(place)
+        return best[firsts]
 
     def _select(self, positions: NDArray[np.intp]) -> None:
         self.final()  # fixes the lowest score while all candidates are still there

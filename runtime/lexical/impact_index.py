@@ -128,6 +128,7 @@ class ImpactIndex:
         k: int,
         allowed: Mask | None = None,
         more: Scored | None = None,
+        kept: list[NDArray[np.float32]] | None = None,
     ) -> Scored:
         """Return the k documents with the largest dot product, best first, ties by number.
 
@@ -140,6 +141,7 @@ class ImpactIndex:
             k: number of documents to return.
             allowed: whether each document may be returned, (documents,) bool; None allows all.
             more: documents, ascending, and what is added to their scores, > 0; None for nothing.
+            kept: receives the scores of all documents, (documents,), where all are added up.
 
         Raises:
             InputError: a weight is negative or NaN, or the mask has another type or shape.
@@ -171,7 +173,10 @@ class ImpactIndex:
             return np.empty(0, np.uint32), np.empty(0, np.float32)
         lists.sort(key=lambda each: -each.bound)
         if max(self.size, sum(len(each.documents) for each in lists)) <= _SMALL:
-            return self._all(lists, k, mask)
+            sums = self._sums(lists)
+            if kept is not None:
+                kept.append(sums)
+            return _best(sums, k, mask)
         count = self.size if mask is None else int(np.count_nonzero(mask))
         read = _read_by_max_score(lists, k) * count / self.size
         # Whatever leaves this function in the middle leaves no sums to the next call, because the
@@ -211,8 +216,8 @@ class ImpactIndex:
             raise damaged(fault) from error
         return mask
 
-    def _all(self, lists: "list[_List]", k: int, mask: Mask | None) -> Scored:
-        """Return the k best documents of a small index, all postings of which are read at once."""
+    def _sums(self, lists: "list[_List]") -> NDArray[np.float32]:
+        """Return the score of each document of a small index, whose lists are read at once."""
         documents = np.concatenate([each.documents for each in lists])
         weights = np.array([each.weight for each in lists], np.float32)
         factors = np.repeat(weights, [len(each.documents) for each in lists])
@@ -223,12 +228,7 @@ class ImpactIndex:
         except IndexError as error:
             fault = f"a posting has a document past the {self.size} of the collection"
             raise damaged(fault) from error
-        found = np.flatnonzero(sums if mask is None else np.where(mask, sums, 0))
-        scores = sums[found]
-        best = top_k(scores, k)
-        if not np.isfinite(scores[best]).all():
-            raise damaged("an impact is not finite")
-        return found[best].astype(np.uint32), scores[best]
+        return sums
 
     def matrix(
         self, terms: NDArray[np.int32], documents: NDArray[np.uint32]
@@ -398,6 +398,16 @@ class _Allowed:
         else:
             kept = np.flatnonzero(self._mask[documents])
         return documents[kept], whole.impacts[kept]
+
+
+def _best(sums: NDArray[np.float32], k: int, mask: Mask | None) -> Scored:
+    """Return the k documents with the largest scores above 0, of all or of those allowed."""
+    found = np.flatnonzero(sums if mask is None else np.where(mask, sums, 0))
+    scores = sums[found]
+    best = top_k(scores, k)
+    if not np.isfinite(scores[best]).all():
+        raise damaged("an impact is not finite")
+    return found[best].astype(np.uint32), scores[best]
 
 
 def _read_by_max_score(lists: Sequence[_List], k: int) -> int:

@@ -5,6 +5,7 @@ onnxruntime nor the time that it takes to load. A text's vector is Σ T[token], 
 score is exactly a sum over the tokens of the query.
 """
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -74,7 +75,8 @@ class QueryTable:
         vectors = np.zeros((len(texts), self._rows.shape[1]), np.float32)
         longer = []
         for index, text in enumerate(encode_batch(self.tokenizer, texts)):
-            vectors[index] = self._shares(text.ids[:max_tokens]).sum(0)
+            total = self._of_tokens(text.ids[:max_tokens]).sum(0)
+            vectors[index] = total / _length(total)
             if len(text.ids) > max_tokens:
                 longer.append(index)
         return Encoded(vectors, longer)
@@ -86,23 +88,19 @@ class QueryTable:
 
     def _shares(self, tokens: Sequence[int]) -> NDArray[np.float64]:
         """Return what each token adds to a vector of length 1, (tokens, dimension)."""
-        rows = self._of_tokens(np.array(tokens, np.int64))
-        total = rows.sum(0)
-        length = float(np.sqrt(total @ total))
-        if not np.isfinite(length):
-            raise damaged("a query's vector is not finite")
-        return rows / (length or 1.0)
+        rows = self._of_tokens(tokens)
+        return rows / _length(rows.sum(0))
 
-    def _of_tokens(self, ids: NDArray[np.int64]) -> NDArray[np.float64]:
+    def _of_tokens(self, tokens: Sequence[int]) -> NDArray[np.float64]:
         """Return the rows of tokens with their scales, (tokens, dimension) float64."""
-        if len(ids) and ids.max() >= len(self._rows):
+        ids = np.array(tokens, np.intp)
+        try:
+            return np.multiply(self._rows[ids], self._scales[ids, None], dtype=np.float64)
+        except IndexError:
             raise BundleError(
                 f"the table of queries has {len(self._rows):,} rows, but the tokenizer has the "
                 f"token {ids.max()}. The bundle is damaged: run `ranklet verify`"
-            )
-        rows = self._rows[ids].astype(np.float64)
-        rows *= self._scales[ids, None]
-        return rows
+            ) from None
 
     def verify(self, name: str) -> None:
         """Check every number, and that each token has a row; a BundleError begins with `name`."""
@@ -113,3 +111,15 @@ class QueryTable:
                 f"{name}: the table of queries has {len(self._rows):,} rows, but the tokenizer has "
                 f"{self.tokenizer.get_vocab_size():,} tokens"
             )
+
+
+def _length(vector: NDArray[np.float64]) -> float:
+    """Return the length of a vector, and 1 for that of zeros.
+
+    Raises:
+        BundleError: it is not finite.
+    """
+    length = math.sqrt(vector @ vector)
+    if not math.isfinite(length):
+        raise damaged("a query's vector is not finite")
+    return length or 1.0

@@ -126,6 +126,9 @@ class _Rarity(NamedTuple):
     factors: NDArray[np.float32]  # make a part's impacts those of the whole, (parts, tokens)
 
 
+_NO_FACTORS = np.empty((0, 0), np.float32)  # of the only part
+
+
 class BM25(Retriever):
     """Okapi BM25 in Lucene's variant (see `ranklet.runtime.lexical.bm25`).
 
@@ -187,8 +190,8 @@ class BM25(Retriever):
         """Return the k best documents of the collection, or of those that a mask allows."""
         terms, counts, at = self._terms(query)
         weights = counts * self._factors(query)[at] if len(self._everywhere) > 1 else counts
-        more = self._gained(query)
-        return Retrieved(*self._index(query).retrieve(terms, weights, k, allowed, more))
+        more, sums = self._gained(query), self._sums(query)
+        return Retrieved(*self._index(query).retrieve(terms, weights, k, allowed, more, sums))
 
     def matching(self, query: QueryContext) -> Mask:
         """Return which documents have a word of the query or a synonym, (documents,) bool."""
@@ -211,6 +214,8 @@ class BM25(Retriever):
 
     def score(self, query: QueryContext, candidates: Candidates) -> Scores:
         """Return Σ idf · saturation over the query's tokens, with repetitions."""
+        if candidates.stored is not None and (sums := self._sums(query)):
+            return Scores(sums[0][candidates.stored])
         terms = self._terms(query)
         # In float64, rounding cannot make a document's score depend on the other documents.
         weights = terms.counts.astype(np.float64)
@@ -254,6 +259,10 @@ class BM25(Retriever):
     def verify(self) -> None:
         """Check every posting; raise BundleError at the first fault."""
         self.index.verify(f"BM25 over {self.settings.field}")
+
+    def _sums(self, query: QueryContext) -> list[NDArray[np.float32]]:
+        """Return the scores of all documents, (documents,), if a retrieval has added them up."""
+        return query.once((self, "sums"), list)
 
     def _gained(self, query: QueryContext) -> Scored | None:
         """Return the documents to which synonyms add something, ascending, and how much."""
@@ -322,9 +331,10 @@ class BM25(Retriever):
         def make() -> _Rarity:
             field, sizes = self.settings.terms, [index.size for index in self._everywhere]
             every = zip(self._everywhere, query.everywhere, strict=True)
-            counts = np.array(
-                [index.frequencies(_asked(own, field, synonyms)) for index, own in every]
-            )
+            each = [index.frequencies(_asked(own, field, synonyms)) for index, own in every]
+            if len(each) == 1:
+                return _Rarity(idf(each[0], sizes[0]), _NO_FACTORS)
+            counts = np.array(each)
             whole = idf(counts.sum(0), sum(sizes))
             factors: NDArray[np.float32] = np.divide(whole, idf(counts, np.array(sizes)[:, None]))
             return _Rarity(whole, factors)

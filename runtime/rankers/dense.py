@@ -56,7 +56,7 @@ EXHAUSTIVE = "exhaustive"  # exact search at any size; indexing replaces "exact"
 SEARCHES = ("exact", "binary", "hnsw")
 # Of the documents that codes choose, how many a table's vectors are compared with. A table is not
 # exact itself, and no query of train lost by less (`python -m benchmarks query_table`).
-FEWER = 0.3
+FEWER = 0.1
 MARKED = 1 << 16  # characters of a document in which the tokens of a query are looked for
 EXACT = 1e-6  # rounding; a larger difference of a score from its explanation is shown
 
@@ -87,7 +87,7 @@ class DenseSettings(Settings):
     search: str = one_of(
         "exact",
         SEARCHES,
-        "how to search; by default exact, and binary from 50,000 documents on, or from 5,000 where "
+        "how to search; by default exact, and binary from 50,000 documents on, or from 500 where "
         "a table encodes queries",
         untyped=EXHAUSTIVE,
     )

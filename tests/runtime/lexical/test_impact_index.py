@@ -105,14 +105,13 @@ def scanned(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 def summed(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Return a list that gets an entry whenever all postings of a small index are added up."""
     calls: list[int] = []
-    real: Callable[..., Any] = ImpactIndex._all
+    real = ImpactIndex._sums
 
-    def spy(index: ImpactIndex, lists: list[Any], *others: Any) -> Scored:
+    def spy(index: ImpactIndex, lists: list[Any]) -> NDArray[np.float32]:
         calls.append(len(lists))
-        found: Scored = real(index, lists, *others)
-        return found
+        return real(index, lists)
 
-    monkeypatch.setattr(ImpactIndex, "_all", spy)
+    monkeypatch.setattr(ImpactIndex, "_sums", spy)
     monkeypatch.setattr(impact_index, "_SMALL", 1 << 20)
     return calls
 
