@@ -19,13 +19,13 @@ from benchmarks.fusion.collections import (
     BM25,
     COMPARED,
     E5,
-    QUERIES,
     Compared,
     bundle_of,
     documents_of,
     model_of,
     queries_of,
 )
+from benchmarks.fusion.collections import QUERIES as MOST
 from benchmarks.fusion.default_fusion import DOCUMENTS
 from benchmarks.harness.place import MissingDataError, Place
 from benchmarks.harness.report import goal_at_least, table
@@ -171,7 +171,7 @@ def _values(
     def build(path: Path) -> None:
         pipelines = {name: bundle.manifest.pipelines[own] for name, own in recipes.items()}
         found = evaluate(
-            bundle, queries_of(place, each, QUERIES), pipelines, measures=[MEASURE], depth=DEPTH
+            bundle, queries_of(place, each, MOST), pipelines, measures=[MEASURE], depth=DEPTH
         )
         path.write_text(json.dumps({it.pipeline: it.values[MEASURE].tolist() for it in found}))
 
@@ -195,8 +195,8 @@ def quality(found: Mapping[str, Values]) -> str:
 def said(sizes: Mapping[str, int]) -> str:
     """Return what is ranked, and the sizes of the tables."""
     of = ", ".join(f"{size / 1e6:.1f} MB ({name})" for name, size in sizes.items())
-    return f"""At most {QUERIES:,} queries and {DOCUMENTS:,} documents of each collection, or those \
-that answer a query where these are more. A sum gets the weights of a build. Tables learned from \
+    return f"""At most {MOST:,} queries and {DOCUMENTS:,} documents of each collection, or those that \
+answer a query where these are more. A sum gets the weights of a build. Tables learned from \
 single tokens and {RANDOM[False]:,} sequences of random words ({RANDOM[True]:,} with E5, for \
 debian-de and the others of its kind), and then from at most {SHORT:,} titles, sentences and \
 phrases of each collection. *Others* and *all* are collections with the same network.
