@@ -195,8 +195,8 @@ def quality(found: Mapping[str, Values]) -> str:
 def said(sizes: Mapping[str, int]) -> str:
     """Return what is ranked, and the sizes of the tables."""
     of = ", ".join(f"{size / 1e6:.1f} MB ({name})" for name, size in sizes.items())
-    return f"""At most {MOST:,} queries and {DOCUMENTS:,} documents of each collection, or those that \
-answer a query where these are more. A sum gets the weights of a build. Tables learned from \
+    return f"""At most {MOST:,} queries and {DOCUMENTS:,} documents of each collection, or those \
+that answer a query where these are more. A sum gets the weights of a build. Tables learned from \
 single tokens and {RANDOM[False]:,} sequences of random words ({RANDOM[True]:,} with E5, for \
 debian-de and the others of its kind), and then from at most {SHORT:,} titles, sentences and \
 phrases of each collection. *Others* and *all* are collections with the same network.
