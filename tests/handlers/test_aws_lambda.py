@@ -2,7 +2,6 @@
 
 import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -67,31 +66,6 @@ def test_the_function_answers_as_the_runtime_does(
     assert first["cold_start"] is True
     assert [each["cold_start"] for each in others] == [False] * 5
     assert first["request_id"] != others[0]["request_id"]
-
-
-@pytest.mark.slow
-def test_the_deadline_of_an_invocation_is_its_budget(api: RuntimeAPI, start: Start) -> None:
-    function = start(RANKLET_MARGIN_MS="900")
-    api.invoke({"query": QUERY})
-    hurried = api.send({"query": QUERY, "k": 3}, timeout_ms=900).answer
-    assert hurried["budget_spent"] is True
-    assert hurried["left_out"] == ["rescore by model1", "rescore by model1_pieces"]
-    assert len(hurried["hits"]) == 3
-    assert "left_out" not in api.invoke({"query": QUERY, "k": 3})
-    assert [line["LeftOut"] for line in function.lines("request")] == [0, 2, 0]
-
-
-@pytest.mark.slow
-def test_a_damaged_bundle_is_no_bundle(
-    api: RuntimeAPI, start: Start, built: Built, tmp_path: Path
-) -> None:
-    damaged = tmp_path / "damaged.zip"
-    damaged.write_bytes(built.zipped.read_bytes()[:-2000])
-    function = start(RANKLET_BUNDLE=str(damaged))
-    assert api.invoke((EVENTS / "alb.json").read_bytes())["statusCode"] == 503
-    assert "damaged.zip" in function.lines("no bundle")[0]["error"]
-    shutil.copy(built.zipped, damaged)  # and once it is repaired, it is served
-    until(lambda: api.invoke((EVENTS / "alb.json").read_bytes())["statusCode"] == 200)
 
 
 @pytest.mark.slow

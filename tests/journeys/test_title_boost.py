@@ -12,12 +12,9 @@ from tests.commands.running import Capture, fails, succeeds
 from ranklet.commands import main
 from ranklet.corpus.collections.collection import Collection, Document, Query, write_collection
 from ranklet.corpus.indexing.analysed import analyse
-from ranklet.corpus.updating.merge import merge
-from ranklet.corpus.updating.update import update
 from ranklet.export.build import build
-from ranklet.runtime import InputError, load
+from ranklet.runtime import load
 from ranklet.runtime.bundle import Bundle
-from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.rankers.bm25 import BM25, BM25Settings
 from ranklet.runtime.rankers.opening import ranker_of
 from ranklet.runtime.verification import verify
@@ -80,16 +77,6 @@ def test_scores_equal_the_formula(tmp_path: Path, boost: float) -> None:
     verify(bundle.path)
 
 
-def test_texts_of_the_caller_are_scored_like_those_of_the_collection(tmp_path: Path) -> None:
-    documents = rows(Random(5), 40)
-    bundle = load(build(documents, tmp_path / "b.ranklet", language="en", title_boost=4))
-    own = bundle.rank(QUERY, [{**row} for row in documents], k=40)
-    stored = ranked(bundle)
-    assert {hit.id: hit.score for hit in own if hit.score} == pytest.approx(stored, rel=1e-5)
-    scores = bundle.score(QUERY, ids=[row["id"] for row in documents])
-    assert bundle.score(QUERY, documents).tolist() == pytest.approx(scores.tolist(), rel=1e-5)
-
-
 def test_an_explanation_says_that_titles_are_boosted_and_adds_up(tmp_path: Path) -> None:
     documents = rows(Random(6), 30)
     bundle = load(build(documents, tmp_path / "b.ranklet", language="en", title_boost=2.5))
@@ -123,32 +110,6 @@ def test_words_of_a_title_are_the_first_of_a_document(language: str) -> None:
         alone = analysis.tokens(documents[number].title, "words").tolist()
         begin = offsets[number]
         assert forward[begin : begin + length].tolist() == alone
-
-
-def test_updates_and_merges_equal_a_build(tmp_path: Path) -> None:
-    documents = rows(Random(7), 40)
-    whole = build(documents, tmp_path / "whole.ranklet", language="en", title_boost=3)
-    first = build(documents[:25], tmp_path / "first.ranklet", language="en", title_boost=3)
-    second = build(documents[25:], tmp_path / "second.ranklet", language="en", title_boost=3)
-    update(first, documents[25:], target=tmp_path / "updated.ranklet")
-    merge([first, second], tmp_path / "merged.ranklet")
-    wanted = BundleFiles(whole).manifest
-    assert wanted.rankers["bm25"].settings["title_boost"] == 3
-    for name in ("updated", "merged"):
-        found = BundleFiles(tmp_path / f"{name}.ranklet").manifest
-        assert found.files == wanted.files
-        assert found.rankers == wanted.rankers
-    other = build(documents[25:], tmp_path / "other.ranklet", language="en")
-    with pytest.raises(InputError, match="its settings differ"):
-        merge([first, other], tmp_path / "no.ranklet")
-    assert not (tmp_path / "no.ranklet").exists()
-
-
-def test_words_of_titles_count_twice_by_default(tmp_path: Path) -> None:
-    documents = rows(Random(10), 20)
-    for titles, boost in ((True, 2), (False, 1)):
-        built = load(build(documents, tmp_path / f"{titles}.ranklet", language="en", titles=titles))
-        assert built.files.settings("bm25").title_boost == boost
 
 
 def test_it_is_trained_and_exported_with(tmp_path: Path, capsys: Capture) -> None:

@@ -185,14 +185,6 @@ def test_a_document_that_was_not_found_is_explained_too(bundle: Bundle, name: st
     assert "bm25: rank 2" in ranks  # behind the one that was found, and not first of one
 
 
-def test_an_explanation_names_words_that_matched(bundle: Bundle) -> None:
-    found = bundle.rank("how long to knead dough", k=1, pipeline="bm25", explain=True)[0]
-    assert found.explanation is not None
-    assert {part.label for part in found.explanation.parts} <= {"long", "knead", "dough"}
-    text = str(bundle.rank("zork", ["a zork"], pipeline="bm25", explain=True)[0].explanation)
-    assert "zork" in text
-
-
 @pytest.mark.parametrize(
     ("name", "instead"), [("encode", r"encode_query\(texts\)"), ("search", r"rank\(query\)")]
 )

@@ -1,13 +1,8 @@
-from collections import Counter
-from itertools import pairwise
-
-import numpy as np
 import pytest
 
 from ranklet.corpus.collections.collection import Collection, Document
 from ranklet.corpus.indexing.analysed import AnalysedCollection, analyse
 from ranklet.runtime.errors import CollectionError, InputError
-from ranklet.runtime.lexical.bm25 import idf, saturation
 from ranklet.runtime.text.words import stop_words, words
 
 FIELDS = ("lemmas", "words", "wordpieces")
@@ -46,49 +41,6 @@ def test_tokens_are_those_of_plain_python(
         for at in range(len(offsets) - 1)
     ]
     assert found == plain_tokens(collection, analysed, field)
-
-
-@pytest.mark.parametrize("field", FIELDS)
-def test_postings_are_those_of_plain_python(
-    collection: Collection, analysed: AnalysedCollection, field: str
-) -> None:
-    documents = plain_tokens(collection, analysed, field)
-    wanted: dict[str, list[tuple[int, int]]] = {}
-    for number, document in enumerate(documents):
-        for token, count in Counter(document).items():
-            wanted.setdefault(token, []).append((number, count))
-    postings, name = analysed.postings(field), analysed.analyzer.begin().name
-    spelled = "words" if field == "lemmas" else field
-    assert len(postings.offsets) == analysed.analyzer.size(field) + 1
-    found = {}
-    for term, (begin, end) in enumerate(pairwise(postings.offsets.tolist())):
-        if end > begin:
-            numbers = postings.documents[begin:end].tolist()
-            counts = postings.frequencies[begin:end].astype(int).tolist()
-            found[name(term, spelled)] = list(zip(numbers, counts, strict=True))
-    assert found == wanted
-    assert postings.lengths.tolist() == [len(each) for each in documents]
-    assert postings.average_length == pytest.approx(np.mean([len(each) for each in documents]))
-    frequencies = analysed.frequencies(field)
-    assert int(frequencies.sum()) == sum(map(len, documents))
-    assert len(frequencies) == analysed.analyzer.size(field)
-
-
-@pytest.mark.parametrize("field", FIELDS)
-def test_impacts_are_idf_times_saturation(analysed: AnalysedCollection, field: str) -> None:
-    postings = analysed.postings(field)
-    index = postings.bm25(0.9, 0.4)
-    index.verify(field)
-    assert index.size == 42
-    for term in np.flatnonzero(np.diff(postings.offsets)).tolist()[::7]:
-        begin, end = postings.offsets[term], postings.offsets[term + 1]
-        documents, impacts = index.postings(term)
-        lengths, tf = postings.lengths[documents], postings.frequencies[begin:end]
-        wanted = idf(np.array([end - begin]), 42) * saturation(
-            tf, lengths, postings.average_length, 0.9, 0.4
-        )
-        np.testing.assert_allclose(impacts, wanted, rtol=1e-5)
-        assert index.largest[term] == impacts.max()
 
 
 def test_titles_may_be_left_out() -> None:

@@ -45,20 +45,6 @@ def test_days_and_instants_are_counted_from_1970() -> None:
     assert fields["at"].arrays["values.npy"].tolist() == [1_500_000, -86_400_000_000]
 
 
-def test_every_passage_has_the_values_of_its_document() -> None:
-    rows: list[dict[str, Any]] = [
-        {"n": 1, "tags": ["b", "a"], "s": "x"},
-        {"tags": []},
-        {"n": 3, "tags": ["a"], "s": "y"},
-    ]
-    fields = collected(*rows, first=[0, 0, 2, 3, 3])
-    assert fields["n"].arrays["values.npy"].tolist() == [1, 1, 0, 3, 3]
-    assert fields["n"].arrays["missing.npy"].tolist() == [0, 0, 1, 0, 0]
-    assert fields["s"].arrays["codes.npy"].tolist() == [0, 0, 0, 1, 1]
-    assert fields["tags"].arrays["offsets.npy"].tolist() == [0, 2, 4, 4, 5, 6]
-    assert fields["tags"].arrays["codes.npy"].tolist() == [1, 0, 1, 0, 0, 0]
-
-
 def test_one_line_says_what_was_changed_or_left_out(caplog: pytest.LogCaptureFixture) -> None:
     rows: list[dict[str, Any]] = [
         {"a": 1, "b": {"c": 1}, "": "x"},

@@ -23,6 +23,17 @@ def test_an_indexed_bundle_can_be_indexed_again(
     assert BundleFiles(again, check="full").manifest.files == BundleFiles(first).manifest.files
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ROWS)
+def test_in_32_bits_the_scores_are_those_of_pytorch(kind: str, tiny: TinyRankers) -> None:
+    for reports in read_reports(tiny.exported(kind)).values():
+        (fp32,) = (each for each in reports if each.variant == "fp32")
+        assert fp32.max_error < 1e-2  # of scores that are all but alike in so small a model
+        assert fp32.overlap > 0.98
+        assert not fp32.refused
+        assert max(each.batch_error for each in reports) < 1e-3
+
+
 @pytest.mark.parametrize(
     "kind",
     [

@@ -397,16 +397,6 @@ def test_corrections_are_in_the_answer(bundle: Bundle) -> None:
         assert unchanged["query"] == plain["query"]
 
 
-def test_ignored_words_are_in_the_answer(bundle: Bundle) -> None:
-    assert answered(bundle, "How is the dough? The dough!")["ignored"] == [
-        "How",
-        "is",
-        "the",
-        "The",
-    ]
-    assert "ignored" not in answered(bundle, "dough")
-
-
 def answered(bundle: Bundle, query: str) -> dict[str, object]:
     body = rank(bundle, {"query": query, "k": 1}, LIMITS).body
     assert isinstance(body, dict)

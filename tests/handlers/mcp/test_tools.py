@@ -181,12 +181,3 @@ def test_typos_are_not_offered_where_documents_are_hidden(described: "Described"
     assert "typos" not in properties
     with pytest.raises(RankletError, match="would reveal words"):
         call(part, "search", {"query": "braed", "typos": True}, LIMITS)
-
-
-def test_facets_and_an_order_come_with_the_hits(described: "Described") -> None:
-    wanted = {"query": QUERY, "k": 2, "facets": ["open"], "sort": ["-year"]}
-    values = call(described.bundle, "search", wanted, LIMITS).values
-    ranking = described.bundle.rank(QUERY, k=2, facets=["open"], sort=["-year"])
-    assert [each["id"] for each in values["hits"]] == [hit.id for hit in ranking]
-    assert (values["total"], values["exact"]) == (ranking.total, True)
-    assert values["facets"] == ranking.to_dict()["facets"]

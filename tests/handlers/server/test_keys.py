@@ -10,7 +10,7 @@ import pytest
 from ranklet.export.build import build
 from ranklet.handlers.api.errors import RequestError
 from ranklet.handlers.server.keys import ApiKeys, part_of, read_filters, read_keys
-from ranklet.runtime import BundleError, InputError, load
+from ranklet.runtime import BundleError, InputError
 from ranklet.runtime.variables import Variable
 
 if TYPE_CHECKING:
@@ -222,10 +222,6 @@ def test_filters_that_cannot_be_used_stop_the_start(text: str, message: str) -> 
         read_filters(text, ("whole",))
     assert "k1" not in str(raised.value)
     assert read_filters("", ()) == {}
-
-
-def test_the_tenants_of_these_tests_are_in_the_bundle(path: Path) -> None:
-    assert len(load(path)) == 7
 
 
 def test_only_keys_that_may_write_write() -> None:

@@ -1,15 +1,12 @@
 """Write files that cannot be used. Each function returns one that makes a path in a place."""
 
 import gzip
-import json
 import shutil
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
 from tests.journeys.bad_inputs.running import Place
-
-from ranklet.runtime.bundles.manifest import sealed
 
 Maker = Callable[[Place], Path]
 
@@ -77,16 +74,6 @@ def damaged(name: str, content: bytes | None = None, *, cut: int = 0) -> Maker:
     return make
 
 
-def manifest_with(key: str, value: object) -> Maker:
-    """Return a maker of a copy of the bundle whose manifest has another value."""
-
-    def make(place: Place) -> Path:
-        record = json.loads((place.bundle / "manifest.json").read_text("utf-8"))
-        return damaged("manifest.json", sealed(record | {key: value}).encode())(place)
-
-    return make
-
-
 def zipped(entries: dict[str, bytes], method: int = zipfile.ZIP_STORED) -> Maker:
     """Return a maker of a zip with these entries."""
 
@@ -98,13 +85,6 @@ def zipped(entries: dict[str, bytes], method: int = zipfile.ZIP_STORED) -> Maker
         return path
 
     return make
-
-
-def escaping(place: Place) -> Path:
-    """Return the bundle as a zip with one more entry, which would lie outside of its folder."""
-    files = [path for path in sorted(place.bundle.rglob("*")) if path.is_file()]
-    entries = {path.relative_to(place.bundle).as_posix(): path.read_bytes() for path in files}
-    return zipped({**entries, "../evil": b"x"})(place)
 
 
 def copied(name: str) -> Maker:

@@ -74,46 +74,25 @@ def filtering(name: str, words: str, where: str) -> Case:
 
 UPDATES = [
     updating("nothing is changed", "nothing to change"),
-    updating("an id to delete is unknown", "no document 'nobody'", "--delete", "1", "nobody"),
     updating("all documents are deleted", "no document remains", "--delete", "1", "2"),
-    updating("an id is added and deleted", "both added and deleted", "--delete", "1",
-             "--add", file("new.csv", "id,text\n1,x\n")),
-    updating("an added id occurs twice", "1 id occurs twice: new.csv:3 ('3')",
-             "--add", file("new.csv", "id,text\n3,x\n3,y\n")),
-    updating("added texts have no ids", "--id-column", "--add", file("new.csv", "text\nx\n")),
     updating("the added file is missing", "does not exist", "--add", nothing),
-    updating("the added file is empty", "has no document", "--add", file("new.jsonl")),
-    updating("added JSON Lines are cut off", "new.jsonl:2 (not JSON",
-             "--add", file("new.jsonl", HALF)),
     updating("the list of ids is missing", "cannot be read", "--delete-file", nothing),
     updating("the target of an update exists", "--force", "--delete", "1",
              "-o", file("out", "precious")),
     cli("updates", "the bundle is missing", 1, "no bundle at", "update", nothing, "--delete", "1"),
-    cli("updates", "the bundle has no collection", 1, "has no collection",
-        "update", RANKERS, "--delete", "1", "-o", OUT),
 ]  # fmt: skip
 
 JOINS = [
     merging("one bundle is joined", "two bundles or more", "-o", OUT),
-    merging("a bundle to join is missing", "no bundle at", nothing, "-o", OUT),
     merging("the target of a join exists", "--force", other, "-o", file("out", "precious")),
     merging("a document is in both", "--prefer", mine, "-o", OUT),
-    merging("it is unknown which document wins", "'none', 'first', 'last'", other, "-o", OUT,
-            "--prefer", "best", status=2),
     merging("the rankers differ", "different rankers", FUSED, "-o", OUT),
-    merging("a bundle to join has no collection", "has no collection", RANKERS, "-o", OUT),
     merging("the languages differ", "differ in their languages", german, "-o", OUT),
     merging("only one ranks titles", "ranks titles", untitled, "-o", OUT),
-    merging("titles count differently", "its settings differ", boosted, "-o", OUT),
 ]  # fmt: skip
 
 FILTERS = [
-    filtering("the field is unknown", "did you mean 'year'?", '{"yaer": 2021}'),
-    filtering("a number is a text", "'year' holds numbers", '{"year": "2021"}'),
-    filtering("a list is compared", "its operators are has", '{"tags": {">=": "slow"}}'),
-    filtering("the operator is unknown", "its operators are ==", '{"year": {"=>": 2021}}'),
     filtering("the filter is not JSON", "--where is not JSON", "{year: 2021}"),
     filtering("the filter is a list", "must be a JSON object", '["year", 2021]'),
-    filtering("alternatives are no list", "takes a list of filters", '{"or": {"year": 2021}}'),
     filtering("the number is not finite", "NaN is not JSON", '{"year": NaN}'),
 ]

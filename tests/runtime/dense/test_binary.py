@@ -33,14 +33,6 @@ def test_a_code_says_which_dimensions_are_above_zero(dimension: int) -> None:
         assert sum(int(word).bit_count() for word in codes[:, number]) == sum(bits)
 
 
-@pytest.mark.parametrize(("k", "count"), [(0, 0), (1, 1), (500, 500), (9999, 500)])
-def test_any_k_is_answered(k: int, count: int) -> None:
-    vectors = near(500, 16)
-    numbers, scores = index(vectors).search(vectors[0], k)
-    assert len(numbers) == len(scores) == count
-    assert (np.diff(scores) <= 0).all()
-
-
 def test_it_finds_nearly_what_exact_search_finds_with_the_same_scores() -> None:
     vectors = near(20_000, 128)
     codes, exact, shared = index(vectors), ExactIndex(StoredVectors(vectors)), 0

@@ -24,15 +24,6 @@ def opened(tmp_path_factory: pytest.TempPathFactory) -> Opened:
     return lambda ef=128: HNSWIndex(memoryview(path.read_bytes()), STORED, ef=ef)
 
 
-@pytest.mark.parametrize(("k", "count"), [(0, 0), (1, 1), (500, 500), (9999, 500)])
-def test_any_k_is_answered(k: int, count: int, tmp_path: Path) -> None:
-    build(VECTORS, tmp_path / "index")
-    hnsw = HNSWIndex(_read(tmp_path / "index"), STORED)
-    numbers, scores = hnsw.search(VECTORS[0], k)
-    assert len(numbers) == len(scores) == count
-    assert (np.diff(scores) <= 0).all()
-
-
 def test_hnsw_finds_what_exact_search_finds_and_is_built_alike_twice(tmp_path: Path) -> None:
     for name in ("a", "b"):
         build(VECTORS, tmp_path / name)

@@ -2,8 +2,6 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from ranklet.runtime.dense import maxsim
@@ -38,26 +36,6 @@ def test_scores_are_those_of_plain_loops(dtype: str, tolerance: float) -> None:
     assert scores.dtype == np.float32
     np.testing.assert_allclose(scores, expected, rtol=tolerance, atol=tolerance)
     assert scores[2] == 0  # it has no vector
-
-
-@pytest.mark.parametrize("dtype", TYPES)
-@given(st.integers(0, 2**32 - 1))
-def test_a_document_scores_the_same_in_any_company(dtype: str, seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    dimension = int(rng.integers(1, 200))
-    lengths = rng.integers(0, 40, size=rng.integers(1, 80))
-    documents = [vectors(rng, int(tokens), dimension) for tokens in lengths]
-    store = TokenStore.of(documents, dtype, dimension)
-    query = quantise_query(vectors(rng, int(rng.integers(1, 40)), dimension), dtype)
-    together = store.scores(query, np.arange(len(store)))
-    some = rng.permutation(len(store))[: rng.integers(1, len(store) + 1)]
-    np.testing.assert_array_equal(store.scores(query, some), together[some])
-    alone = [store.scores(query, np.array([at]))[0] for at in some.tolist()]
-    np.testing.assert_array_equal(alone, together[some])
-    for at in some.tolist():
-        if lengths[at]:
-            best = store.similarities(query, at).max(1)
-            np.testing.assert_array_equal(best, store.best(query, np.array([at]))[:, 0])
 
 
 def test_documents_longer_than_a_block_are_scored(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -109,14 +109,6 @@ def test_exact_search_is_the_inner_product_best_first_ties_by_number() -> None:
     assert scores.tolist() == [2, 2, 1]
 
 
-@pytest.mark.parametrize(("k", "count"), [(0, 0), (1, 1), (500, 500), (9999, 500)])
-def test_any_k_is_answered(k: int, count: int) -> None:
-    vectors = np.random.default_rng(0).normal(size=(500, 16)).astype(np.float32)
-    numbers, scores = ExactIndex(StoredVectors(vectors)).search(vectors[0], k)
-    assert len(numbers) == len(scores) == count
-    assert (np.diff(scores) <= 0).all()
-
-
 @pytest.mark.parametrize("dtype", [np.float32, np.float16])
 @pytest.mark.parametrize("share", [0, 0.002, 0.05, 0.2, 0.3, 0.9, 1])
 def test_a_mask_leaves_the_ranking_of_the_allowed_documents(share: float, dtype: type) -> None:

@@ -177,18 +177,6 @@ def test_rounding_loses_no_document_at_the_border(seed: int, used: list[int]) ->
     assert used
 
 
-@pytest.mark.parametrize("k", [0, -1])
-def test_a_k_below_one_finds_nothing(k: int) -> None:
-    index = build({0: {0: 1.0}}, 1, 1)
-    documents, scores = retrieve(index, [0], [1], k)
-    assert (len(documents), len(scores)) == (0, 0)
-
-
-def test_k_may_exceed_the_number_of_documents() -> None:
-    index = build({0: {4: 1.0, 2: 2.0}}, 1, 9)
-    assert_same(retrieve(index, [0], [1], 1000), (np.array([2, 4]), np.array([2.0, 1.0])))
-
-
 @pytest.mark.parametrize("terms", [[], [5], [-1], [1]])
 def test_nothing_is_found_by_no_term_unknown_terms_or_empty_ones(terms: list[int]) -> None:
     index = build({0: {0: 1.0}}, 2, 1)

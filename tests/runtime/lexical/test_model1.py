@@ -100,19 +100,6 @@ def test_a_document_without_tokens_explains_nothing() -> None:
     np.testing.assert_allclose(found, [[0, 0.35, 0], [0, 0.3, 0]])
 
 
-def test_a_document_has_the_same_score_alone_and_among_others() -> None:
-    rng = np.random.default_rng(1)
-    rows = {
-        q: {int(d): float(rng.random()) for d in range(TOKENS) if d != q} for q in range(TOKENS)
-    }
-    documents = [rng.integers(0, TOKENS + 2, rng.integers(0, 30)).tolist() for _ in range(50)]
-    query = rng.integers(0, TOKENS + 2, 9).astype(np.int32)
-    together = translation_likelihoods(query, packed(rows), 0.3, gathered(documents))
-    for at, document in enumerate(documents):
-        alone = translation_likelihoods(query, packed(rows), 0.3, gathered([document]))
-        np.testing.assert_array_equal(alone[:, 0], together[:, at])
-
-
 @pytest.mark.parametrize(
     ("offsets", "sources", "probabilities", "message"),
     [

@@ -86,13 +86,6 @@ def test_the_words_that_match_are_highlighted(epic_bundle: Bundle) -> None:
     assert sum(each.value for each in spans) == pytest.approx(leaf.value, rel=1e-5, abs=1e-6)
 
 
-def test_cut_texts_are_reported(epic_bundle: Bundle) -> None:
-    word = "old "
-    assert epic_bundle.rank(word * 20, pipeline=ALONE).truncated == {"epic": 1}
-    ranking = epic_bundle.rank(word, [word * 30, word], pipeline=ALONE)
-    assert ranking.truncated == {"epic": 1}
-
-
 def test_verify_runs_the_networks_of_a_bundle_without_documents(
     exported_epic: Path, tmp_path: Path
 ) -> None:

@@ -69,6 +69,17 @@ def test_a_ranking_has_the_scores_that_its_documents_get(subject: Subject) -> No
         np.testing.assert_allclose(copies, again, rtol=1e-5, atol=1e-6)
 
 
+def test_what_is_cut_is_reported(subject: Subject) -> None:
+    kind = subject.bundle.manifest.rankers[subject.name].kind
+    limits = vars(subject.bundle.files.settings(subject.name))
+    long, pipeline = "old river " * 300, subject.pipeline
+    cut = {subject.name: 1}
+    found = subject.bundle.rank("red", [long, "red"], pipeline=pipeline).truncated
+    assert found == (cut if "max_document_tokens" in limits or kind == "cross_encoder" else {})
+    asked = subject.bundle.rank(long, pipeline=pipeline).truncated
+    assert asked == ({} if KINDS[kind].lexical or kind == "neural_model1" else cut)
+
+
 def test_a_text_scores_the_same_alone_and_among_others(subject: Subject) -> None:
     for query in QUERIES:
         together = subject.bundle.score(query, OWN, pipeline=subject.pipeline)

@@ -49,14 +49,6 @@ def of_streams(*streams: bytes, dictionary: bytes = b"") -> CompressedStrings:
     return CompressedStrings(np.frombuffer(b"".join(streams), np.uint8), offsets, dictionary)
 
 
-@given(st.lists(UTF8), st.binary(max_size=50))
-def test_compressed_strings_read_back(strings: list[str], dictionary: bytes) -> None:
-    streams = [compressed(each.encode(), dictionary) for each in strings]
-    found = of_streams(*streams, dictionary=dictionary)
-    assert list(found) == strings
-    assert found.every_raw() == [each.encode() for each in strings]
-
-
 HELLO = compressed(b"hello, hello, hello")
 
 

@@ -17,15 +17,6 @@ from ranklet.training.rankers.neural_model1.sparsify import DenseTableError, spa
 
 
 @pytest.mark.slow
-def test_every_variant_is_proven(tiny: TinyRankers) -> None:
-    reports = read_reports(tiny.exported("neural_model1"))["neural"]
-    assert [each.variant for each in reports] == ["table", "fp32", "fp16"]
-    for report in reports:
-        assert report.batch_error < 1e-5  # the comparison's own rounding
-        assert report.pairs > 500
-
-
-@pytest.mark.slow
 def test_the_sparse_table_scores_as_the_network_does(tiny: TinyRankers) -> None:
     table, network = read_reports(tiny.exported("neural_model1"))["neural"][:2]
     assert network.max_error < 1e-3  # rounding: 1e-5 on some processors, 1.4e-4 on others

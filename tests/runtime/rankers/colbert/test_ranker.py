@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 from tests.damage import Change, change_array, put
 from tests.explanations import check_sums
-from tests.kinds import ROWS, TinyRankers, opened, reranked_by, retrieved_by
+from tests.kinds import ROWS, TinyRankers, reranked_by, retrieved_by
 
 from ranklet.runtime.errors import BundleError
 from ranklet.runtime.explanation import ReadSpans
-from ranklet.runtime.rankers.colbert.ranker import ColBERT, explain_matches
+from ranklet.runtime.rankers.colbert.ranker import explain_matches
 from ranklet.runtime.rankers.colbert.tokens import Row
 from ranklet.runtime.text.tokenizing import TextToken
 from ranklet.runtime.verification import verify
@@ -62,15 +62,6 @@ def test_verify_finds_damaged_vectors(
     change_array(victim, f"rankers/{name}/vectors.{file}.npy", change)
     with pytest.raises(BundleError, match=message):
         list(verify(victim))
-
-
-def test_queries_and_texts_that_are_cut_are_reported(tiny: TinyRankers) -> None:
-    bundle = tiny.bundle("colbert")
-    long = "old river " * 20
-    assert bundle.rank(long, pipeline=retrieved_by("colbert")).truncated == {"colbert": 1}
-    own = bundle.rank("red", [long, "red"], pipeline=retrieved_by("colbert"))
-    assert own.truncated == {"colbert": 1}
-    assert opened(tiny.indexed("colbert"), "colbert", ColBERT).settings.max_document_tokens == 16
 
 
 def tokens(text: str, *, expansion: int = 0) -> list[TextToken]:

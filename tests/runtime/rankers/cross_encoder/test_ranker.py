@@ -48,15 +48,6 @@ def test_documents_of_the_collection_are_not_cut_into_pieces_again(
     assert asked == [["the red apple"]]
 
 
-def test_what_is_cut_is_reported(cross_bundle: Bundle) -> None:
-    ranking = cross_bundle.rank(
-        "red " * 20,
-        ["short", "here " * 60, "old " * 60],
-        pipeline=[{"stage": "retrieve", "ranker": "cross", "k": 3}],
-    )
-    assert ranking.truncated == {"cross": 3}
-
-
 def test_a_likelihood_is_scaled_by_the_querys_length(ranker: CrossEncoder) -> None:
     query = QueryContext("the red apple", ranker.analyzer.begin())
     assert ranker.scale(query) == pytest.approx(1 / 3)
