@@ -38,11 +38,7 @@ def write_feed(
         ExportError: the target exists, or it cannot be written.
         BundleError: the bundle cannot be read, or has no collection.
     """
-    path = writable(target)
-    if path.is_dir():
-        raise ExportError(f"{str(target)!r} is a folder; give a file, such as feed.jsonl")
-    if path.exists() and not overwrite:
-        raise ExportError(f"{str(target)!r} exists; choose another name, or {REPLACE}")
+    path = feed_target(target, overwrite=overwrite)
     source = Source(bundle, rankers)
     try:
         with atomic_file(path) as file:
@@ -51,6 +47,20 @@ def write_feed(
     except OSError as error:
         raise ExportError(f"{str(target)!r} cannot be written: {error}") from error
     return len(source)
+
+
+def feed_target(target: str | Path, *, overwrite: bool) -> Path:
+    """Return the path of a file to write.
+
+    Raises:
+        ExportError: it is a folder, or exists and is not replaced.
+    """
+    path = writable(target)
+    if path.is_dir():
+        raise ExportError(f"{str(target)!r} is a folder; give a file, such as feed.jsonl")
+    if path.exists() and not overwrite:
+        raise ExportError(f"{str(target)!r} exists; choose another name, or {REPLACE}")
+    return path
 
 
 def query_vectors(bundle: BundleLike, query: str, *, rankers: Sequence[str] = ()) -> dict[str, Any]:

@@ -64,7 +64,7 @@ ALSO = {
     "show": "inspect", "check": "verify", "create": "build", "import": "build", "tune": "learn",
 }  # fmt: skip
 Parse = Callable[[OptionParser, Sequence[str]], argparse.Namespace]
-OUTPUTS = ("output", "html", "runs")  # options that name what a command writes
+OUTPUTS = ("output", "html", "runs", "letor")  # options that name what a command writes
 
 
 def main(arguments: Sequence[str] | None = None, called: str = "") -> int:

@@ -60,6 +60,9 @@ class EvalOptions(Checked):
         "default never"
     )  # fmt: skip
     runs: Path | None = place("folder for TREC runs, one file PIPELINE.run each")
+    letor: Path | None = place(
+        "folder for LETOR files of the candidates and their scores by ranker, PIPELINE.letor each"
+    )
     json: bool = switch(False, "print means and p-values as JSON")
 
     def __post_init__(self) -> None:
@@ -81,6 +84,7 @@ def run(given: argparse.Namespace) -> int | None:
     from ranklet.corpus.collections.collection import Collection
     from ranklet.corpus.collections.splits import read_split
     from ranklet.corpus.evaluation.baseline_run import parse_condition, read_baseline
+    from ranklet.corpus.evaluation.letor import check_letor_files
     from ranklet.corpus.evaluation.run_files import check_run_files
     from ranklet.corpus.judgements.judgements import check_judgements
     from ranklet.runtime import load
@@ -89,8 +93,9 @@ def run(given: argparse.Namespace) -> int | None:
     options = options_from(EvalOptions(), vars(given))
     measures = _measures(options)
     condition = None if options.fail_if is None else parse_condition(options.fail_if, measures)
-    if options.runs:  # before hours of ranking, not after them
-        _make_folder(Path(options.runs))
+    for name in ("runs", "letor"):  # before hours of ranking, not after them
+        if folder := getattr(options, name):
+            _make_folder(name, Path(folder))
     bundle = load(given.bundle)
     collection = Collection(given.collection, documents=False)  # the bundle has them
     queries = read_split(collection, options.split, limit=options.max_queries)
@@ -101,6 +106,8 @@ def run(given: argparse.Namespace) -> int | None:
     names = _pipelines(options, bundle)
     if options.runs:
         check_run_files(Path(options.runs), names)
+    if options.letor:
+        check_letor_files(Path(options.letor), names)
     before, unlisted = None, list[int]()
     if options.baseline:
         before, unlisted = read_baseline(options.baseline, queries, measures)
@@ -150,6 +157,7 @@ def _evaluated(
     measures: list[str],
 ) -> "tuple[list[Evaluation], dict[str, float]]":
     """Return the evaluation of each pipeline, and its consistency with the first if asked for."""
+    from ranklet.corpus.evaluation.letor import letor_files
     from ranklet.corpus.evaluation.run_files import run_files
     from ranklet.corpus.evaluation.systems import Consistency, evaluate
 
@@ -158,6 +166,8 @@ def _evaluated(
         watchers: list[Watcher] = [agreement.add] if agreement else []
         if options.runs:
             watchers.append(stack.enter_context(run_files(Path(options.runs))))
+        if options.letor:
+            watchers.append(stack.enter_context(letor_files(Path(options.letor), bundle, queries)))
         evaluations = evaluate(
             bundle, queries, {name: name for name in names}, measures=measures,
             depth=options.depth, watchers=watchers,
@@ -252,12 +262,12 @@ def _say_changed(
                 say(f"{each.pipeline} {what} {measure} {old:.3f} → {new:.3f}: {query.text[:60]}")
 
 
-def _make_folder(path: Path) -> None:
+def _make_folder(option: str, path: Path) -> None:
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(
-            f"--runs {str(path)!r} cannot be a folder ({error.strerror}); give another name"
+            f"--{option} {str(path)!r} cannot be a folder ({error.strerror}); give another name"
         ) from error
 
 

@@ -1,6 +1,7 @@
 """Write a bundle's collection as one JSONL for another search engine.
 
-Every line is a document with its metadata, and with the vectors and impacts of the rankers.
+Every line is a document with its metadata, and with the vectors and impacts of the rankers. A file
+that ends in .ciff gets the words of the documents in the Common Index File Format.
 With --query, the query's vectors are printed: their products with those of documents are scores.
 """
 
@@ -13,7 +14,7 @@ from ranklet.runtime.arguments import check_query
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument("bundle", metavar="BUNDLE", help="an indexed bundle, or its address")
-    parser.add_argument("-o", "--output", help="file to write, such as feed.jsonl")
+    parser.add_argument("-o", "--output", help="file to write, such as feed.jsonl or index.ciff")
     parser.add_argument("--query", help="text of a query whose vectors are printed")
     parser.add_argument(
         "--ranker", action="append", default=[], metavar="NAME",
@@ -24,6 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Write the feed, or print the query's vectors."""
+    from ranklet.export.feeds.ciff import SUFFIX, write_ciff
     from ranklet.export.feeds.entries import as_json
     from ranklet.export.feeds.writing import query_vectors, write_feed
     from ranklet.runtime.errors import InputError
@@ -33,6 +35,12 @@ def run(options: argparse.Namespace) -> None:
     if options.query is not None:
         check_query(options.query)
         show_json(as_json(query_vectors(options.bundle, options.query, rankers=options.ranker)))
+        return
+    if options.output.endswith(SUFFIX):
+        if options.ranker:
+            raise InputError(f"a file {SUFFIX} has words and no ranker; leave out --ranker")
+        count = write_ciff(options.bundle, options.output, overwrite=options.force)
+        say(f"{count:,} documents → {options.output}")
         return
     count = write_feed(
         options.bundle, options.output, rankers=options.ranker, overwrite=options.force
