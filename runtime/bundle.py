@@ -30,12 +30,9 @@ from ranklet.runtime.call.deadline import Deadline
 from ranklet.runtime.call.protocol import Role
 from ranklet.runtime.call.query import QueryContext
 from ranklet.runtime.context import Context
-from ranklet.runtime.display import strongest
 from ranklet.runtime.errors import BundleError, InputError
 from ranklet.runtime.explanation import Explanation
-from ranklet.runtime.highlight import Span, spans
 from ranklet.runtime.hits import Completion, Hit, MissingWord, Ranking
-from ranklet.runtime.metadata.where import Condition
 from ranklet.runtime.pipeline import Pipeline, PipelineLike
 from ranklet.runtime.rankers.encoding import encode, similarity
 from ranklet.runtime.rankers.opening import analysis_of
@@ -44,13 +41,10 @@ from ranklet.runtime.search.port import Earlier, Search
 from ranklet.runtime.search.reading import check_weighing, read_query
 from ranklet.runtime.search.run import IN_BUNDLE, TextRun, own_passages
 from ranklet.runtime.search.selection import Selection, check_group_by, check_own
-from ranklet.runtime.search.whole_document import WholeDocument
 from ranklet.runtime.short_tracebacks import short_tracebacks
-from ranklet.runtime.signals import read_signals
 from ranklet.runtime.storage.address import Address, BundleLike, shown
 from ranklet.runtime.syntax.query_syntax import Query, typed_query
 from ranklet.runtime.text.analysis import Analysis
-from ranklet.runtime.text.common_words import CommonWords, Places
 from ranklet.runtime.text.ranked import ranked_part
 from ranklet.runtime.text.words import placed_words
 from ranklet.runtime.tracing import record
@@ -58,6 +52,10 @@ from ranklet.runtime.tracing import record
 if TYPE_CHECKING:
     from ranklet.runtime.bundles.additions import Additions
     from ranklet.runtime.bundles.versions import Version
+    from ranklet.runtime.highlight import Span
+    from ranklet.runtime.metadata.where import Condition
+    from ranklet.runtime.search.whole_document import WholeDocument
+    from ranklet.runtime.text.common_words import CommonWords, Places
 
 # What to type for names that people know from other packages.
 _INSTEAD = {
@@ -208,7 +206,7 @@ class Bundle(os.PathLike[str]):
         """
         return Bundle.over(self._search.narrowed(where))
 
-    def under(self, condition: Condition, types: Mapping[str, str]) -> "Bundle":
+    def under(self, condition: "Condition", types: Mapping[str, str]) -> "Bundle":
         """Return the bundle as `only` does, by a condition that was already read from a filter.
 
         Args:
@@ -221,7 +219,7 @@ class Bundle(os.PathLike[str]):
         return Bundle.over(self._search.restricted(condition, types))
 
     @property
-    def restriction(self) -> Condition | None:
+    def restriction(self) -> "Condition | None":
         """The condition that documents must fulfil to be seen; None unless `only` was called."""
         return self._search.only
 
@@ -626,13 +624,16 @@ class Bundle(os.PathLike[str]):
         from ranklet.runtime.search.boosting import check_boost  # few calls boost
 
         own = () if stages.boost is None else stages.boost.signals
-        signals = own if boost is None else read_signals(boost)
-        check_boost(signals, self.metadata, self.manifest.remarks)
-        return stages.boosted(signals)
+        if boost is not None:
+            from ranklet.runtime.signals import read_signals
+
+            own = read_signals(boost)
+        check_boost(own, self.metadata, self.manifest.remarks)
+        return stages.boosted(own)
 
     def _common_words(
         self, query: str, *, stored: bool = False, synonyms: bool = True
-    ) -> Callable[[str], Places]:
+    ) -> "Callable[[str], Places]":
         """Return what finds the words of a query and their synonyms in texts, once it is asked.
 
         Args:
@@ -642,7 +643,9 @@ class Bundle(os.PathLike[str]):
         """
 
         @cache
-        def words() -> CommonWords:
+        def words() -> "CommonWords":
+            from ranklet.runtime.text.common_words import CommonWords
+
             analysis = self.files.analyzer.begin() if self.manifest.documents else None
             found = self._search.synonyms(query) if synonyms else ()
             others = (each.text for match in found for each in match.synonyms)
@@ -858,24 +861,28 @@ class Bundle(os.PathLike[str]):
         return hit.matching(self._common_words(query, stored=True))
 
     @short_tracebacks
-    def document(self, document_id: str) -> WholeDocument:
+    def document(self, document_id: str) -> "WholeDocument":
         """Return a document of the collection: its title, its whole text and its metadata.
 
         Raises:
             InputError: the id is not a string.
             UnknownDocumentError: no document that `only` allows has the id.
         """
+        from ranklet.runtime.search.whole_document import WholeDocument
+
         passages = self._search.passages(document_id)
         return WholeDocument.of(passages, self.manifest.splitting)
 
     @short_tracebacks
-    def highlight(self, hit: Hit, most: int | None = None) -> list[Span]:
+    def highlight(self, hit: Hit, most: int | None = None) -> "list[Span]":
         """Return the spans of ``title + newline + text`` that an explained score comes from.
 
         Raises:
             InputError: the hit has no explanation.
             TooManySpansError: its words stand at more than `most` places.
         """
+        from ranklet.runtime.highlight import spans
+
         if hit.explanation is None:
             raise InputError("this hit has no explanation; rank with explain=True")
         text, offset = ranked_part(hit.title, hit.text, self.titles)
@@ -889,6 +896,8 @@ class Bundle(os.PathLike[str]):
         They are those that raise an explained score most, or else the words that the query has,
         too. If there are none, the hit is explained on its own.
         """
+        from ranklet.runtime.display import strongest
+
         if hit.explanation is not None:
             return strongest(self.highlight(hit))
         places = self._common_words(query, synonyms=synonyms)

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any, TextIO
 
 # C0 but the tab, DEL, C1, the separators of lines and paragraphs, and what reorders other text.
-_CONTROLS = re.compile("[\x00-\x08\n-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
+_CONTROLS = "[\x00-\x08\n-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]"
 
 
 def printable(line: str) -> str:
@@ -15,7 +15,7 @@ def printable(line: str) -> str:
     >>> printable("caf\u00e9 \x1b[2J")
     'café \\u001b[2J'
     """
-    return _CONTROLS.sub(lambda found: f"\\u{ord(found[0]):04x}", line)
+    return re.sub(_CONTROLS, lambda found: f"\\u{ord(found[0]):04x}", line)
 
 
 def suggested(command: str, *operands: object, **options: object) -> str:

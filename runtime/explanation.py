@@ -16,8 +16,7 @@ SHOWN = 40  # rows in a repr
 _VALUE = 11  # characters of an amount and the space after it
 
 
-@dataclass(frozen=True, slots=True)
-class ReadSpans:
+class ReadSpans(NamedTuple):
     """The parts of a document that a network read, for showing them in its text.
 
     Attributes:

@@ -10,7 +10,6 @@ import numpy as np
 from ranklet.runtime.bundles.location import Location
 from ranklet.runtime.bundles.manifest import Value
 from ranklet.runtime.context import ContextSpan, page_of
-from ranklet.runtime.display import Row, table
 from ranklet.runtime.explanation import Explanation
 from ranklet.runtime.extras import hinted
 from ranklet.runtime.plain import plain, plain_value
@@ -425,6 +424,8 @@ class Ranking(Sequence[Hit]):
 
     def _repr_html_(self) -> str:
         marks = self.marks or (lambda _: ())
+        from ranklet.runtime.display import Row, table
+
         rows = [Row(hit.name, hit.score, hit.title, hit.text, marks(hit)) for hit in self.hits]
         return table(self.query, rows, self.suggestion)
 

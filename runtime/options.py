@@ -8,13 +8,14 @@ inherits the rest.
 import os
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, is_dataclass, replace
+from dataclasses import field, fields, is_dataclass
 from math import inf
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from ranklet.runtime.errors import InputError
 
+DEVICES = ("auto", "cpu", "cuda")  # where models run
 MOST_TEXT = 4096  # characters of a prompt or a list of tokens
 _KEY = "option"  # in a field's metadata
 # Of options by name: another option, and values of it beside which the option has no effect. A
@@ -22,8 +23,7 @@ _KEY = "option"  # in a field's metadata
 Idle = Mapping[str, tuple[object, ...]]
 
 
-@dataclass(frozen=True)
-class Option:
+class Option(NamedTuple):
     """The declaration of an option.
 
     Attributes:
@@ -139,7 +139,7 @@ def one_of(
 ) -> Any:
     """Return a field for one of some texts, and for `untyped`, which no command line offers."""
     option = Option(about, str, allowed=tuple(allowed), flag=flag, untyped=untyped)
-    return _field(default, replace(option, optional=default is None))
+    return _field(default, option._replace(optional=default is None))
 
 
 def text(default: str | None, about: str, most: int | None = None, *, flag: str = "") -> Any:

@@ -2,12 +2,14 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields, replace
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from ranklet.runtime.errors import BundleError, InputError
-from ranklet.runtime.signals import Signal, read_signals
+
+if TYPE_CHECKING:
+    from ranklet.runtime.signals import Signal
 
 MAX_STAGES = 32  # far above any real pipeline, a bound for hostile manifests
 MAX_WEIGHT = 1e6  # with this bound, sums of any sane ranker's weighted scores stay finite
@@ -71,7 +73,7 @@ class Boost:
     So a score does not depend on the other candidates.
     """
 
-    signals: tuple[Signal, ...]
+    signals: "tuple[Signal, ...]"
     stage: ClassVar[str] = "boost"
 
     @classmethod
@@ -84,6 +86,8 @@ class Boost:
         Raises:
             InputError: it says something else.
         """
+        from ranklet.runtime.signals import read_signals
+
         return cls(read_signals(boost))
 
     def __str__(self) -> str:
@@ -134,7 +138,7 @@ class Pipeline:
         """The stage that adds what metadata say, if there is one."""
         return next((each for each in self.stages if isinstance(each, Boost)), None)
 
-    def boosted(self, signals: Sequence[Signal]) -> "Pipeline":
+    def boosted(self, signals: "Sequence[Signal]") -> "Pipeline":
         """Return the pipeline with other signals than its own; none take its own away.
 
         >>> pipeline = Pipeline((Retrieve("bm25", 100), Keep(10)))
@@ -297,7 +301,9 @@ def _stage(raw: object, where: str) -> Stage:
     return _check_fuse(stage, where) if isinstance(stage, Fuse) else stage
 
 
-def _signals(raw: object, where: str) -> tuple[Signal, ...]:
+def _signals(raw: object, where: str) -> "tuple[Signal, ...]":
+    from ranklet.runtime.signals import read_signals
+
     try:
         found = read_signals(raw)
     except InputError as error:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from threading import Lock
 from time import monotonic
-from typing import Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,14 +17,15 @@ from ranklet.runtime.bundles.files import Check, stamp_beside, stamp_of_bundle
 from ranklet.runtime.context import Context
 from ranklet.runtime.errors import InputError, RemoteError
 from ranklet.runtime.hits import Ranking
-from ranklet.runtime.metadata.where import Condition
-from ranklet.runtime.onnx.session import DEVICES
-from ranklet.runtime.options import check_one_of
+from ranklet.runtime.options import DEVICES, check_one_of
 from ranklet.runtime.pipeline import PipelineLike
 from ranklet.runtime.short_tracebacks import short_tracebacks
 from ranklet.runtime.storage.address import Address, BundleLike, check_path, located, raw_text
 from ranklet.runtime.syntax.query_syntax import Query
 from ranklet.runtime.variables import Variable
+
+if TYPE_CHECKING:
+    from ranklet.runtime.metadata.where import Condition
 
 LOOK_AGAIN = 30.0  # seconds after which an address is looked at again for another version
 KEPT = 32  # bundles, of which each folder may hold twenty of the usual 1,024 open files
@@ -280,7 +281,7 @@ def _as_path(bundle: Bundle) -> tuple[Any, ...]:
 
 def _open_again(
     options: Mapping[str, Any],
-    restriction: tuple[Condition, Mapping[str, str]] | None,
+    restriction: "tuple[Condition, Mapping[str, str]] | None",
     version: int | None,
 ) -> Bundle:
     bundle = load(**options)

@@ -4,9 +4,11 @@ import os
 import subprocess
 import sys
 from functools import cache
+from pathlib import Path
 
 import pytest
 
+from ranklet.export.build import build
 from ranklet.runtime.kinds import KINDS
 
 # What a server must not pay for: frameworks, science, and the tools of training.
@@ -77,10 +79,28 @@ def test_the_runtime_is_not_also_importable_as_a_top_level_package() -> None:
 
 def test_importing_loads_few_modules_beyond_those_of_numpy() -> None:
     # What they cost in milliseconds is measured in benchmarks/RESULTS.md; here they are counted,
-    # since a busy machine loads no more of them. On Python 3.11 they are 134, 73 of them ranklet's.
+    # since a busy machine loads no more of them. On Python 3.11 some 125, 71 of them ranklet's.
     # Some versions of numpy import inspect themselves.
     loaded = loaded_by("import ranklet.runtime") - loaded_by("import numpy, inspect")
-    assert len(loaded) < 110
+    assert len(loaded) < 100
+    assert not loaded & SLOW_STANDARD_LIBRARY
+
+
+def test_a_search_by_words_loads_nothing_that_it_does_not_use(tmp_path: Path) -> None:
+    build([{"id": "1", "title": "Bread", "text": "knead the dough"}], tmp_path / "b.ranklet")
+    search = f"import ranklet; ranklet.load({str(tmp_path / 'b.ranklet')!r}).rank('dough')[0].text"
+    loaded = loaded_by(search)
+    unused = (
+        "completion", "display", "execution.joined_pieces", "highlight", "metadata.facets",
+        "metadata.masks", "metadata.sorting", "metadata.where", "milvus", "object_storage", "onnx",
+        "relevance", "search.boosting", "search.parted", "search.whole_document", "signals",
+        "syntax.clauses", "syntax.corrections", "syntax.meaning", "text.common_words",
+        "text.pairing", "text.word_pieces", "verification",
+    )  # fmt: skip
+    assert not [each for each in unused if f"ranklet.runtime.{each}" in loaded]
+    assert {each for each in loaded if each.startswith("ranklet.runtime.rankers.")} <= {
+        f"ranklet.runtime.rankers.{each}" for each in ("bm25", "encoding", "opening")
+    }
     assert not loaded & SLOW_STANDARD_LIBRARY
 
 

@@ -11,8 +11,8 @@ from ranklet.handlers.server.hosts import read_hosts
 from ranklet.handlers.server.keys import Filter, read_filters, read_keys
 from ranklet.handlers.server.origins import read_origins
 from ranklet.runtime.errors import InputError
-from ranklet.runtime.onnx.session import DEVICES, processors, threads
-from ranklet.runtime.options import check_one_of
+from ranklet.runtime.onnx.session import processors, threads
+from ranklet.runtime.options import DEVICES, check_one_of
 from ranklet.runtime.storage.address import is_address
 from ranklet.runtime.variables import Variable
 

@@ -11,15 +11,17 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import date
 from types import MappingProxyType
-from typing import Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from ranklet.runtime.errors import BundleError, UnknownRankerError
 from ranklet.runtime.kinds import KINDS, ranker_module
 from ranklet.runtime.pipeline import Pipeline, PipelineLike, Retrieve, own_pipeline
-from ranklet.runtime.relevance import MAX_CALIBRATIONS, Calibration, calibration_of
 from ranklet.runtime.strict_json import unique
 from ranklet.runtime.text.analysis import ENGLISH, FIELDS
 from ranklet.runtime.text.classes import NORMALISERS, STEM
+
+if TYPE_CHECKING:
+    from ranklet.runtime.relevance import Calibration
 
 FORMAT_VERSION = 7  # of bundles and checkpoints; it also says how texts are split into words
 MANIFEST = "manifest.json"
@@ -65,8 +67,7 @@ NO_TYPES: Mapping[str, str] = MappingProxyType({})
 MAX_FIELDS = 256
 
 
-@dataclass(frozen=True)
-class FileEntry:
+class FileEntry(NamedTuple):
     """One file of the bundle."""
 
     bytes: int  # its size
@@ -125,7 +126,7 @@ class Manifest:
     metadata: Mapping[str, str] = field(default_factory=dict)
     # The types that were declared for columns, by which those of added documents are read, too.
     declared: Mapping[str, str] = field(default_factory=dict)
-    relevance: tuple[Calibration, ...] = ()  # what judged queries taught about scores
+    relevance: "tuple[Calibration, ...]" = ()  # what judged queries taught about scores
     splitting: Splitting = UNSPLIT  # only a bundle with documents says it
     provenance: Mapping[str, Any] = field(default_factory=dict)  # for people, never interpreted
     sha256: str = field(default="", compare=False)  # of its own text; see `sealed`
@@ -149,7 +150,7 @@ class Manifest:
             "pipelines": {name: pipeline.to_json() for name, pipeline in self.pipelines.items()},
             "default_pipeline": self.default_pipeline,
             **(taught if self.relevance else {}),
-            "files": {path: asdict(entry) for path, entry in sorted(self.files.items())},
+            "files": {path: entry._asdict() for path, entry in sorted(self.files.items())},
             "provenance": dict(self.provenance),
         }
         return sealed(content)
@@ -239,8 +240,10 @@ class Manifest:
             )
         return self.pipelines[wanted]
 
-    def calibration(self, rankers: Sequence[str]) -> Calibration | None:
+    def calibration(self, rankers: Sequence[str]) -> "Calibration | None":
         """Return what makes probabilities of the scores of some rankers; None if nobody knows."""
+        from ranklet.runtime.relevance import calibration_of
+
         return calibration_of(rankers, self.compared(rankers), self.relevance)
 
     def compared(self, rankers: Sequence[str]) -> tuple[str, ...]:
@@ -363,10 +366,12 @@ class _Reader:
         """Return an object, empty if it is missing."""
         return self.mapping(key) if key in self._raw else {}
 
-    def calibrations(self, key: str) -> tuple[Calibration, ...]:
+    def calibrations(self, key: str) -> "tuple[Calibration, ...]":
         """Return a list of calibrations, empty if it is missing."""
         if key not in self._raw:
             return ()
+        from ranklet.runtime.relevance import MAX_CALIBRATIONS, Calibration
+
         wanted = f"a list of at most {MAX_CALIBRATIONS} calibrations"
         found = self._get(key, list, wanted, lambda each: len(each) <= MAX_CALIBRATIONS)
         where = f"{self._where}: {key}"

@@ -19,7 +19,6 @@ from ranklet.runtime.call.query import QueryContext
 from ranklet.runtime.call.topk import top_k
 from ranklet.runtime.errors import BundleError, InputError, damaged
 from ranklet.runtime.execution import fusion
-from ranklet.runtime.execution.joined_pieces import join_pieces
 from ranklet.runtime.execution.prefetch import encode_ahead
 from ranklet.runtime.explanation import Explanation
 from ranklet.runtime.hits import Timing
@@ -476,6 +475,8 @@ class Execution:
         else:
             explanation = ranker.explain(self._query, candidate)
         analysis = ranker.analyzer.begin() if ranker.analyzer else self._query.analysis
+        from ranklet.runtime.execution.joined_pieces import join_pieces
+
         return join_pieces(explanation, self._query.text, candidate, analysis)
 
     def _explain_fusion(self, stage: Fuse, position: int) -> Explanation:

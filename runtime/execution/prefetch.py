@@ -7,7 +7,6 @@ from threading import Thread
 
 from ranklet.runtime.call.protocol import Ranker
 from ranklet.runtime.call.query import QueryContext
-from ranklet.runtime.onnx.session import threads
 
 
 def encode_ahead(rankers: Iterable[Ranker], query: QueryContext) -> list[Thread]:
@@ -37,4 +36,6 @@ def _encode(ranker: Ranker, query: QueryContext) -> None:
 @cache
 def _processors() -> int:
     """Return `threads`, cached because it reads files of the control group."""
+    from ranklet.runtime.onnx.session import threads
+
     return threads()

@@ -35,10 +35,8 @@ VALUES, CODES, OFFSETS, DISTINCT, MISSING = (
 MICROSECOND = timedelta(microseconds=1)
 MICROSECONDS = timedelta(days=1) // MICROSECOND  # of a day
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_DATE = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
-_DATETIME = re.compile(
-    r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d([.,]\d{1,9})?)?(Z|[+-]\d\d(:?\d\d)?)?", re.ASCII
-)
+_DATE = r"\d{4}-\d\d-\d\d"
+_DATETIME = _DATE + r"[T ]\d\d:\d\d(:\d\d([.,]\d{1,9})?)?(Z|[+-]\d\d(:?\d\d)?)?"
 
 
 class Span(NamedTuple):
@@ -491,9 +489,9 @@ def read_date(text: str) -> date | datetime | None:
     (datetime.date(2024, 5, 1), datetime.datetime(2024, 5, 1, 8, 0, tzinfo=datetime.timezone.utc), None)
     """  # noqa: E501
     try:
-        if _DATE.fullmatch(text):
+        if re.fullmatch(_DATE, text, re.ASCII):
             return date.fromisoformat(text)
-        if _DATETIME.fullmatch(text):
+        if re.fullmatch(_DATETIME, text, re.ASCII):
             return in_utc(datetime.fromisoformat(text))
     except (ValueError, OverflowError):  # February 30, or a year that UTC would put before 1
         pass

@@ -15,11 +15,10 @@ from numpy.typing import NDArray
 from ranklet.runtime.errors import BundleError, InputError
 from ranklet.runtime.extras import hinted
 from ranklet.runtime.onnx.self_contained import check_onnx
-from ranklet.runtime.options import check_one_of
+from ranklet.runtime.options import DEVICES, check_one_of
 from ranklet.runtime.variables import Variable
 
 MB_PER_CPU = 1769  # AWS Lambda grants one processor per this much memory, but shows more
-DEVICES = ("auto", "cpu", "cuda")
 PROVIDERS = {"cpu": "CPUExecutionProvider", "cuda": "CUDAExecutionProvider"}
 
 

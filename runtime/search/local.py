@@ -25,8 +25,6 @@ from ranklet.runtime.explanation import Explanation
 from ranklet.runtime.hits import Completion, Count, Hit, Ranking, Timing
 from ranklet.runtime.kinds import KINDS
 from ranklet.runtime.metadata.columns import Metadata
-from ranklet.runtime.metadata.masks import Masks
-from ranklet.runtime.metadata.where import Condition, fields_of
 from ranklet.runtime.pipeline import Boost, Pipeline, Retrieve
 from ranklet.runtime.rankers.opening import ranker_of
 from ranklet.runtime.search.matches import Matches, MatchMasks, by_words, matches
@@ -38,12 +36,14 @@ from ranklet.runtime.storage.block_array import fetch_rows
 from ranklet.runtime.storage.forward import Gathered
 from ranklet.runtime.syntax.query_syntax import Query
 from ranklet.runtime.text.analysis import Vocabulary
-from ranklet.runtime.text.common_words import Places
 
 if TYPE_CHECKING:
     from ranklet.runtime.completion.completion import Part
     from ranklet.runtime.completion.words import PartWords
     from ranklet.runtime.metadata.facets import Facet
+    from ranklet.runtime.metadata.masks import Masks
+    from ranklet.runtime.metadata.where import Condition
+    from ranklet.runtime.text.common_words import Places
     from ranklet.runtime.text.synonyms import Match, Synonyms
 
 
@@ -58,7 +58,13 @@ class LocalSearch(Search):
     def __init__(self, files: BundleFiles, types: Mapping[str, str] | None = None) -> None:
         super().__init__(files)
         self.columns = Metadata(files, types)
-        self.masks = Masks(self.columns)
+
+    @cached_property
+    def masks(self) -> "Masks":
+        """What finds the documents that conditions allow."""
+        from ranklet.runtime.metadata.masks import Masks
+
+        return Masks(self.columns)
 
     def ranker(self, name: str) -> Ranker:
         """Return a ranker, opened on first use."""
@@ -185,12 +191,14 @@ class LocalSearch(Search):
         order = positions[np.argsort(numbers_of(run.execution.candidates)[positions])]
         return run.ids(order), {name: column[order] for name, column in columns.items()}
 
-    def restricted(self, condition: Condition, types: Mapping[str, str]) -> Self:
+    def restricted(self, condition: "Condition", types: Mapping[str, str]) -> Self:
         """Return the search as if there were only the documents that a condition allows.
 
         What decides who sees a document is compared with its sha256, however the bundle is checked.
         """
         part = super().restricted(condition, types)
+        from ranklet.runtime.metadata.where import fields_of
+
         self.columns.compare(fields_of(condition))
         return part
 
@@ -205,7 +213,7 @@ class LocalSearch(Search):
         return self.visible(condition, deadline)
 
     def visible(
-        self, condition: Condition | None, deadline: Deadline | None, _: None = None
+        self, condition: "Condition | None", deadline: Deadline | None, _: None = None
     ) -> Mask | None:
         """Return which documents a condition allows, (documents,) bool; None allows all."""
         return None if condition is None else self.masks.mask(condition, deadline)
@@ -263,7 +271,7 @@ class LocalSearch(Search):
         *,
         where: Where | None,
         synonyms: bool,
-        places: Callable[[str], Places],
+        places: "Callable[[str], Places]",
     ) -> Context:
         """Return parts of the best documents that fit; see `Bundle.context`."""
         from ranklet.runtime.search.context import filled  # few programs need it

@@ -19,18 +19,17 @@ from ranklet.runtime.call.query import QueryContext
 from ranklet.runtime.context import Context
 from ranklet.runtime.errors import BundleError, InputError, OutOfTimeError, RemoteError
 from ranklet.runtime.hits import Completion, Hit, Ranking
-from ranklet.runtime.metadata.where import Both, Condition, read_where
 from ranklet.runtime.pipeline import Pipeline, Retrieve
-from ranklet.runtime.relevance import DEPTH
 from ranklet.runtime.search.run import IN_BUNDLE, Passage, Run
 from ranklet.runtime.search.selection import Selection
 from ranklet.runtime.storage.address import Address
 from ranklet.runtime.syntax.query_syntax import Query
 from ranklet.runtime.text.analysis import Vocabulary
-from ranklet.runtime.text.common_words import Places
 
 if TYPE_CHECKING:
     from ranklet.runtime.bundles.additions import Additions
+    from ranklet.runtime.metadata.where import Condition
+    from ranklet.runtime.text.common_words import Places
     from ranklet.runtime.text.synonyms import Match
 
 _PASSAGES = 4  # of one document that are expected among those that were asked for, at most
@@ -88,7 +87,7 @@ class Search(ABC):
         files: the bundle.
     """
 
-    only: Condition | None = None
+    only: "Condition | None" = None
     address: str | None = None
     longest: int | None = None
     closed = False
@@ -250,7 +249,7 @@ class Search(ABC):
 
     # ---------------------------------------------------------------------- what they all share
 
-    def restricted(self, condition: Condition, types: Mapping[str, str]) -> Self:
+    def restricted(self, condition: "Condition", types: Mapping[str, str]) -> Self:
         """Return the search as if there were only the documents that a condition allows.
 
         Args:
@@ -270,7 +269,7 @@ class Search(ABC):
         types = self.metadata
         return self.restricted(self._joined(where, types), types)
 
-    def condition(self, where: Where | None = None) -> Condition | None:
+    def condition(self, where: Where | None = None) -> "Condition | None":
         """Return the condition of a filter and of `only` together; None allows all documents.
 
         Raises:
@@ -286,7 +285,9 @@ class Search(ABC):
             )
         return self.only if where is None else self._joined(where, types)
 
-    def _joined(self, where: Where, types: Mapping[str, str]) -> Condition:
+    def _joined(self, where: Where, types: Mapping[str, str]) -> "Condition":
+        from ranklet.runtime.metadata.where import Both, read_where
+
         condition = read_where(where, types, self.files.manifest.remarks)
         return condition if self.only is None else Both((self.only, condition))
 
@@ -317,7 +318,7 @@ class Search(ABC):
         *,
         where: Where | None,  # noqa: ARG002
         synonyms: bool,  # noqa: ARG002
-        places: Callable[[str], Places],  # noqa: ARG002
+        places: "Callable[[str], Places]",  # noqa: ARG002
     ) -> Context:
         """Return parts of the best documents that fit; see `Bundle.context`.
 
@@ -426,7 +427,12 @@ class Search(ABC):
         """
         depth, reach, single = call.pipeline.depth, None, len(call.pipeline.stages) == 1
         if short and single and call.query.phrases is None and not selection.reorders:
-            reach = max(1, selection.reach, DEPTH if selection.rated else 0) * _PASSAGES
+            reach = max(1, selection.reach)
+            if selection.rated:
+                from ranklet.runtime.relevance import DEPTH
+
+                reach = max(reach, DEPTH)
+            reach *= _PASSAGES
         run = self._run(call, reach)
         few = run.execution.cut and run.execution.documents < min(selection.reach, depth)
         if few and reach is not None and reach < depth:  # one document has many passages

@@ -2,10 +2,10 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
 from time import perf_counter
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +23,6 @@ from ranklet.runtime.hits import Hit, Ranking, Timing
 from ranklet.runtime.kinds import KINDS
 from ranklet.runtime.pipeline import Pipeline
 from ranklet.runtime.rankers.opening import ranker_of
-from ranklet.runtime.relevance import NUMBERS, chances, evidence
 from ranklet.runtime.search.selection import POOL, Selection
 from ranklet.runtime.sets import distinct
 from ranklet.runtime.storage.forward import Gathered
@@ -235,6 +234,8 @@ class Run(ABC):
 
     def evidence(self, positions: NDArray[np.intp]) -> NDArray[np.float64]:
         """Return what all rankers' scores say of some candidates, side by side; see `evidence`."""
+        from ranklet.runtime.relevance import NUMBERS, evidence
+
         names = self.execution.rankers()
         if not len(positions):
             return np.empty((0, len(NUMBERS) * len(names)))
@@ -267,6 +268,8 @@ class Run(ABC):
         Raises:
             InputError: that is not known of this pipeline.
         """
+        from ranklet.runtime.relevance import chances
+
         names = self.execution.rankers()
         calibration = self.files.manifest.calibration(names)
         if calibration is None:
@@ -328,8 +331,7 @@ class Run(ABC):
         return found[: len(positions)], float(found[-1]) if len(best) else 0.0
 
 
-@dataclass(frozen=True)
-class Passage:
+class Passage(NamedTuple):
     """A passage of a document, or a document that is whole.
 
     Attributes:
@@ -348,7 +350,7 @@ class Passage:
     title: str
     text: str
     metadata: Mapping[str, Value]
-    location: Location | None = field(default=None, kw_only=True)
+    location: Location | None = None
 
 
 def own_passages(documents: Sequence[tuple[str, str, str]]) -> list[Passage]:

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from ranklet.runtime.arguments import check_whole, listed, within
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.metadata.columns import Metadata, Ordered
-from ranklet.runtime.metadata.where import check_single
 from ranklet.runtime.options import check_one_of
 
 if TYPE_CHECKING:
@@ -205,6 +204,8 @@ def check_own(**using: object) -> None:
 
 def check_group_by(name: object, types: Mapping[str, str]) -> None:
     """Raise InputError unless documents can be grouped by a field of the metadata."""
+    from ranklet.runtime.metadata.where import check_single
+
     check_single("group_by", name, types, "would belong to several groups", "group")
 
 

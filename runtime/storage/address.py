@@ -17,17 +17,14 @@ SCHEMES = (S3, *HTTP, HUB)
 HIDDEN = "…"  # in the place of what a message leaves out
 
 # Two letters or more, because C:/ is a drive; one slash, because Path("s3://b/k") has lost one.
-_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
+_SCHEME = r"[A-Za-z][A-Za-z0-9+.-]+:/"
 # Also what an address becomes that was taken for a path and made absolute.
-_MADE_PATH = re.compile(rf"(?:^|/){_SCHEME.pattern}")
+_MADE_PATH = rf"(?:^|/){_SCHEME}"
 # An address in a text; what may stand after it, such as a quotation mark, does not belong to it.
-_IN_TEXT = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^\s\"'<>`\\]+")
-_HUB = re.compile(
-    r"(?i:hf)://((?:datasets/|spaces/)?\w[\w.-]*/\w[\w.-]*)(?:@([\w.-]+))?(?:/([^?#\s]+))?",
-    re.ASCII,
-)
+_IN_TEXT = r"[A-Za-z][A-Za-z0-9+.-]*://[^\s\"'<>`\\]+"
+_HUB = r"(?i:hf)://((?:datasets/|spaces/)?\w[\w.-]*/\w[\w.-]*)(?:@([\w.-]+))?(?:/([^?#\s]+))?"
 _BUNDLE = "bundle.zip"  # of a repository on the hub, unless the address names another file
-_USER = re.compile(r"(:/+)[^/?#]*@")
+_USER = r"(:/+)[^/?#]*@"
 
 
 BundleLike = str | os.PathLike[str]  # a path or address, or a bundle, which stands for its path
@@ -93,7 +90,7 @@ def _of_hub(address: str) -> str:
     """
     if address.partition("://")[0].lower() != HUB:
         return address
-    match = _HUB.fullmatch(address)
+    match = re.fullmatch(_HUB, address, re.ASCII)
     if match is None:
         raise InputError(
             f"{address[:80]!r} is no address on the Hugging Face hub; give hf://OWNER/NAME, "
@@ -139,10 +136,10 @@ def shown(place: str | os.PathLike[str]) -> str:
     'milvus://…@db:19530/books'
     """
     text = place.raw if isinstance(place, Address) else str(place)
-    if not _MADE_PATH.search(text):
+    if not re.search(_MADE_PATH, text):
         return text
     address, mark, _ = text.partition("?")
-    return _USER.sub(rf"\1{HIDDEN}@", address, count=1) + (f"?{HIDDEN}" if mark else "")
+    return re.sub(_USER, rf"\1{HIDDEN}@", address, count=1) + (f"?{HIDDEN}" if mark else "")
 
 
 def shown_in(text: str) -> str:
@@ -151,7 +148,7 @@ def shown_in(text: str) -> str:
     >>> shown_in("'https://example.org/docs.zip?sig=1f2e' cannot be read")
     "'https://example.org/docs.zip?…' cannot be read"
     """
-    return _IN_TEXT.sub(lambda found: shown(found[0]), text) if "://" in text else text
+    return re.sub(_IN_TEXT, lambda found: shown(found[0]), text) if "://" in text else text
 
 
 def on_disk(bundle: str | os.PathLike[str]) -> Path:
@@ -199,4 +196,4 @@ def check_path(name: str, place: object) -> None:
 
 def _is_any_address(place: str | os.PathLike[str]) -> bool:
     """Return whether a text or path has the form of an address, of whatever scheme."""
-    return bool(_SCHEME.match(raw_text(place) if isinstance(place, Address) else str(place)))
+    return bool(re.match(_SCHEME, raw_text(place) if isinstance(place, Address) else str(place)))

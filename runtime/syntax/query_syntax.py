@@ -13,10 +13,8 @@ from ranklet.runtime.text.spellings import joined_acronyms
 # the minus may be typographic. A colon before another, or before a slash, follows no field.
 _QUOTES = '"“”„‟«»＂'
 _FIELD = rf"[^\W\d_][^\s:{_QUOTES}]*:(?=[^\s:/])"
-_PART = re.compile(
-    rf"([-‐‑–−﹣－+]?)((?:{_FIELD})?)(?:[{_QUOTES}]([^{_QUOTES}]*)[{_QUOTES}]|(\S+))"
-)
-_SIGN = re.compile(rf"(?<!\S)(?:\+(?=[^\W\d_{_QUOTES}])|{_FIELD}|(?<=\S\s)OR(?=\s+\S))")
+_PART = rf"([-‐‑–−﹣－+]?)((?:{_FIELD})?)(?:[{_QUOTES}]([^{_QUOTES}]*)[{_QUOTES}]|(\S+))"
+_SIGN = rf"(?<!\S)(?:\+(?=[^\W\d_{_QUOTES}])|{_FIELD}|(?<=\S\s)OR(?=\s+\S))"
 _PARTS = ("phrases", "prefixes", "excluded", "excluded_phrases", "excluded_prefixes")
 _OR = "OR"
 
@@ -214,7 +212,7 @@ def unread_signs(text: str, fields: Mapping[str, object]) -> tuple[str, ...]:
         text: the text.
         fields: what a person could mean by a word before a colon, in small letters.
     """
-    found = dict.fromkeys(_SIGN.findall(text))
+    found = dict.fromkeys(re.findall(_SIGN, text))
     shouted = text.isupper()
     return tuple(
         each
@@ -277,7 +275,7 @@ def _groups(text: str, query: str) -> list[_Group]:
         query: the query as it was typed, for messages.
     """
     found, joins = list[_Group](), False
-    for sign, name, quoted, word in _PART.findall(text):
+    for sign, name, quoted, word in re.findall(_PART, text):
         if word == _OR and not sign and not name:
             if joins or not found or found[-1].sign == "-":
                 found.append(_Group("", (), [_OR]))

@@ -19,9 +19,9 @@ ACCENTS = (
     "\u0300-\u036f\u0653-\u0655\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20dc\u20e1-\u20ff\ufe20-\ufe2f"
 )
 VOICED = "\u3099\u309a"  # they make が of か
-ACCENT = re.compile(f"[{ACCENTS}]")
+ACCENT = f"[{ACCENTS}]"
 # Letters by their names in Unicode, with and without what is added to them.
-_LATIN = re.compile(
+_LATIN = (
     "LATIN (?:CAPITAL |SMALL )?(?:LETTER|LIGATURE) (?:SMALL CAPITAL )?"
     "(?:DOTLESS |OPEN |BARRED |SCRIPT |INSULAR |LONG )?"
     "([A-Z]{1,2}|ETH|THORN|ENG|KRA|SCHWA|TURNED E|REVERSED E|EZH|ESH|GAMMA|IOTA|UPSILON|ALPHA|WYNN)"
@@ -34,15 +34,15 @@ _TYPED = {
 }  # fmt: skip
 # Hebrew acronyms have their sign before the last letter (צה"ל), or further ahead with an ending. A
 # quoted word may follow a prefix of one letter (ב"הארץ").
-_ACRONYM = re.compile('(?<=[א-ת][א-ת])["“”](?=[א-ת])|(?<=[א-ת])["“”](?=[א-ת](?![א-ת]))')
+_ACRONYM = '(?<=[א-ת][א-ת])["“”](?=[א-ת])|(?<=[א-ת])["“”](?=[א-ת](?![א-ת]))'
 _NASALS = ((0x19, 0x15, 0x18), (0x1E, 0x1A, 0x1D), (0x23, 0x1F, 0x22), (0x28, 0x24, 0x27),
            (0x2E, 0x2A, 0x2D))  # fmt: skip
-_POLYTONIC = re.compile("[\u1f00-\u1fff]")
+_POLYTONIC = "[\u1f00-\u1fff]"
 _MONOTONIC = {0x300: 0x301, 0x342: 0x301, 0x313: None, 0x314: None, 0x345: None}
-_CONCERNED = re.compile("[\u0565\u0900-\u0eff\u1780-\u17ff\u309d\u309e\u30fd\u30fe]")
+_CONCERNED = "[\u0565\u0900-\u0eff\u1780-\u17ff\u309d\u309e\u30fd\u30fe]"
 # What a language puts before a word: Arabic the article, alone or after a particle. Words that
 # begin like it lose that, too, because many writers leave the hamza of ألمانيا away.
-_ARTICLE = re.compile("(?:ال(?=..)|(?:[وبكف]ال|وبال|لل)(?=...))(?!له$)(?:ال(?=..))*")
+_ARTICLE = "(?:ال(?=..)|(?:[وبكف]ال|وبال|لل)(?=...))(?!له$)(?:ال(?=..))*"
 # What it puts behind a name and an apostrophe. Turkish and its kin, by sounds: plural, possessive,
 # cases. A word with any other end is one (Kur'an).
 _TURKIC = (
@@ -116,9 +116,9 @@ class _Unaccented(dict[int, str]):
         return found
 
     def _of(self, letter: str) -> str:
-        if ACCENT.match(letter):
+        if re.match(ACCENT, letter):
             return ""
-        if named := _LATIN.fullmatch(name(letter, "")):
+        if named := re.fullmatch(_LATIN, name(letter, "")):
             return _TYPED.get(named[1], named[1].lower())
         return LETTERS.get(ord(letter), letter)
 
@@ -180,9 +180,9 @@ def respelled(word: str) -> str:
     if word.isascii():
         return word
     word = word.replace("i\u0307", "i").translate(LETTERS)  # as İ is in lower case
-    if _POLYTONIC.search(word):  # ancient Greek has several accents
+    if re.search(_POLYTONIC, word):  # ancient Greek has several accents
         word = normalize("NFC", normalize("NFD", word).translate(_MONOTONIC))
-    if _CONCERNED.search(word):
+    if re.search(_CONCERNED, word):
         for pattern, spelling in _rules():
             word = pattern.sub(spelling, word)
     return word
@@ -214,7 +214,7 @@ def joined_acronyms(text: str) -> str:
     >>> joined_acronyms('צה"ל') == "צה\u2060ל"
     True
     """
-    return _ACRONYM.sub("\u2060", text)
+    return re.sub(_ACRONYM, "\u2060", text)
 
 
 def affixes(languages: Iterable[str]) -> Callable[[str], tuple[int, int]]:
@@ -231,7 +231,7 @@ def affixes(languages: Iterable[str]) -> Callable[[str], tuple[int, int]]:
     suffix = re.compile(f"(?<=..)'(?=[^']{{1,12}}$)(?:{behind})$") if behind else None
 
     def place(word: str) -> tuple[int, int]:
-        before = _ARTICLE.match(word) if article else None
+        before = re.match(_ARTICLE, word) if article else None
         after = suffix.search(word) if suffix and "'" in word else None
         return before.end() if before else 0, after.start() if after else len(word)
 

@@ -32,7 +32,7 @@ _APOSTROPHE = dict.fromkeys(map(ord, APOSTROPHES), "'")
 _HYPHENS = "‐‑‒–−﹣－"
 # All default-ignorable code points except the zero-width space, which divides words, and the
 # zero-width joiner, which stays between emoji.
-_INVISIBLE = re.compile(
+_INVISIBLE = (
     "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200e\u200f\u202a-\u202e"
     "\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufff8\U0001bca0-\U0001bca3"
     "\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
@@ -43,15 +43,15 @@ _PICTOGRAPH = (
     "\U0001f000-\U0001faff]"
 )
 _TONES = "[\U0001f3fb-\U0001f3ff]"
-_JOINER = re.compile(f"\u200d(?!{_PICTOGRAPH})")
+_JOINER = f"\u200d(?!{_PICTOGRAPH})"
 # The half space of Persian stands between the parts of a word; elsewhere it says nothing.
 HALF_SPACE = "\u200c"
 _ARABIC = "[\u0620-\u065f\u0670-\u06d3\u06d5]"
-_NO_HALF_SPACE = re.compile(f"(?<!{_ARABIC}){HALF_SPACE}|{HALF_SPACE}(?!{_ARABIC})")
+_NO_HALF_SPACE = f"(?<!{_ARABIC}){HALF_SPACE}|{HALF_SPACE}(?!{_ARABIC})"
 _ELEMENT = f"{_PICTOGRAPH}{_TONES}?"
 _FLAG = "[\U0001f1e6-\U0001f1ff]{2}"
 _EMOJI = f"[0-9#*]\u20e3|{_FLAG}|{_ELEMENT}(?:\u200d{_ELEMENT})*"
-_EMOJI_PARTS = re.compile(f"{_FLAG}|[0-9]|(?!{_TONES}){_PICTOGRAPH}|^{_TONES}")
+_EMOJI_PARTS = f"{_FLAG}|[0-9]|(?!{_TONES}){_PICTOGRAPH}|^{_TONES}"
 
 # A sign that makes a whole of its parts; a comma only within a number.
 _SIGN = rf"{HALF_SPACE}|_*(?:[.@&/\\#~-]|\+{{1,2}}|:[:/\\]{{0,2}}|(?<=[0-9]),(?=[0-9]))_*|_+"
@@ -101,8 +101,8 @@ class _Plain(dict[int, str]):
         if char.isascii() or "\uac00" <= char <= "\ud7a3":  # NFKD would split Hangul
             return char
         if unicodedata.combining(char):
-            return char if ACCENT.match(char) or self._keeps(char) else ""
-        if _INVISIBLE.match(char):
+            return char if re.match(ACCENT, char) or self._keeps(char) else ""
+        if re.match(_INVISIBLE, char):
             return ""
         category, resolved = unicodedata.category(char), unicodedata.decomposition(char)
         if category == "Nd":
@@ -382,7 +382,7 @@ class Splitter:
 
 def readable(text: str) -> str:
     """Return a text as it was written, without invisible characters and with ' as apostrophe."""
-    plain = _INVISIBLE.sub("", text).replace("\u200d", "").replace(HALF_SPACE, "")
+    plain = re.sub(_INVISIBLE, "", text).replace("\u200d", "").replace(HALF_SPACE, "")
     return plain.translate(_APOSTROPHE)
 
 
@@ -393,8 +393,8 @@ def _joined(text: str) -> str:
     """
     text = joined_acronyms(text)
     if HALF_SPACE in text:
-        text = _NO_HALF_SPACE.sub("\u2060", text)
-    return _JOINER.sub("\u2060", text) if "\u200d" in text else text
+        text = re.sub(_NO_HALF_SPACE, "\u2060", text)
+    return re.sub(_JOINER, "\u2060", text) if "\u200d" in text else text
 
 
 def _run(letter: str) -> str:
@@ -405,7 +405,7 @@ def _run(letter: str) -> str:
 
 def _emoji(run: str) -> Iterator[Placed]:
     """Yield the emoji that one is made of, and the whole."""
-    parts = [(*part.span(), part[0]) for part in _EMOJI_PARTS.finditer(run)]
+    parts = [(*part.span(), part[0]) for part in re.finditer(_EMOJI_PARTS, run)]
     yield from parts
     if [part[2] for part in parts] != [run]:
         yield 0, len(run), run
