@@ -947,8 +947,8 @@ class Bundle(os.PathLike[str]):
     @short_tracebacks
     def evidence(
         self, query: str, k: int, pipeline: PipelineLike = None, *, hide: Sequence[str] = ()
-    ) -> tuple[list[str], NDArray[np.float64]]:
-        """Return the ids of the k best documents, and what says how likely they answer the query.
+    ) -> tuple[list[str], NDArray[np.float32], NDArray[np.float64]]:
+        """Return the ids and scores of the k best documents, and what says how likely they answer.
 
         The numbers are those of `runtime.relevance.evidence` by ranker, (documents, 3 · rankers).
         Documents to `hide` count as absent, so that a query may be asked without its answers.

@@ -13,12 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.fusion.collections import BM25, COMPARED, Compared, bundle_of, model_of, queries_of
-from benchmarks.harness.place import CODE, MissingDataError, Place
+from benchmarks.harness.place import CODE, ROOT, MissingDataError, Place
 from benchmarks.harness.report import table
+from benchmarks.quality.relevance_picture import Told, picture
 from ranklet.corpus.building.default_pipelines import SUM
 from ranklet.corpus.tuning.calibration import auc, calibration_error, fit_logistic
 from ranklet.export.learning.calibrate import READ, Examples, fit
 from ranklet.runtime.relevance import NUMBERS, chances
+from ranklet.runtime.writing.atomic_file import atomic_file
 
 PACKAGES = ("onnxruntime", "tokenizers", "torch", "transformers")
 DOCUMENTS = 2_500  # of a collection, at most, besides those that answer a query
@@ -46,11 +48,25 @@ class Found(NamedTuple):
     scores: NDArray[np.float64]  # of the hits, (hits,)
 
 
+PICTURE = ROOT / "docs" / "relevance.svg"
+
+
 def run(place: Place) -> str:
     """Ask the queries of all collections, and fit what each would get of the others."""
-    parts = [section(system, dict(_found(place, system))) for system in SYSTEMS]
+    found = {system: dict(_found(place, system)) for system in SYSTEMS}
+    parts, told = [], dict[str, dict[str, Told]]()
+    errors = dict[str, list[float]]()
+    for system, own in found.items():
+        text, errors[system] = section(system, own)
+        parts.append(text)
+        for name, each in own.items():
+            likely, best = unseen(own, system, name), each.examples.best
+            shown = told.setdefault(name.partition(",")[0], {})
+            shown[system] = Told(likely[best], each.examples.relevant[best])
+    with atomic_file(PICTURE) as file:
+        file.write(picture(told, errors, JUDGED).encode())
     return f"""
-{TOLD}
+{TOLD} [Picture](../../docs/relevance.svg).
 
 {(chr(10) * 2).join(parts)}
 """
@@ -76,11 +92,10 @@ def found_of(place: Place, each: Compared, system: str) -> Found:
         pipeline = {WORDS: BM25, VECTORS: each.model, SUMS: SUM}[system]
         for number, query in enumerate(queries_of(place, each)):
             hide = tuple(query.relevant) if number % 2 else ()
-            ids, numbers = bundle.evidence(query.text, READ, pipeline, hide=hide)
-            scores = bundle.rank(query.text, k=READ, pipeline=pipeline, hide=hide)
-            for place_, (name, row, hit) in enumerate(zip(ids, numbers, scores, strict=True)):
-                relevant = name in query.relevant
-                rows.append([number, place_, int(relevant), hit.score, *row.tolist()])
+            best = bundle.evidence(query.text, READ, pipeline, hide=hide)
+            for place_, (name, score, row) in enumerate(zip(*best, strict=True)):
+                relevant = int(name in query.relevant)
+                rows.append([number, place_, relevant, float(score), *row.tolist()])
         path.write_text(json.dumps(rows))
 
     name = f"{each.name}.{each.model}.{each.documents}.{system.replace(' ', '-')}.relevance.json"
@@ -117,14 +132,22 @@ def brought(
     return (constant, *weights.tolist())
 
 
-def section(system: str, found: Mapping[str, Found]) -> str:
-    """Return the table of a system, and the weights that all collections teach."""
+def unseen(found: Mapping[str, Found], system: str, name: str) -> NDArray[np.float64]:
+    """Return how likely a collection's hits are said to be by other domains, (hits,)."""
+    return chances(found[name].examples.numbers, brought(found, system, domain(name)))
+
+
+def section(system: str, found: Mapping[str, Found]) -> tuple[str, list[float]]:
+    """Return the table of a system and the weights that all teach, and its mean errors.
+
+    These are of the collections that have enough queries for all of `JUDGED`.
+    """
     rows, sums = [], []
     for name, each in found.items():
         prior = brought(found, system, domain(name))
         own = each.examples
         best, truth = own.best, own.relevant[own.best]
-        likely = chances(own.numbers, prior)[best]
+        likely = unseen(found, system, name)[best]
         errors = [_after(own, prior, count) for count in JUDGED]
         values = [auc(each.scores[best], truth), auc(likely, truth), *errors]
         sums.append(values)
@@ -134,7 +157,9 @@ def section(system: str, found: Mapping[str, Found]) -> str:
     head = ["collection", "right", "AUC of scores", "AUC", "error"]
     head += [f"after {count}" for count in JUDGED[1:]]
     weights = ", ".join(f"{each:.3f}" for each in brought(found, system))
-    return f"**{system}**\n\n{table(head, rows)}\n\nAll collections teach {weights}."
+    text = f"**{system}**\n\n{table(head, rows)}\n\nAll collections teach {weights}."
+    whole = [each[2:] for each in sums if not np.isnan(each).any()]
+    return text, np.mean(whole, axis=0).tolist()
 
 
 def _shown(value: float) -> str:

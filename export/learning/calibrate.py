@@ -130,7 +130,7 @@ def examples_of(
     """Return the best hits of judged queries with their evidence."""
     rows: list[tuple[NDArray[np.float64], NDArray[np.float64], int, NDArray[np.bool_]]] = []
     for number, query in enumerate(progress(queries, "ranking judged queries")):
-        ids, numbers = bundle.evidence(query.text, READ, pipeline)
+        ids, _, numbers = bundle.evidence(query.text, READ, pipeline)
         relevant = np.array([float(each in query.relevant) for each in ids])
         rows.append((numbers, relevant, number, np.arange(len(ids)) == 0))
     return Examples(

@@ -367,15 +367,15 @@ class Search(ABC):
     @steadily
     def evidence(
         self, query: str, k: int, pipeline: Pipeline, hide: Sequence[str] = ()
-    ) -> tuple[list[str], NDArray[np.float64]]:
-        """Return the ids of the k best documents, and their evidence; see `Run.evidence`.
+    ) -> tuple[list[str], NDArray[np.float32], NDArray[np.float64]]:
+        """Return ids, scores and evidence of the k best documents; see `Run.evidence`.
 
         Documents to `hide` count as absent.
         """
         selection, call = Selection(k=k, relevance=True), Call(self.read(query), pipeline)
         run = self._reaching(self._without(call, hide) if hide else call, selection)
-        positions, _ = run.chosen(selection)
-        return run.ids(positions), run.evidence(positions)
+        positions, scores = run.chosen(selection)
+        return run.ids(positions), scores, run.evidence(positions)
 
     @steadily
     def score(self, query: str, ids: Sequence[str], pipeline: Pipeline) -> NDArray[np.float32]:
