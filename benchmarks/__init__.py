@@ -14,6 +14,7 @@ BENCHMARKS = {
     "words": "quality",
     "relevance": "quality",
     "fields": "quality",
+    "context": "quality",
     "retrieval_speed": "speed",
     "list_lengths": "speed",
     "filter_speed": "speed",

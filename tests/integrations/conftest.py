@@ -9,12 +9,27 @@ from typing import Any
 
 import pytest
 
+from ranklet.corpus.sources.options import SourceOptions
+from ranklet.export.build import build
+from ranklet.runtime import Bundle
 from ranklet.runtime.errors import MissingPackageError
 
 # Before a framework is imported, because Haystack reads its variable then.
 os.environ |= {"HAYSTACK_TELEMETRY_ENABLED": "False", "LANGSMITH_TRACING": "false"}
 
 Imports = Callable[[str], Any]
+BREAD = """# Bread
+
+Rye is dark. Wheat is white.
+
+## Dough
+
+Knead the dough well. Let the dough rest.
+
+## Oven
+
+Bake it hot.
+"""
 
 
 @pytest.fixture(scope="session")
@@ -30,3 +45,13 @@ def imports() -> Imports:
                 pytest.skip(str(error))
 
     return imported
+
+
+@pytest.fixture(scope="session")
+def long(tmp_path_factory: pytest.TempPathFactory) -> Bundle:
+    """Return a bundle of a page that is split, with headings."""
+    folder = tmp_path_factory.mktemp("long")
+    (folder / "texts" / "page=7").mkdir(parents=True)
+    (folder / "texts" / "page=7" / "bread.md").write_text(BREAD)
+    source = SourceOptions(passage_words=9, overlap_words=0)
+    return build(folder / "texts", folder / "b.ranklet", source=source)

@@ -116,3 +116,10 @@ def test_a_pipeline_is_stored_restored_and_run(
 def test_nothing_is_sent_while_the_variable_says_so(ours: Any, imports: "Imports") -> None:
     assert ours.component is not None
     assert imports("haystack.telemetry._telemetry").telemetry is None
+
+
+def test_sources_are_where_haystack_looks_for_them(ours: Any, long: Bundle) -> None:
+    (found,) = ours.RankletRetriever(long, tokens=40).run("knead dough")["documents"]
+    assert (found.meta["source_id"], found.meta["page_number"]) == ("page=7/bread.md", 7)
+    assert found.meta["split_idx_start"] == 30
+    assert found.meta["heading"] == ["Dough"]

@@ -152,3 +152,15 @@ def test_what_a_store_cannot_keep_is_refused(ours: Any, tmp_path: Path) -> None:
         with pytest.raises(InputError, match=complaint):
             call()
     assert len(Bundle(store.bundle)) == 1
+
+
+def test_sources_are_where_langchain_looks_for_them(ours: Any, long: Bundle) -> None:
+    retriever = ours.RankletRetriever(bundle=long, tokens=40)
+    (found,) = retriever.invoke("knead dough")
+    metadata = found.metadata
+    assert (metadata["source"], metadata["page"]) == ("page=7/bread.md", 7)
+    assert metadata["start_index"] == metadata["start"] == 28 + 2
+    assert metadata["heading"] == ["Dough"]
+    assert ours.RankletRetriever.model_validate(retriever.model_dump()).tokens == 40
+    (hit,) = ours.RankletRetriever(bundle=long).invoke("knead dough")
+    assert hit.metadata["start_index"] == metadata["start_index"]

@@ -147,3 +147,12 @@ def test_a_store_serves_an_index(ours: Any, tmp_path: Path) -> None:
                 [{"key": "kind", "value": "care", "operator": "text_match"}]
             )
         )
+
+
+def test_sources_are_where_llamaindex_looks_for_them(ours: Any, long: Bundle) -> None:
+    (found,) = ours.RankletRetriever(long, tokens=40).retrieve("knead dough")
+    node = found.node
+    assert node.ref_doc_id == "page=7/bread.md"
+    assert (node.start_char_idx, node.end_char_idx) == (30, 30 + len(node.text))
+    assert (node.metadata["page_label"], node.metadata["heading"]) == ("7", ["Dough"])
+    assert "start" not in node.get_metadata_str(ours.MetadataMode.LLM)

@@ -16,6 +16,7 @@ from ranklet.integrations.search import (
     plain_pipeline,
     rank,
     rank_async,
+    retrieve,
     stored,
 )
 from ranklet.runtime import Bundle, InputError, Pipeline, Ranking, Retrieve, load
@@ -134,3 +135,35 @@ def test_a_part_of_a_bundle_is_not_stored_as_the_whole(described: "Described") -
     with pytest.raises(InputError, match="a component over a restricted bundle cannot be stored"):
         path_of(described.bundle.only({"year": 2020}))
     assert path_of(described.bundle) == str(described.path)
+
+
+def test_tokens_return_parts_of_documents_with_their_places(long: Bundle) -> None:
+    (found,) = retrieve(long, "knead dough", {"k": 5, "tokens": 40, "passages": 1})
+    whole = long.document(found.document).text
+    assert (
+        found.text
+        == whole[found.start : found.end]
+        == "Dough\n\nKnead the dough well. Let the dough rest."
+    )
+    assert (found.page, found.metadata["page"], found.metadata["heading"]) == (7, 7, ["Dough"])
+    assert found.id == f"{found.document}#{found.start}-{found.end}"
+    (hit,) = retrieve(long, "knead dough", {"k": 5, "tokens": None})
+    assert (hit.id, hit.start, hit.metadata["heading"]) == (found.document, found.start, ["Dough"])
+    assert retrieve(long, "knead dough", {"tokens": 1}) == []
+
+
+@pytest.mark.parametrize(
+    ("options", "complaint"),
+    [
+        ({"tokens": 0}, "tokens must be a whole number"),
+        ({"tokens": 9, "explain": True}, "explain is of hits; leave it out, or leave tokens out"),
+        ({"tokens": 9, "facets": ["page"]}, "facets is of hits"),
+    ],
+)
+def test_options_of_hits_are_refused_with_tokens(
+    long: Bundle, options: dict[str, Any], complaint: str
+) -> None:
+    with pytest.raises(InputError, match=complaint):
+        check(long, {"k": 3, **options}, retrieves=True)
+    with pytest.raises(InputError, match="unknown option 'tokens'"):
+        check(long, {"k": 3, "tokens": 9}, retrieves=False)

@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Any, Self
 
 from ranklet.integrations.search import (
+    Found,
     check,
     computed,
     own_text,
@@ -18,7 +19,8 @@ from ranklet.integrations.search import (
     plain_pipeline,
     rank,
     rank_async,
-    stored,
+    retrieve,
+    retrieve_async,
 )
 from ranklet.runtime import InputError, Ranking
 from ranklet.runtime.extras import hinted
@@ -66,9 +68,12 @@ class RankletRetriever(_Stored):
     """Retrieve from the collection of a bundle.
 
     A document has the id and the text of a hit, its score, and as meta the fields of the stored
-    document and ``title``. It also has ``passage`` if its document is split, ``explanation`` if it
-    was requested, and ``left_out`` if the budget ended early. These names take precedence over
-    fields of the same names.
+    document, ``title``, ``source_id``, which is the id of the document, and perhaps
+    ``page_number``. It also has ``passage``, ``split_idx_start``, ``start``, ``end`` and perhaps
+    ``heading`` if its document is split, ``explanation`` if it was requested, and ``left_out`` if
+    the budget ended early. These names take precedence over fields of the same names.
+
+    With ``tokens`` the documents are the parts that `Bundle.context` returns, at most `top_k`.
 
     Args:
         bundle: a bundle or its path.
@@ -76,7 +81,8 @@ class RankletRetriever(_Stored):
         pipeline: the name of a pipeline, a `Pipeline` or its list of stages; None is the default.
         explain: whether to explain every score.
         budget_ms: milliseconds after which no further stage begins; None for no limit.
-        options: any further keyword of `Bundle.rank`.
+        options: ``tokens``, any further keyword of `Bundle.rank`, or with tokens of
+            `Bundle.context`.
 
     Raises:
         InputError: an option is unknown or invalid, or the bundle has no collection.
@@ -108,12 +114,12 @@ class RankletRetriever(_Stored):
         Raises:
             RankletError: as `Bundle.rank`.
         """
-        return _retrieved(rank(self.bundle, query, _with_k(self.options, top_k)))
+        return _retrieved(retrieve(self.bundle, query, _with_k(self.options, top_k)))
 
     @component.output_types(documents=list[Document])
     async def run_async(self, query: str, top_k: int | None = None) -> dict[str, list[Document]]:
         """Do the same in a thread, so that the event loop stays free."""
-        return _retrieved(await rank_async(self.bundle, query, _with_k(self.options, top_k)))
+        return _retrieved(await retrieve_async(self.bundle, query, _with_k(self.options, top_k)))
 
 
 @component
@@ -193,17 +199,23 @@ def _with_k(options: dict[str, Any], top_k: int | None) -> dict[str, Any]:
     return options if top_k is None else {**options, "k": top_k}
 
 
-def _retrieved(ranking: Ranking) -> dict[str, list[Document]]:
-    found = [
+def _retrieved(found: Sequence[Found]) -> dict[str, list[Document]]:
+    documents = [
         Document(
-            id=hit.id,
-            content=hit.text,
-            meta={**stored(hit), **computed(hit, ranking)},
-            score=hit.score,
+            id=each.id,
+            content=each.text,
+            meta={**each.metadata, "source_id": each.document, **_place(each)},
+            score=each.score,
         )
-        for hit in ranking
+        for each in found
     ]
-    return {"documents": found}
+    return {"documents": documents}
+
+
+def _place(each: Found) -> dict[str, int]:
+    """Return the page and the first character as Haystack's splitters name them."""
+    places = {"page_number": each.page, "split_idx_start": each.start}
+    return {name: place for name, place in places.items() if place is not None}
 
 
 def _texts(documents: Sequence[Document]) -> list[dict[str, str]]:

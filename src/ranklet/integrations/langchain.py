@@ -12,7 +12,16 @@ from typing import Any, ClassVar, Self
 from uuid import uuid4
 
 from ranklet.integrations import writing
-from ranklet.integrations.search import check, computed, own_text, rank, rank_async, stored
+from ranklet.integrations.search import (
+    Found,
+    check,
+    computed,
+    own_text,
+    rank,
+    retrieve,
+    retrieve_async,
+    stored,
+)
 from ranklet.runtime import Bundle, InputError, Ranking, UnknownDocumentError
 from ranklet.runtime.arguments import listed
 from ranklet.runtime.extras import hinted
@@ -35,9 +44,12 @@ class RankletRetriever(BaseRetriever, Component):
     """Retrieve from the collection of a bundle.
 
     A document has the text of a hit, its id, and as metadata the fields of the stored document,
-    ``title`` and ``relevance_score``. It also has ``passage`` if its document is split,
-    ``explanation`` if it was requested, and ``left_out`` if the budget ended early. These names
-    take precedence over fields of the same names.
+    ``title``, ``relevance_score``, and ``source``, which is the document's id unless it has such a
+    field. It also has ``passage``, ``start_index``, ``start``, ``end`` and perhaps ``heading`` if
+    its document is split, ``explanation`` if it was requested, and ``left_out`` if the budget ended
+    early. These names take precedence over fields of the same names.
+
+    With ``tokens`` the documents are the parts that `Bundle.context` returns, at most k of them.
 
     ``invoke`` and ``ainvoke`` accept the options, too, for one query: ``invoke("dough", k=3)``.
 
@@ -47,7 +59,8 @@ class RankletRetriever(BaseRetriever, Component):
         pipeline: the name of a pipeline, a `Pipeline` or its list of stages; None is the default.
         explain: whether to explain every score.
         budget_ms: milliseconds after which no further stage begins; None for no limit.
-        values: any further keyword of `Bundle.rank`, and fields of LangChain such as ``tags``.
+        values: ``tokens``, any further keyword of `Bundle.rank`, or with tokens of
+            `Bundle.context`, and fields of LangChain such as ``tags``.
 
     Raises:
         InputError: an option is unknown or invalid, or the bundle has no collection.
@@ -65,7 +78,7 @@ class RankletRetriever(BaseRetriever, Component):
         run_manager: Any,  # noqa: ARG002
         **options: Any,
     ) -> list[Document]:
-        return _retrieved(rank(self.bundle, query, self.options | options))
+        return _retrieved(retrieve(self.bundle, query, self.options | options))
 
     async def _aget_relevant_documents(
         self,
@@ -74,7 +87,7 @@ class RankletRetriever(BaseRetriever, Component):
         run_manager: Any,  # noqa: ARG002
         **options: Any,
     ) -> list[Document]:
-        return _retrieved(await rank_async(self.bundle, query, self.options | options))
+        return _retrieved(await retrieve_async(self.bundle, query, self.options | options))
 
 
 class RankletVectorStore(VectorStore):
@@ -145,7 +158,7 @@ class RankletVectorStore(VectorStore):
 
     def similarity_search(self, query: str, k: int = 4, **options: Any) -> list[Document]:
         """Return the documents that rank highest; options are keywords of `Bundle.rank`."""
-        return _retrieved(rank(self.bundle, query, {**self.options, **options, "k": k}))
+        return _retrieved(retrieve(self.bundle, query, {**self.options, **options, "k": k}))
 
     def similarity_search_with_score(
         self, query: str, k: int = 4, **options: Any
@@ -213,15 +226,20 @@ class RankletCompressor(BaseDocumentCompressor, Component):
         return _ranked(documents, rank(self.bundle, query, self.options, _texts(documents)))
 
 
-def _retrieved(ranking: Ranking) -> list[Document]:
+def _retrieved(found: Sequence[Found]) -> list[Document]:
     return [
         Document(
-            id=hit.id,
-            page_content=hit.text,
-            metadata={**stored(hit), **computed(hit, ranking), SCORE: hit.score},
+            id=each.id,
+            page_content=each.text,
+            metadata={"source": each.document, **each.metadata, **_place(each), SCORE: each.score},
         )
-        for hit in ranking
+        for each in found
     ]
+
+
+def _place(each: Found) -> dict[str, int]:
+    """Return where LangChain's splitters say that a text begins."""
+    return {} if each.start is None else {"start_index": each.start}
 
 
 def _texts(documents: Sequence[Document]) -> list[dict[str, str]]:

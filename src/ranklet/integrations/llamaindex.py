@@ -10,7 +10,15 @@ from collections.abc import Sequence
 from typing import Any
 
 from ranklet.integrations import writing
-from ranklet.integrations.search import check, computed, own_text, rank, rank_async, stored
+from ranklet.integrations.search import (
+    Found,
+    check,
+    computed,
+    own_text,
+    rank,
+    retrieve,
+    retrieve_async,
+)
 from ranklet.runtime import Bundle, InputError, Ranking
 from ranklet.runtime.extras import hinted
 from ranklet.runtime.pipeline import PipelineLike
@@ -20,7 +28,15 @@ with hinted():
     from llama_index.core.base.base_retriever import BaseRetriever
     from llama_index.core.bridge.pydantic import PrivateAttr
     from llama_index.core.postprocessor.types import BaseNodePostprocessor
-    from llama_index.core.schema import BaseNode, MetadataMode, NodeWithScore, QueryBundle, TextNode
+    from llama_index.core.schema import (
+        BaseNode,
+        MetadataMode,
+        NodeRelationship,
+        NodeWithScore,
+        QueryBundle,
+        RelatedNodeInfo,
+        TextNode,
+    )
     from llama_index.core.vector_stores.types import (
         BasePydanticVectorStore,
         MetadataFilter,
@@ -38,16 +54,21 @@ OPERATORS = {
 }  # fmt: skip
 # A node's metadata becomes part of the text that language models and encoders read. These would
 # only cost them room.
-NOT_TO_BE_READ = ("passage", "explanation", "left_out")
+NOT_TO_BE_READ = (
+    "passage", "explanation", "left_out", "start", "end", "document", "relevance", "spans",
+)  # fmt: skip
 
 
 class RankletRetriever(BaseRetriever):
     """Retrieve from the collection of a bundle.
 
-    A node has the id and the text of a hit, its score, and as metadata the fields of the stored
-    document and ``title``. It also has ``passage`` if its document is split, ``explanation`` if it
-    was requested, and ``left_out`` if the budget ended early. These names take precedence over
-    fields of the same names. Language models do not read the last three.
+    A node has the id and the text of a hit, its score, its document as source, where it stands in
+    this, and as metadata the fields of the stored document, ``title`` and ``page_label``. It also
+    has ``passage`` and perhaps ``heading`` if its document is split, ``explanation`` if it was
+    requested, and ``left_out`` if the budget ended early. These names take precedence over fields
+    of the same names. Language models read of all these only titles, headings and pages.
+
+    With ``tokens`` the nodes are the parts that `Bundle.context` returns, at most k of them.
 
     Args:
         bundle: a bundle or its path.
@@ -56,7 +77,8 @@ class RankletRetriever(BaseRetriever):
         explain: whether to explain every score.
         budget_ms: milliseconds after which no further stage begins; None for no limit.
         callback_manager: LlamaIndex's; None for its own.
-        options: any further keyword of `Bundle.rank`.
+        options: ``tokens``, any further keyword of `Bundle.rank`, or with tokens of
+            `Bundle.context`.
 
     Raises:
         InputError: an option is unknown or invalid, or the bundle has no collection.
@@ -83,10 +105,11 @@ class RankletRetriever(BaseRetriever):
         super().__init__(callback_manager=callback_manager)
 
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
-        return _retrieved(rank(self.bundle, query_bundle.query_str, self.options))
+        return _retrieved(retrieve(self.bundle, query_bundle.query_str, self.options))
 
     async def _aretrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
-        return _retrieved(await rank_async(self.bundle, query_bundle.query_str, self.options))
+        found = await retrieve_async(self.bundle, query_bundle.query_str, self.options)
+        return _retrieved(found)
 
 
 class RankletVectorStore(BasePydanticVectorStore):
@@ -148,7 +171,7 @@ class RankletVectorStore(BasePydanticVectorStore):
         options = {**self._options, "k": query.similarity_top_k}
         if (where := _where(query.filters)) is not None:
             options["where"] = where
-        found = _retrieved(rank(self._bundle, query.query_str, options))
+        found = _retrieved(retrieve(self._bundle, query.query_str, options))
         return VectorStoreQueryResult(
             nodes=[each.node for each in found],
             similarities=[each.score or 0.0 for each in found],
@@ -224,20 +247,28 @@ def _condition(each: "MetadataFilter | MetadataFilters") -> dict[str, Any]:
     return {each.key: {operator: True if name == "is_empty" else each.value}}
 
 
-def _retrieved(ranking: Ranking) -> list[NodeWithScore]:
+def _retrieved(found: Sequence[Found]) -> list[NodeWithScore]:
     return [
         NodeWithScore(
             node=TextNode(
-                id_=hit.id,
-                text=hit.text,
-                metadata={**stored(hit), **computed(hit, ranking)},
+                id_=each.id,
+                text=each.text,
+                metadata={**each.metadata, **_page(each)},
+                start_char_idx=each.start,
+                end_char_idx=each.end,
+                relationships={NodeRelationship.SOURCE: RelatedNodeInfo(node_id=each.document)},
                 excluded_llm_metadata_keys=list(NOT_TO_BE_READ),
                 excluded_embed_metadata_keys=list(NOT_TO_BE_READ),
             ),
-            score=hit.score,
+            score=each.score,
         )
-        for hit in ranking
+        for each in found
     ]
+
+
+def _page(each: Found) -> dict[str, str]:
+    """Return the page as LlamaIndex's readers name it."""
+    return {} if each.page is None else {"page_label": str(each.page)}
 
 
 def _texts(nodes: Sequence[NodeWithScore]) -> list[dict[str, str]]:

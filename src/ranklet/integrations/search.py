@@ -1,12 +1,12 @@
 """What the components of all frameworks share: options, ranking, and a hit as metadata."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
-from typing import Any
+from typing import Any, NamedTuple
 
-from ranklet.runtime import Bundle, Hit, InputError, Ranking
-from ranklet.runtime.arguments import RankOptions, check_budget
+from ranklet.runtime import Bundle, Context, ContextSpan, Hit, InputError, Ranking
+from ranklet.runtime.arguments import ContextOptions, RankOptions, check_budget, check_whole
 from ranklet.runtime.metadata.facets import read_facets
 from ranklet.runtime.metadata.sorting import read_sort
 from ranklet.runtime.pipeline import own_pipeline
@@ -33,7 +33,10 @@ def check(bundle: BundleLike, options: Mapping[str, Any], *, retrieves: bool) ->
         BundleError: the bundle is missing, damaged, hostile or of another version.
     """
     found = opened(bundle)
-    _check_names(options)
+    _check_names(options, {"tokens"} if retrieves else ())
+    if options.get("tokens") is not None:
+        check_whole("tokens", options["tokens"], 1)
+        _of_contexts(options)
     numbers = (each.name for each in fields(Selection) if each.name not in ("facets", "sort"))
     chosen = {name: options[name] for name in numbers if name in options}
     if not retrieves and chosen.get("k") is None:
@@ -105,6 +108,78 @@ async def rank_async(
     return await asyncio.to_thread(rank, bundle, query, options, texts)
 
 
+class Found(NamedTuple):
+    """What a framework gets of a hit, or of a part of a document.
+
+    Attributes:
+        id: of its own, which no other one of an answer has.
+        document: the id of its document.
+        text: the text.
+        score: higher is better.
+        metadata: fields and title of the document, and what was computed.
+        start: the text's first character in its document; None if the document is whole.
+        end: the character after its last one.
+        page: which page of a file the document is; None if it is none.
+    """
+
+    id: str
+    document: str
+    text: str
+    score: float
+    metadata: dict[str, Any]
+    start: int | None
+    end: int | None
+    page: int | None
+
+
+def retrieve(bundle: BundleLike, query: str, options: Mapping[str, Any]) -> list[Found]:
+    """Return hits, or with the option `tokens` the parts of documents that fit; see `rank`.
+
+    Raises:
+        RankletError: as `rank` and `Bundle.context`.
+    """
+    if options.get("tokens") is None:
+        ranking = rank(bundle, query, {k: v for k, v in options.items() if k != "tokens"})
+        return [_of_hit(hit, ranking) for hit in ranking]
+    found = opened(bundle).context(query, **_of_contexts(options))
+    return [_of_span(span, found) for span in found][: options.get("k")]
+
+
+async def retrieve_async(bundle: BundleLike, query: str, options: Mapping[str, Any]) -> list[Found]:
+    """Do the same in a thread, because opening a bundle would also keep the event loop waiting."""
+    return await asyncio.to_thread(retrieve, bundle, query, options)
+
+
+def _of_hit(hit: Hit, ranking: Ranking) -> Found:
+    start, end = (None, None) if hit.location is None else (hit.start, hit.end)
+    metadata = {**stored(hit), **computed(hit, ranking)}
+    return Found(hit.id, hit.id, hit.text, hit.score, metadata, start, end, hit.page)
+
+
+def _of_span(span: ContextSpan, found: Context) -> Found:
+    values = {"document": span.id, "heading": list(span.heading), "relevance": span.relevance}
+    values |= {"start": span.start, "end": span.end, "left_out": list(found.left_out)}
+    known = {name: value for name, value in values.items() if value not in (None, [])}
+    name = span.id if span.start is None else f"{span.id}#{span.start}-{span.end}"
+    metadata = {**stored(span), **known}
+    return Found(
+        name, span.id, span.text, span.score or 0.0, metadata, span.start, span.end, span.page
+    )
+
+
+def _of_contexts(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the keywords of `Bundle.context`.
+
+    Raises:
+        InputError: an option is one of `Bundle.rank` only.
+    """
+    known, own = ContextOptions.__annotations__, {"k": None, "explain": False}
+    for name, value in options.items():
+        if name not in known and name != "k" and value != own.get(name):
+            raise InputError(f"{name} is of hits; leave it out, or leave tokens out")
+    return {name: value for name, value in options.items() if name in known}
+
+
 def own_text(text: object, metadata: Mapping[str, Any], place: int) -> dict[str, str]:
     """Return a framework's document as `Bundle.rank` takes it.
 
@@ -121,7 +196,7 @@ def own_text(text: object, metadata: Mapping[str, Any], place: int) -> dict[str,
     return {"text": text, "title": title if isinstance(title, str) else ""}
 
 
-def stored(hit: Hit | WholeDocument) -> dict[str, Any]:
+def stored(hit: Hit | ContextSpan | WholeDocument) -> dict[str, Any]:
     """Return what the bundle knows of a document besides its id and text: fields and title.
 
     They are plain values, because frameworks store documents as JSON.
@@ -133,12 +208,21 @@ def stored(hit: Hit | WholeDocument) -> dict[str, Any]:
 def computed(hit: Hit, ranking: Ranking) -> dict[str, Any]:
     """Return everything but the score that a ranking says about a hit, as plain values for JSON.
 
-    They are ``passage`` if its document is split, ``explanation`` if it was requested, and
-    ``left_out`` with the stages that the budget left no time for, if there are any.
+    They are ``passage``, ``start``, ``end`` and perhaps ``heading`` if its document is split,
+    ``relevance``, ``spans`` and ``explanation`` if they were requested, and ``left_out`` with the
+    stages that the budget left no time for, if there are any.
     """
     values: dict[str, Any] = {}
     if hit.passage is not None:
         values["passage"] = hit.passage
+    if hit.location is not None:
+        values |= {"start": hit.start, "end": hit.end}
+    if hit.heading:
+        values["heading"] = list(hit.heading)
+    if hit.relevance is not None:
+        values["relevance"] = hit.relevance
+    if hit.spans:
+        values["spans"] = [each.to_dict() for each in hit.spans]
     if hit.explanation is not None:
         values["explanation"] = hit.explanation.to_dict()
     if ranking.left_out:
@@ -177,8 +261,8 @@ def plain_pipeline(pipeline: Any) -> Any:
     return own_pipeline(pipeline).to_json()
 
 
-def _check_names(options: Mapping[str, Any]) -> None:
-    known = RankOptions.__annotations__
+def _check_names(options: Mapping[str, Any], others: Iterable[str] = ()) -> None:
+    known = [*RankOptions.__annotations__, *others]
     for name in options:
         if name not in known:
             raise InputError(f"unknown option {name!r}; the options are {', '.join(known)}")

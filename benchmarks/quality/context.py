@@ -1,0 +1,324 @@
+"""How often the answer is among what a context of so many tokens has, next to the best passages.
+
+Passages of qa-mix (without medquad), medquad and google-wiki are joined into long documents: those
+with one title into articles, and short articles into volumes, where titles are headings.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+from time import perf_counter
+from typing import Any, NamedTuple
+from unittest.mock import patch
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.harness.place import CODE, Place
+from benchmarks.harness.report import table
+from ranklet import runtime
+from ranklet.corpus.collections.collection import Document
+from ranklet.corpus.collections.headings import Heading
+from ranklet.corpus.collections.splits import JudgedQuery, read_split
+from ranklet.corpus.evaluation.significance import paired_t_test
+from ranklet.corpus.index import index_bundle
+from ranklet.corpus.sources import passages
+from ranklet.corpus.sources.options import SourceOptions
+from ranklet.export.build_options import TITLE_BOOST
+from ranklet.export.bundles import export_bundle
+from ranklet.runtime.bundles.location import Location
+from ranklet.runtime.bundles.manifest import NO_TYPES
+from ranklet.runtime.call.candidates import numbers_of
+from ranklet.runtime.rankers.bm25 import BM25Settings
+from ranklet.runtime.search import context
+from ranklet.runtime.search.local import LocalSearch
+from ranklet.runtime.search.port import Call
+from ranklet.runtime.search.selection import Selection
+from ranklet.runtime.sets import evenly
+from ranklet.runtime.text.sentences import count_words
+from ranklet.training.checkpoint import Checkpoint
+
+PACKAGES = ("numpy",)
+BUDGETS = (500, 1000, 2000)
+QUERIES = 400
+VOLUME = 2_000  # words
+BM25 = "bm25"
+CHOSEN_ON, REPORTED_ON = ("qa-mix", "train"), (("medquad", "dev"), ("google-wiki", "dev"))
+PLAIN, UNCUT, TITLED = "cut at headings", "not cut at headings", "headings ranked as titles"
+BUNDLES = (PLAIN, UNCUT, TITLED)
+CODE_HERE = (*CODE, "benchmarks/quality/context.py")
+MOST = 40_000  # documents, besides other ones of the answers' articles
+
+
+class Long(NamedTuple):
+    """A long document, and where the passages are that it was made of."""
+
+    document: Document
+    parts: dict[str, tuple[int, int]]
+
+
+@dataclass(frozen=True)
+class Passages:
+    """What is indexed: the passages of long documents.
+
+    Attributes:
+        name: of the collection.
+        long: the documents.
+        form: one of `BUNDLES`.
+    """
+
+    name: str
+    long: list[Long]
+    form: str
+    splitting = SourceOptions().splitting
+    types = NO_TYPES
+
+    def documents(self) -> Iterator[Document]:
+        """Yield the passages."""
+        with uncut() if self.form == UNCUT else nothing():
+            for each in self.long:
+                for part in passages.located(each.document, self.splitting):
+                    location = Location.read(part.location)
+                    if self.form != TITLED or location is None:
+                        yield part
+                        continue
+                    yield part._replace(title=" ".join([part.title, *location.heading]).strip())
+
+
+@contextmanager
+def nothing() -> Iterator[None]:
+    """Do nothing."""
+    yield
+
+
+def uncut() -> Any:
+    """Return what lets documents be split as if they had no headings."""
+    return patch.object(passages, "sections", lambda text, *_: [(0, len(text))])
+
+
+def run(place: Place) -> str:
+    """Choose on one collection, and report on two others."""
+    chosen = "\n\n".join(choice(place, form) for form in BUNDLES)
+    reported = "\n\n".join(report(place, *each) for each in REPORTED_ON)
+    return f"""
+*Inside*: the share of queries of which at least half of an answer's characters are in the \
+context, counted in words. *Best passages*: the best ones in turn, each after its source, until \
+the next does not fit. p is of a two-sided paired t-test against these.
+
+Chosen on qa-mix without medquad, {QUERIES} queries of train:
+
+{chosen}
+
+{reported}
+"""
+
+
+def choice(place: Place, form: str) -> str:
+    """Return what each way of filling has on the collection that is chosen on."""
+    name, split = CHOSEN_ON
+    asked = Asked(place, name, split, form)
+    base, rows = asked.baseline(), []
+    for label, fill in WAYS.items() if form == PLAIN else list(WAYS.items())[:1]:
+        rows.append([label, *cells(asked.filled(fill), base)])
+    rows.insert(0, ["best passages", *(f"{base[each].mean():.3f}" for each in BUDGETS)])
+    return f"**{form}**\n\n{table(['', *map(str, BUDGETS)], rows)}"
+
+
+def report(place: Place, name: str, split: str) -> str:
+    """Return the defaults next to the best passages on another collection, and their time."""
+    asked = Asked(place, name, split, PLAIN)
+    base = asked.baseline()
+    rows = [
+        ["best passages", *(f"{base[each].mean():.3f}" for each in BUDGETS)],
+        ["context", *cells(asked.filled(WAYS["default"]), base)],
+    ]
+    count = f"{len(asked.queries)} queries of {split}, {asked.bundle.size}"
+    spent = f"{asked.time():+.2f} ms of processor per query beside `rank`, at 1,000 tokens"
+    return f"**{name}**, {count}; {spent}\n\n{table(['', *map(str, BUDGETS)], rows)}"
+
+
+def cells(found: dict[int, NDArray[np.float64]], base: dict[int, NDArray[np.float64]]) -> list[str]:
+    """Return the share of each budget, and how it compares with the baseline."""
+    return [
+        f"{found[each].mean():.3f} ({found[each].mean() - base[each].mean():+.3f}, "
+        f"p {paired_t_test(found[each], base[each]):.2g})"
+        for each in BUDGETS
+    ]
+
+
+Fill = Callable[[runtime.Bundle, str, int], Iterable[tuple[str, int, int]]]
+
+
+def way(**options: Any) -> Fill:
+    """Return a way of filling: the id, first and last character of each part."""
+
+    def fill(bundle: runtime.Bundle, query: str, tokens: int) -> list[tuple[str, int, int]]:
+        found = bundle.context(query, tokens, **options)
+        if found.tokens > tokens:
+            raise ValueError(f"{found.tokens} tokens of {tokens}")
+        return [(each.id, each.start or 0, each.end or 0) for each in found]
+
+    return fill
+
+
+def untrimmed(bundle: runtime.Bundle, query: str, tokens: int) -> Iterable[tuple[str, int, int]]:
+    """Fill without parts of passages."""
+    with patch.object(context, "_part", lambda *_: None):
+        return way()(bundle, query, tokens)
+
+
+WAYS: dict[str, Fill] = {
+    "default": way(),
+    "without parts of passages": untrimmed,
+    "near duplicates too": way(unique=False),
+    "neighbours": way(context="neighbours"),
+    "section": way(context="section"),
+    "at most 2 passages of a document": way(passages=2),
+    "diversity .3": way(diversity=0.3),
+}
+
+
+class Asked:
+    """The queries of a collection that is joined into long documents.
+
+    Args:
+        place: has the collections.
+        name: of the collection.
+        split: of the queries.
+        form: one of `BUNDLES`.
+    """
+
+    def __init__(self, place: Place, name: str, split: str, form: str) -> None:
+        self.queries = [each for each in read_split(place.collection(name), split) if _asks(each)]
+        self.queries = [self.queries[at] for at in evenly(len(self.queries), QUERIES)]
+        wanted = {answer for each in self.queries for answer in each.relevant}
+        self.long = long_documents(place, name, wanted)
+        self.parts = {
+            id_: (each.document.id, *where)
+            for each in self.long
+            for id_, where in each.parts.items()
+        }
+        path = place.keep(
+            f"{name}.{split}.{BUNDLES.index(form)}.long.ranklet",
+            lambda to: _index(Passages(name, self.long, form), place, to), CODE_HERE,
+        )  # fmt: skip
+        self.bundle = runtime.load(path)
+
+    def filled(self, fill: Fill) -> dict[int, NDArray[np.float64]]:
+        """Return whether each query's answer is inside, by budget."""
+
+        def inside(query: JudgedQuery, tokens: int) -> float:
+            return self.is_inside(query, fill(self.bundle, query.text, tokens))
+
+        return {
+            tokens: np.array([inside(each, tokens) for each in self.queries]) for tokens in BUDGETS
+        }
+
+    def baseline(self) -> dict[int, NDArray[np.float64]]:
+        """Return the same of the best passages."""
+        return self.filled(self.best)
+
+    def best(self, bundle: runtime.Bundle, query: str, tokens: int) -> list[tuple[str, int, int]]:
+        """Return the best passages in turn, each after its source, until the next does not fit."""
+        search = bundle._search
+        if not isinstance(search, LocalSearch):
+            raise TypeError("the bundle has its own documents")
+        selection, found = Selection(k=25), list[tuple[str, int, int]]()
+        run = search._reaching(Call(search.read(query), bundle.manifest.pipeline(None)), selection)
+        documents, left = search.documents, tokens
+        positions = run.best_passages(selection)
+        for number in numbers_of(run.execution.candidates)[positions].tolist():
+            location, text = documents.location(number) or Location(0), documents.texts[number]
+            name = documents.titles[number] or documents.ids[number]
+            source = " › ".join([name, *location.heading])
+            left -= count_words(f"[1] {source}\n{text}")
+            if left < 0:
+                break
+            found.append((documents.ids[number], location.start, location.start + len(text)))
+        return found
+
+    def is_inside(self, query: JudgedQuery, found: Iterable[tuple[str, int, int]]) -> float:
+        """Return 1 if half of an answer's characters are among some parts, otherwise 0."""
+        spans = list(found)
+        return max(float(2 * self._covered(each, spans) >= 1) for each in query.relevant)
+
+    def _covered(self, answer: str, spans: list[tuple[str, int, int]]) -> float:
+        id_, begin, end = self.parts[answer]
+        covered = np.zeros(end - begin, np.bool_)
+        for own, first, last in spans:
+            if own == id_:
+                covered[max(0, first - begin) : max(0, last - begin)] = True
+        return float(covered.mean())
+
+    def time(self) -> float:
+        """Return how many milliseconds of processor a context takes beside a ranking with texts."""
+        queries, best = [each.text for each in self.queries[:50]], []
+        for _ in range(5):
+            took = []
+            for call in (lambda q: [h.text for h in self.bundle.rank(q)], self.bundle.context):
+                begin = perf_counter()
+                for query in queries:
+                    call(query)
+                took.append((perf_counter() - begin) * 1e3 / len(queries))
+            best.append(took)
+        ranked, filled = np.min(best, axis=0)
+        return float(filled - ranked)
+
+
+def _asks(query: JudgedQuery) -> bool:
+    return bool(query.relevant) and not any(each.startswith("md-") for each in query.relevant)
+
+
+def _index(collection: Passages, place: Place, path: Path) -> None:
+    def export(to: Path) -> None:
+        export_bundle({BM25: Checkpoint(BM25, BM25Settings(title_boost=TITLE_BOOST))}, to)
+
+    index_bundle(place.keep("bm25.rankers", export), collection, path, overwrite=True)
+
+
+def long_documents(place: Place, name: str, wanted: set[str]) -> list[Long]:
+    """Return the documents of a collection, joined into long ones."""
+    documents = [
+        each for each in place.collection(name).documents() if not each.id.startswith("md-")
+    ]
+    if len(documents) > MOST:
+        every, titles = len(documents) // MOST, list(dict.fromkeys(d.title for d in documents))
+        kept = {*titles[::every], *(each.title for each in documents if each.id in wanted)}
+        documents = [each for each in documents if each.title in kept]
+    articles = [list(group) for _, group in groupby(documents, lambda each: each.title or each.id)]
+    found, volume, words = list[Long](), list[list[Document]](), 0
+    for article in articles:
+        size = sum(count_words(each.text) for each in article)
+        if size >= VOLUME:
+            found.append(_joined(f"article{len(found)}", [article], alone=True))
+            continue
+        volume.append(article)
+        words += size
+        if words >= VOLUME:
+            found.append(_joined(f"volume{len(found)}", volume, alone=False))
+            volume, words = [], 0
+    return [*found, _joined(f"volume{len(found)}", volume, alone=False)] if volume else found
+
+
+def _joined(id_: str, articles: list[list[Document]], *, alone: bool) -> Long:
+    """Return articles as one document; the title of one alone is its own."""
+    text, headings, parts = list[str](), list[Heading](), dict[str, tuple[int, int]]()
+    at = 0
+
+    def add(line: str) -> int:
+        nonlocal at
+        text.append(line)
+        begin, at = at, at + len(line) + 2
+        return begin
+
+    for article in articles:
+        title = " ".join(article[0].title.split())
+        if title and not alone:
+            headings.append(Heading(add(title), 1, title))
+        for each in article:
+            begin = add(each.text)
+            parts[each.id] = begin, begin + len(each.text)
+    title = articles[0][0].title if alone else ""
+    return Long(Document(id_, title, "\n\n".join(text), headings=tuple(headings)), parts)
