@@ -10,6 +10,7 @@ import pytest
 
 import ranklet
 from ranklet.corpus.sources.options import SourceOptions
+from ranklet.corpus.updating.writable import WritableBundle
 from ranklet.export.build import build
 from ranklet.runtime import Bundle, ContextSpan
 from ranklet.runtime.errors import InputError
@@ -78,7 +79,7 @@ def test_contexts_and_spans_of_random_documents(seed: int, tmp_path: Path) -> No
         for only, allowed in ((bundle, set(texts)), (bundle.only({"open": True}), opened)):
             for query in QUERIES:
                 ask(only, query, texts, allowed, random)
-        with ranklet.open(path, writable=True) as live:
+        with WritableBundle(path) as live:
             new = documents(random, f"n{step}-", 3)
             gone = random.sample(sorted(texts), 2)
             live.add([*new, {**new[0], "id": sorted(texts.keys() - set(gone))[0]}])
