@@ -191,7 +191,9 @@ def _ways() -> dict[str, Way]:
 def _codes(place: Place, size: int, form: str = "float32") -> Path:
     def build(path: Path) -> None:
         with path.open("wb") as file:
-            np.save(file, binary_codes(np.load(vectors(place, size, form), mmap_mode="r")))
+            own = vectors(place, size, form)
+            scales = np.load(scales_of(own)) if form == "int8" else None
+            np.save(file, binary_codes(StoredVectors(np.load(own, mmap_mode="r"), scales)))
 
     infix = "" if form == "float32" else f".{form}"
     return _timed(place, f"dense.{size}{infix}.codes.npy", build)

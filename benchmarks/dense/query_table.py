@@ -40,10 +40,7 @@ from ranklet.export.query_tables.learning import BLOCK, beginning, learned, sing
 from ranklet.export.query_tables.texts import random_texts, short_texts, words_of
 from ranklet.export.query_tables.writing import tables_of, write_tables
 from ranklet.runtime.bundles.files import BundleFiles
-from ranklet.runtime.bundles.manifest import RankerEntry
-from ranklet.runtime.dense.binary import binary_codes
 from ranklet.runtime.onnx.query_table import QUERIES
-from ranklet.runtime.rankers.dense import CODES, open_vectors
 
 PACKAGES = ("onnxruntime", "tokenizers", "torch", "transformers")
 MEASURE, DEPTH = "nDCG@10", 100
@@ -98,25 +95,16 @@ def with_table(place: Place, each: Compared, source: str) -> runtime.Bundle:
         files = BundleFiles(part)
         with BundleWriter(path, overwrite=True) as writer:
             writer.copy(files)
-            rankers = {**files.manifest.rankers, each.model: _by_codes(writer, files, each.model)}
             fused = fusion_of(files, FUSION)
             writer.finish(
                 replace(
-                    files.manifest, rankers=rankers, pipelines=fused.pipelines,
+                    files.manifest, pipelines=fused.pipelines,
                     default_pipeline=fused.default,
                 )
             )  # fmt: skip
 
     name = f"{each.name}.{each.model}.{source}.table.ranklet"
     return runtime.load(place.keep(name, build, LEARNING, str(network.manifest.sha256)))
-
-
-def _by_codes(writer: BundleWriter, files: BundleFiles, name: str) -> RankerEntry:
-    """Write the codes by which a build lets a table search, and return the ranker with them."""
-    entry, settings = files.manifest.rankers[name], files.settings(name)
-    codes = binary_codes(open_vectors(files, name, settings).values)
-    writer.array(f"rankers/{name}/{CODES}", codes)
-    return replace(entry, settings={**entry.settings, "search": "binary"})
 
 
 def _table(place: Place, each: Compared, source: str) -> Learned:

@@ -67,18 +67,28 @@ def index(job: IndexJob) -> RankerEntry:
     if vectors.scales is not None:
         writer.array(folder + SCALES, vectors.scales)
     writer.array(folder + CUT, encoded.cut)
-    replaced: dict[str, str] = {}
-    many = QUICK_CODES_FROM if settings.by_tokens else CODES_FROM
-    if settings.search == "exact" and len(vectors) >= many:
-        replaced["search"] = settings.search
-        settings = replace(settings, search="binary")
+    replaced = {"search": settings.search} if needs_codes(settings, len(vectors)) else {}
     if settings.search == "hnsw":
         measured["recall"] = recall(_write_hnsw(vectors, settings, folder, writer), vectors)
-    elif settings.search == "binary":
-        codes = binary_codes(vectors.values)
-        writer.array(folder + CODES, codes)
-        measured["recall"] = recall(settings.by_codes(codes, vectors), vectors)
+    elif replaced or settings.search == "binary":
+        settings = replace(settings, search="binary")
+        measured["recall"] = write_codes(vectors, settings, folder, writer)
     return RankerEntry(job.entry.kind, asdict(settings), measured, replaced, digest)
+
+
+def needs_codes(settings: DenseSettings, count: int) -> bool:
+    """Return whether so many vectors are searched by codes, although nobody has chosen that."""
+    many = QUICK_CODES_FROM if settings.by_tokens else CODES_FROM
+    return settings.search == "exact" and count >= many
+
+
+def write_codes(
+    vectors: StoredVectors, settings: DenseSettings, folder: str, writer: BundleWriter
+) -> float:
+    """Write the binary codes of vectors, and return their recall."""
+    codes = binary_codes(vectors)
+    writer.array(folder + CODES, codes)
+    return recall(settings.by_codes(codes, vectors), vectors)
 
 
 def _all_vectors(encoded: Encoding, name: str, settings: DenseSettings) -> StoredVectors:

@@ -7,7 +7,7 @@ from typing import Any, cast
 from numpy.typing import NDArray
 
 from ranklet.corpus.building.writer import BundleWriter
-from ranklet.corpus.rankers.dense import INDEXED
+from ranklet.corpus.rankers.dense import INDEXED, needs_codes, write_codes
 from ranklet.export.errors import ExportError
 from ranklet.export.onnx.int8_embeddings import quantise_rows
 from ranklet.export.query_side import FirstDocuments, Learned, QueryTables, Teacher
@@ -16,7 +16,14 @@ from ranklet.runtime.bundles.manifest import RankerEntry
 from ranklet.runtime.dense.stored import ExactIndex
 from ranklet.runtime.onnx.encoder import TOKENIZER
 from ranklet.runtime.onnx.query_table import FILES, QUERIES, ROWS, SCALES
-from ranklet.runtime.rankers.dense import NETWORKS, QUERY_TABLE, Dense, DenseEncoder, DenseSettings
+from ranklet.runtime.rankers.dense import (
+    NETWORKS,
+    QUERY_TABLE,
+    Dense,
+    DenseEncoder,
+    DenseSettings,
+    open_vectors,
+)
 from ranklet.runtime.rankers.opening import ranker_of
 from ranklet.training.checkpoint import Checkpoint
 
@@ -58,8 +65,18 @@ def _write(writer: BundleWriter, source: BundleFiles, name: str, made: Learned) 
             writer.data(file, source.file(file))
     for file, values in _arrays(made).items():
         writer.array(queries + file, values)
+    entry = source.manifest.rankers[name]
     with_table = replace(settings, encoder=QUERY_TABLE)
-    return replace(source.manifest.rankers[name], settings=asdict(with_table))
+    if needs_codes(with_table, source.manifest.documents):
+        with_table, vectors = (
+            replace(with_table, search="binary"),
+            open_vectors(source, name, settings),
+        )
+        measured = {**entry.measured, "recall": write_codes(vectors, with_table, own, writer)}
+        entry = replace(
+            entry, measured=measured, replaced={**entry.replaced, "search": settings.search}
+        )
+    return replace(entry, settings=asdict(with_table))
 
 
 def _checkpoint(checkpoint: Checkpoint, made: Learned) -> Checkpoint:

@@ -67,7 +67,7 @@ def test_searches_under_a_mask_rank_by_the_stored_form(share: float, form: str) 
     rows = vectors(3_000)
     stored = StoredVectors.of(rows, form)
     decoded = stored.floats(slice(None))
-    codes = BinaryIndex(binary_codes(stored.values), stored)
+    codes = BinaryIndex(binary_codes(stored), stored)
     codes.verify("dense")
     for query in vectors(5):
         allowed = RNG.random(len(rows)) < share
