@@ -118,7 +118,7 @@ class _Process:
                 _send(self._connection, self._order)
                 self._order = []
             _send(self._connection, block)
-            return _received(self._connection)
+            return _receive(self._connection)
         except (EOFError, OSError) as error:
             raise CollectionError(
                 f"a process that reads texts has ended (status {self._process.wait()}), perhaps "
@@ -190,7 +190,7 @@ def _send(connection: Connection, block: Block) -> None:
     connection.send_bytes(b"".join(block))
 
 
-def _received(connection: Connection) -> Block:
+def _receive(connection: Connection) -> Block:
     lengths = np.frombuffer(connection.recv_bytes(), np.int64)
     ends, content = np.cumsum(lengths).tolist(), connection.recv_bytes()
     return [content[end - size : end] for end, size in zip(ends, lengths.tolist(), strict=True)]
@@ -199,11 +199,11 @@ def _received(connection: Connection) -> Block:
 def _serve(connection: Connection) -> None:
     """Do the work of each block that a connection brings, until it ends."""
     try:
-        name, settings = (each.decode() for each in _received(connection))
+        name, settings = (each.decode() for each in _receive(connection))
         module, _, function = name.partition(":")
         work: Work = getattr(import_module(module), function)(json.loads(settings))
         while True:
-            _send(connection, work(_received(connection)))
+            _send(connection, work(_receive(connection)))
     except (EOFError, ConnectionError):
         pass
 

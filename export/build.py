@@ -111,7 +111,7 @@ def build(
             folders = {name: each.folder for name, each in read.items()}
             ranked = partial(_texts, texts, titles=titles)
             rankers |= cut_all(with_probes(checkpoints, folders), ranked)
-        made = export_bundle(rankers, scratch / "rankers", _left(export, rankers)).path
+        made = export_bundle(rankers, scratch / "rankers", _drop_settings(export, rankers)).path
         if options.query.table:
             learned_from = options.query.learned_from(texts.titled(), documents)
             made = with_query_tables(
@@ -152,7 +152,9 @@ def _say_sides(bundle: BundleFiles, sides: str | None) -> None:
             "--sides both")  # fmt: skip
 
 
-def _left(options: ExportOptions, rankers: Mapping[str, Checkpoint | Path]) -> ExportOptions:
+def _drop_settings(
+    options: ExportOptions, rankers: Mapping[str, Checkpoint | Path]
+) -> ExportOptions:
     """Return options without the settings that only rankers have that were exported before."""
     kinds = [each.kind for each in rankers.values() if isinstance(each, Checkpoint)]
     names = {name for kind in kinds for name in exporter(kind).settings}

@@ -83,9 +83,9 @@ def export_bundle(
         rankers, trainings = dict[str, RankerEntry](), dict[str, Any]()
         for name, each in progress(checkpoints.items(), EXPORTING, len(checkpoints)):
             if isinstance(each, Path):
-                rankers[name], trainings[name] = _copied(each, name, writer)
+                rankers[name], trainings[name] = _copy_ranker(each, name, writer)
             else:
-                rankers[name] = _exported(given[name], name, writer, options)
+                rankers[name] = _export_ranker(given[name], name, writer, options)
                 trainings[name] = dict(given[name].training)
         if tokenizer is not None:
             writer.data(TOKENIZER, tokenizer.to_str().encode())
@@ -112,7 +112,7 @@ def check_names(names: Iterable[str]) -> None:
             raise ExportError(f"{error}; name it: NAME=CHECKPOINT") from error
 
 
-def _copied(path: Path, name: str, writer: BundleWriter) -> tuple[RankerEntry, Any]:
+def _copy_ranker(path: Path, name: str, writer: BundleWriter) -> tuple[RankerEntry, Any]:
     """Copy the only ranker of a bundle under another name; return its entry and its training."""
     bundle = BundleFiles(path)
     ((own, entry),) = bundle.manifest.rankers.items()
@@ -122,7 +122,7 @@ def _copied(path: Path, name: str, writer: BundleWriter) -> tuple[RankerEntry, A
     return entry, bundle.manifest.provenance["checkpoints"][own]
 
 
-def _exported(
+def _export_ranker(
     checkpoint: Checkpoint, name: str, writer: BundleWriter, options: ExportOptions
 ) -> RankerEntry:
     """Write a ranker's files; see `Exporter`. Errors of libraries about a network become one line.

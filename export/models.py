@@ -76,7 +76,7 @@ def read_models(
         if name in named or name in (taken or {}):
             raise InputError(f"two rankers would be named {name!r}; rename the folder of one")
         named[name] = folder
-    trained = {name: _trained(folder) for name, folder in named.items() if is_checkpoint(folder)}
+    trained = {name: _load_own(folder) for name, folder in named.items() if is_checkpoint(folder)}
     kinds = {
         name: trained[name].kind if name in trained else recognise(ModelFolder(folder)).kind
         for name, folder in named.items()
@@ -130,7 +130,7 @@ def steps(models: int, variants: Sequence[str]) -> list[tuple[str, float]]:
     return each * models
 
 
-def _trained(folder: str | Path) -> Checkpoint:
+def _load_own(folder: str | Path) -> Checkpoint:
     """Return a checkpoint of ranklet for any collection.
 
     Raises:

@@ -88,8 +88,8 @@ def spans(
     values: dict[tuple[int, int], float] = defaultdict(float)
     for branch, read in nodes(explanation):
         if branch.pieces and read is not None:
-            placed = list(_placed(text, read.field, analyses))
-            for begin, end, amount in _joined(branch.pieces, placed):
+            placed = list(_find_tokens(text, read.field, analyses))
+            for begin, end, amount in _join_neighbours(branch.pieces, placed):
                 values[begin, end] += amount
         elif branch.source is not None:
             field, spelling = branch.source
@@ -102,7 +102,7 @@ def spans(
     return [Span(begin, end, value) for (begin, end), value in sorted(values.items())]
 
 
-def _joined(
+def _join_neighbours(
     pieces: Sequence[tuple[int, float]], placed: Sequence[tuple[int, int, str]]
 ) -> list[Span]:
     """Return spans of pieces; neighbours with the same amount, as in a word, become one span."""
@@ -124,7 +124,7 @@ def _is_read(piece: int, read: ReadSpans) -> bool:
     return any(begin <= piece < end for begin, end in read.spans)
 
 
-def _placed(text: str, field: str, analyses: Analyses) -> Iterator[tuple[int, int, str]]:
+def _find_tokens(text: str, field: str, analyses: Analyses) -> Iterator[tuple[int, int, str]]:
     known = field if field in FIELDS else "wordpieces"
     return analyses(field).placed(text, known)
 
@@ -140,7 +140,7 @@ def _places(
     """Return the places of a text's tokens by spelling, only of wanted ones that were read."""
     places = defaultdict(list)
     count = 0
-    for piece, (begin, end, spelling) in enumerate(_placed(text, field, analyses)):
+    for piece, (begin, end, spelling) in enumerate(_find_tokens(text, field, analyses)):
         if spelling in wanted and (read is None or _is_read(piece, read)):
             places[spelling].append((begin, end))
             count += 1

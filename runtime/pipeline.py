@@ -282,7 +282,7 @@ def _stage(raw: object, where: str) -> Stage:
             f"{where} must be a stage ({kinds}), or an object whose 'stage' is one of "
             f"{', '.join(_STAGES)}, not {raw!r:.80}"
         )
-    options = {key: _unboxed(value) for key, value in raw.items() if key != "stage"}
+    options = {key: _unbox(value) for key, value in raw.items() if key != "stage"}
     kind = _STAGES[name]
     allowed = [each.name for each in fields(kind)]
     for key, value in options.items():
@@ -313,11 +313,11 @@ def _signals(raw: object, where: str) -> "tuple[Signal, ...]":
     return found
 
 
-def _unboxed(value: Any) -> Any:
+def _unbox(value: Any) -> Any:
     """Return numbers of numpy as those of Python."""
     if isinstance(value, np.generic | np.ndarray):
         return value.tolist()
-    return [_unboxed(each) for each in value] if isinstance(value, list | tuple) else value
+    return [_unbox(each) for each in value] if isinstance(value, list | tuple) else value
 
 
 def _check_option(key: str, value: Any, where: str) -> None:

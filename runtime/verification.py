@@ -53,7 +53,7 @@ def verify(path: BundleLike) -> Iterator[str]:
             continue
         else:
             _encoder(bundle, name)
-        _truncated(bundle, name)
+        _check_truncated(bundle, name)
         yield f"ranker {name}"
     if TOKENIZER in bundle.manifest.files:
         _tokenizer(bundle)
@@ -73,7 +73,7 @@ def _addition(addition: AdditionFiles) -> None:
         own = ranker_of(addition.base, name).over([addition.base, addition])[1]
         if own is not None:
             own.verify()
-        _truncated(addition, name)
+        _check_truncated(addition, name)
 
 
 def _models(bundle: BundleFiles) -> None:
@@ -157,7 +157,7 @@ def _metadata(bundle: BundleFiles) -> None:
         metadata.column(name).verify()
 
 
-def _truncated(bundle: BundleFiles, name: str) -> None:
+def _check_truncated(bundle: BundleFiles, name: str) -> None:
     """Check the numbers of the documents that a ranker's model truncated."""
     file = f"rankers/{name}/{CUT}"
     if not bundle.manifest.rankers[name].encoder and not bundle.has(file):

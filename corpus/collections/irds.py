@@ -31,7 +31,7 @@ def write_dataset(
             different documents.
         CollectionError: see `write_collection`.
     """
-    found = {split: _loaded(name) for split, name in splits.items()}
+    found = {split: _load(name) for split, name in splits.items()}
     if not found:
         raise InputError("no dataset was named; give {'test': 'beir/scifact/test'}, for example")
     if len({each.docs_namespace() for each in found.values()}) > 1:
@@ -39,13 +39,13 @@ def write_dataset(
             f"{' and '.join(map(repr, splits.values()))} have different documents; write a "
             "collection of each"
         )
-    queries = {split: (_queries(each), _judged(each)) for split, each in found.items()}
+    queries = {split: (_queries(each), _read_grades(each)) for split, each in found.items()}
     return write_collection(
         path, _documents(next(iter(found.values()))), queries, overwrite=overwrite
     )
 
 
-def _loaded(name: str) -> Any:
+def _load(name: str) -> Any:
     with hinted():
         import ir_datasets
     try:
@@ -72,7 +72,7 @@ def _queries(dataset: Any) -> list[Query]:
     return [Query(each.query_id, each.default_text()) for each in dataset.queries_iter()]
 
 
-def _judged(dataset: Any) -> dict[str, dict[str, int]]:
+def _read_grades(dataset: Any) -> dict[str, dict[str, int]]:
     judged: dict[str, dict[str, int]] = {}
     for each in dataset.qrels_iter():
         of_query, grade = judged.setdefault(each.query_id, {}), int(each.relevance)

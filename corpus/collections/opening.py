@@ -93,7 +93,7 @@ def open_text(path: Path, encoding: str, position: Position | None = None) -> It
     """
     try:
         stored = io.BufferedReader(_Counted(path, position or Position(0)), 1 << 16)
-        with stored, _unpacked(path, stored) as file:
+        with stored, _unpack(path, stored) as file:
             name = _without_mark(path, file.peek(16), encoding)
             with io.TextIOWrapper(file, name, errors="surrogateescape", newline="") as text:
                 yield text
@@ -164,7 +164,7 @@ def _without_mark(path: Path, begin: bytes, encoding: str) -> str:
     )
 
 
-def _unpacked(path: Path, file: "io.BufferedReader[Any]") -> Any:
+def _unpack(path: Path, file: "io.BufferedReader[Any]") -> Any:
     """Return a file whose bytes are not compressed, with a method ``peek``.
 
     Without an ending the first bytes tell, because the standard input has no name.

@@ -71,8 +71,8 @@ class Probes:
         Neutral texts are added where there are too few. They are no document's answer, so that they
         change the order of the documents, but no judgement.
         """
-        queries = _completed(self.queries, neutral_queries(LEAST_QUERIES))
-        documents = _completed(self.documents, neutral_documents(LEAST_DOCUMENTS))
+        queries = _complete(self.queries, neutral_queries(LEAST_QUERIES))
+        documents = _complete(self.documents, neutral_documents(LEAST_DOCUMENTS))
         return Probes(
             queries, documents, (*self.relevant, *((),) * (len(queries) - len(self.queries)))
         )
@@ -95,7 +95,7 @@ class Probes:
         (folder / FILE).write_text(json.dumps(asdict(self), ensure_ascii=False), "utf-8")
 
 
-def _completed(own: tuple[str, ...], neutral: tuple[str, ...]) -> tuple[str, ...]:
+def _complete(own: tuple[str, ...], neutral: tuple[str, ...]) -> tuple[str, ...]:
     """Return the own texts, and so many neutral ones that there are at least `len(neutral)`."""
     known = {*own}
     others = [text for text in neutral if text not in known]

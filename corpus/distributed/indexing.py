@@ -84,7 +84,7 @@ def indexed_shards(
         paths = [
             folder / f"{hashlib.sha256(base + shard).hexdigest()[:32]}.zip" for shard in shards
         ]
-        missing = [at for at, path in enumerate(paths) if _opened(path) is None]
+        missing = [at for at, path in enumerate(paths) if _open_finished(path) is None]
         task = Task(open_indexer, settings, encoders)
         lacking = set(missing)
         wanted = (shard for at, shard in enumerate(shards) if at in lacking)
@@ -101,7 +101,7 @@ def _all_opened(paths: Sequence[Path]) -> Iterator[BundleFiles]:
     """
     encoders: dict[str, str] = {}
     for path in paths:
-        bundle = _opened(path)
+        bundle = _open_finished(path)
         if bundle is None:
             raise ClusterError(f"the shard {str(path)!r} is damaged; start the command again")
         for name, entry in bundle.manifest.rankers.items():
@@ -122,7 +122,7 @@ def _digest(encoders: BundleFiles, settings: object) -> bytes:
     return hashlib.sha256(described.encode()).digest()
 
 
-def _opened(path: Path) -> BundleFiles | None:
+def _open_finished(path: Path) -> BundleFiles | None:
     """Return the bundle of a finished shard; None if there is none or it is incomplete."""
     if not path.is_file():
         return None

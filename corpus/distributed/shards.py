@@ -93,13 +93,13 @@ class Shards:
         if isinstance(collection, Source):
             documents, splitting = collection.whole, collection.splitting
         packer = Packer()
-        for shard in cut(self._collected(progress(documents(), ANALYSING)), splitting):
+        for shard in cut(self._collect(progress(documents(), ANALYSING)), splitting):
             packer.add(shard.to_json())
         self._texts = packer.strings()
         if not len(self):
             raise CollectionError("the collection has no document")
 
-    def _collected(self, documents: Iterable[Document]) -> Iterator[Document]:
+    def _collect(self, documents: Iterable[Document]) -> Iterator[Document]:
         last = None
         for document in documents:
             if document.id != last:

@@ -95,7 +95,7 @@ def check_judgements(
         InputError: more than half of the relevant documents do not exist.
         CollectionError: a split does not exist, or a file is malformed.
     """
-    check = _counted(collection, specs, lacking)
+    check = _count_faults(collection, specs, lacking)
     if 2 * check.missing_relevant > check.relevant:
         document, query = check.missing[0]
         raise InputError(
@@ -108,7 +108,7 @@ def check_judgements(
     return check
 
 
-def _counted(collection: Collection, specs: Sequence[str], lacking: Lacking) -> JudgementCheck:
+def _count_faults(collection: Collection, specs: Sequence[str], lacking: Lacking) -> JudgementCheck:
     qrels: dict[str, dict[str, int]] = {}
     texts: list[str] = []
     for part in dict.fromkeys(map(parse_split, specs)):

@@ -48,11 +48,11 @@ def stop_list(language: str) -> frozenset[str]:
     if language == "en":
         return stop_words()
     split = scripts.splitter((language,), scripts.EVERY).words
-    words = map(split, _listed(language) - set(_KEPT.get(language, "").split()))
+    words = map(split, _read_list(language) - set(_KEPT.get(language, "").split()))
     return frozenset(found[0] for found in words if len(found) == 1)
 
 
-def _listed(language: str) -> set[str]:
+def _read_list(language: str) -> set[str]:
     """Return the words that the package lists, in the spelling of today's texts."""
     from stop_words import StopWordError, get_stop_words
 

@@ -124,7 +124,7 @@ def index_tokens(
         size = offsets.nbytes
         writer.array(folder + offsets_file, offsets)
         for column, file in zip(columns, written, strict=True):
-            new = _mapped(file, column.dtype, (int(parts[-1][-1]), *column.shape))
+            new = _map_file(file, column.dtype, (int(parts[-1][-1]), *column.shape))
             sources = [
                 bundle.array(folder + column.file, column.dtype, (int(own[-1]), *column.shape))
                 for bundle, own in zip(origins.bundles, stored, strict=True)
@@ -151,7 +151,7 @@ def _key(column: Column) -> str:
     return column.file.removesuffix(".npy")
 
 
-def _mapped(file: IO[bytes], dtype: DTypeLike, shape: tuple[int, ...]) -> NDArray[Any]:
+def _map_file(file: IO[bytes], dtype: DTypeLike, shape: tuple[int, ...]) -> NDArray[Any]:
     """Return the content of a temporary file, which vanishes with it."""
     file.flush()
     return np.memmap(file, dtype, "r", shape=shape) if shape[0] else np.empty(shape, dtype)

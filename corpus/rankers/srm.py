@@ -48,7 +48,7 @@ def index(job: IndexJob) -> RankerEntry:
 def _idf(encoder: LightEncoder, name: str, analysed: AnalysedCollection) -> NDArray[np.float32]:
     """Return the IDF of each token; texts that a bundle has counted are not read again."""
     origins = encoded_before(analysed, name, encoder_digest(encoder.digest))
-    counted = [_counted(bundle, name) for bundle in origins.bundles]
+    counted = [_count_documents(bundle, name) for bundle in origins.bundles]
     origins = origins.only([counts is not None for counts in counted])
     total, new = document_frequencies(encoder.layout, []), origins.new
     for begin in range(0, len(new), BLOCK):
@@ -64,7 +64,7 @@ def _idf(encoder: LightEncoder, name: str, analysed: AnalysedCollection) -> NDAr
     return idf(total, len(analysed.documents))
 
 
-def _counted(bundle: BundleFiles, name: str) -> NDArray[np.int64] | None:
+def _count_documents(bundle: BundleFiles, name: str) -> NDArray[np.int64] | None:
     """Return in how many documents of a bundle each token has a vector, by its IDF.
 
     Beyond `_UNIQUE` documents two counts may have one IDF, and None is returned.

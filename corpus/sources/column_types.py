@@ -230,12 +230,12 @@ def _instant(value: Any) -> datetime:
 
 def _list(value: Any) -> list[str] | None:
     if isinstance(value, str):
-        value = _listed(value)
+        value = _read_list(value)
     values = value if isinstance(value, list) else [value]
     return [str(_string(each)) for each in values if each is not None] or None
 
 
-def _listed(text: str) -> list[Any]:
+def _read_list(text: str) -> list[Any]:
     """Return the values of a list as JSON or Python writes it, or with separators."""
     if text.startswith("[") and text.endswith("]"):
         try:

@@ -205,7 +205,7 @@ def _title(survey: Survey, free: Sequence[str]) -> str:
 
 def _id(survey: Survey, free: Sequence[str]) -> str:
     """Return the column of ids; product_id may be another's id, so names are not shortened."""
-    known = {name: each for each in reversed(free) for name in _written(each) if name in IDS}
+    known = {name: each for each in reversed(free) for name in _spell(each) if name in IDS}
     full = survey.filled(known.values())
     return next((known[name] for name in IDS if known.get(name) in full), "")
 
@@ -240,15 +240,15 @@ def spellings(field: str) -> tuple[str, ...]:
     >>> spellings("product-name"), spellings("Answer text"), spellings("Título")
     (('product_name', 'name'), ('answer_text', 'answer'), ('titulo',))
     """
-    written = _written(field)
+    written = _spell(field)
     before, after = (tuple(each.sub("", name) for name in written) for each in (_BEFORE, _AFTER))
     return tuple(dict.fromkeys((*written, *before, *after)))
 
 
-def _written(field: str) -> tuple[str, ...]:
+def _spell(field: str) -> tuple[str, ...]:
     """Return a name in small letters without accents, and with its capitals as new words.
 
-    >>> _written("DocNo")
+    >>> _spell("DocNo")
     ('docno', 'doc_no')
     """
     short = field.strip()[:100]

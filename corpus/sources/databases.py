@@ -51,9 +51,9 @@ class Database:
             CollectionError: the file is no database, or the query fails or would write.
             InputError: the table does not exist, or two columns have one name.
         """
-        with self._opened() as database:
-            query = self.query or f"SELECT * FROM {_quoted(self._named(database))}"  # noqa: S608
-            database.set_authorizer(_authorized)
+        with self._open() as database:
+            query = self.query or f"SELECT * FROM {_quote(self._find_table(database))}"  # noqa: S608
+            database.set_authorizer(_authorize)
             rows = database.execute(query)
             names = [each[0] for each in rows.description or ()]
             check_names(names, self.path)
@@ -62,7 +62,7 @@ class Database:
                 yield as_record(f"{self.path}, row {number}", dict(zip(names, row, strict=True)))
 
     @contextmanager
-    def _opened(self) -> Iterator[sqlite3.Connection]:
+    def _open(self) -> Iterator[sqlite3.Connection]:
         if not self.path.is_file():
             raise CollectionError(f"{self.path} does not exist; {ADVICE}")
         address = f"file:{quote(str(self.path))}?mode=ro"
@@ -77,7 +77,7 @@ class Database:
                 f"{self.path} cannot be read: {error}; only a query that reads it is allowed"
             ) from None
 
-    def _named(self, database: sqlite3.Connection) -> str:
+    def _find_table(self, database: sqlite3.Connection) -> str:
         """Return the name of the table, or of the only one."""
         found = database.execute(
             "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') "
@@ -110,10 +110,10 @@ def database_of(address: str) -> Database:
     return Database(Path(unquote(path)), table, query)
 
 
-def _authorized(action: int, *_: object) -> int:
+def _authorize(action: int, *_: object) -> int:
     return sqlite3.SQLITE_OK if action in _ALLOWED else sqlite3.SQLITE_DENY
 
 
-def _quoted(name: str) -> str:
+def _quote(name: str) -> str:
     doubled = name.replace('"', '""')
     return f'"{doubled}"'

@@ -251,7 +251,7 @@ class _Page:
         if name == "title":
             stop = end.start() if end else _LINE.match(self._text, begin).end()  # type: ignore[union-attr]
             if not (self.title or self._drawings or self._templates):
-                self.title.append(_unescaped(self._text[begin:stop]))
+                self.title.append(_unescape(self._text[begin:stop]))
         elif name in _SEEN:
             self._show(self._text[begin:stop], escaped=name != "xmp")
         return stop
@@ -260,7 +260,7 @@ class _Page:
         """Add a piece of text, if readers see it there."""
         if self._templates or (self._drawings and not self._drawn) or self._reading == "rp":
             return
-        text = _unescaped(text) if escaped else text
+        text = _unescape(text) if escaped else text
         if self._preformatted:
             text = text.translate(_KEPT)
         if self._reading:
@@ -276,7 +276,7 @@ def _alternative(tag: str) -> str:
     return value[1:-1] if value[:1] in ("'", '"') else value
 
 
-def _unescaped(text: str) -> str:
+def _unescape(text: str) -> str:
     return html.unescape(_LONG_REFERENCE.sub("\ufffd", text)) if "&" in text else text
 
 

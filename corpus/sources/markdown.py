@@ -43,9 +43,9 @@ def read_markdown(text: str) -> Page:
     """
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     title, front, body = _front_matter(text)
-    page = _rendered(body)
+    page = _render(body)
     if not title:
-        title, page = _divided(page)
+        title, page = _cut_heading(page)
     front, read = front.strip(), read_page(page)
     if not (front and read.text):
         return Page(title, front or read.text, read.headings)
@@ -88,7 +88,7 @@ def _yaml_value(text: str) -> str:
     return "" if value.lower() in ("null", "~") else value
 
 
-def _divided(page: str) -> tuple[str, str]:
+def _cut_heading(page: str) -> tuple[str, str]:
     """Return the first heading of a page that has words, in words, and the page without it."""
     for heading in islice(_HEADING.finditer(page), _TRIED):
         end = page.find(f"</h{heading[1]}", heading.end()) if heading[1] else -1
@@ -99,7 +99,7 @@ def _divided(page: str) -> tuple[str, str]:
     return "", page
 
 
-def _rendered(text: str) -> str:
+def _render(text: str) -> str:
     """Return Markdown as HTML, in which only headings that could be the title are headings."""
     parser, found = _parser(), dict[str, Any]()
     tokens = parser.parse(text, found)

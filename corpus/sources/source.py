@@ -174,9 +174,9 @@ class Source:
 
     def _documents(self) -> Iterator[Document]:
         self.problems, self._declared = Problems(), DeclaredColumns(self.types)
-        self.columns = self._chosen()
+        self.columns = self._choose_columns()
         count = 0
-        for document in self._checked(self._records()):
+        for document in self._check(self._records()):
             count += 1
             yield document
         for remark in self._declared.remarks():
@@ -197,13 +197,13 @@ class Source:
             left_out = "1 document" if bad == 1 else f"{bad:,} documents"
             _log.warning("left out %s:\n%s", left_out, self.problems)
 
-    def _chosen(self) -> Columns | None:
+    def _choose_columns(self) -> Columns | None:
         """Return the columns and announce them; None if there are no records."""
         survey = Survey()
         if self._given.are_texts:
             survey.add(EXAMPLE, EXAMPLE)
         else:
-            for record in progress(Measured(self._surveyed(), self._share), FINDING):
+            for record in progress(Measured(self._survey(), self._share), FINDING):
                 if isinstance(record, Record):
                     survey.add(inner_fields(record.fields), record.fields)
         if not survey.present:
@@ -212,7 +212,7 @@ class Source:
         self._announce(f"{self.name}: {columns}")
         return columns
 
-    def _surveyed(self) -> Records:
+    def _survey(self) -> Records:
         """Yield the records for the first time."""
         if self._given.twice:
             yield from self._records()
@@ -239,7 +239,7 @@ class Source:
                 "follows into shorter documents"
             ) from None
 
-    def _checked(self, records: Records) -> Iterator[Document]:
+    def _check(self, records: Records) -> Iterator[Document]:
         ids = SeenIds()
         for number, record in enumerate(records, start=1):
             result = record if isinstance(record, Bad) else self._document(record, number)

@@ -127,7 +127,7 @@ def _of_tabs(lines: Iterable[str]) -> Iterator[Row]:
     source, later = iter(lines), deque[str]()
     width, number, all_quoted = 0, 1, False
     while (line := _next(later, source)) is not None:
-        plain, fields, read = line.rstrip("\r\n").split("\t"), _quoted([line]), [line]
+        plain, fields, read = line.rstrip("\r\n").split("\t"), _read_quoted([line]), [line]
         size = len(line)
         while '"' in line and not fields and len(read) < MAX_LINES and size < LONGEST:
             following = _next(later, source)
@@ -138,7 +138,7 @@ def _of_tabs(lines: Iterable[str]) -> Iterator[Row]:
                 break
             read.append(following)
             size += len(following)
-            fields = _quoted(read)
+            fields = _read_quoted(read)
         if fields and len(fields) == (width or len(fields)):
             row = fields
         else:  # the quotes are plain characters, or the line is broken
@@ -159,7 +159,7 @@ def _next(later: "deque[str]", source: Iterator[str]) -> str | None:
     return later.popleft() if later else next(source, None)
 
 
-def _quoted(lines: list[str]) -> list[str]:
+def _read_quoted(lines: list[str]) -> list[str]:
     """Return the fields of the row that these lines make up; nothing if they are not one row."""
     reader = csv.reader(lines, delimiter="\t", strict=True)
     try:

@@ -92,7 +92,7 @@ class Live:
         files = self.search.files
         words_of(files.manifest)  # raises if nothing says how words are read
         parts = by_id(added)
-        refused = self._refused(parts)
+        refused = self._find_refused(parts)
         if refused and not skip_bad:
             raise CollectionError("\n".join(refused.values()))
         parts = {id_: own for id_, own in parts.items() if id_ not in refused}
@@ -105,7 +105,7 @@ class Live:
             self._commit(changes)
         return Written(changes.counts, tuple(refused.values()))
 
-    def _refused(self, parts: Mapping[str, Sequence[Document]]) -> dict[str, str]:
+    def _find_refused(self, parts: Mapping[str, Sequence[Document]]) -> dict[str, str]:
         """Return why documents cannot be added, by their ids."""
         types, refused = dict(self.search.metadata), dict[str, str]()
         others = self._others(parts)

@@ -80,25 +80,25 @@ def merge(
             refuse_additions(source)
         for other in sources[1:]:
             check_same(sources[0], other)
-        joined = _joined(sources, prefer)
+        joined = _join(sources, prefer)
         manifests = [each.manifest for each in sources]
         provenance = {
             "merged": [str(path) for path in bundles],
-            REMARKS: _united(each.remarks for each in manifests),
+            REMARKS: _unite(each.remarks for each in manifests),
         }
         collection = analyse_all(joined, sources[0])
         splitting = sources[0].manifest.splitting
-        types = _united(each.declared for each in manifests)
+        types = _unite(each.declared for each in manifests)
         write_indexed(sources[0], collection, writer, splitting, provenance, types=types)
     return load(Path(target))
 
 
-def _united(parts: Iterable[Mapping[str, str]]) -> dict[str, str]:
+def _unite(parts: Iterable[Mapping[str, str]]) -> dict[str, str]:
     """Return all entries of some mappings; the first that has a key decides."""
     return dict(ChainMap(*map(dict, parts)))
 
 
-def _joined(sources: Sequence[BundleFiles], prefer: Prefer) -> Joined:
+def _join(sources: Sequence[BundleFiles], prefer: Prefer) -> Joined:
     """Return the documents of all bundles, each once.
 
     Raises:

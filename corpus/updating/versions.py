@@ -82,9 +82,9 @@ def keep_base(files: BundleFiles, listed: Additions) -> None:
     target = folder / f"{BASE}{listed.base[:16]}{'' if source.is_dir() else '.zip'}"
     partial = folder / f".{target.name}.{secrets.token_hex(4)}.partial"
     if source.is_dir():
-        shutil.copytree(source, partial, copy_function=_linked)
+        shutil.copytree(source, partial, copy_function=_link)
     else:
-        _linked(source, partial)
+        _link(source, partial)
     sync_tree(partial)
     partial.rename(target)
     sync_folder(folder)
@@ -149,7 +149,7 @@ def _remove_strays(folder: Path, listed: Additions) -> None:
                 remove(path)  # open on Windows; another writer removes it
 
 
-def _linked(source: str | os.PathLike[str], target: str | os.PathLike[str]) -> None:
+def _link(source: str | os.PathLike[str], target: str | os.PathLike[str]) -> None:
     """Give a file, which never changes, a second name; copy it where there are no links."""
     try:
         os.link(source, target)

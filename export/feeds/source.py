@@ -36,7 +36,7 @@ class Source:
         self.bundle = BundleFiles(path, device="cpu")
         self._documents = self.bundle.need_documents()
         refuse_additions(self.bundle)
-        self._rankers = {name: self._retriever(name) for name in self._chosen(rankers)}
+        self._rankers = {name: self._retriever(name) for name in self._choose_rankers(rankers)}
         self.dimensions = {name: self._dimension(name) for name in self._rankers}
 
     def __len__(self) -> int:
@@ -69,7 +69,7 @@ class Source:
                 raise InputError(f"the ranker {name!r} has no vector of a query")
             yield name, made
 
-    def _chosen(self, names: Sequence[str]) -> list[str]:
+    def _choose_rankers(self, names: Sequence[str]) -> list[str]:
         kinds = {name: KINDS[each.kind] for name, each in self.bundle.manifest.rankers.items()}
         able = [name for name, kind in kinds.items() if kind.finds]
         if not able:

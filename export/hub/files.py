@@ -146,7 +146,7 @@ def _write_modules(checkpoint: Checkpoint, target: Path) -> None:
     _write(target / "1_Pooling" / CONFIG, {"word_embedding_dimension": hidden, **pooling})
     for layer, place in zip(layers, places, strict=True):
         place.mkdir()
-        _write(place / CONFIG, _described(layer))
+        _write(place / CONFIG, _describe(layer))
     _write_layers(checkpoint, places)
     prompts = {"query": settings.query_prompt, "document": settings.document_prompt}
     said = {"similarity_fn_name": settings.similarity, "truncate_dim": settings.dimension}
@@ -154,7 +154,7 @@ def _write_modules(checkpoint: Checkpoint, target: Path) -> None:
     _write(target / "sentence_bert_config.json", {"max_seq_length": settings.max_document_tokens})
 
 
-def _described(layer: Mapping[str, Any]) -> dict[str, Any]:
+def _describe(layer: Mapping[str, Any]) -> dict[str, Any]:
     """Return the config of sentence-transformers for a layer after the pooling."""
     from ranklet.training.imported.layers import ACTIVATIONS
 

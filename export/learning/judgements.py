@@ -46,12 +46,12 @@ def read_judgements(path: Path, documents: Documents) -> Splits:
                 f"{str(path)!r} has no judged queries; it needs queries.NAME.jsonl and "
                 "qrels.NAME.txt, as `ranklet judge` writes them"
             )
-        splits = {name: _judged(collection, name) for name in names}
-        return _known(splits, documents, str(path))
-    return _known({"clicks": list(read_clicks(path))}, documents, str(path))
+        splits = {name: _read_judged(collection, name) for name in names}
+        return _drop_unknown(splits, documents, str(path))
+    return _drop_unknown({"clicks": list(read_clicks(path))}, documents, str(path))
 
 
-def _judged(collection: Collection, split: str) -> list[JudgedQuery]:
+def _read_judged(collection: Collection, split: str) -> list[JudgedQuery]:
     """Return the queries of a split; none, with a warning, if nothing of it is judged relevant."""
     if not any((collection.path / each.format(split)).is_file() for each in QRELS):
         warn(f"split {split!r} of {collection.path} has queries without qrels, and is left out")
@@ -130,7 +130,9 @@ def _number(text: str, place: str, least: int) -> float:
     return value
 
 
-def _known(splits: Mapping[str, list[JudgedQuery]], documents: Documents, source: str) -> Splits:
+def _drop_unknown(
+    splits: Mapping[str, list[JudgedQuery]], documents: Documents, source: str
+) -> Splits:
     """Leave out what the bundle does not have, and warn of it."""
     relevant = {name for queries in splits.values() for each in queries for name in each.relevant}
     gone = set(documents.lacking(relevant))

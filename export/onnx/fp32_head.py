@@ -81,7 +81,7 @@ def head_aside(model: "ModelProto", *, half: bool = False) -> Iterator[None]:
     floats = _floats(model, sorted(head_inputs)) if half else []
     yield
     graph.output.extend(outputs)
-    graph.node.extend(_widened(head, floats))
+    graph.node.extend(_widen(head, floats))
 
 
 def _own_constants(model: "ModelProto", head: "list[NodeProto]", body: "list[NodeProto]") -> None:
@@ -104,7 +104,7 @@ def _floats(model: "ModelProto", names: list[str]) -> list[str]:
     return [output.name for output in outputs if output.type == "tensor(float)"]
 
 
-def _widened(head: "list[NodeProto]", taken: list[str]) -> "list[NodeProto]":
+def _widen(head: "list[NodeProto]", taken: list[str]) -> "list[NodeProto]":
     """Return the head with casts of its 16-bit inputs to 32 bits."""
     from onnx import TensorProto, helper
 

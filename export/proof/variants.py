@@ -368,11 +368,11 @@ def prove(
         ),
         batch_error=float(np.max(differences)) / spread_of(reference),
         ms=seconds * 1e3,
-        fused=_fused(contents),
+        fused=_count_fused(contents),
     )
 
 
-def _fused(contents: Sequence[Files]) -> dict[str, int]:
+def _count_fused(contents: Sequence[Files]) -> dict[str, int]:
     """Return how many of each fused operator some ONNX graphs have together."""
     from onnx import ModelProto
 

@@ -32,7 +32,7 @@ _BYTE = re.compile(r"<0x[0-9A-F]{2}>")
 def used_tokens(tokenizer: "Tokenizer", texts: Iterable[str]) -> set[int]:
     """Return the ids of all tokens of some texts, with special tokens."""
     used = set[int]()
-    for encoded in _encoded(tokenizer, texts):
+    for encoded in _encode(tokenizer, texts):
         used.update(encoded.ids)
     return used
 
@@ -63,7 +63,7 @@ def cut_tokenizer(
     kept = {id_ for name, id_ in ids.items() if name in spellings or (singles and _is_single(name))}
     kept |= {*used} | {each["id"] for each in added}
     kept |= {ids[name] for name in (model.get("unk_token"),) if name in ids}
-    kept |= _needed(model, names, kept)
+    kept |= _needed_ids(model, names, kept)
     former = np.array(sorted(kept), np.int64)
     number = {id_: at for at, id_ in enumerate(former.tolist())}
     _renumber(model, number, names)
@@ -93,7 +93,7 @@ def check_same(
     Raises:
         ExportError: a text has other tokens.
     """
-    for ours, theirs in zip(_encoded(cut, texts()), _encoded(whole, texts()), strict=True):
+    for ours, theirs in zip(_encode(cut, texts()), _encode(whole, texts()), strict=True):
         if former[ours.ids].tolist() != theirs.ids:
             raise ExportError(
                 "the vocabulary cannot be cut, because a text would be read in another way; leave "
@@ -101,7 +101,7 @@ def check_same(
             )
 
 
-def _encoded(tokenizer: "Tokenizer", texts: Iterable[str]) -> "Iterator[Encoding]":
+def _encode(tokenizer: "Tokenizer", texts: Iterable[str]) -> "Iterator[Encoding]":
     block: list[str] = []
     for text in texts:
         block.append(text)
@@ -128,7 +128,9 @@ def _is_single(name: str) -> bool:
     return len(_AFFIXES.sub("", name)) <= 1 or bool(_BYTE.fullmatch(name))
 
 
-def _needed(model: Mapping[str, Any], names: Mapping[int, str], kept: Collection[int]) -> set[int]:
+def _needed_ids(
+    model: Mapping[str, Any], names: Mapping[int, str], kept: Collection[int]
+) -> set[int]:
     """Return the ids of tokens without which the kept ones would not be found as before."""
     if model["type"] == "Unigram":
         # The least score of all is also that of an unknown character.
@@ -138,7 +140,7 @@ def _needed(model: Mapping[str, Any], names: Mapping[int, str], kept: Collection
         return set()
     parts: dict[str, list[tuple[str, str]]] = {}
     for first, second in map(_pair, model["merges"]):
-        parts.setdefault(_merged(model, first, second), []).append((first, second))
+        parts.setdefault(_merge(model, first, second), []).append((first, second))
     todo, found = [names[id_] for id_ in kept], set[str]()
     while todo:
         for pair in parts.get(todo.pop(), ()):
@@ -153,7 +155,7 @@ def _pair(merge: str | list[str]) -> tuple[str, str]:
     return first, second
 
 
-def _merged(model: Mapping[str, Any], first: str, second: str) -> str:
+def _merge(model: Mapping[str, Any], first: str, second: str) -> str:
     return first + second.removeprefix(model.get("continuing_subword_prefix") or "")
 
 
@@ -167,7 +169,7 @@ def _renumber(model: dict[str, Any], number: Mapping[int, int], names: Mapping[i
     if model["type"] == "BPE":
         known = {names[id_] for id_ in number}
         pairs = map(_pair, model["merges"])
-        model["merges"] = [[*pair] for pair in pairs if {*pair, _merged(model, *pair)} <= known]
+        model["merges"] = [[*pair] for pair in pairs if {*pair, _merge(model, *pair)} <= known]
 
 
 def _renumbered(part: Any, own: Mapping[str, int]) -> Any:

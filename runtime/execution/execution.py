@@ -214,7 +214,7 @@ class Execution:
 
     def final(self) -> NDArray[np.float32]:
         """Return the final score of every candidate, in their order, (candidates,) float32."""
-        return self._filled(self._ordered_by)
+        return self._fill(self._ordered_by)
 
     def scaled(self) -> dict[str, NDArray[np.float32]]:
         """Return the scaled scores by ranker, the features that a linear fusion weights.
@@ -279,7 +279,7 @@ class Execution:
 
     def _rescore(self, stage: Retrieve | Rescore, *, begun: bool) -> None:
         name, count = stage.ranker, len(self.candidates)
-        column, order = self._scored(name, np.full(count, np.nan, np.float32), begun=begun)
+        column, order = self._score_missing(name, np.full(count, np.nan, np.float32), begun=begun)
         missing = int(np.isnan(column).sum())
         if missing:
             self.left_out.append(f"{stage}: {missing:,} of {count:,} candidates")
@@ -289,7 +289,7 @@ class Execution:
             self._places[order] = np.arange(count)
         self._columns[name] = column
         self._retrieved.pop(name, None)
-        self._filled(name)  # fixes the fill-in score now, so that no later fusion scores the rest
+        self._fill(name)  # fixes the fill-in score now, so that no later fusion scores the rest
         self._ordered_by = name
 
     def _merge(self, ranker: str, numbers: NDArray[np.uint32], scores: NDArray[np.float32]) -> None:
@@ -315,7 +315,7 @@ class Execution:
             self._truncated |= {(ranker, candidates.places[at]) for at in scores.truncated}
         return _finite(scores.values, f"the ranker {ranker!r}")
 
-    def _scored(
+    def _score_missing(
         self, name: str, column: NDArray[np.float32], *, begun: bool = False
     ) -> tuple[NDArray[np.float32], NDArray[np.intp]]:
         """Return a column with its missing scores, best candidates first while there is time.
@@ -394,12 +394,12 @@ class Execution:
         """Score the candidates that a ranker did not return, because a sum needs all terms."""
         column = self._columns[name]
         if name not in self._floors and np.isnan(column).any():
-            column = self._columns[name] = self._scored(name, column)[0]
+            column = self._columns[name] = self._score_missing(name, column)[0]
             if missing := int(np.isnan(column).sum()):
                 self.left_out.append(f"score {missing:,} more candidates by {name}")
-        return self._filled(name)
+        return self._fill(name)
 
-    def _filled(self, name: str) -> NDArray[np.float32]:
+    def _fill(self, name: str) -> NDArray[np.float32]:
         """Return a column whose missing scores are replaced by its lowest score."""
         column = self._columns[name]
         unscored = np.isnan(column)

@@ -78,7 +78,7 @@ def join_pieces(
     if not (of_query.splits or of_document.splits):
         return explanation
     read = explanation.read or ReadSpans(field, ((0, len(of_document.words)),))
-    return replace(_joined(explanation, read, of_query, of_document), read=read)
+    return replace(_join_branch(explanation, read, of_query, of_document), read=read)
 
 
 def _fields(branch: Explanation) -> Iterator[str]:
@@ -89,7 +89,7 @@ def _fields(branch: Explanation) -> Iterator[str]:
         yield from _fields(part)
 
 
-def _joined(
+def _join_branch(
     branch: Explanation, read: ReadSpans, of_query: PieceWords, of_document: PieceWords
 ) -> Explanation:
     read = branch.read or read
@@ -97,7 +97,7 @@ def _joined(
     others = []
     for part in branch.parts:
         if part.query_token is None:
-            others.append(_joined(part, read, of_query, of_document))
+            others.append(_join_branch(part, read, of_query, of_document))
             continue
         words = of_query.words_of(part.query_token[1])
         for word in words:
@@ -121,8 +121,8 @@ def _of_word(
         spelling = part.query_token[1] if part.query_token else ""
         for leaf in part.parts or (part,):
             for each in _by_document_word(leaf, read, of_document):
-                inner[_renamed(each.label, spelling, word)].append(each)
-    merged = [_merged(name, same) for name, same in inner.items()]
+                inner[_name_word(each.label, spelling, word)].append(each)
+    merged = [_merge_leaves(name, same) for name, same in inner.items()]
     token = (field, word)
     if len(merged) == 1 and not first.parts and merged[0].label == label:
         return replace(merged[0], query_token=token)
@@ -150,14 +150,14 @@ def _by_document_word(
         )
 
 
-def _renamed(label: str, piece: str, word: str) -> str:
+def _name_word(label: str, piece: str, word: str) -> str:
     """Return the label of a pair with the query's word in place of its piece."""
     if not label.endswith(f"→ {piece}"):
         return label
     return _COUNTED.sub("others →", label.removesuffix(piece) + word)
 
 
-def _merged(label: str, same: list[Explanation]) -> Explanation:
+def _merge_leaves(label: str, same: list[Explanation]) -> Explanation:
     """Return leaves of one label as one."""
     amounts: dict[int, float] = defaultdict(float)
     for leaf in same:

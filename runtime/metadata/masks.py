@@ -228,19 +228,19 @@ class ValueClasses:
             classes += borders.take(classes // 2, mode="clip") == keys
         if self._column.missing is not None:
             classes[self._column.missing] = self._count - 1
-        found: Mask = self._fulfilled(condition)[classes]
+        found: Mask = self._find_fulfilling(condition)[classes]
         return found
 
-    def _fulfilled(self, condition: Condition) -> NDArray[np.bool_]:
+    def _find_fulfilling(self, condition: Condition) -> NDArray[np.bool_]:
         """Return which classes fulfil a condition, (classes,) bool."""
         if isinstance(condition, Test):
             return self._test(condition)
         if isinstance(condition, Not):
-            return ~self._fulfilled(condition.inner)
+            return ~self._find_fulfilling(condition.inner)
         both = isinstance(condition, Both)
         join = np.logical_and if both else np.logical_or
         begin = np.full(self._count, both)
-        return reduce(join, map(self._fulfilled, condition.inner), begin)
+        return reduce(join, map(self._find_fulfilling, condition.inner), begin)
 
     def _test(self, test: Test) -> NDArray[np.bool_]:
         fulfilled = np.zeros(self._count, np.bool_)

@@ -104,7 +104,7 @@ class _Reader:
         if not isinstance(where, Mapping):
             raise InputError(
                 'where must be an object such as {"year": {">=": 2020}}, not '
-                f"{_described(where)}"
+                f"{_describe(where)}"
             )
         if depth > MAX_DEPTH:
             raise InputError(f"where is nested more than {MAX_DEPTH} deep")
@@ -118,9 +118,7 @@ class _Reader:
             return Not(self.filter(value, depth + 1))
         if name in (AND, OR):
             if not isinstance(value, Sequence) or isinstance(value, str | bytes):
-                raise InputError(
-                    f"where: {name!r} takes a list of filters, not {_described(value)}"
-                )
+                raise InputError(f"where: {name!r} takes a list of filters, not {_describe(value)}")
             if not value:
                 self._count()
             inner = tuple(self.filter(each, depth + 1) for each in value)
@@ -153,8 +151,7 @@ class _Reader:
         if operator == MISSING:
             if not isinstance(value, bool | np.bool_):
                 raise InputError(
-                    f"where: {name[:80]!r}: {MISSING!r} takes true or false, not "
-                    f"{_described(value)}"
+                    f"where: {name[:80]!r}: {MISSING!r} takes true or false, not {_describe(value)}"
                 )
             test = Test(name, MISSING, ())
             return test if value else Not(test)
@@ -173,7 +170,7 @@ class _Reader:
         values = _several(value)
         if values is None:
             raise InputError(
-                f"where: {name[:80]!r}: {operator!r} takes a list, not {_described(value)}"
+                f"where: {name[:80]!r}: {operator!r} takes a list, not {_describe(value)}"
             )
         self._values += len(values)
         if self._values > MAX_VALUES:
@@ -238,7 +235,7 @@ def read_operand(
     why = remarks.get(name)
     raise InputError(
         f"{argument}: {name[:80]!r} holds {PLURALS[type_]}, so it cannot be compared with "
-        f"{_described(value)}{f', because {why}' if why else f'; give {wanted}'}"
+        f"{_describe(value)}{f', because {why}' if why else f'; give {wanted}'}"
     )
 
 
@@ -305,7 +302,7 @@ def unknown_field(name: object, types: Mapping[str, str]) -> str:
     return f"unknown field {shown}{meant}; the fields are {listed}{more}"
 
 
-def _described(value: object) -> str:
+def _describe(value: object) -> str:
     """Return what a value is, and also quote it if it is short."""
     if value is None:
         return "null"

@@ -203,7 +203,7 @@ class MilvusCollection:
     ) -> T:
         """Call Milvus, and find out whether the collection was replaced if it is gone."""
         try:
-            return self._bounded(method, published.collection, seconds, **options)
+            return self._wait_for(method, published.collection, seconds, **options)
         except GoneError as error:
             try:
                 self.published = self._read(seconds)
@@ -211,7 +211,7 @@ class MilvusCollection:
                 raise RemoteError(f"the collection was replaced, and {other}") from error
             raise ReplacedError(f"the collection {self._name!r} was replaced") from error
 
-    def _bounded(
+    def _wait_for(
         self, method: Callable[..., T], collection: str, seconds: float, **options: Any
     ) -> T:
         """Call Milvus and wait for at most so many seconds.
@@ -239,13 +239,13 @@ class MilvusCollection:
         """
         from pymilvus.client.types import LoadState
 
-        found = self._bounded(self._client.describe_collection, self._name, seconds)
+        found = self._wait_for(self._client.describe_collection, self._name, seconds)
         about = _read_about(found["properties"].get(ABOUT), self._name)
         name = found["collection_name"]
         # A file of Milvus Lite forgets that a collection was loaded when its process ends. A server
         # does not, and whoever may only read there may not load.
-        if self._bounded(self._client.get_load_state, name, seconds)["state"] != LoadState.Loaded:
-            self._bounded(self._client.load_collection, name, seconds)
+        if self._wait_for(self._client.get_load_state, name, seconds)["state"] != LoadState.Loaded:
+            self._wait_for(self._client.load_collection, name, seconds)
         return Published(name, self._usable(about), about["metadata"], about["titles"])
 
     def _usable(self, about: Mapping[str, Any]) -> dict[str, str]:

@@ -111,12 +111,12 @@ class MilvusSearch(Search):
     @steadily
     def count(self, *, passages: bool = False) -> int:
         """Return the number of documents, or of passages, which is 0 if documents are whole."""
-        return self._collection.count(self._allowed(), self._now, passages=passages)
+        return self._collection.count(self._filter_expression(), self._now, passages=passages)
 
     @steadily
     def samples(self, count: int) -> list[str]:
         """Return titles of some documents, or beginnings of texts."""
-        return self._collection.samples(count, self._allowed(), self._now)
+        return self._collection.samples(count, self._filter_expression(), self._now)
 
     def check_synonyms(self) -> None:
         """Raise InputError if the bundle has synonyms, by which Milvus does not search."""
@@ -165,7 +165,7 @@ class MilvusSearch(Search):
             "published, without the address of Milvus"
         )
 
-    def _allowed(self, where: Where | None = None) -> str:
+    def _filter_expression(self, where: Where | None = None) -> str:
         """Return the expression of a filter and of the restriction, "" for neither."""
         condition = self.condition(where)
         return "" if condition is None else expression(condition, self.metadata)
@@ -178,7 +178,7 @@ class MilvusSearch(Search):
         query, pipeline, begin = call.query, call.pipeline, perf_counter()
         if pipeline.boost is not None:
             raise InputError(IN_MILVUS)
-        deadline, allowed = call.deadline or Deadline(), self._allowed(call.where)
+        deadline, allowed = call.deadline or Deadline(), self._filter_expression(call.where)
         stages = [each for each in pipeline.stages if isinstance(each, Retrieve)]
         lists = {each.ranker: self._list(query, each, allowed, deadline) for each in stages}
         timing = Timing("search Milvus", (perf_counter() - begin) * 1e3)
@@ -211,7 +211,7 @@ class MilvusSearch(Search):
     def _parts(self, document_id: str) -> list[Passage]:
         if not isinstance(document_id, str):
             raise InputError(f"an id must be a string, not {type(document_id).__name__}")
-        parts = self._collection.of_document(document_id, self._allowed(), self._now)
+        parts = self._collection.of_document(document_id, self._filter_expression(), self._now)
         if not parts:
             raise UnknownDocumentError(f"unknown document id {document_id[:80]!r}")
         return parts

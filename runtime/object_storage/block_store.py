@@ -89,9 +89,9 @@ class BlockStore:
             missing.append(first + np.flatnonzero(states[first : last + 1] == _ABSENT))
         blocks = distinct(np.concatenate(missing))
         while len(blocks := blocks[states[blocks] == _ABSENT]):
-            self._claimed(blocks.tolist())
+            self._fetch_unclaimed(blocks.tolist())
 
-    def _claimed(self, blocks: list[int]) -> None:
+    def _fetch_unclaimed(self, blocks: list[int]) -> None:
         """Fetch blocks that no other thread is fetching, and wait for the others."""
         flight = Lock()  # held until the blocks are there, or nobody fetches them any more
         with flight:

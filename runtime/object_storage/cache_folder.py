@@ -129,13 +129,13 @@ def _remove(files: list[tuple[int, Path]], size: int) -> None:
     for held, path in files:
         if size <= 0:
             return
-        with suppress(OSError), _unused(path):
+        with suppress(OSError), _hold_unused(path):
             path.unlink()
             size -= held
 
 
 @contextmanager
-def _unused(path: Path) -> Iterator[None]:
+def _hold_unused(path: Path) -> Iterator[None]:
     """Hold a file that no process has open; raise OSError for another."""
     descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC)
     try:

@@ -31,12 +31,12 @@ class HTTPRanges(Transport):
 
     def __init__(self, address: Address) -> None:
         super().__init__(address)
-        self._first = self._checked(address.raw)
+        self._first = self._check_address(address.raw)
         self._target = self._first  # where a redirection led
         self._idle: list[tuple[SplitResult, http.client.HTTPConnection]] = []
         self._lock, self._process = Lock(), os.getpid()
 
-    def _checked(self, address: str) -> SplitResult:
+    def _check_address(self, address: str) -> SplitResult:
         try:
             parts = urlsplit(address)
             fits = parts.scheme in HTTP and bool(parts.hostname) and parts.port != 0
@@ -78,7 +78,7 @@ class HTTPRanges(Transport):
                 # A server that ignores If-Match says only that the object has become shorter.
                 raise self.replaced() if status == 416 and etag else self.status(status)
             try:
-                following = self._checked(urljoin(target.geturl(), location))
+                following = self._check_address(urljoin(target.geturl(), location))
             except ValueError as error:
                 raise self.refused("it is redirected to what is no address") from error
             if target.scheme == "https" and following.scheme != "https":

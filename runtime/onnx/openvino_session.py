@@ -97,7 +97,7 @@ class OpenVINOSession(Model):
         except IndexError:
             request = self._model.create_infer_request()
         try:
-            values = request.infer(_padded(own_feeds), share_inputs=True)[output]
+            values = request.infer(_pad(own_feeds), share_inputs=True)[output]
         except Exception as error:
             raise BundleError(f"{self.name} cannot run: {_first_reason(error)}") from error
         if output in self._by_token and TOKENS in own_feeds:
@@ -107,7 +107,7 @@ class OpenVINOSession(Model):
         return result
 
 
-def _padded(feeds: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+def _pad(feeds: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
     """Return feeds with tokens up to a multiple of `STEP`, which the mask excludes."""
     if TOKENS not in feeds:
         return feeds

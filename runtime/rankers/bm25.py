@@ -190,13 +190,13 @@ class BM25(Retriever):
         """Return the k best documents of the collection, or of those that a mask allows."""
         terms, counts, at = self._terms(query)
         weights = counts * self._factors(query)[at] if len(self._everywhere) > 1 else counts
-        more, sums = self._gained(query), self._sums(query)
+        more, sums = self._score_synonyms(query), self._sums(query)
         return Retrieved(*self._index(query).retrieve(terms, weights, k, allowed, more, sums))
 
     def matching(self, query: QueryContext) -> Mask:
         """Return which documents have a word of the query or a synonym, (documents,) bool."""
         mask = self._index(query).matching(self._terms(query).ids)
-        if (more := self._gained(query)) is not None:
+        if (more := self._score_synonyms(query)) is not None:
             mask[more[0]] = True
         return mask
 
@@ -264,7 +264,7 @@ class BM25(Retriever):
         """Return the scores of all documents, (documents,), if a retrieval has added them up."""
         return query.once((self, "sums"), list)
 
-    def _gained(self, query: QueryContext) -> Scored | None:
+    def _score_synonyms(self, query: QueryContext) -> Scored | None:
         """Return the documents to which synonyms add something, ascending, and how much."""
         if (asked := query.synonym_tokens(self.settings.terms)) is None:
             return None
@@ -331,7 +331,7 @@ class BM25(Retriever):
         def make() -> _Rarity:
             field, sizes = self.settings.terms, [index.size for index in self._everywhere]
             every = zip(self._everywhere, query.everywhere, strict=True)
-            each = [index.frequencies(_asked(own, field, synonyms)) for index, own in every]
+            each = [index.frequencies(_read_query(own, field, synonyms)) for index, own in every]
             if len(each) == 1:
                 return _Rarity(idf(each[0], sizes[0]), _NO_FACTORS)
             counts = np.array(each)
@@ -417,7 +417,7 @@ class BM25(Retriever):
         return {name: weight * each for (name, weight), each in zip(weights, amounts, strict=True)}
 
 
-def _asked(query: QueryContext, field: str, synonyms: bool) -> NDArray[np.int32]:
+def _read_query(query: QueryContext, field: str, synonyms: bool) -> NDArray[np.int32]:
     """Return the tokens of a query, or of its synonyms, (tokens,)."""
     if not synonyms:
         return query.tokens(field)

@@ -130,7 +130,7 @@ class PartedRetriever(PartedRanker, Retriever):
             if isinstance(ranker, Retriever):
                 own = ranker.retrieve(query.everywhere[part], k, mask)
             else:
-                own = self._scanned(query, part, mask)
+                own = self._scan(query, part, mask)
             if len(own.numbers) or own.query_truncated:
                 found.append(own._replace(numbers=own.numbers + np.uint32(begin)))
         numbers = np.concatenate([np.empty(0, np.uint32), *(each.numbers for each in found)])
@@ -149,7 +149,7 @@ class PartedRetriever(PartedRanker, Retriever):
                     return None
             else:
                 mask = np.zeros(begins[part + 1] - begins[part], np.bool_)
-                mask[self._scanned(query, part, None).numbers] = True
+                mask[self._scan(query, part, None).numbers] = True
             masks.append(mask)
         return np.concatenate(masks)
 
@@ -166,7 +166,7 @@ class PartedRetriever(PartedRanker, Retriever):
             found[places] = vectors
         return found
 
-    def _scanned(self, query: QueryContext, part: int, mask: Mask | None) -> Retrieved:
+    def _scan(self, query: QueryContext, part: int, mask: Mask | None) -> Retrieved:
         """Return the documents of a part without an index that have a word of the query."""
         documents, own = self._documents.parts[part], query.everywhere[part]
         numbers = np.arange(len(documents), dtype=np.uint32)

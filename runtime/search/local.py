@@ -241,7 +241,7 @@ class LocalSearch(Search):
         mask[call.hidden] = mask[call.pinned] = False
         return mask
 
-    def _picked(self, call: Call, selection: Selection, *, explain: bool) -> Ranking:
+    def _rank_picked(self, call: Call, selection: Selection, *, explain: bool) -> Ranking:
         """Rank without the documents that are hidden, after those that are pinned."""
         pinned, hidden = self._known_parts(selection.pin), self._known_parts(selection.hide)
         known = {**pinned, **hidden}
@@ -253,7 +253,7 @@ class LocalSearch(Search):
             selection, k=selection.k - len(here), offset=max(0, selection.offset - len(shown)),
             pin=(), hide=(),
         )  # fmt: skip
-        ranking = self._ranked(call, others, explain=explain)
+        ranking = self._rank_once(call, others, explain=explain)
         unknown = tuple(each for each in (*selection.pin, *selection.hide) if each not in known)
         if here:
             run = self._run_on(call._replace(pipeline=call.pipeline.without_cuts()), here)
@@ -302,7 +302,7 @@ class LocalSearch(Search):
                 found[each] = self._parts(each)
         return found
 
-    def _counted(self, call: Call, selection: Selection, *, explain: bool) -> Ranking:
+    def _rank_counted(self, call: Call, selection: Selection, *, explain: bool) -> Ranking:
         """Rank with all documents that match, which are counted and perhaps sorted."""
         masks = self._by_words(call)
         selection = selection if selection.k else replace(selection.without_hits(), relevance=False)

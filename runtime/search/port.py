@@ -193,7 +193,7 @@ class Search(ABC):
         A list need not have more than `reach` documents if its first ones do not depend on others.
         """
 
-    def _picked(self, call: Call, selection: Selection, *, explain: bool) -> Ranking:  # noqa: ARG002
+    def _rank_picked(self, call: Call, selection: Selection, *, explain: bool) -> Ranking:  # noqa: ARG002
         """Rank without the documents that are hidden, after those that are pinned.
 
         Raises:
@@ -204,7 +204,7 @@ class Search(ABC):
             "and hide out, or rank the bundle's own documents"
         )
 
-    def _counted(self, call: Call, selection: Selection, *, explain: bool) -> Ranking:  # noqa: ARG002
+    def _rank_counted(self, call: Call, selection: Selection, *, explain: bool) -> Ranking:  # noqa: ARG002
         """Rank with all documents that match, which are counted and perhaps sorted.
 
         Raises:
@@ -305,7 +305,7 @@ class Search(ABC):
     ) -> Ranking:
         """Rank for a query; see `Bundle.rank`."""
         call = self._call(query, pipeline, deadline, where, synonyms=synonyms)
-        ranked = self._picked if selection.pin or selection.hide else self._ranked
+        ranked = self._rank_picked if selection.pin or selection.hide else self._rank_once
         return self._suggesting(query, call, ranked(call, selection, explain=explain))
 
     def context(
@@ -350,9 +350,9 @@ class Search(ABC):
         meant = self.suggestion(query, call)
         return ranking if meant is None else replace(ranking, suggestion=meant)
 
-    def _ranked(self, call: Call, selection: Selection, *, explain: bool) -> Ranking:
+    def _rank_once(self, call: Call, selection: Selection, *, explain: bool) -> Ranking:
         if selection.counts:
-            return self._counted(call, selection, explain=explain)
+            return self._rank_counted(call, selection, explain=explain)
         return self._reaching(call, selection).ranking(selection, explain=explain)
 
     @steadily

@@ -111,7 +111,7 @@ class _Said:
 
     def __init__(self, text: str, splitter: Splitter) -> None:
         self._text, self._splitter = text, splitter
-        self._plain = _folded(splitter.words(text))
+        self._plain = _fold(splitter.words(text))
 
     @cached_property
     def _placed(self) -> list[Placed]:
@@ -120,27 +120,27 @@ class _Said:
     @cached_property
     def words(self) -> list[str]:
         """All words as they are written, which takes longer to find out than what they are."""
-        return self._written(self._placed)
+        return self._spell(self._placed)
 
     @cached_property
     def parts(self) -> list[str]:
         """The words without compounds."""
-        return self._written(parts(self._placed))
+        return self._spell(parts(self._placed))
 
     @cached_property
     def signed(self) -> list[str]:
         """The same words, where a word with a sign differs from the word without it."""
-        return self._written(parts(self._placed, signs=True))
+        return self._spell(parts(self._placed, signs=True))
 
     @cached_property
     def named(self) -> list[str]:
         """The same words, where a name in camel case stands for its parts."""
-        return self._written(parts(self._placed, names=True))
+        return self._spell(parts(self._placed, names=True))
 
     @cached_property
     def folded(self) -> list[str]:
         """The words with the parts of names, as the places of a text's words are found by them."""
-        return _folded(word for *_, word in parts(self._placed, names=True))
+        return _fold(word for *_, word in parts(self._placed, names=True))
 
     def has(self, phrase: "_Said") -> bool:
         """Return whether the words of a phrase are in this text next to each other.
@@ -149,12 +149,12 @@ class _Said:
         """
         if not self._has_near(phrase):
             return False
-        if _beginning(phrase.words) in _joined(self.words):
+        if _beginning(phrase.words) in _join(self.words):
             return True
         if phrase.signed != phrase.parts:
-            return _beginning(phrase.signed) in _joined(self.signed)
+            return _beginning(phrase.signed) in _join(self.signed)
         said = _beginning(phrase.named)
-        return said in _joined(self.parts) or said in _joined(self.named)
+        return said in _join(self.parts) or said in _join(self.named)
 
     def _has_near(self, phrase: "_Said") -> bool:
         """Return whether the first words of a phrase have no more than compounds in between."""
@@ -166,7 +166,7 @@ class _Said:
             at = {place for place in ahead if place < len(words) and words[place] == word}
         return bool(at)
 
-    def _written(self, placed: Iterable[Placed]) -> list[str]:
+    def _spell(self, placed: Iterable[Placed]) -> list[str]:
         """Return words as they are written; see the class."""
         affixed = cache(self._splitter.affixes)
         found = []
@@ -179,16 +179,16 @@ class _Said:
         return found
 
 
-def _folded(words: Iterable[str]) -> list[str]:
+def _fold(words: Iterable[str]) -> list[str]:
     """Return words without the capitals and accents that tell them from stop words."""
     return [unaccented(word.lower()) for word in words]
 
 
-def _joined(words: Iterable[str]) -> str:
+def _join(words: Iterable[str]) -> str:
     """Return words as one string with a mark before and after each of them."""
     return "\0" + "".join(f"{word}\0" for word in words)
 
 
 def _beginning(phrase: Sequence[str]) -> str:
     """Return a phrase as one string, before whose first word something may be elided."""
-    return _joined(phrase).removeprefix("\0") if phrase[0].startswith("|") else _joined(phrase)
+    return _join(phrase).removeprefix("\0") if phrase[0].startswith("|") else _join(phrase)

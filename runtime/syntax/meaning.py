@@ -78,7 +78,7 @@ def meaning(
             raise InputError(
                 f"{prefix[:40]}* stands for more than {MOST_WORDS} words; type more letters"
             )
-    words, restricts, left_out = distinct(_joined(added)), query.restricts, found.left_out
+    words, restricts, left_out = distinct(_join(added)), query.restricts, found.left_out
     allowed, exact = (found.allowed, found.exact) if restricts else (None, None)
     if allowed is not None and (query.required or query.forbidden):
         looking = deadline or Deadline()
@@ -142,9 +142,9 @@ class _Asked(NamedTuple):
         return cls(
             [collection.phrase(each) for each in query.phrases],
             [collection.beginning_with(each) for each in query.prefixes],
-            _joined(collection.forms_of(each) for each in query.excluded if each not in runs),
+            _join(collection.forms_of(each) for each in query.excluded if each not in runs),
             [each for each in excluded_phrases if each.known],
-            _joined(
+            _join(
                 collection.beginning_with(each)
                 for each in query.excluded_prefixes
                 if each not in runs
@@ -224,14 +224,14 @@ class _Collection:
         count = len(self._documents)
         hits = self._having_all(query.phrases)
         hits = hits if visible is None else hits & visible
-        out, excluded = self._excluded(query)
+        out, excluded = self._find_excluded(query)
         suspects = self._having(excluded)
         for phrase in query.excluded_phrases:
             suspects |= self._having_all([phrase])
         suspects &= self._documents.whole_of(hits)
         shown = np.zeros(count, np.bool_)
         if visible is not None:
-            shown = self._having(_joined(query.prefixes)) & visible
+            shown = self._having(_join(query.prefixes)) & visible
         had = np.zeros(count, np.uint16)  # how many of the phrases each document has
         possible = [np.zeros(count, np.bool_) for _ in query.excluded_phrases]
         seen, is_excluded = self._flags(), self._flags(excluded)
@@ -279,11 +279,11 @@ class _Collection:
             counts = estimated_counts(ids, self._documents, self._postings)
         return self._vocabulary.forms[int(ids[np.argmax(counts)])]
 
-    def _excluded(self, asked: _Asked) -> tuple[Mask, Words]:
+    def _find_excluded(self, asked: _Asked) -> tuple[Mask, Words]:
         """Return which documents are excluded, and the words that exclude further documents."""
         if self._postings is None:
             none = np.zeros(len(self._documents), np.bool_)
-            return none, _joined([asked.excluded, asked.excluded_prefixes])
+            return none, _join([asked.excluded, asked.excluded_prefixes])
         return self._having(asked.excluded), asked.excluded_prefixes
 
     def _exact(self, asked: _Asked, possible: Sequence[Mask]) -> ExactPhrases | None:
@@ -322,9 +322,9 @@ class _Collection:
     def _flags(self, *words: Sequence[int] | Words) -> NDArray[np.bool_]:
         """Return whether each word is one of some, (vocabulary,) bool."""
         flags = np.zeros(len(self._vocabulary), np.bool_)
-        flags[_joined(words)] = True
+        flags[_join(words)] = True
         return flags
 
 
-def _joined(words: Iterable[Sequence[int] | Words]) -> Words:
+def _join(words: Iterable[Sequence[int] | Words]) -> Words:
     return np.concatenate([np.empty(0, np.int32), *words]).astype(np.int32)

@@ -79,10 +79,10 @@ class CommonWords:
         if splitter is not None and len(lowered) == len(text):
             odd = set() if text.isascii() else _odd(text, splitter)
             if len(odd) <= _MANY:
-                return self._searched(text, lowered, odd, splitter)
+                return self._search(text, lowered, odd, splitter)
         return [(each.start(), each[0]) for each in _RUN.finditer(text)]
 
-    def _searched(
+    def _search(
         self, text: str, lowered: str, odd: Iterable[str], splitter: Splitter
     ) -> list[tuple[int, str]]:
         """Return the runs that are forms of the query's words, and those with odd letters."""

@@ -119,7 +119,7 @@ def splitter(
     letter = rf"[^\W_{_UNSPACED}][{_marks()}{ACCENTS}]*"
     unspaced = rf"(?:(?=\w)[{_UNSPACED}][{_marks()}]*)+"
     bare = bare_words(languages, stopped)
-    divided = _pairs if known is None else partial(_divided, known)
+    divided = _pairs if known is None else partial(_divide, known)
     return Splitter(letter, unspaced, divided, bare, _is_kept, stopped)
 
 
@@ -150,19 +150,19 @@ def _is_kept(mark: str) -> bool:
 def _pairs(run: str) -> Iterator[Placed]:
     """Yield the words of a run without spaces, with the places of their letters."""
     letters, ends = _letters(run)
-    yield from _paired(letters, ends)
+    yield from _pair(letters, ends)
 
 
-def _divided(known: KnownWords, run: str) -> Iterator[Placed]:
+def _divide(known: KnownWords, run: str) -> Iterator[Placed]:
     """Yield the words of a run that a collection has, and pairs of the letters in between."""
     letters, ends = _letters(run)
     for (begin, end), is_known in known.division(letters):
         if not is_known:
-            yield from _paired(letters[begin:end], ends[begin : end + 1])
+            yield from _pair(letters[begin:end], ends[begin : end + 1])
         elif not known.pairs or end - begin > 1:
             yield ends[begin], ends[end], "".join(letters[begin:end])
     if known.pairs:
-        yield from _paired(letters, ends)
+        yield from _pair(letters, ends)
 
 
 def _letters(run: str) -> tuple[list[str], list[int]]:
@@ -180,7 +180,7 @@ def _letters(run: str) -> tuple[list[str], list[int]]:
     return letters, ends
 
 
-def _paired(letters: Sequence[str], ends: Sequence[int]) -> Iterator[Placed]:
+def _pair(letters: Sequence[str], ends: Sequence[int]) -> Iterator[Placed]:
     han = _patterns().han
     for at, (letter, following) in enumerate(pairwise([*letters, ""])):
         if len(letters) == 1 or han.match(letter):

@@ -50,7 +50,7 @@ def locked(target: Path) -> Iterator[None]:
         OSError: the folder cannot be written.
     """
     path = target.with_name(f".{target.name}.lock")
-    hold = _acquired(path, target)
+    hold = _acquire(path, target)
     try:
         yield
     finally:
@@ -83,7 +83,7 @@ def try_lock(file: IO[bytes]) -> bool | None:
     return True
 
 
-def _acquired(path: Path, target: Path) -> _Hold:
+def _acquire(path: Path, target: Path) -> _Hold:
     if path in _holds:
         gc.collect()  # an interrupted writer of this process may be left in a ring of references
     waiting = False
@@ -92,7 +92,7 @@ def _acquired(path: Path, target: Path) -> _Hold:
             other = _holds.get(path)
             if other is not None and other.thread == get_ident():
                 raise InputError(f"{str(target)!r} is being written by this very thread")
-            if other is None and (file := _opened(path)) is not None:
+            if other is None and (file := _open_locked(path)) is not None:
                 hold = _holds[path] = _Hold(file)
                 return hold
             del other
@@ -102,7 +102,7 @@ def _acquired(path: Path, target: Path) -> _Hold:
         time.sleep(PAUSE)
 
 
-def _opened(path: Path) -> IO[bytes] | None:
+def _open_locked(path: Path) -> IO[bytes] | None:
     """Return the locked file; None if somebody else holds it, or has just removed it."""
     file = path.open("ab")
     with suppress(FileNotFoundError):

@@ -139,7 +139,7 @@ def match(
     usable = [
         scored
         for query in queries
-        if (scored := _scored(run.get(query.id, {}), query, number_of)) is not None
+        if (scored := _read_scores(run.get(query.id, {}), query, number_of)) is not None
     ]
     if not usable:
         raise InputError(
@@ -162,7 +162,7 @@ def match(
     return TaughtQueries(usable, _facts(usable, run, path))
 
 
-def _scored(
+def _read_scores(
     scores: Mapping[str, float], query: JudgedQuery, number_of: Mapping[str, int]
 ) -> TaughtQuery | None:
     """Return what a run has of a query; None unless it has two documents to compare."""

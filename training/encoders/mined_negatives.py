@@ -83,7 +83,7 @@ class MinedNegatives:
         if path is not None and path.is_file():
             found = np.load(path, allow_pickle=False)
         else:
-            found = self._mined(part, own)
+            found = self._mine(part, own)
             if path is not None:
                 _write(path, found)
         ends = np.cumsum([len(batch.queries) for batch in own])[:-1]
@@ -92,7 +92,7 @@ class MinedNegatives:
             for batch, negatives in zip(own, np.split(found, ends), strict=True)
         ]
 
-    def _mined(self, part: int, batches: Sequence[Batch]) -> Numbers:
+    def _mine(self, part: int, batches: Sequence[Batch]) -> Numbers:
         """Return a negative for each query of some batches, (queries,) int64."""
         queries = np.concatenate([batch.queries for batch in batches])
         positives = np.concatenate([batch.documents for batch in batches])
@@ -101,9 +101,9 @@ class MinedNegatives:
         if 0 < self._among < count:
             rng = np.random.default_rng((self._seed, _SAMPLE, part))
             searched = np.sort(rng.choice(count, self._among, replace=False))
-        query_vectors = self._encoded(self._pairs.queries.rows(queries), self._queries)
+        query_vectors = self._encode(self._pairs.queries.rows(queries), self._queries)
         used = np.union1d(searched, positives)  # a document of both is encoded once
-        encoded = self._encoded(self._pairs.documents.rows(used), self._documents)
+        encoded = self._encode(self._pairs.documents.rows(used), self._documents)
         vectors, relevant = (encoded[np.searchsorted(used, own)] for own in (searched, positives))
         most = SHARE * (query_vectors * relevant).sum(1)
         negatives = np.empty(len(queries), np.int64)
@@ -122,7 +122,7 @@ class MinedNegatives:
                 negatives[row] = random_negatives(count, known, 1, rng)[0]
         return negatives
 
-    def _encoded(self, tokens: Tokens, encode: Encode) -> NDArray[np.float32]:
+    def _encode(self, tokens: Tokens, encode: Encode) -> NDArray[np.float32]:
         def run(rows: NDArray[np.integer]) -> NDArray[np.float32]:
             return np.asarray(encode(tokens, rows).float().cpu().numpy())
 

@@ -134,7 +134,7 @@ class TextPairs:
         else:
             self.judged, self._relevant = relevant_numbers(self.ids, queries)
             self._positives = self._relevant
-            self._negatives = self._chosen(documents)
+            self._negatives = self._choose_negatives(documents)
         texts = [
             prompts[1] + ranked_text(document.title, document.text, options.titles)
             for document in documents
@@ -142,7 +142,7 @@ class TextPairs:
         self.documents = tokenise(tokenizer, texts, self._limits[1], "tokenising")
         self.queries = self.tokenise_queries(self.judged)
 
-    def _chosen(self, documents: Sequence[Document]) -> list[Numbers]:
+    def _choose_negatives(self, documents: Sequence[Document]) -> list[Numbers]:
         """Return the negatives of each query; none if they are in the batch or found later."""
         options = self._options
         if options.negatives == "random":

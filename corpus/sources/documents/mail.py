@@ -68,12 +68,12 @@ def _part(data: bytes, page: int = 0) -> Part:
     texts, names = list[str](), list[str]()
     for part in _leaves(message):
         if _is_attached(part):
-            names.append(_decoded(part.get_filename() or part.get_content_type()))
+            names.append(_decode(part.get_filename() or part.get_content_type()))
         elif part.get_content_maintype() == "text":
             texts.append(_text(part))
-    fields = {"from": _decoded(message["from"]), "date": _date(message), "attachments": names}
+    fields = {"from": _decode(message["from"]), "date": _date(message), "attachments": names}
     return Part(
-        _decoded(message["subject"]),
+        _decode(message["subject"]),
         "\n\n".join(filter(None, texts)),
         page,
         {name: value for name, value in fields.items() if value},
@@ -117,7 +117,7 @@ def _date(message: Message) -> datetime | None:
         return None
 
 
-def _decoded(value: str | None) -> str:
+def _decode(value: str | None) -> str:
     """Return the words of a header, which may be encoded, or in UTF-8 as it is."""
     raw = (value or "").encode("ascii", "surrogateescape").decode("utf-8", "replace")
     try:

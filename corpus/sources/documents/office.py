@@ -45,7 +45,7 @@ def read_word(path: Path) -> Parts:
         if level := levels.get(each.style):
             headings.append(Heading(at, level, each.text.partition("\n")[0]))
         at += len(each.text) + len(_BETWEEN)
-    yield Part(_joined(titles, " "), _joined(texts), headings=headings)
+    yield Part(_join(titles, " "), _join(texts), headings=headings)
 
 
 def read_slides(path: Path) -> Parts:
@@ -70,7 +70,7 @@ def read_slides(path: Path) -> Parts:
             ]
             titles = [each for each in texts if each.placeholder in _TITLES]
             yield Part(
-                _joined(titles, " "), _joined(each for each in texts if each not in titles), page
+                _join(titles, " "), _join(each for each in texts if each not in titles), page
             )
 
 
@@ -115,5 +115,5 @@ def _levels(events: Iterable[Event]) -> dict[str, int]:
     return found
 
 
-def _joined(texts: Iterable[Paragraph], between: str = _BETWEEN) -> str:
+def _join(texts: Iterable[Paragraph], between: str = _BETWEEN) -> str:
     return between.join(each.text for each in texts)

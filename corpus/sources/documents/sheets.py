@@ -64,7 +64,7 @@ def _sheets(archive: Archive) -> Iterator[Sheet]:
     targets = dict(related.values())
     shared, days, begin = list[str](), set[str](), datetime(1899, 12, 30)
     if "sharedStrings" in targets:
-        shared += _shared(archive.events(targets["sharedStrings"]))
+        shared += _read_shared(archive.events(targets["sharedStrings"]))
     if "styles" in targets:
         days = _formats_of_days(archive.events(targets["styles"]))
     for kind, name, attributes in archive.events(main):
@@ -77,7 +77,7 @@ def _sheets(archive: Archive) -> Iterator[Sheet]:
                 yield Sheet(attributes.get("name", ""), rows)
 
 
-def _shared(events: Iterable[Event]) -> Iterator[str]:
+def _read_shared(events: Iterable[Event]) -> Iterator[str]:
     """Yield the texts that cells name by their numbers, without readings of Japanese words."""
     pieces: list[str] = []
     text = reading = False

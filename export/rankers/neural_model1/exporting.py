@@ -70,7 +70,7 @@ def export(job: ExportJob) -> RankerEntry:
     background: NDArray[np.float32] = module.background.numpy()
 
     def score(likelihoods: Likelihoods, texts: Probes) -> NDArray[np.float32]:
-        documents = _gathered(tokenizer, texts.documents)
+        documents = _gather(tokenizer, texts.documents)
         rows = []
         for query in texts.queries:
             tokens = np.array(encode(tokenizer, query).ids, np.int32)
@@ -98,7 +98,7 @@ def export(job: ExportJob) -> RankerEntry:
     return job.entry()
 
 
-def _gathered(tokenizer: "Tokenizer", texts: Sequence[str]) -> Gathered:
+def _gather(tokenizer: "Tokenizer", texts: Sequence[str]) -> Gathered:
     """Return the word pieces of some texts."""
     encodings = encode_batch(tokenizer, texts)
     lengths = np.array([len(encoding.ids) for encoding in encodings], np.int64)

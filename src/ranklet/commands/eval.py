@@ -115,7 +115,7 @@ def run(given: argparse.Namespace) -> int | None:
         raise InputError(
             f"a pipeline is named {before.pipeline!r}, too; rename the file of the run"
         )
-    evaluations, shares = _evaluated(options, bundle, queries, names, measures)
+    evaluations, shares = _evaluate(options, bundle, queries, names, measures)
     failed: list[str] = []
     if before:
         _warn_of_gains(evaluations, queries, unlisted, str(options.baseline))
@@ -149,7 +149,7 @@ def _pipelines(options: EvalOptions, bundle: "Bundle") -> list[str]:
     return names
 
 
-def _evaluated(
+def _evaluate(
     options: EvalOptions,
     bundle: "Bundle",
     queries: "list[JudgedQuery]",

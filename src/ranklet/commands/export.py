@@ -180,7 +180,7 @@ def run(options: argparse.Namespace) -> int:
     with one_bar(*steps(len(folders), chosen.variants)):
         checkpoints = read_folders(folders, models.kind, models.choices)
         _check_read(checkpoints, chosen, options, hub)
-        checkpoints = _verified(checkpoints, folders, chosen.probes, models)
+        checkpoints = _verify(checkpoints, folders, chosen.probes, models)
         if hub:
             return _export_hub(checkpoints, folders, chosen, options)
         if models.table:
@@ -340,7 +340,7 @@ def read_folders(
     return checkpoints
 
 
-def _verified(
+def _verify(
     checkpoints: "dict[str, Checkpoint]",
     folders: Mapping[str, Path],
     probes: "Probes | None",

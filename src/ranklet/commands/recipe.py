@@ -66,7 +66,7 @@ def arguments_of(
         if (named and key == SOURCE) or (action is not None and action in given):
             continue
         if key in PATHS:
-            value = _placed(value, recipe.parent, must=key != "model")
+            value = _resolve(value, recipe.parent, must=key != "model")
         try:
             words += [str(value)] if action is None else _words(f"--{key}", action, value)
         except ValueError:
@@ -119,10 +119,10 @@ def _words(flag: str, action: argparse.Action, value: Any) -> Iterator[str]:
     return (word for each in values for word in (flag, str(each)))
 
 
-def _placed(value: Any, folder: Path, *, must: bool) -> Any:
+def _resolve(value: Any, folder: Path, *, must: bool) -> Any:
     """Return paths relative to a folder; addresses, and names of models, stay as they are."""
     if isinstance(value, list):
-        return [_placed(each, folder, must=must) for each in value]
+        return [_resolve(each, folder, must=must) for each in value]
     if not isinstance(value, str) or "://" in value or value == "-":
         return value
     return str(folder / value) if must or (folder / value).exists() else value

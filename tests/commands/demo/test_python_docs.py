@@ -24,7 +24,7 @@ def plain(text: str) -> str:
 
 
 def document(text: str) -> PythonDoc:
-    return python_docs._with_summary(python_docs._undivided("module.name", "", text))
+    return python_docs._with_summary(python_docs._join_summary("module.name", "", text))
 
 
 @pytest.mark.slow
@@ -52,7 +52,7 @@ def test_private_and_test_code_is_not_in_the_corpus(docs: list[PythonDoc]) -> No
     ],
 )
 def test_a_module_says_which_names_are_public(source: str, names: set[str] | None) -> None:
-    assert python_docs._exported(ast.parse(source)) == names
+    assert python_docs._read_all(ast.parse(source)) == names
 
 
 @pytest.mark.slow

@@ -64,7 +64,7 @@ def test_titles_stay_apart_from_texts(
 ) -> None:
     loaded: Any = ir_datasets.load(named)
     monkeypatch.setattr(loaded, "docs_iter", lambda: iter([Article("a", "Bread", "Knead.")]))
-    monkeypatch.setattr(irds, "_loaded", lambda _: loaded)
+    monkeypatch.setattr(irds, "_load", lambda _: loaded)
     (document,) = write_dataset(tmp_path / "c", {"test": named}).documents()
     assert (document.title, document.text) == ("Bread", "Knead.")
 
@@ -77,7 +77,7 @@ def test_a_document_is_as_relevant_as_for_its_best_subtopic(
     loaded: Any = ir_datasets.load(named)
     rows = [TrecSubQrel("q", "a", grade, str(at)) for at, grade in enumerate((0, 2, -1))]
     monkeypatch.setattr(loaded, "qrels_iter", lambda: iter(rows))
-    monkeypatch.setattr(irds, "_loaded", lambda _: loaded)
+    monkeypatch.setattr(irds, "_load", lambda _: loaded)
     assert write_dataset(tmp_path / "c", {"test": named}).qrels("test") == {"q": {"a": 2}}
 
 

@@ -61,7 +61,7 @@ def train(
     k1, b, boost = best = max(points, key=lambda point: values[point])
     tuned, value = replace(untuned, k1=k1, b=b, title_boost=boost), values[best]
     if tuned.fields:
-        tuned, value = _weighed(tuned, value, measured, options.weight_grid)
+        tuned, value = _tune_weights(tuned, value, measured, options.weight_grid)
     lists = Lists(options.measure, len(queries), values[start])
     return Checkpoint(
         "bm25",
@@ -118,7 +118,7 @@ class _Measured:
         return float(mean(judged, judged.scores(np.ones(1)), self._goal))
 
 
-def _weighed(
+def _tune_weights(
     settings: BM25Settings,
     value: float,
     measured: Callable[[BM25Settings], float],

@@ -43,7 +43,7 @@ def train(
         options=options.words,
     )
     model = train_model1(
-        build_bitext(*_aligned(analysed, queries, field)),
+        build_bitext(*_align(analysed, queries, field)),
         iterations=options.iterations,
         threshold=options.threshold,
     )
@@ -78,7 +78,7 @@ def train(
     )
 
 
-def _aligned(
+def _align(
     analysed: AnalysedCollection, queries: JudgedQueries, field: str
 ) -> tuple[list[NDArray[np.integer]], list[NDArray[np.integer]]]:
     """Return the tokens of a query and of a relevant document, for each such pair."""

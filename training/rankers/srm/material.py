@@ -82,7 +82,7 @@ class Material:
         backbone = load_backbone(options.oracle, segments=False)
         limits = options.max_query_tokens, options.max_document_tokens
         texts = EncoderTexts(collection, queries, dev, options, backbone, limits=limits)
-        numbers = _needed(texts, options)
+        numbers = _find_needed(texts, options)
         folder = options.folder
 
         def vectors(role: Role, tokens: Tokens, label: str) -> TokenVectors:
@@ -150,7 +150,7 @@ def oracle_settings(oracle: Checkpoint) -> ColBERTSettings:
     return settings
 
 
-def _needed(texts: EncoderTexts, options: Options) -> Numbers:
+def _find_needed(texts: EncoderTexts, options: Options) -> Numbers:
     """Return the numbers of the documents whose vectors are needed, ascending."""
     count = len(texts.pairs.ids)
     if not options.distil_texts or options.distil_texts >= count:

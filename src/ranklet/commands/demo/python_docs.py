@@ -135,16 +135,16 @@ def _from_sources() -> Iterator[PythonDoc]:
 def _definitions(node: ast.AST, name: str) -> Iterator[PythonDoc]:
     if isinstance(node, ast.Module | NAMED):
         arguments = ast.unparse(node.args) if hasattr(node, "args") else ""
-        yield _undivided(name, arguments, ast.get_docstring(node))
+        yield _join_summary(name, arguments, ast.get_docstring(node))
     if isinstance(node, ast.Module | ast.ClassDef | ast.If | ast.Try):
-        exported = _exported(node) if isinstance(node, ast.Module) else None
+        exported = _read_all(node) if isinstance(node, ast.Module) else None
         for child in ast.iter_child_nodes(node):
             own = child.name if isinstance(child, NAMED) else ""
             if not own or (_is_public(own) and (exported is None or own in exported)):
                 yield from _definitions(child, f"{name}.{own}".rstrip("."))
 
 
-def _exported(module: ast.Module) -> set[str] | None:
+def _read_all(module: ast.Module) -> set[str] | None:
     """Return the names in a module's `__all__`; None if it is missing or computed."""
     names: set[str] | None = None
     for line in module.body:
@@ -166,7 +166,7 @@ def _from_extensions() -> Iterator[PythonDoc]:
     objects: list[tuple[str, object]] = [(name, import_module(name)) for name in EXTENSIONS]
     for name, value in objects:
         signature = getattr(value, "__text_signature__", None) or ""
-        yield _undivided(name, signature[1:-1], value.__doc__)
+        yield _join_summary(name, signature[1:-1], value.__doc__)
         if inspect.ismodule(value) or (inspect.isclass(value) and name.count(".") == 1):
             objects += [
                 (f"{name}.{inner}", member)
@@ -179,7 +179,7 @@ def _is_public(name: str) -> bool:
     return name.isidentifier() and not name.startswith("_") and name not in SKIPPED
 
 
-def _undivided(name: str, arguments: str, text: object) -> PythonDoc:
+def _join_summary(name: str, arguments: str, text: object) -> PythonDoc:
     """Return a document that still has its summary in its body."""
     module, public = name.partition(".")[0], name.removeprefix("builtins.")  # len is just len
     arguments = re.sub(r"^(\$\w+|self|cls)(, /)?(, |$)", "", " ".join(arguments.split()))
