@@ -154,7 +154,7 @@ def _reader(declared: Declared) -> Callable[[str], Any]:
                 value = option.kind(typed)
         try:
             if option.read is None:
-                replace(option, untyped="").check(name, value)
+                option._replace(untyped="").check(name, value)
         except InputError as error:
             raise argparse.ArgumentTypeError(str(error)) from error
         return value
