@@ -9,12 +9,10 @@ import pytest
 
 from ranklet.corpus.updating.merge import merge
 from ranklet.export.build import build
-from ranklet.runtime import load
 from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.rankers.bm25 import BM25
 from ranklet.runtime.rankers.opening import ranker_of
-from ranklet.runtime.verification import verify
 
 WORDS = [
     f"{first}{second}" for first in ("ba", "do", "ki", "le", "mu") for second in "bdfgklmnprst"
@@ -32,31 +30,6 @@ def documents(count: int) -> list[dict[str, Any]]:
         }
         for at in range(count)
     ]
-
-
-@pytest.mark.parametrize(("form", "most"), [("float16", 1e-3), ("uint8", 0.02)])
-def test_scores_are_those_of_the_stored_impacts(form: str, most: float, tmp_path: Path) -> None:
-    rows = documents(80)
-    exactly = tmp_path / "exact.ranklet"
-    paths = [Path(build(rows, exactly, impacts="float32", title_boost=1))]
-    paths.append(Path(build(rows, tmp_path / "b.ranklet", impacts=form, title_boost=1)))
-    exact, bundle = map(load, paths)
-    assert list(verify(paths[1]))
-    whole, small = (path.joinpath("rankers/bm25/impacts.npy").stat().st_size for path in paths)
-    assert small < whole
-    for query in QUERIES:
-        found = {hit.id: hit for hit in bundle.rank(query, k=80, explain=True)}
-        wanted = {hit.id: hit.score for hit in exact.rank(query, k=80)}
-        assert found.keys() == wanted.keys()
-        texts = [f"{row['title']}\n{row['text']}" for row in rows]
-        given = bundle.score(query, texts)
-        for row, score in zip(rows, given, strict=True):
-            if row["id"] in found:
-                hit = found[row["id"]]
-                assert hit.score == pytest.approx(wanted[hit.id], rel=0.01, abs=len(query) * most)
-                assert score == pytest.approx(hit.score, rel=1e-5)  # of the same text
-                assert hit.explanation is not None
-                assert hit.explanation.value == pytest.approx(hit.score, rel=1e-5)
 
 
 def test_the_form_is_a_setting_that_is_stated_where_it_is_not_the_default(tmp_path: Path) -> None:

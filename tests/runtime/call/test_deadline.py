@@ -186,22 +186,6 @@ def test_the_first_stage_always_begins(run: Any, clock: Clock) -> None:
     assert (found.left_out, found.budget_spent) == (left_out, True)
 
 
-def test_with_time_enough_nothing_changes(run: Any, clock: Clock) -> None:
-    for stages in (
-        [RETRIEVE, RESCORE],
-        [RETRIEVE, RESCORE, fuse()],
-        [RETRIEVE, RESCORE, fuse("rrf"), KEEP],
-        [RETRIEVE, RETRIEVE | {"ranker": "second"}, fuse("alternate")],
-    ):
-        for given in (None, 6):
-            second = Slow(clock, TURNED, each_ms=1)
-            wanted = run(stages, None, given=given, second=second)
-            found = run(stages, 1e6, given=given, second=second)
-            assert order(found) == order(wanted)
-            assert found.final().tolist() == wanted.final().tolist()
-            assert (found.left_out, found.budget_spent) == ([], False)
-
-
 def test_as_many_of_the_best_are_rescored_as_fit(run: Any, clock: Clock) -> None:
     second = Sliced(clock, TURNED, each_ms=10)
     found = run([RETRIEVE, RESCORE], 105, second=second)

@@ -303,18 +303,6 @@ def test_the_rate_grows_and_then_goes_down() -> None:
     assert rates == pytest.approx([0.5, 1, 0.5, 0])
 
 
-@pytest.mark.parametrize(
-    ("option", "value"),
-    [
-        ("epochs", 0), ("learning_rate", 0), ("learning_rate", float("nan")), ("warmup", 1),
-        ("clip", -1), ("max_minutes", 0), ("accumulation", 1.5), ("seed", -1),
-    ],
-)  # fmt: skip
-def test_values_that_are_not_allowed_are_refused(option: str, value: Any) -> None:
-    with pytest.raises(InputError, match=option):
-        replace(OPTIONS, **{option: value})
-
-
 def test_an_unknown_device_and_no_batches_are_refused() -> None:
     with pytest.raises(InputError, match="device 'gpu9'"):
         choose_device("gpu9")
