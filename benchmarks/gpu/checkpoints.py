@@ -45,7 +45,7 @@ def imported_cross_encoder(setting: Setting) -> Checkpoint:
     settings: CrossEncoderSettings = made.settings
     shorter = replace(
         settings,
-        max_tokens=min(settings.max_tokens, setting.pair_tokens),
+        max_tokens=min(settings.max_tokens, setting.longest_pair),
         max_query_tokens=min(settings.max_query_tokens, QUERY_TOKENS),
     )
     return replace(made, settings=shorter, probes=probes(setting))
@@ -111,7 +111,7 @@ def _trained(kind: str, setting: Setting, device: str, **changes: Any) -> Checkp
         chosen["distil_steps"] = setting.steps
     if kind == "cross_encoder":
         chosen["settings"] = CrossEncoderSettings(
-            max_query_tokens=QUERY_TOKENS, max_tokens=setting.pair_tokens
+            max_query_tokens=QUERY_TOKENS, max_tokens=setting.longest_pair
         )
     collection = texts(setting)
     learn = read_split(collection, LEARN, limit=LEARNED)

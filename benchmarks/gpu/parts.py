@@ -16,7 +16,7 @@ from importlib import import_module
 from time import perf_counter
 from types import ModuleType
 
-from benchmarks.gpu.setting import Result, Setting, last_line
+from benchmarks.gpu.setting import SKIPPED, Result, Setting, last_line
 from benchmarks.harness.place import ROOT
 from benchmarks.harness.report import table
 from ranklet.corpus.collections import probes
@@ -39,12 +39,15 @@ class Part:
     share: float
 
 
+# What was never measured, or is to be mended, comes first.
 PARTS = (
-    Part("machine", "Machine", 0.06),
-    Part("parity", "Parity", 0.56),
-    Part("throughput", "Throughput", 0.22),
+    Part("machine", "Machine", 0.04),
+    Part("throughput", "Throughput", 0.2),
     Part("server", "Server under load", 0.1),
-    Part("io_binding", "I/O binding", 0.06),
+    Part("million", "A million vectors", 0.1),
+    Part("parity", "Parity", 0.42),
+    Part("io_binding", "I/O binding", 0.05),
+    Part("tensorrt", "TensorRT", 0.09),
 )
 
 
@@ -57,12 +60,20 @@ class Outcome:
         results: its rows.
         note: what ended it before its time; empty if nothing did.
         failed: whether that was an error.
+        on: the card and the day; empty for this run's.
     """
 
     part: Part
     results: Sequence[Result]
     note: str = ""
     failed: bool = False
+    on: str = ""
+
+    @property
+    def whole(self) -> bool:
+        """Whether all of it was measured, so that it need not be again."""
+        skipped = any(SKIPPED in each.cells for each in self.results)
+        return bool(self.results) and not (self.note or self.errors or skipped)
 
     @property
     def errors(self) -> list[str]:
@@ -126,6 +137,7 @@ def section(outcome: Outcome, module: ModuleType) -> str:
     rows = [[*each.cells, *[""] * (width - len(each.cells))] for each in outcome.results]
     body = table(module.HEAD, rows) if rows else "No row was measured."
     note = f"\n- **{outcome.note}**" if outcome.note else ""
+    note += f"\n- Measured on {outcome.on}." if outcome.on else ""
     return f"### {outcome.part.title}\n\n{body}\n{note}{module.ABOUT.rstrip()}\n"
 
 

@@ -44,11 +44,14 @@ class Setting:
         probes: queries and documents that are scored.
         pair_probes: the same for kinds whose network reads pairs, which takes longer.
         lengths: tokens of the texts that are encoded.
-        pair_tokens: tokens of the pairs that are reranked.
+        pair_tokens: tokens of the pairs that are reranked, each length once.
         batches: texts per call.
+        pair_batches: pairs per call.
         rounds: of each timing, after one that warms up.
         clients: connections to the server at a time.
         client_seconds: how long each number of clients asks.
+        many: passages whose vectors are made at most.
+        passage_tokens: of each of them.
     """
 
     work: Path
@@ -60,11 +63,19 @@ class Setting:
     probes: tuple[int, int] = (16, 48)
     pair_probes: tuple[int, int] = (8, 24)
     lengths: tuple[int, ...] = (32, 128, 256)
-    pair_tokens: int = 128
+    pair_tokens: tuple[int, ...] = (128, 256)
     batches: tuple[int, ...] = (1, 8, 32, 128)
+    pair_batches: tuple[int, ...] = (1, 8, 32, 100)
     rounds: int = 5
-    clients: tuple[int, ...] = (1, 4, 16, 64)
+    clients: tuple[int, ...] = (4, 16, 64)
     client_seconds: float = 5.0
+    many: int = 1_000_000
+    passage_tokens: int = 64
+
+    @property
+    def longest_pair(self) -> int:
+        """Tokens of the longest pairs."""
+        return max(self.pair_tokens)
 
     @property
     def time_is_up(self) -> bool:

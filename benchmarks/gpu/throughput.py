@@ -30,39 +30,50 @@ Contenders = dict[str, Run]
 
 OURS, TORCH, THEIRS = "ranklet", "PyTorch", "sentence-transformers, ONNX"
 HEAD = ("", OURS, TORCH, THEIRS, "ranklet ÷ PyTorch", "ranklet ÷ sentence-transformers")
-ABOUT = """
+GOAL = 1.2  # times PyTorch in 16 bits, for pairs
+ABOUT = f"""
 - Texts or pairs per second, all in fp16, from text to numbers in the processor's memory. The \
 contenders take turns, so compare within a row. PyTorch is transformers' network in 16 bits in \
 `torch.inference_mode`, with the same tokenizer as ours. sentence-transformers has the graph that \
-its optimum makes (O4).
+its optimum makes (O4). Pairs have lengths from a quarter of the most on, so padding counts; a \
+ratio below {GOAL} misses the goal and is bold. A last stage reads 100 pairs of 256 tokens.
 """
 WORD = "apple "  # one token of BERT's vocabulary
 CALLS = 4  # per round
 HALF = ExportOptions(variants=("fp16",), max_ndcg_loss=1.0)
-ENCODER = "gpu.encoder.ranklet"
+ENCODER, RERANKER = "gpu.encoder.ranklet", "gpu.reranker.ranklet"
 
 
 def rows(setting: Setting) -> Iterator[Result]:
-    """Yield a row per length and batch size."""
+    """Yield a row per length and batch size, pairs first."""
+    pairs = [(f"pairs, ≤ {tokens} tokens", (tokens, _rerankers)) for tokens in setting.pair_tokens]
     encoding = [(f"encoding, {tokens} tokens", (tokens, _encoders)) for tokens in setting.lengths]
-    pairs = f"reranking pairs, {setting.pair_tokens} tokens"
-    yield from attempts(
-        setting,
-        [*encoding, (pairs, (setting.pair_tokens, _rerankers))],
-        partial(_by_batch, setting),
-    )
+    yield from attempts(setting, [*pairs, *encoding], partial(_by_batch, setting))
 
 
 def _by_batch(
     setting: Setting, name: str, of: tuple[int, Callable[[Setting, int], Contenders]]
 ) -> Iterator[Result]:
     tokens, open_contenders = of
-    contenders = open_contenders(setting, tokens)
+    contenders, pairs = open_contenders(setting, tokens), open_contenders is _rerankers
 
     def measure(label: str, batch: int) -> Iterator[Result]:
-        yield result(label, *rates(contenders, [WORD * tokens] * batch, setting.rounds))
+        texts = mixed(tokens - QUERY_TOKENS, batch) if pairs else [WORD * tokens] * batch
+        found = rates(contenders, texts, setting.rounds)
+        yield result(label, *found, goal=GOAL if pairs else 0)
 
-    yield from attempts(setting, [(f"{name}, {b} a call", b) for b in setting.batches], measure)
+    batches = setting.pair_batches if pairs else setting.batches
+    yield from attempts(setting, [(f"{name}, {b} a call", b) for b in batches], measure)
+
+
+def mixed(tokens: int, count: int) -> list[str]:
+    """Return texts of a quarter to all of so many tokens, in an order that does not help.
+
+    >>> [len(text.split()) for text in mixed(8, 4)]
+    [2, 6, 4, 8]
+    """
+    lengths = np.linspace(tokens // 4, tokens, count).astype(int)
+    return [WORD * int(length) for length in (*lengths[::2], *lengths[1::2])]
 
 
 def rates(
@@ -80,7 +91,9 @@ def rates(
     return {name: len(texts) / float(np.median(each)) * 1e3 for name, each in ms.items()}, failed
 
 
-def result(label: str, found: Mapping[str, float], failed: Mapping[str, str]) -> Result:
+def result(
+    label: str, found: Mapping[str, float], failed: Mapping[str, str], *, goal: float = 0
+) -> Result:
     """Return the row of one batch size; only a failure of ours or of PyTorch is an error."""
 
     def cell(name: str) -> str:
@@ -89,7 +102,10 @@ def result(label: str, found: Mapping[str, float], failed: Mapping[str, str]) ->
         return f"failed: {failed[name]}" if name in failed else "not installed"
 
     def ratio(name: str) -> str:
-        return f"{found[OURS] / found[name]:.2f}" if {OURS, name} <= found.keys() else ""
+        if not {OURS, name} <= found.keys():
+            return ""
+        times = found[OURS] / found[name]
+        return f"**{times:.2f}**" if name == TORCH and times < goal else f"{times:.2f}"
 
     cells = (label, cell(OURS), cell(TORCH), cell(THEIRS), ratio(TORCH), ratio(THEIRS))
     errors = [f"{label}, {name}: {failed[name]}" for name in (OURS, TORCH) if name in failed]
@@ -148,13 +164,18 @@ def torch_encoder(setting: Setting, tokens: int) -> Run:
     return encode
 
 
-def _rerankers(setting: Setting, tokens: int) -> Contenders:
-    path = setting.work / "gpu.reranker.ranklet"
+def reranker_bundle(setting: Setting) -> Path:
+    """Return a bundle with a cross-encoder in 16 bits alone."""
+    path = setting.work / RERANKER
     if not path.is_dir():
         made = imported_cross_encoder(setting)
         few = made.probes.nearest(*setting.pair_probes) if made.probes else None
         export_bundle({"cross": replace(made, probes=few)}, path, HALF)
-    bundle = Bundle(path, device=setting.device, strict=True)
+    return path
+
+
+def _rerankers(setting: Setting, tokens: int) -> Contenders:
+    bundle = Bundle(reranker_bundle(setting), device=setting.device, strict=True)
     source = cross_encoder_folder(setting)
     theirs = _unless_missing(setting, source, partial(_their_reranker, setting, tokens))
     return {

@@ -1,7 +1,9 @@
 """All parts of the GPU checks on the processor, with tiny networks, as they run on a GPU."""
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.kinds import TinyRankers
@@ -10,6 +12,7 @@ checks = pytest.importorskip("benchmarks.gpu.gpu_checks")
 command = pytest.importorskip("benchmarks.gpu.__main__")
 
 from benchmarks.gpu.material import FOLDER  # noqa: E402
+from benchmarks.gpu.parts import Outcome  # noqa: E402
 from benchmarks.gpu.setting import Setting  # noqa: E402
 from benchmarks.harness import report  # noqa: E402
 
@@ -19,11 +22,8 @@ KINDS = ("dense", "cross_encoder")  # one that encodes texts and one that reads 
 def tiny_setting(tiny: TinyRankers, folder: Path) -> Setting:
     """Return the setting of a run that takes seconds, with the tests' collection and encoder."""
     shutil.copytree(tiny.data.collection.path, folder / FOLDER)
-    return Setting(
-        folder, device="cpu", backbone=str(tiny.data.bert), kinds=KINDS, steps=2, probes=(4, 12),
-        pair_probes=(3, 12), lengths=(16,), pair_tokens=32, batches=(1, 2), rounds=1,
-        clients=(1, 2), client_seconds=0.3,
-    )  # fmt: skip
+    small: Setting = command.miniature(folder)
+    return replace(small, backbone=str(tiny.data.bert), kinds=KINDS)
 
 
 @pytest.mark.slow
@@ -32,21 +32,37 @@ def test_every_part_runs_and_its_section_is_written(
 ) -> None:
     (tmp_path / "work").mkdir()
     monkeypatch.setattr(report, "RESULTS", tmp_path)
-    status = command.write(tiny_setting(tiny, tmp_path / "work"), 600.0, only_print=False)
+    setting, keep = tiny_setting(tiny, tmp_path / "work"), tmp_path / "kept"
+    status = command.write(setting, 600.0, keep=keep, only_print=False)
     text = (tmp_path / "gpu.md").read_text("utf-8")
     assert status == 0, text
     assert text.startswith("# gpu\n\n<!-- begin gpu_checks -->\n## gpu_checks: fp16 and CUDA")
-    for title in ("Machine", "Parity", "Throughput", "Server under load", "I/O binding"):
-        assert f"### {title}\n" in text
+    for part in checks.PARTS:
+        assert f"### {part.title}\n" in text
     for kind in KINDS:
         for library in ("PyTorch", "onnxruntime"):
             for variant in ("fp32", "fp16"):
                 assert f"| {kind}, {library}, {variant} | " in text, text
     assert "| encoding, 16 tokens, 2 a call | " in text
-    assert "| reranking pairs, 32 tokens, 2 a call | " in text
+    assert "| pairs, ≤ 32 tokens, 4 a call | " in text
+    assert "| 64 of up to 16 tokens | " in text
+    assert "| pairs, 4 × 32 tokens | " in text
     assert "| 2 × 16 tokens | " in text
     assert "failed" not in text
     assert "skipped" not in text
+
+    (keep / "gpu.server.json").unlink()  # what is kept is not measured again
+    begun: list[str] = []
+
+    def run_part(part: Any, *_: Any) -> Outcome:
+        begun.append(part.module)
+        return Outcome(part, [])
+
+    monkeypatch.setattr(checks, "run_part", run_part)
+    again = checks.report(checks.measured(setting, keep=keep))
+    assert begun == ["machine", "server"]
+    assert "- Measured on processors, 20" in again
+    assert "| 2 × 16 tokens | " in again
 
 
 @pytest.mark.slow
