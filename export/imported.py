@@ -78,7 +78,10 @@ def described(checkpoint: Checkpoint) -> str:
         parts.append(f"queries by {settings['queries']}")
     if "similarity" in settings:
         parts.append(str(settings["similarity"]))
-    parts.append(f"{settings.get('max_tokens') or settings['max_document_tokens']:,} tokens")
+    if terms := settings.get("max_document_terms"):
+        parts += [settings["architecture"], f"{terms:,} terms"]
+    else:
+        parts.append(f"{settings.get('max_tokens') or settings['max_document_tokens']:,} tokens")
     if "dimension" in settings:
         parts.append(f"{settings['dimension']:,} dimensions")
     prompts = {role: settings.get(f"{role}_prompt") for role in ("query", "document")}

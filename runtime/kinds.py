@@ -73,7 +73,7 @@ KINDS = {
         Kind("colbert", "exhaustive", needs_collection=False, imported=True),
         Kind("srm", "exhaustive", needs_collection=False),
         Kind("cross_encoder", own_tokenizer=True, needs_collection=False, imported=True),
-        Kind("conformer_kernel", "impacts"),
+        Kind("conformer_kernel", "impacts", imported=True),
         Kind("tk"),
     )
 }

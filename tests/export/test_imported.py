@@ -10,6 +10,7 @@ from ranklet.export.imported import ORIGINAL, described, with_probes
 from ranklet.runtime.errors import ModelFolderError
 from ranklet.runtime.rankers.bm25 import BM25Settings
 from ranklet.runtime.rankers.colbert.settings import ColBERTSettings
+from ranklet.runtime.rankers.conformer_kernel.settings import ConformerKernelSettings
 from ranklet.runtime.rankers.cross_encoder.ranker import CrossEncoderSettings
 from ranklet.runtime.rankers.dense import DenseSettings
 from ranklet.runtime.rankers.splade import SPLADESettings
@@ -44,6 +45,12 @@ from ranklet.training.imported.importing import read_model
             SPLADESettings(queries="idf", max_document_tokens=256),
             {},
             "sparse encoder, queries by idf, 256 tokens",
+        ),
+        (
+            "conformer_kernel",
+            ConformerKernelSettings(),
+            {},
+            "Conformer-Kernel of its authors, ndrm3, 4,000 terms",
         ),
         (
             "colbert",
