@@ -95,7 +95,9 @@ def test_hits_and_rankings_cannot_be_changed() -> None:
 
 
 def test_a_stored_hit_reads_once_what_it_is_asked_for_and_is_equal_to_any_other() -> None:
-    values: dict[str, Any] = {"title": "A", "text": "x " * 400, "metadata": {"year": 2024}}
+    values: dict[str, Any] = {
+        "title": "A", "text": "x " * 400, "metadata": {"year": 2024}, "location": None
+    }  # fmt: skip
     asked: list[tuple[str, int]] = []
 
     def read(name: str, number: int) -> Any:
