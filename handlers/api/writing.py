@@ -3,10 +3,10 @@
 Only here handlers see more than the runtime, and only once somebody writes.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from ranklet.handlers.api.errors import RequestError
 from ranklet.handlers.api.fields import Route
@@ -15,10 +15,8 @@ from ranklet.handlers.api.reading import Request
 from ranklet.runtime.arguments import Where
 from ranklet.runtime.errors import CollectionError, InputError
 
-if TYPE_CHECKING:
-    from ranklet.corpus.updating.writable import WritableBundle
-
 Body = Mapping[str, Any]
+Order = Mapping[str, Any]  # what is written, as JSON: by whom, and the documents, ids or filter
 
 
 class Writer(NamedTuple):
@@ -28,11 +26,13 @@ class Writer(NamedTuple):
         path: of the bundle, on disk.
         device: where its models run; see `load`.
         within: the filter of the documents that the caller may see and write; None for all.
+        elsewhere: writes what an order says and returns the counts; None to write in this process.
     """
 
     path: str
     device: str = "auto"
     within: Where | None = None
+    elsewhere: Callable[[Order], dict[str, Any]] | None = None
 
     def add(self, body: Body, limits: Limits) -> dict[str, Any]:
         """Add the documents of a request; see Route.ADD.
@@ -91,25 +91,32 @@ class Writer(NamedTuple):
         return self.delete_one(Request(Route.FORGET, body, limits)["id"])
 
     def _added(self, documents: list[Any], *, skip_bad: bool = False) -> dict[str, Any]:
-        bundle = self._opened()
+        return self._written({"documents": documents, "skip_bad": skip_bad})
+
+    def _deleted(self, ids: Sequence[str], where: Where | None = None) -> dict[str, Any]:
+        return self._written({"ids": list(ids), "where": where})
+
+    def _written(self, what: Order) -> dict[str, Any]:
+        order = {"path": self.path, "device": self.device, "within": self.within, **what}
+        return (self.elsewhere or written)(order)
+
+
+def written(order: Order) -> dict[str, Any]:
+    """Add or delete what an order says, and return the counts of the answer; see `Writer`."""
+    from ranklet.corpus.updating.writable import WritableBundle
+
+    device, within = order["device"], order["within"]
+    bundle = WritableBundle(order["path"], device=device, strict=device == "cuda")
+    if "documents" in order:
+        names = ("added", "replaced")
         try:
-            bundle.add(documents, skip_bad=skip_bad, within=self.within)
+            bundle.add(order["documents"], skip_bad=order["skip_bad"], within=within)
         except CollectionError as error:  # of the caller's documents, none of the bundle
             raise InputError(str(error)) from error
-        skipped = {"skipped": list(bundle.skipped)} if bundle.skipped else {}
-        return {**self._counted(bundle, "added", "replaced"), **skipped}
-
-    def _deleted(self, ids: Any, where: Where | None = None) -> dict[str, Any]:
-        bundle = self._opened()
-        bundle.delete(ids, where=where, missing_ok=True, within=self.within)
-        return self._counted(bundle, "deleted", "missing")
-
-    def _opened(self) -> "WritableBundle":
-        from ranklet.corpus.updating.writable import WritableBundle
-
-        return WritableBundle(self.path, device=self.device, strict=self.device == "cuda")
-
-    def _counted(self, bundle: "WritableBundle", *names: str) -> dict[str, Any]:
-        counts = asdict(bundle.counts)
-        seen = bundle if self.within is None else bundle.only(self.within)
-        return {**{name: counts[name] for name in names}, "documents": len(seen)}
+    else:
+        names = ("deleted", "missing")
+        bundle.delete(order["ids"], where=order["where"], missing_ok=True, within=within)
+    counts = asdict(bundle.counts)
+    seen = bundle if within is None else bundle.only(within)
+    skipped = {"skipped": list(bundle.skipped)} if bundle.skipped else {}
+    return {**{name: counts[name] for name in names}, "documents": len(seen), **skipped}

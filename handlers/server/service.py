@@ -58,6 +58,7 @@ from ranklet.handlers.server.settings import ServerSettings
 from ranklet.handlers.server.shared_counts import SERIES, SharedCounts
 from ranklet.handlers.server.worker_pool import ClientGone, WorkerPool
 from ranklet.handlers.server.writes import Writes
+from ranklet.handlers.server.writing_process import WritingProcess
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.errors import RemoteError
 from ranklet.runtime.memory import resident_bytes
@@ -110,7 +111,8 @@ class Service:
         self.settings, self.draining = settings, False
         counts = counts or SharedCounts(numbers(settings))
         self._keys = ApiKeys(settings.api_keys, settings.key_filters, settings.write_keys)
-        self._writes, self._seen = Writes(counts), 0.0
+        self._writes, self._seen, self._writing = Writes(counts), 0.0, WritingProcess()
+        self._seeing: tuple[float, asyncio.Future[None]] | None = None
         self._bodies = Bodies(counts, settings.bodies_bytes)
         self._bounds = KeyBounds(
             counts, len(self._keys), settings.key_requests, settings.key_per_minute
@@ -194,6 +196,7 @@ class Service:
         finally:
             watch.cancel()
             self._pool.close()
+            self._writing.close()
 
     async def _watch(self) -> None:
         """Check regularly whether the bundle was replaced, so that no request waits for it."""
@@ -360,7 +363,8 @@ class Service:
         return await self._in_pool(request, sent, lambda bundle, *_: said(bundle))
 
     def _writer(self, opened: Opened) -> Writer:
-        return Writer(self.settings.bundle, self.settings.device, opened.where)
+        settings = self.settings
+        return Writer(settings.bundle, settings.device, opened.where, self._writing.write)
 
     async def _in_pool(
         self,
@@ -403,9 +407,13 @@ class Service:
 
     async def _see_writes(self) -> None:
         """Take over what this process, or another one of the server, has written."""
-        if (total := self._writes.total) != self._seen:
-            await asyncio.to_thread(self._live.refresh)
-            self._seen = total
+        if (total := self._writes.total) == self._seen:
+            return
+        if self._seeing is None or self._seeing[0] != total:  # else another request looks for it
+            looking = asyncio.ensure_future(asyncio.to_thread(self._live.refresh))
+            self._seeing = total, looking
+        await asyncio.shield(self._seeing[1])
+        self._seen = max(self._seen, total)
 
     async def _worked(self, request: Request, data: bytes, work: Callable[[float], Any]) -> bytes:
         """Return the answer to a request that has sent `data`, from `work` within milliseconds."""

@@ -2,10 +2,10 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from time import perf_counter
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -331,7 +331,8 @@ class Run(ABC):
         return found[: len(positions)], float(found[-1]) if len(best) else 0.0
 
 
-class Passage(NamedTuple):
+@dataclass(frozen=True)
+class Passage:
     """A passage of a document, or a document that is whole.
 
     Attributes:
@@ -350,7 +351,7 @@ class Passage(NamedTuple):
     title: str
     text: str
     metadata: Mapping[str, Value]
-    location: Location | None = None
+    location: Location | None = field(default=None, kw_only=True)
 
 
 def own_passages(documents: Sequence[tuple[str, str, str]]) -> list[Passage]:

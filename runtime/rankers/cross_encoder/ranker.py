@@ -170,7 +170,7 @@ class CrossEncoder(Ranker):
         labels = [f"chunk {number}" for number in range(1, len(pair.rows) + 1)]
         chunks = self._explain([[row] for row in pair.rows], labels)
         parts = [
-            replace(part, read=replace(read, spans=(span,)))
+            replace(part, read=read._replace(spans=(span,)))
             for part, span in zip(chunks, pair.read, strict=True)
         ]
         if combine == "mean":
