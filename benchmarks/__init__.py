@@ -7,6 +7,7 @@ BENCHMARKS = {
     "default_fusion": "fusion",
     "query_table": "dense",
     "query_table_time": "dense",
+    "query_table_picture": "dense",
     "router": "dense",
     "hybrid_peers": "fusion",
     "learned": "learning",

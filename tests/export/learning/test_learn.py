@@ -5,11 +5,16 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.kinds import TinyRankers
+from tests.query_tables import rankers_with_network
 
 from ranklet.commands import main
+from ranklet.corpus.building.default_fusion import FUSION
 from ranklet.corpus.collections.collection import Collection, Query, write_collection
 from ranklet.corpus.errors import BuildError
 from ranklet.corpus.evaluation.significance import Interval
+from ranklet.corpus.index import index_bundle
+from ranklet.corpus.sources.source import Source
 from ranklet.export.build import build
 from ranklet.export.learning import candidates, choosing, rankers, selection
 from ranklet.export.learning.joining import write_reduced
@@ -17,12 +22,15 @@ from ranklet.export.learning.learn import learn
 from ranklet.export.learning.options import LearnOptions
 from ranklet.export.learning.result import Learned
 from ranklet.export.learning.table import table
+from ranklet.export.query_side import Learned as Taught
+from ranklet.export.query_tables import writing
 from ranklet.runtime import load
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.pipeline import Rescore
 from ranklet.runtime.rankers.cross_encoder.ranker import CrossEncoderSettings
+from ranklet.runtime.rankers.dense import open_vectors
 
 WORDS, SHARED = 40, 8
 NO_NETWORK = LearnOptions(network=False)
@@ -211,6 +219,41 @@ def test_weights_alone_are_learned_of_the_rankers_that_there_are(
     assert sorted(load(tmp_path / "b").manifest.rankers) == ["bm25", "model1"]
     with pytest.raises(InputError, match=r"--no-training learns weights only.*only one ranker"):
         learn(bundle, judged, tmp_path / "c", LearnOptions(training=False))
+
+
+@pytest.mark.slow
+def test_a_table_in_place_of_a_network_is_kept_where_it_gains(
+    tiny: TinyRankers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    network, rng = rankers_with_network(tiny), np.random.default_rng(0)
+    tokenizer = BundleFiles(network).tokenizer("rankers/dense/tokenizer.json", plain=True)
+    known = sorted(each for each in tokenizer.get_vocab() if each.isalpha() and len(each) > 2)
+    words, names = known[: len(known) // 2], known[len(known) // 2 :]
+    drawn = [rng.choice(len(words), 3, replace=False).tolist() for _ in range(600)]
+    written = [{"id": f"d{n}", "text": " ".join(words[w] for w in d)} for n, d in enumerate(drawn)]
+    index_bundle(network, Source(written), tmp_path / "network", fusion=FUSION)
+    queries = [Query(f"q{n}", " ".join(names[w] for w in d)) for n, d in enumerate(drawn)]
+    qrels = {f"q{n}": {f"d{n}": 1} for n in range(len(drawn))}
+    write_collection(tmp_path / "judged", [], {"train": (queries, qrels)})
+
+    def told(*_: object) -> Taught:
+        """A name's vector is that of the documents with its word, so no network could do more."""
+        files = BundleFiles(tmp_path / "network")
+        floats = open_vectors(files, "dense", files.settings("dense")).floats(slice(None))
+        rows = np.zeros((tokenizer.get_vocab_size(), floats.shape[1]), np.float32)
+        for word, name in enumerate(names[: len(words)]):
+            having = [n for n, each in enumerate(drawn) if word in each]
+            rows[tokenizer.token_to_id(name)] = floats[having].mean(0) - floats.mean(0)
+        return Taught(rows, 1, 1.0, 0.0)
+
+    monkeypatch.setattr(writing, "learned_table", told)
+    options = LearnOptions(network=False, training=False)
+    found = learn(tmp_path / "network", tmp_path / "judged", tmp_path / "b", options)
+    assert found.target is not None
+    assert found.gain(found.rows[-1]).low > 0
+    learned = load(tmp_path / "b")
+    assert learned.manifest.rankers["dense"].settings["encoder"] == "query_table"
+    assert len(learned.rank(queries[0].text, k=5)) == 5
 
 
 @pytest.mark.slow
