@@ -344,11 +344,12 @@ class Execution:
         if not available:
             self.left_out.append(str(stage))
             return
-        inputs = tuple(stage.inputs[i] for i in available)
-        weights = tuple(stage.weights[i] for i in available if stage.weights)
-        fuse = replace(stage, inputs=inputs, weights=weights)
-        self._columns[stage.name] = self._fused(fuse)
-        self._fusions[stage.name] = fuse
+        if len(available) < len(stage.inputs):
+            inputs = tuple(stage.inputs[i] for i in available)
+            weights = tuple(stage.weights[i] for i in available if stage.weights)
+            stage = replace(stage, inputs=inputs, weights=weights)
+        self._columns[stage.name] = self._fused(stage)
+        self._fusions[stage.name] = stage
         self._ordered_by = stage.name
 
     def _fused(self, stage: Fuse) -> NDArray[np.float32]:
