@@ -127,8 +127,8 @@ def costs(found: Mapping[str, Found]) -> str:
     )
     return f"""{table(["collection", "system", *head, "$ per million"], rows)}
 
-To split a query, add up its rows, compare all codes and multiply {QUICK_DEPTH} vectors twice takes \
-{least}."""
+To split a query, add up its rows, compare all codes and multiply {QUICK_DEPTH} vectors twice \
+takes {least}."""
 
 
 def verdicts(found: Mapping[str, Found]) -> str:
