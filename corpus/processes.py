@@ -98,7 +98,7 @@ class _Process:
     def __init__(self, order: Block) -> None:
         self._order = order  # which it gets before its first block
         try:
-            self._process, self._connection = started(__name__)
+            self._process, self._connection = start_process(__name__)
         except OSError as error:  # such as a limit of processes, or a Python that has moved
             raise CollectionError(
                 f"no process can be started to read texts ({error}); {_ALONE}"
@@ -126,7 +126,7 @@ class _Process:
             ) from error
 
 
-def started(
+def start_process(
     module: str, environment: Mapping[str, str] | None = None, **options: Any
 ) -> tuple["subprocess.Popen[bytes]", Connection]:
     """Start a process that runs a module, whose argument is the number of its connection.

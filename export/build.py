@@ -24,7 +24,7 @@ from ranklet.export.build_options import BUILD, SOURCE, VOCABULARIES, BuildOptio
 from ranklet.export.bundles import export_bundle
 from ranklet.export.exporter import exporter
 from ranklet.export.imported import with_probes
-from ranklet.export.models import exported, read_models, steps
+from ranklet.export.models import export_models, read_models, steps
 from ranklet.export.options import ExportOptions
 from ranklet.export.query_tables.agreement import say_agreement
 from ranklet.export.query_tables.writing import with_query_tables
@@ -105,7 +105,7 @@ def build(
         texts = _read(cluster, source, titles=titles, words=words, columns=options.bm25.columns)
         rankers: dict[str, Checkpoint | Path] = {BM25: Checkpoint(BM25, options.bm25)}
         if whole:
-            rankers |= exported(read, scratch)
+            rankers |= export_models(read, scratch)
         else:
             checkpoints = {name: cast("Checkpoint", each.ready) for name, each in read.items()}
             folders = {name: each.folder for name, each in read.items()}

@@ -15,7 +15,7 @@ from ranklet.corpus.languages.options import TextOptions
 from ranklet.corpus.sources.options import SourceOptions
 from ranklet.export.options import ExportOptions
 from ranklet.export.query_tables.options import QUERIES, QueryOptions
-from ranklet.runtime.arguments import listed
+from ranklet.runtime.arguments import as_list
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.lexical.field_index import TITLE
 from ranklet.runtime.lexical.impact_index import IMPACT_TYPES
@@ -133,7 +133,7 @@ class BuildOptions(Checked):
         models = self.models
         if isinstance(models, str | Path):
             models = [models]
-        object.__setattr__(self, "models", tuple(listed(models, "models", "give their folders")))
+        object.__setattr__(self, "models", tuple(as_list(models, "models", "give their folders")))
         super().__post_init__()
         if self.export is not None:
             check_type("export", self.export, ExportOptions)

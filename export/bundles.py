@@ -17,7 +17,7 @@ from ranklet.export.errors import ExportError
 from ranklet.export.exporter import exporter
 from ranklet.export.jobs import ExportJob
 from ranklet.export.options import ExportOptions
-from ranklet.export.vocabulary.cutting import lightened
+from ranklet.export.vocabulary.cutting import lighten
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.bundles.files import TOKENIZER, BundleFiles
 from ranklet.runtime.bundles.manifest import Manifest, RankerEntry, check_name
@@ -134,7 +134,7 @@ def _export_ranker(
     try:
         with one_line(f"{name!r} cannot be exported") if imported else nullcontext():
             job = ExportJob(checkpoint, name, writer, options)
-            return exporter(checkpoint.kind).export(lightened(job))
+            return exporter(checkpoint.kind).export(lighten(job))
     except BundleError as error:  # the graph was good for no other text than the traced one
         if not imported:
             raise

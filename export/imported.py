@@ -63,7 +63,7 @@ def with_probes(
     return ready
 
 
-def described(checkpoint: Checkpoint) -> str:
+def describe_model(checkpoint: Checkpoint) -> str:
     """Return what was recognised in a model's folder, in one line."""
     settings, training = asdict(checkpoint.settings), checkpoint.training
     form = form_of(checkpoint)

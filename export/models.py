@@ -98,7 +98,7 @@ def read_models(
     return models
 
 
-def exported(models: Mapping[str, Model], scratch: Path) -> dict[str, Checkpoint | Path]:
+def export_models(models: Mapping[str, Model], scratch: Path) -> dict[str, Checkpoint | Path]:
     """Return models as `export_bundle` takes them, exported if the export can be kept.
 
     Args:

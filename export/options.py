@@ -6,7 +6,7 @@ from typing import Any
 
 from ranklet.corpus.collections.probes import Probes
 from ranklet.export.onnx.openvino_int8 import need_packages
-from ranklet.runtime.arguments import listed
+from ranklet.runtime.arguments import as_list
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.lexical.sparse_store import MOST_TERMS
 from ranklet.runtime.onnx.encoder import VARIANTS
@@ -79,7 +79,7 @@ class ExportOptions(Checked):
     def __post_init__(self) -> None:
         """Check every value."""
         super().__post_init__()
-        listed(self.variants, "variants", "such as ('fp32', 'int8')")
+        as_list(self.variants, "variants", "such as ('fp32', 'int8')")
         check_type("settings", self.settings, Mapping)
         unknown = [name for name in self.variants if name not in VARIANTS]
         if unknown or not self.variants or len({*self.variants}) < len(self.variants):

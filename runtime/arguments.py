@@ -73,7 +73,7 @@ class ContextOptions(TypedDict, total=False):
     context: str | None
 
 
-def listed(values: Iterable[Any], name: str, hint: str) -> list[Any]:
+def as_list(values: Iterable[Any], name: str, hint: str) -> list[Any]:
     """Return the values of any iterable except a string, an object or a table as a list.
 
     Raises:
@@ -138,7 +138,7 @@ def own_documents(
         InputError: one of them is not a text; the message contains `name` and its index.
     """
     records = []
-    for index, document in enumerate(listed(documents, name, "put the one in a list")):
+    for index, document in enumerate(as_list(documents, name, "put the one in a list")):
         fields: object = {"text": document} if isinstance(document, str) else document
         known = fields if isinstance(fields, Mapping) else {}
         text, title, identity = (known.get(key) for key in ("text", "title", "id"))

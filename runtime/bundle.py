@@ -16,11 +16,11 @@ from ranklet.runtime.arguments import (
     Facets,
     RankOptions,
     Where,
+    as_list,
     check_budget,
     check_query,
     check_synonyms,
     check_whole,
-    listed,
     own_documents,
 )
 from ranklet.runtime.bundles.documents import Documents
@@ -722,7 +722,7 @@ class Bundle(os.PathLike[str]):
         Raises:
             InputError: as `rank`; the message contains the query's index.
         """
-        texts = listed(queries, "queries", "call rank for one")
+        texts = as_list(queries, "queries", "call rank for one")
         for index, query in enumerate(texts):
             check_query(query.text if isinstance(query, Query) else query, f"queries[{index}]")
         budget_ms = options.get("budget_ms")
@@ -770,7 +770,7 @@ class Bundle(os.PathLike[str]):
             return self._run_on(own_documents(documents), context, pipeline).execution.final()
         if ids is None or documents is not None:
             raise InputError("pass either documents (texts) or ids (of the collection)")
-        wanted = listed(ids, "ids", "put the one id in a list")
+        wanted = as_list(ids, "ids", "put the one id in a list")
         return self._search.score(query, wanted, self.manifest.pipeline(pipeline))
 
     @short_tracebacks
@@ -802,7 +802,7 @@ class Bundle(os.PathLike[str]):
         return self._encoded(texts, "document", ranker)
 
     def _encoded(self, texts: str | Sequence[str], role: Role, ranker: str | None) -> Any:
-        given = [texts] if isinstance(texts, str) else listed(texts, "texts", "or a single string")
+        given = [texts] if isinstance(texts, str) else as_list(texts, "texts", "or a single string")
         vectors = encode(self.files, given, role, ranker).vectors
         return vectors[0] if isinstance(texts, str) else vectors
 

@@ -18,12 +18,12 @@ def printable(line: str) -> str:
     return re.sub(_CONTROLS, lambda found: f"\\u{ord(found[0]):04x}", line)
 
 
-def suggested(command: str, *operands: object, **options: object) -> str:
+def suggest_command(command: str, *operands: object, **options: object) -> str:
     """Return a command that can be pasted into a shell.
 
-    >>> suggested("rank", "my search.ranklet", "-dough")
+    >>> suggest_command("rank", "my search.ranklet", "-dough")
     "ranklet rank -- 'my search.ranklet' -dough"
-    >>> suggested("eval", "a.ranklet", "judged", split="train")
+    >>> suggest_command("eval", "a.ranklet", "judged", split="train")
     'ranklet eval a.ranklet judged --split train'
     """
     import shlex

@@ -448,14 +448,14 @@ class Ranking(Sequence[Hit]):
         return iter(self.hits)
 
 
-def untied(hits: Sequence[tuple[str, float]]) -> list[tuple[str, float]]:
+def untie(hits: Sequence[tuple[str, float]]) -> list[tuple[str, float]]:
     """Return hits, ids and scores, with strictly descending scores, which trec_eval will read.
 
     trec_eval ignores ranks and orders equal scores by descending document id, so it would measure
     another ranking. Therefore each of several equal scores is one float32 step below the one before
     it. trec_eval does not distinguish smaller steps.
 
-    >>> [score < 0.5 for _, score in untied([("a", 0.5), ("b", 0.5), ("c", 0.25)])]
+    >>> [score < 0.5 for _, score in untie([("a", 0.5), ("b", 0.5), ("c", 0.25)])]
     [False, True, True]
     """
     descending: list[tuple[str, float]] = []

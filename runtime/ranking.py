@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from ranklet.runtime.arguments import ContextOptions, Document, RankOptions, listed
+from ranklet.runtime.arguments import ContextOptions, Document, RankOptions, as_list
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.bundles.files import Check, stamp_beside, stamp_of_bundle
 from ranklet.runtime.context import Context
@@ -198,7 +198,7 @@ def rerank(
     Raises:
         RankletError: as `Bundle.rank`.
     """
-    own = listed(texts, "texts", "put the one in a list")
+    own = as_list(texts, "texts", "put the one in a list")
     return opened(model).rank(query, own, k=len(own) if k is None else k, explain=explain)
 
 

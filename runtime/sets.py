@@ -44,10 +44,10 @@ def among(numbers: NDArray[Any], some: NDArray[Any]) -> NDArray[np.bool_]:
     return np.asarray(some.take(np.searchsorted(some, numbers), mode="clip") == numbers)
 
 
-def joined(numbers: NDArray[T], others: NDArray[T]) -> tuple[NDArray[T], NDArray[np.intp]]:
+def add_new(numbers: NDArray[T], others: NDArray[T]) -> tuple[NDArray[T], NDArray[np.intp]]:
     """Return numbers and those others that are not among them, and the place of each other.
 
-    >>> joined(np.array([7, 3]), np.array([3, 5, 7]))
+    >>> add_new(np.array([7, 3]), np.array([3, 5, 7]))
     (array([7, 3, 5]), array([1, 2, 0]))
 
     Args:

@@ -10,7 +10,7 @@ from benchmarks.all_systems.pipelines import BEST, CROSS, System
 from benchmarks.all_systems.studies import BM25, Reads
 from benchmarks.harness.remembering import Memory, remember
 from ranklet import runtime
-from ranklet.export.learning.choosing import Step, cheapest, path, pools_of, reranked
+from ranklet.export.learning.choosing import Step, cheapest, path, pools_of, rerank_last
 from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.pipeline import Pipeline
 from ranklet.runtime.sets import evenly
@@ -73,7 +73,7 @@ def _chosen(scope: Scope, study: str) -> list[list[Any]]:
         remember(bundle, CROSS, memory)
         some = [queries[at] for at in evenly(len(queries), scope.studies[study].pairs)]
         read = [
-            reranked(bundle, some, each, CROSS, MEASURE)[0] for each in (first, *found.values())
+            rerank_last(bundle, some, each, CROSS, MEASURE)[0] for each in (first, *found.values())
         ]
         found[Reads.PAIRS] = max(read, key=_value)
     return [

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ranklet.corpus.building.writer import BundleWriter, stamped, write_aligned
+from ranklet.corpus.building.writer import BundleWriter, stamp, write_aligned
 from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.bundles.manifest import MANIFEST, FileEntry, Manifest, check_path
 from ranklet.runtime.storage.strings import Strings
@@ -50,7 +50,7 @@ class AdditionWriter(BundleWriter):
             name: FileEntry(len(content), hashlib.sha256(content).hexdigest())
             for name, content in self._contents.items()
         }
-        text = stamped(manifest, entries).to_json()
+        text = stamp(manifest, entries).to_json()
         file = io.BytesIO()
         contents: Mapping[str, bytes] = {MANIFEST: text.encode(), **self._contents}
         with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:

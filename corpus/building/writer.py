@@ -170,7 +170,7 @@ class BundleWriter:
             name = path.relative_to(self._folder).as_posix()
             if path.is_file() and name != MANIFEST and name not in self._files:
                 self._files[name] = FileEntry(path.stat().st_size, sha256(path))
-        complete = stamped(manifest, self._files)
+        complete = stamp(manifest, self._files)
         (self._folder / MANIFEST).write_text(complete.to_json(), "utf-8")
         return BundleFiles(self._folder)
 
@@ -224,7 +224,7 @@ def check_source(source: BundleLike, target: BundleLike) -> bool:
     return place == own
 
 
-def stamped(manifest: Manifest, files: Mapping[str, FileEntry]) -> Manifest:
+def stamp(manifest: Manifest, files: Mapping[str, FileEntry]) -> Manifest:
     """Return a manifest with a bundle's own files, the date and this version of ranklet."""
     return replace(
         manifest,

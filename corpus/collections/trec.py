@@ -23,7 +23,7 @@ from itertools import chain
 from pathlib import Path
 
 from ranklet.corpus.collections.opening import LONGEST
-from ranklet.runtime.arguments import listed
+from ranklet.runtime.arguments import as_list
 from ranklet.runtime.errors import CollectionError
 from ranklet.runtime.storage.address import writable
 from ranklet.runtime.writing.syncing import sync_file, sync_folder
@@ -167,7 +167,7 @@ def run_lines(
     _check_word(query, f"{path}: query id")
     seen: set[str] = set()
     above = math.inf
-    pairs = listed(hits, f"the hits of query {query!r}", "give (document id, score), best first")
+    pairs = as_list(hits, f"the hits of query {query!r}", "give (document id, score), best first")
     for rank, (document, number) in enumerate(pairs, start=1):
         _check_word(document, f"{path}: document id")
         score = float(number)

@@ -19,7 +19,7 @@ from ranklet.corpus.distributed import driver
 from ranklet.corpus.distributed.node import Open, error_of
 from ranklet.corpus.distributed.options import EngineOptions
 from ranklet.corpus.errors import ClusterError
-from ranklet.corpus.processes import started
+from ranklet.corpus.processes import start_process
 from ranklet.runtime.errors import InputError, MissingPackageError
 from ranklet.runtime.extras import install
 from ranklet.runtime.options import check_type
@@ -149,7 +149,7 @@ def connected(options: EngineOptions) -> Iterator[Cluster | None]:
         _check_answers(address)
     # Ray prints a lot, and reports how it is used unless a variable says otherwise at its start.
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    cluster = Cluster(*started(driver.__name__, {"RAY_USAGE_STATS_ENABLED": "0"}, **quiet))
+    cluster = Cluster(*start_process(driver.__name__, {"RAY_USAGE_STATS_ENABLED": "0"}, **quiet))
     try:
         cluster.begin(address, options)
         yield cluster

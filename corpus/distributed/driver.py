@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ranklet.corpus.building.writer import sha256, write_zip
-from ranklet.corpus.distributed.node import Order, Worker, described, installed
+from ranklet.corpus.distributed.node import Order, Worker, error_line, package_versions
 from ranklet.corpus.distributed.options import EngineOptions
 from ranklet.corpus.errors import ClusterError
 from ranklet.runtime.errors import InputError
@@ -48,7 +48,7 @@ def serve(connection: Connection) -> None:
         try:
             pool = _begin(**json.loads(connection.recv_bytes()))
         except Exception as error:  # all of Ray's, and they are for the other end
-            connection.send_bytes(described(error).encode())
+            connection.send_bytes(error_line(error).encode())
             return
         connection.send_bytes(b"")
         while True:
@@ -132,7 +132,7 @@ def _serve_task(connection: Connection, task: Mapping[str, Any], pool: Actors) -
     except Exception as error:  # all of Ray's, and they are for the other end
         for _ in payloads:  # nobody listens before the last is sent
             pass
-        connection.send_bytes(described(error).encode())
+        connection.send_bytes(error_line(error).encode())
 
 
 def _order(task: Mapping[str, Any], scratch: Path, pool: Actors) -> tuple[Order, list[Any]]:
@@ -154,7 +154,7 @@ def _order(task: Mapping[str, Any], scratch: Path, pool: Actors) -> tuple[Order,
         name=path.name,
         path=str(path),
         digest=sha256(path),
-        packages=installed(),
+        packages=package_versions(),
         threads=max(1, int(pool.cpus)),
     )
     return order, content

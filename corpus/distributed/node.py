@@ -91,13 +91,13 @@ class Worker:
                     self._work = self._opened()
                 return self._work(payload), ""
         except Exception as error:
-            return b"", described(error)
+            return b"", error_line(error)
 
     def _opened(self) -> Work:
         order = self._order
         different = [
             f"{name} {here or 'none'} instead of {order.packages[name] or 'none'}"
-            for name, here in installed().items()
+            for name, here in package_versions().items()
             if here != order.packages[name]
         ]
         if different:
@@ -122,7 +122,7 @@ class Worker:
             yield ray.get(reference)
 
 
-def installed() -> dict[str, str]:
+def package_versions() -> dict[str, str]:
     """Return the versions of the packages that must be the same everywhere, "" for missing ones."""
     found = {"ranklet": __version__}
     for name in PACKAGES:
@@ -133,7 +133,7 @@ def installed() -> dict[str, str]:
     return found
 
 
-def described(error: Exception) -> str:
+def error_line(error: Exception) -> str:
     """Return an error as a line of text, from which `error_of` makes it again."""
     name = type(error).__name__
     return f"{name}: {error}" if isinstance(error, RankletError) else f": {name}: {error}"

@@ -10,7 +10,7 @@ from math import log
 from typing import Any
 
 from ranklet.corpus.progress import progress
-from ranklet.runtime.arguments import check_query, listed
+from ranklet.runtime.arguments import as_list, check_query
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.hits import MissingWord, Ranking
@@ -99,7 +99,7 @@ def find_gaps(
         InputError: a query is empty, `below` is out of range, or it is not known how likely the
             pipeline's hits answer a query.
     """
-    texts = listed(queries, "queries", "give a list of texts")
+    texts = as_list(queries, "queries", "give a list of texts")
     for index, text in enumerate(texts):
         check_query(text, f"queries[{index}]")
     if type(below) not in (int, float) or not 0 < below <= 1:

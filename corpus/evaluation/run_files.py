@@ -7,7 +7,7 @@ from pathlib import Path
 from ranklet.corpus.collections.trec import line_writer, run_lines
 from ranklet.corpus.evaluation.systems import Hits, Watcher
 from ranklet.runtime.errors import InputError
-from ranklet.runtime.hits import untied
+from ranklet.runtime.hits import untie
 
 _TAG = "ranklet-{}"  # of a pipeline's lines
 _LONGEST_LINE = 10_000  # characters
@@ -46,6 +46,6 @@ def run_files(folder: Path) -> Iterator[Watcher]:
                 path = folder / f"{name}.run"
                 if name not in writers:
                     writers[name] = files.enter_context(line_writer(path))
-                writers[name](run_lines(path, query_id, untied(hits), _TAG.format(name)))
+                writers[name](run_lines(path, query_id, untie(hits), _TAG.format(name)))
 
         yield write

@@ -17,7 +17,7 @@ from ranklet.corpus.collections.splits import JudgedQuery
 from ranklet.corpus.evaluation.ranked import RankedMeasure, parse_ranked
 from ranklet.corpus.evaluation.significance import Comparison, compare
 from ranklet.corpus.progress import progress
-from ranklet.runtime.arguments import listed
+from ranklet.runtime.arguments import as_list
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.options import check_integer
 from ranklet.runtime.pipeline import PipelineLike
@@ -76,8 +76,8 @@ def evaluate(
         InputError: a measure is unknown, or the depth is below 1.
     """
     check_integer("the depth", depth, 1)
-    queries = listed(queries, "queries", "such as those of read_split")
-    wanted = {name: parse_ranked(name) for name in listed(measures, "measures", "as ['MRR@10']")}
+    queries = as_list(queries, "queries", "such as those of read_split")
+    wanted = {name: parse_ranked(name) for name in as_list(measures, "measures", "as ['MRR@10']")}
     for recipe in pipelines.values():  # to report mistakes before hours of ranking
         bundle.manifest.pipeline(recipe)
     values = {name: {key: np.zeros(len(queries)) for key in wanted} for name in pipelines}

@@ -38,7 +38,7 @@ def analyse_all(joined: Joined, source: BundleFiles) -> AnalysedCollection:
     return analyse_joined(*joined, needs, titles=manifest.titles, words=words)
 
 
-def placed(
+def place_new(
     search: LocalSearch, changing: Mapping[str, Sequence[Document]], following: int
 ) -> tuple[list[New], int]:
     """Return documents with their places among all, and the place that follows all.
@@ -68,7 +68,7 @@ def join(search: LocalSearch, changes: Changes | None = None) -> Joined:
     stays = np.ones(begins[-1], np.bool_) if mask is None else mask.copy()
     new = list[New]()
     if changes is not None:
-        new, _ = placed(search, changes.changing, np.iinfo(np.int64).max - len(changes.changing))
+        new, _ = place_new(search, changes.changing, np.iinfo(np.int64).max - len(changes.changing))
         for gone in changes.gone:
             stays[search.documents.passages(gone)] = False
     added = [each.document for each in new]

@@ -19,7 +19,7 @@ from ranklet.corpus.index import words_of
 from ranklet.corpus.indexing.field_types import BITS, NOTHING, Unusable, typed
 from ranklet.corpus.updating.addition import Kept, pack_addition
 from ranklet.corpus.updating.changes import Changes, Counts, by_id, find_changes
-from ranklet.corpus.updating.joining import placed
+from ranklet.corpus.updating.joining import place_new
 from ranklet.corpus.updating.versions import following, made_folder, publish
 from ranklet.runtime.bundle import open_version
 from ranklet.runtime.bundles.additions import (
@@ -167,7 +167,7 @@ class Live:
         rows = np.concatenate([np.empty(0, np.uint32), *map(documents.passages, changes.gone)])
         for part, _, own in self._shifts.shares(rows):
             deleted[part] |= set(own.tolist())
-        new, next_place = placed(self.search, changes.changing, before.next)
+        new, next_place = place_new(self.search, changes.changing, before.next)
         alive = [
             part.files.manifest.documents - len(numbers)
             for part, numbers in zip(self.parts[1:], deleted[1:], strict=True)

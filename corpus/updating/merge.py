@@ -20,7 +20,7 @@ from ranklet.corpus.indexing.reuse import Contents, first_passages
 from ranklet.corpus.sources.bundle_documents import metadata_of_each
 from ranklet.corpus.updating.changes import first_ids
 from ranklet.corpus.updating.joining import Joined, analyse_all
-from ranklet.runtime.arguments import listed
+from ranklet.runtime.arguments import as_list
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.bundles.additions import refuse_additions
 from ranklet.runtime.bundles.documents import Documents
@@ -67,7 +67,7 @@ def merge(
             were split differ, or two have a document of the same id.
         BuildError: the target exists.
     """
-    bundles = listed(bundles, "bundles", "merge needs two bundles or more")
+    bundles = as_list(bundles, "bundles", "merge needs two bundles or more")
     if len(bundles) < 2:
         raise InputError("merge needs a list of two bundles or more")
     for path in bundles:

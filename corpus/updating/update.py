@@ -23,7 +23,7 @@ from ranklet.corpus.updating.changes import by_id, find_changes
 from ranklet.corpus.updating.compact import write_joined
 from ranklet.corpus.updating.joining import Joined, analyse_all, join
 from ranklet.corpus.updating.versions import following, keep_base, prune
-from ranklet.runtime.arguments import listed
+from ranklet.runtime.arguments import as_list
 from ranklet.runtime.bundle import Bundle, open_search
 from ranklet.runtime.bundles.additions import read_additions
 from ranklet.runtime.bundles.files import BundleFiles
@@ -89,7 +89,7 @@ def update(
         BuildError: the target exists.
         ClusterError: the cluster cannot be used.
     """
-    wanted = listed(delete, "delete", "put the one id in a list")
+    wanted = as_list(delete, "delete", "put the one id in a list")
     if add is None and not wanted:
         raise InputError("there is nothing to change; give documents to add, or ids to delete")
     place = bundle if target is None else target

@@ -15,7 +15,7 @@ from ranklet.corpus.updating.changes import Counts
 from ranklet.corpus.updating.compact import compact, restore
 from ranklet.corpus.updating.live import Live
 from ranklet.corpus.updating.update import documents_to_add
-from ranklet.runtime.arguments import Where, listed
+from ranklet.runtime.arguments import Where, as_list
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.extras import hinted
@@ -147,7 +147,7 @@ class WritableBundle(Bundle):
         within: Where | None = None,
     ) -> Self:
         """Add and delete documents in one step; see `add` and `delete`."""
-        wanted = listed(delete, "delete", "put the one id in a list")
+        wanted = as_list(delete, "delete", "put the one id in a list")
         place = place_of(self.path)
         with hinted(), locked(place):
             clean_up(place)

@@ -16,7 +16,7 @@ from ranklet.export.jobs import ExportJob
 from ranklet.export.options import ExportOptions
 from ranklet.export.proof.as_others import AsOthers
 from ranklet.export.proof.variants import export_proven, with_own
-from ranklet.export.vocabulary.cutting import lightened
+from ranklet.export.vocabulary.cutting import lighten
 from ranklet.runtime.writing.atomic_folder import atomic_folder
 from ranklet.runtime.writing.strangers import files_in
 from ranklet.training.checkpoint import Checkpoint
@@ -80,7 +80,7 @@ def export_hub(
     check = partial(check_target, overwrite=overwrite)
     with atomic_folder(Path(target).absolute(), check) as folder:
         own = cast("BundleWriter", _Folder(folder))
-        job = lightened(HubJob(checkpoint, name, own, options))
+        job = lighten(HubJob(checkpoint, name, own, options))
         model = as_others(job)
         proof = export_proven(
             job, [model.graph], model.score, model.probes, variants=VARIANTS, runs=model.runs

@@ -136,7 +136,7 @@ def path(
         steps.append(best)
 
 
-def reranked(
+def rerank_last(
     bundle: Bundle,
     queries: Sequence[JudgedQuery],
     step: Step,

@@ -20,7 +20,7 @@ from ranklet.export.learning.costs import Cost, cost_of
 from ranklet.export.learning.joining import write_reduced
 from ranklet.export.learning.judgements import read_judgements
 from ranklet.export.learning.options import LEARN, LearnOptions
-from ranklet.export.learning.parts import FEW, Parts, cut, fitting
+from ranklet.export.learning.parts import FEW, Parts, cut_parts, fitting
 from ranklet.export.learning.rankers import learn_rankers
 from ranklet.export.learning.result import Learned, Row, provenance_of
 from ranklet.export.learning.selection import WEIGHING, Selected, base_of, select, signals_of
@@ -77,7 +77,7 @@ def learn(
     check_target(place := writable(target), overwrite)
     files = BundleFiles(source, check="full")
     refuse_additions(files)
-    parts = cut(read_judgements(Path(judged), files.need_documents()))
+    parts = cut_parts(read_judgements(Path(judged), files.need_documents()))
     training = options.training and not parts.few
     before, began = load(source), monotonic()
     if not training and len(files.manifest.rankers) == 1 and not signals_of(before, options):

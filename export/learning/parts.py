@@ -50,7 +50,7 @@ class Parts(NamedTuple):
         return not self.learn
 
 
-def cut(splits: Mapping[str, Sequence[JudgedQuery]]) -> Parts:
+def cut_parts(splits: Mapping[str, Sequence[JudgedQuery]]) -> Parts:
     """Return the parts of judged queries.
 
     A split named test, or else dev, is reported on, and dev is chosen on if there is a test. All

@@ -15,13 +15,13 @@ from ranklet.export.learning.choosing import (
     cheapest,
     path,
     pools_of,
-    reranked,
+    rerank_last,
     surely_better,
 )
 from ranklet.export.learning.costs import Cost, cost_of
 from ranklet.export.learning.options import LearnOptions
 from ranklet.export.learning.parts import Parts, some
-from ranklet.export.learning.signals import boosted
+from ranklet.export.learning.signals import learn_boost
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.execution.execution import feature_of
 from ranklet.runtime.kinds import KINDS
@@ -90,13 +90,13 @@ def select(
         if depth < LEAST_PAIRS:
             skipped[name] = f"it would read fewer than {LEAST_PAIRS} documents within --max-ms"
             continue
-        step, base = reranked(after, queries, steps[-1], name, measure, depth)
+        step, base = rerank_last(after, queries, steps[-1], name, measure, depth)
         if surely_better(step.values, base):
             steps.append(step)
             costs.append(_cost(after, queries, step.pipeline, options))
     signals = signals_of(before, options)
     if signals:
-        step, base = boosted(after, queries, steps[-1], signals, measure)
+        step, base = learn_boost(after, queries, steps[-1], signals, measure)
         if surely_better(step.values, base):
             steps.append(step)
             costs.append(_cost(after, queries, step.pipeline, options))

@@ -18,7 +18,7 @@ from ranklet.runtime.signals import Signal
 DEEPER = 5  # times as many documents as the lists have, because signals bring up what was lower
 
 
-def boosted(
+def learn_boost(
     bundle: Bundle, queries: Sequence[JudgedQuery], step: Step, signals: Sequence[Signal],
     measure: str,
 ) -> tuple[Step, Values]:  # fmt: skip

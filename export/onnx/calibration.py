@@ -15,7 +15,7 @@ Feeds = Mapping[str, NDArray[Any]]
 RUNS = 100  # number of runs that is enough for calibration
 
 
-def thinned(feeds: Sequence[Feeds]) -> Sequence[Feeds]:
+def thin(feeds: Sequence[Feeds]) -> Sequence[Feeds]:
     """Return every n-th of the feeds, about `RUNS` of them."""
     return feeds[:: max(1, len(feeds) // RUNS)]
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from ranklet.export.errors import ExportError
-from ranklet.export.onnx.calibration import Feeds, thinned
+from ranklet.export.onnx.calibration import Feeds, thin
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.extras import install
 from ranklet.runtime.onnx.encoder import WEIGHTS
@@ -59,7 +59,7 @@ def quantise(
             names = {each.any_name for each in model.inputs}
             feeds = [
                 {name: values for name, values in each.items() if name in names}
-                for each in thinned(calibration)
+                for each in thin(calibration)
             ]
             kept = [
                 node.get_friendly_name() for node in model.get_ops()

@@ -27,7 +27,7 @@ from ranklet.corpus.memory import release
 from ranklet.corpus.progress import step
 from ranklet.export.errors import ExportError
 from ranklet.export.jobs import ExportJob
-from ranklet.export.onnx.calibration import Feeds, thinned
+from ranklet.export.onnx.calibration import Feeds, thin
 from ranklet.export.onnx.fp32_head import head_tensors
 from ranklet.export.onnx.graph import (
     TorchSession,
@@ -93,7 +93,7 @@ class Graph:
     transformer: Transformer | None = None
     folder: str = ""
     edit: "Callable[[ModelProto], None] | None" = None
-    calibration: Callable[[Sequence[Feeds]], Sequence[Feeds]] = thinned
+    calibration: Callable[[Sequence[Feeds]], Sequence[Feeds]] = thin
 
 
 def encoder_graph(

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from ranklet.corpus.progress import say
 from ranklet.export.bundles import export_bundle
-from ranklet.export.models import exported, read_models
+from ranklet.export.models import export_models, read_models
 from ranklet.export.options import ExportOptions
 from ranklet.export.query_side import REPORT
 from ranklet.export.query_tables.learning import learned_table
@@ -42,7 +42,7 @@ def write_table(
     read = read_models([model], ExportOptions(variants=("int8",)))
     ((name, found),) = read.items()
     with tempfile.TemporaryDirectory() as folder:
-        ready = exported({name: found}, Path(folder))
+        ready = export_models({name: found}, Path(folder))
         bundle = BundleFiles(export_bundle(ready, Path(folder) / "b").path)
         tables = tables_of(bundle, name)
         made = learned_table(tables.teacher(bundle, name), texts, minutes)

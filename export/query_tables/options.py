@@ -10,7 +10,7 @@ from ranklet.corpus.collections.collection import is_collection
 from ranklet.corpus.sources.query_texts import queries_to_learn
 from ranklet.corpus.sources.source import Source
 from ranklet.export.query_tables.texts import short_texts
-from ranklet.runtime.arguments import listed
+from ranklet.runtime.arguments import as_list
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.options import Checked, Idle, number, one_of, read_each
 
@@ -50,7 +50,7 @@ class QueryOptions(Checked):
         """Check every value, and that texts are learned from."""
         super().__post_init__()
         given = [self.texts] if isinstance(self.texts, str | Path) else self.texts
-        object.__setattr__(self, "texts", tuple(listed(given, "texts", "give files of texts")))
+        object.__setattr__(self, "texts", tuple(as_list(given, "texts", "give files of texts")))
         if self.texts and not self.table:
             raise InputError("texts have no effect unless queries is table; leave them out")
 

@@ -145,7 +145,7 @@ def set_aside(checkpoint: Checkpoint, texts: Iterable[str]) -> tuple[Checkpoint,
     return small, Whole(checkpoint.need_tokenizer(), table, former)
 
 
-def lightened(job: J) -> J:
+def lighten(job: J) -> J:
     """Let a network of many tokens be proven with those of its probes; OpenVINO needs them all."""
     if not exporter(job.checkpoint.kind).cuts or "openvino" in job.options.variants:
         return job

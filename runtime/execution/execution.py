@@ -23,7 +23,7 @@ from ranklet.runtime.execution.prefetch import encode_ahead
 from ranklet.runtime.explanation import Explanation
 from ranklet.runtime.hits import Timing
 from ranklet.runtime.pipeline import Boost, Fuse, Keep, Pipeline, Rescore, Retrieve
-from ranklet.runtime.sets import among, distinct, joined
+from ranklet.runtime.sets import add_new, among, distinct
 
 T = TypeVar("T", bound=np.floating[Any])
 
@@ -299,7 +299,7 @@ class Execution:
             self.candidates = self._stored(numbers)
             self._columns[ranker] = scores
             return
-        merged, at = joined(known, numbers)
+        merged, at = add_new(known, numbers)
         columns = np.full((len(self._columns) + 1, len(merged)), np.nan, np.float32)
         for column, (name, given) in zip(columns, self._columns.items(), strict=False):
             column[: len(known)], self._columns[name] = given, column

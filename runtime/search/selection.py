@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from ranklet.runtime.arguments import check_whole, listed, within
+from ranklet.runtime.arguments import as_list, check_whole, within
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.metadata.columns import Metadata, Ordered
 from ranklet.runtime.options import check_one_of
@@ -163,7 +163,7 @@ def _ids(name: str, values: Sequence[str]) -> tuple[str, ...]:
     Raises:
         InputError: they are no list, or one is no string, or they are too many.
     """
-    found = listed(values, name, "put the one id in a list")
+    found = as_list(values, name, "put the one id in a list")
     if wrong := [each for each in found if not isinstance(each, str)]:
         raise InputError(f"{name} has {wrong[0]!r:.60}; ids are strings, such as '7'")
     if len(found) > MAX_IDS:

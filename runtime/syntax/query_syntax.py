@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, Self
 
-from ranklet.runtime.arguments import listed
+from ranklet.runtime.arguments import as_list
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.text.spellings import joined_acronyms
 
@@ -76,7 +76,7 @@ class Query:
         if not self.text.strip():
             raise InputError("the query has no word to rank by; add one that is not excluded")
         for name in _PARTS:
-            parts = tuple(listed(getattr(self, name), name, "put the one in a list"))
+            parts = tuple(as_list(getattr(self, name), name, "put the one in a list"))
             if not all(isinstance(each, str) for each in parts):
                 raise InputError(f"{name} must be texts, not {parts!r:.80}")
             object.__setattr__(self, name, parts)

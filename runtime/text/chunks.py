@@ -69,10 +69,10 @@ def within(words: Sequence[Word], spans: Iterable[Span]) -> Iterator[Word]:
             yield word
 
 
-def covered(spans: Iterable[Span]) -> int:
+def count_covered(spans: Iterable[Span]) -> int:
     """Return how many pieces are in at least one of the spans, whose beginnings ascend.
 
-    >>> covered([(0, 4), (2, 5), (7, 8)])
+    >>> count_covered([(0, 4), (2, 5), (7, 8)])
     6
     """
     count = reached = 0

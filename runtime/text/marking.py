@@ -68,7 +68,7 @@ class Marker:
         """Return a query's pieces with its markers, which only the ``pair`` strategies insert."""
         length = len(pieces)
         query_marks = marks if self._in_query else {}
-        return inserted(pieces, words, query_marks, (0, length), 3 * length)[0]
+        return insert_marks(pieces, words, query_marks, (0, length), 3 * length)[0]
 
     def _has_marker(self, term: int) -> bool:
         return not self._precise or term <= TERMS
@@ -104,7 +104,7 @@ def query_terms(words: Sequence[Word]) -> dict[str, int]:
     return terms
 
 
-def inserted(
+def insert_marks(
     pieces: Sequence[int], words: Sequence[Word], marks: Marks, span: Span, room: int
 ) -> tuple[list[int], Sequence[int]]:
     """Return the pieces of a span with markers, as many as there is room for.

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.options import Checked, Idle, check_integer, integer, one_of
-from ranklet.runtime.text.chunks import Span, covered, piece_chunks, within, word_windows
+from ranklet.runtime.text.chunks import Span, count_covered, piece_chunks, within, word_windows
 from ranklet.runtime.text.lexicon import Lexicon, Word
-from ranklet.runtime.text.marking import STRATEGIES, Marker, Marks, inserted
+from ranklet.runtime.text.marking import STRATEGIES, Marker, Marks, insert_marks
 from ranklet.runtime.text.tokenizing import encode
 
 if TYPE_CHECKING:
@@ -205,7 +205,7 @@ class Pairing:
             rows.append(row)
             read.append(span)
             stems.update(dict.fromkeys(marks))
-        return Pair(rows, read, list(stems), covered(read) < len(document))
+        return Pair(rows, read, list(stems), count_covered(read) < len(document))
 
     def _chunks(
         self, query: Sequence[int], document: Sequence[int]
@@ -237,7 +237,7 @@ class Pairing:
             first = [*layout.prefix, *marked_query, *self._expansion, *layout.middle]
             left = form.longest - len(first) - len(layout.suffix)
             span = begin, min(end, begin + room)  # as much of the text as without marks
-            chunk, places = inserted(document, document_words, marks, span, left)
+            chunk, places = insert_marks(document, document_words, marks, span, left)
             reached = next((piece for piece in reversed(places) if piece >= 0), begin - 1) + 1
             yield Row([*first, *chunk, *layout.suffix], len(first), places), (begin, reached), marks
 

@@ -6,7 +6,7 @@ import pytest
 from tests.classifiers import classifier_folder
 from tests.models import probes, sentence_folder, sentence_transformers
 
-from ranklet.export.imported import ORIGINAL, described, with_probes
+from ranklet.export.imported import ORIGINAL, describe_model, with_probes
 from ranklet.runtime.errors import ModelFolderError
 from ranklet.runtime.rankers.bm25 import BM25Settings
 from ranklet.runtime.rankers.colbert.settings import ColBERTSettings
@@ -63,7 +63,7 @@ from ranklet.training.imported.importing import read_model
 def test_what_was_recognised_is_one_line(
     kind: str, settings: Any, training: dict[str, str], line: str
 ) -> None:
-    assert described(Checkpoint(kind, settings, training=training)) == line
+    assert describe_model(Checkpoint(kind, settings, training=training)) == line
 
 
 @pytest.mark.slow

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from ranklet.runtime.console import Screen, bare, printable, suggested
+from ranklet.runtime.console import Screen, bare, printable, suggest_command
 
 CONTROLS = [chr(code) for code in (*range(9), *range(10, 32), *range(127, 160))]
 ORDERS = list("\u2028\u2029\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
@@ -70,4 +70,4 @@ def test_a_stream_that_is_missing_or_closed_is_none() -> None:
 
 
 def test_a_suggestion_keeps_what_begins_with_a_dash() -> None:
-    assert suggested("eval", "-b", "c d", split="-s") == "ranklet eval --split=-s -- -b 'c d'"
+    assert suggest_command("eval", "-b", "c d", split="-s") == "ranklet eval --split=-s -- -b 'c d'"

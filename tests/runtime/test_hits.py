@@ -11,7 +11,7 @@ import pytest
 
 from ranklet.runtime import Explanation, Hit, Ranking, Timing
 from ranklet.runtime.errors import MissingPackageError
-from ranklet.runtime.hits import untied
+from ranklet.runtime.hits import untie
 
 HITS = tuple(Hit(str(at), 1.0 - at, "", "text", at) for at in range(3))
 RANKING = Ranking(HITS, "a query", (Timing("keep 3", 0.5),))
@@ -132,9 +132,9 @@ def test_a_stored_hit_reads_once_what_it_is_asked_for_and_is_equal_to_any_other(
 
 def test_ties_are_set_apart_by_as_little_as_trec_eval_can_tell() -> None:
     hits = [("a", 0.5), ("b", 0.5), ("c", 0.5), ("d", 0.5 - 1e-8), ("e", 0.0), ("f", 0.0)]
-    found = untied(hits)
+    found = untie(hits)
     assert [name for name, _ in found] == list("abcdef")
     scores = np.array([score for _, score in found], np.float32)
     assert (np.diff(scores) < 0).all()
     np.testing.assert_allclose(scores, [score for _, score in hits], atol=1e-6)
-    assert untied([("a", 2.0), ("b", 1.0)]) == [("a", 2.0), ("b", 1.0)]
+    assert untie([("a", 2.0), ("b", 1.0)]) == [("a", 2.0), ("b", 1.0)]

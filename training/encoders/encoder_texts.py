@@ -22,7 +22,7 @@ from ranklet.training.distilling.taught import read_taught
 from ranklet.training.encoders.text_pairs import Batch, Pool, TextPairs, Tokens, bm25_mrr
 from ranklet.training.learning.device import full_precision
 from ranklet.training.learning.loop import Evaluate, learn
-from ranklet.training.learning.options import TextPairOptions, recorded
+from ranklet.training.learning.options import TextPairOptions, plain_options
 from ranklet.training.learning.record import planned
 from ranklet.training.learning.weights import weights_of
 from ranklet.training.outcome import Lists, comparison_of, counts
@@ -193,7 +193,7 @@ class EncoderTexts:
             "best": measure,
             "comparison": comparison_of(self._measured, None, measure),
             "warning": "",
-            "options": recorded(options),
+            "options": plain_options(options),
         }
         return self._checkpoint(kind, settings, model, report)
 

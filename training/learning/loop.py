@@ -21,7 +21,7 @@ from ranklet.training.errors import TrainingError
 from ranklet.training.kept_state import STATE
 from ranklet.training.learning.device import autocast, choose_device, seeded
 from ranklet.training.learning.interruption import held_back
-from ranklet.training.learning.options import TrainingOptions, recorded
+from ranklet.training.learning.options import TrainingOptions, plain_options
 from ranklet.training.learning.record import Progress, Stopwatch, planned
 from ranklet.training.learning.weights import (
     random_states,
@@ -81,7 +81,7 @@ def learn(
         "comparison": comparison_of(lists, before, after, gain=gain),
         "warning": shortcoming(before, after, progress.steps, gain),
         **progress.report(),
-        "options": recorded(options),
+        "options": plain_options(options),
     }
     return Learned(report, progress.curve.thinned())
 
@@ -151,7 +151,7 @@ class _Run(Generic[B]):
         self._model, self._batches, self._loss = model, batches, loss
         self._options, self._evaluate, self._device = options, evaluate, device
         self._made_of = {
-            name: json.dumps(value) for name, value in {**recorded(options), **made_of}.items()
+            name: json.dumps(value) for name, value in {**plain_options(options), **made_of}.items()
         }
         self._optimiser = make_optimiser(model, options, device)
         self._best_weights: dict[str, Tensor] | None = None

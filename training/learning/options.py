@@ -245,7 +245,7 @@ class TextPairOptions(TaughtOptions, CandidateOptions, EncoderOptions):
         return self.max_query_tokens, self.max_document_tokens
 
 
-def recorded(options: Any) -> dict[str, Any]:
+def plain_options(options: Any) -> dict[str, Any]:
     """Return the options that say what was learned, as plain values, for a checkpoint's report."""
     left_out = {path[0] for path, _, _, option in options_of(options) if not option.recorded}
     return {name: value for name, value in asdict(options).items() if name not in left_out}

@@ -41,7 +41,7 @@ def check_kind(checkpoint: "Checkpoint", kind: str) -> None:
         raise InputError(f"a {checkpoint.kind} checkpoint holds no {kind}")
 
 
-def trained(model: M, weights: "Arrays") -> M:
+def load_trained(model: M, weights: "Arrays") -> M:
     """Return the network with a checkpoint's weights, in evaluation mode; see `load_weights`."""
     load_weights(model, weights)
     return model.eval()

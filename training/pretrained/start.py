@@ -9,7 +9,7 @@ from torch import Tensor
 from ranklet.runtime.errors import InputError
 from ranklet.training.checkpoint import Checkpoint, read_checkpoint
 from ranklet.training.learning.options import HeadOptions
-from ranklet.training.learning.weights import M, check_kind, trained
+from ranklet.training.learning.weights import M, check_kind, load_trained
 from ranklet.training.pretrained.backbone import Backbone, load_backbone, new_model
 
 
@@ -55,7 +55,7 @@ def load_network(
     """
     check_kind(checkpoint, kind)
     model = build(new_model(checkpoint.network, attention, **loader))
-    return trained(model, checkpoint.weights)
+    return load_trained(model, checkpoint.weights)
 
 
 def begin_sparse(bias: Tensor, logits: Tensor, share: float) -> None:

@@ -11,7 +11,7 @@ from ranklet.corpus.collections.probes import Probes
 from ranklet.corpus.indexing.analysed import AnalysedCollection, analyse
 from ranklet.corpus.rankers.conformer_kernel.terms import term_rows
 from ranklet.export.jobs import ExportJob
-from ranklet.export.onnx.calibration import Feeds, thinned
+from ranklet.export.onnx.calibration import Feeds, thin
 from ranklet.export.onnx.fp32_head import name_head
 from ranklet.export.onnx.graph import example_inputs
 from ranklet.export.proof.variants import Graph, Score, export_proven, write_reports
@@ -60,7 +60,7 @@ def export_term_network(
         output=OUTPUT,
         axes=AXES,
         edit=_name_pooling,
-        calibration=thinned if pairwise else _one_term_each,
+        calibration=thin if pairwise else _one_term_each,
     )
     runs = len(probes.documents) * (len(probes.queries) if pairwise else 1)
     proof = export_proven(job, [graph], score, probes, runs=runs)
@@ -70,7 +70,7 @@ def export_term_network(
 
 def _one_term_each(feeds: Sequence[Feeds]) -> list[Feeds]:
     """Return some feeds with one query term each, because a term changes no other's score."""
-    return [{**each, INPUTS[0]: each[INPUTS[0]][:, :1]} for each in thinned(feeds)]
+    return [{**each, INPUTS[0]: each[INPUTS[0]][:, :1]} for each in thin(feeds)]
 
 
 def _name_pooling(model: "ModelProto") -> None:

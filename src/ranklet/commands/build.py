@@ -15,7 +15,7 @@ from pathlib import Path
 from ranklet.commands.arguments import add_group, add_groups, options_from
 from ranklet.commands.output import say
 from ranklet.commands.recipe import RECIPE, arguments_of
-from ranklet.runtime.console import suggested
+from ranklet.runtime.console import suggest_command
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.options import Checked, read_each, read_from, read_names, switch, text
 
@@ -130,4 +130,4 @@ def run(options: argparse.Namespace) -> None:
         say(f"{write_synonyms(bundle, options.synonyms):,} entries have synonyms")
     say(f"sha256: {bundle.manifest.sha256}")
     query = " ".join(bundle.sample_texts(1)[0].split())
-    say(f"try: {suggested('rank', options.output, query)}")
+    say(f"try: {suggest_command('rank', options.output, query)}")

@@ -105,7 +105,7 @@ class ModelOptions(Checked):
 
     def probes(self) -> "Probes":
         """Return the texts to verify the models on."""
-        return unjudged(self.texts, None if self.table else self.queries)
+        return read_unjudged(self.texts, None if self.table else self.queries)
 
     def __post_init__(self) -> None:
         """Check every value."""
@@ -347,7 +347,7 @@ def _verify(
     models: ModelOptions,
 ) -> "dict[str, Checkpoint]":
     """Print what models of other libraries are; return them with texts to verify them on."""
-    from ranklet.export.imported import ORIGINAL, described, with_probes
+    from ranklet.export.imported import ORIGINAL, describe_model, with_probes
     from ranklet.training.imported.importing import is_checkpoint
 
     others = [name for name in checkpoints if not is_checkpoint(folders[name])]
@@ -359,7 +359,7 @@ def _verify(
             )
         return checkpoints
     for name in others:
-        say(f"{name}: {described(checkpoints[name])}")
+        say(f"{name}: {describe_model(checkpoints[name])}")
     ready = with_probes(checkpoints, folders, probes or models.probes())
     for name in others:
         if ORIGINAL in ready[name].training:
@@ -367,7 +367,7 @@ def _verify(
     return ready
 
 
-def unjudged(texts: str | None, queries: str | None) -> "Probes":
+def read_unjudged(texts: str | None, queries: str | None) -> "Probes":
     """Return texts to verify on, of a source or ranklet's own."""
     from ranklet.corpus.collections.probes import Probes, unjudged_probes
     from ranklet.corpus.sources.options import SourceOptions

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from ranklet.commands.output import say, show
 from ranklet.commands.rank import lines_of
-from ranklet.runtime.console import suggested
+from ranklet.runtime.console import suggest_command
 from ranklet.runtime.errors import InputError
 
 if TYPE_CHECKING:
@@ -95,8 +95,8 @@ def summary(marks: "Marks", bundle: str) -> str:
     text = f"{total}, {answered:,} with a relevant document → {marks.folder}"
     if answered:
         operands = shown(bundle), marks.folder
-        text += f"\ntry: {suggested('eval', *operands, split=marks.split)}"
-        text += f"\n     {suggested('learn', *operands, output='better.ranklet')}"
+        text += f"\ntry: {suggest_command('eval', *operands, split=marks.split)}"
+        text += f"\n     {suggest_command('learn', *operands, output='better.ranklet')}"
     return text
 
 

@@ -30,7 +30,7 @@ def run(options: argparse.Namespace) -> int:
     """Learn, write the bundle and print what was gained; return the exit status."""
     from ranklet.export.learning.learn import learn
     from ranklet.export.learning.table import table
-    from ranklet.runtime.console import suggested
+    from ranklet.runtime.console import suggest_command
 
     chosen = options_from(LEARN, vars(options))
     learned = learn(options.bundle, options.judged, options.output, chosen, overwrite=options.force)
@@ -39,5 +39,5 @@ def run(options: argparse.Namespace) -> int:
         say("nothing was written")
         return NOTHING_GAINED
     say(f"the kept pipeline → {options.output}")
-    say(f"try: {suggested('rank', learned.target, 'your query')}")
+    say(f"try: {suggest_command('rank', learned.target, 'your query')}")
     return 0

@@ -75,7 +75,7 @@ def _compare(options: argparse.Namespace) -> int:
     """Compare the graphs of a folder with the original, and return the exit status."""
     from dataclasses import replace
 
-    from ranklet.commands.export import unjudged
+    from ranklet.commands.export import read_unjudged
     from ranklet.corpus.evaluation.proof_report import report_table
     from ranklet.export.hub.verifying import has_weights, verify_hub
     from ranklet.training.imported.hub import model_folder
@@ -87,7 +87,7 @@ def _compare(options: argparse.Namespace) -> int:
             "they were made of by --original FOLDER"
         )
     checkpoint = read_model(model_folder(options.original or options.bundle))
-    probes = (not options.texts and checkpoint.probes) or unjudged(options.texts, None)
+    probes = (not options.texts and checkpoint.probes) or read_unjudged(options.texts, None)
     reports = verify_hub(options.bundle, replace(checkpoint, probes=probes))
     show(report_table(reports))
     return REFUSED if any(report.refused for report in reports) else 0

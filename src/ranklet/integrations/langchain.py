@@ -23,7 +23,7 @@ from ranklet.integrations.search import (
     stored,
 )
 from ranklet.runtime import Bundle, InputError, Ranking, UnknownDocumentError
-from ranklet.runtime.arguments import listed
+from ranklet.runtime.arguments import as_list
 from ranklet.runtime.extras import hinted
 from ranklet.runtime.ranking import opened
 from ranklet.runtime.storage.address import BundleLike
@@ -124,7 +124,7 @@ class RankletVectorStore(VectorStore):
         """
         if unknown:
             raise InputError(f"unknown options {', '.join(unknown)}; the only one is ids")
-        given = listed(texts, "texts", "put the one in a list")
+        given = as_list(texts, "texts", "put the one in a list")
         fields = metadatas or [{} for _ in given]
         names = [name or uuid4().hex for name in ids or [None] * len(given)]
         if not len(given) == len(fields) == len(names):

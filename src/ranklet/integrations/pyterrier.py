@@ -12,7 +12,7 @@ from typing import Any
 
 from ranklet.integrations.search import check, own_text, rank
 from ranklet.runtime.extras import hinted
-from ranklet.runtime.hits import untied
+from ranklet.runtime.hits import untie
 from ranklet.runtime.pipeline import PipelineLike
 from ranklet.runtime.ranking import opened
 from ranklet.runtime.storage.address import BundleLike
@@ -63,7 +63,7 @@ class RankletRetriever(pyterrier.Transformer):
             if not str(asked["query"]).strip():  # such as a topic without a description
                 continue
             hits = rank(self.bundle, asked["query"], self.options)
-            found = untied([(hit.id, hit.score) for hit in hits])
+            found = untie([(hit.id, hit.score) for hit in hits])
             rows += _places((asked | {"docno": name}, score) for name, score in found)
         return _frame(rows, inp, [*kept, "docno"])
 
@@ -105,7 +105,7 @@ class RankletReranker(pyterrier.Transformer):
             if str(query := given[0]["query"]).strip():
                 scores = self._scores(query, given)
                 best = sorted(range(len(given)), key=lambda at: -scores[at])
-                apart = untied([(str(at), scores[at]) for at in best])
+                apart = untie([(str(at), scores[at]) for at in best])
                 rows += _places((given[int(at)], score) for at, score in apart)
         return _frame(rows, inp, kept)
 

@@ -12,7 +12,7 @@ from ranklet.commands import demo as demo_command
 from ranklet.commands import main
 from ranklet.commands.demo import python_docs
 from ranklet.commands.demo.questions import QUESTIONS
-from ranklet.commands.demo.results import FIRST, answered, hits
+from ranklet.commands.demo.results import FIRST, find_answers, hits
 from ranklet.corpus.collections.collection import Collection
 from ranklet.corpus.collections.splits import read_split
 from ranklet.corpus.evaluation.systems import evaluate
@@ -64,7 +64,7 @@ def test_the_demo_states_what_its_table_shows(demo: Path) -> None:
     printed = (demo / PRINTED).read_text("utf-8")
     assert len(printed.splitlines()) <= LINES
     words = " ".join(printed.split())
-    found = answered(runtime.load(demo / "python-docs.ranklet"))
+    found = find_answers(runtime.load(demo / "python-docs.ranklet"))
     assert f"answers {hits(found)} of {len(QUESTIONS)} questions" in words
     missed = [question for question, place in found.items() if place is None]
     assert f"No right answer among the first {FIRST}: {'; '.join(missed)}." in words

@@ -5,7 +5,7 @@ import pytest
 from tests.distributed import open_echo
 
 from ranklet.corpus.building.writer import sha256
-from ranklet.corpus.distributed.node import Order, Worker, described, error_of, installed
+from ranklet.corpus.distributed.node import Order, Worker, error_line, error_of, package_versions
 from ranklet.corpus.errors import ClusterError
 from ranklet.runtime.errors import InputError, MissingPackageError, RankletError
 
@@ -16,12 +16,12 @@ pa = pytest.importorskip("pyarrow")
     "error", [InputError("a: b"), ClusterError(""), RankletError("é\nb"), MissingPackageError("x")]
 )
 def test_an_error_is_the_same_after_its_way(error: RankletError) -> None:
-    found = error_of(described(error))
+    found = error_of(error_line(error))
     assert (type(found), str(found)) == (type(error), str(error))
 
 
 def test_another_error_becomes_one_line() -> None:
-    found = error_of(described(ValueError("one\n two")))
+    found = error_of(error_line(ValueError("one\n two")))
     assert isinstance(found, ClusterError)
     assert str(found) == "a node of the cluster failed: ValueError: one two"
 
@@ -34,7 +34,7 @@ def order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Order:
         monkeypatch.setenv(name, "1")
     path = tmp_path / "file"
     path.write_bytes(b"!")
-    return Order(open_echo, {}, "file", str(path), sha256(path), installed(), 1)
+    return Order(open_echo, {}, "file", str(path), sha256(path), package_versions(), 1)
 
 
 def results(worker: Worker, *payloads: bytes) -> list[dict[str, Any]]:

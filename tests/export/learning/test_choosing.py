@@ -16,7 +16,7 @@ from ranklet.export.learning.choosing import (
     cheapest,
     path,
     pools_of,
-    reranked,
+    rerank_last,
     weigh,
 )
 from ranklet.runtime.bundle import Bundle
@@ -85,7 +85,7 @@ def test_a_ranker_of_pairs_reads_the_best_last(
     bundle, queries = tiny_bundle("cross_encoder"), read_split(tiny_collection, "dev")
     pools = pools_of(bundle, queries, ["bm25"])
     (first,), _ = path(bundle, queries, pools, ["bm25"], [], [], MEASURE)
-    step, base = reranked(bundle, queries, first, "cross", MEASURE, depth=10)
+    step, base = rerank_last(bundle, queries, first, "cross", MEASURE, depth=10)
     assert step.members == ("bm25", "cross")
     assert base.tolist() == first.values.tolist()
     *_, keep, rescore, fuse = step.pipeline.stages

@@ -163,7 +163,7 @@ def test_a_cross_encoder_reads_last_where_there_is_time(
     read: list[float] = []
 
     def far_better(*arguments: Any, **options: Any) -> Any:
-        step, base = choosing.reranked(*arguments, **options)
+        step, base = choosing.rerank_last(*arguments, **options)
         read.append(float(np.mean(step.values)))
         gained = 0.5 + 0.01 * (np.arange(len(base)) % 2)  # whatever two steps have taught it
         return step._replace(values=base + gained), base

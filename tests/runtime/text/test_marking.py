@@ -11,7 +11,7 @@ from ranklet.runtime.text.marking import (
     TERMS,
     Marker,
     added_tokens,
-    inserted,
+    insert_marks,
     marker_name,
     query_terms,
 )
@@ -61,7 +61,7 @@ def marked(tokenizer: "Tokenizer", strategy: str, query: str, *chunks: str) -> l
     marks = marker.marks(lexicon.words(asked), chain.from_iterable(words))
     parts = [marker.query(asked, lexicon.words(asked), marks)]
     for pieces, each in zip(held, words, strict=True):
-        out, places = inserted(pieces, each, marks, (0, len(pieces)), 1000)
+        out, places = insert_marks(pieces, each, marks, (0, len(pieces)), 1000)
         assert [at for at in places if at >= 0] == [*range(len(pieces))]
         assert all(pieces[at] == token for at, token in zip(places, out, strict=True) if at >= 0)
         parts.append(out)
@@ -152,7 +152,7 @@ def test_what_is_added_is_marks_alone(tokenizer: "Tokenizer", strategy: str) -> 
         pieces = tokenizer.encode(text, add_special_tokens=False).ids
         words = lexicon.words(pieces)
         marks = marker.marks(words, words)
-        document = inserted(pieces, words, marks, (0, len(pieces)), 1000)[0]
+        document = insert_marks(pieces, words, marks, (0, len(pieces)), 1000)[0]
         for each in (marker.query(pieces, words, marks), document):
             kept = [piece for piece in each if piece not in marker.tokens]
             assert kept == [piece for piece in pieces if piece not in marker.tokens]

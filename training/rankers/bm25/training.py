@@ -18,7 +18,7 @@ from ranklet.corpus.tuning.judged_candidates import grades
 from ranklet.runtime.call.query import QueryContext
 from ranklet.runtime.rankers.bm25 import BM25Settings
 from ranklet.training.checkpoint import Checkpoint
-from ranklet.training.learning.options import recorded
+from ranklet.training.learning.options import plain_options
 from ranklet.training.outcome import Lists, comparison_of, counts
 from ranklet.training.rankers.bm25.options import Options
 
@@ -73,7 +73,7 @@ def train(
             **counts(len(analysed.documents), queries, []),
             "seconds": round(monotonic() - began, 1),
             "best": value,
-            "options": recorded(options),
+            "options": plain_options(options),
             **({"fields": dict(tuned.fields)} if tuned.fields else {}),
             "comparison": comparison_of(lists, None, value, baseline="untuned BM25"),
             # The untuned settings may be the best, and then there is nothing to warn of.

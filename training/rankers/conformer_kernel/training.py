@@ -26,7 +26,7 @@ from ranklet.training.distilling.margins import margins_of
 from ranklet.training.distilling.taught import read_taught
 from ranklet.training.learning.device import seeded
 from ranklet.training.learning.loop import learn
-from ranklet.training.learning.weights import check_kind, trained, weights_of
+from ranklet.training.learning.weights import check_kind, load_trained, weights_of
 from ranklet.training.outcome import counts
 from ranklet.training.rankers.conformer_kernel import layers
 from ranklet.training.rankers.conformer_kernel.network import ConformerKernel, Pairs, TermModel
@@ -153,7 +153,7 @@ def load(checkpoint: Checkpoint) -> ConformerKernel:
         InputError: the checkpoint is of another kind, or its weights do not fit its config.json.
     """
     check_kind(checkpoint, "conformer_kernel")
-    return trained(ConformerKernel(Network.of(checkpoint)), checkpoint.weights)
+    return load_trained(ConformerKernel(Network.of(checkpoint)), checkpoint.weights)
 
 
 def _warn_of_long_documents(model: TermModel, longest: int) -> None:

@@ -19,7 +19,7 @@ from ranklet.corpus.indexing.analysed import analyse
 from ranklet.corpus.indexing.ragged import by_length
 from ranklet.corpus.indexing.wordpieces import padding_token
 from ranklet.corpus.progress import EVALUATING
-from ranklet.runtime.console import suggested
+from ranklet.runtime.console import suggest_command
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.rankers.cross_encoder.ranker import IMPORTED, CrossEncoderSettings
 from ranklet.runtime.text.pairing import Pair, Pairing, pair_inputs
@@ -29,7 +29,7 @@ from ranklet.training.distilling.taught import read_taught
 from ranklet.training.learning.device import seeded
 from ranklet.training.learning.loop import learn
 from ranklet.training.learning.losses import listwise_loss, margin_loss, pointwise_loss
-from ranklet.training.learning.weights import check_kind, load_weights, trained, weights_of
+from ranklet.training.learning.weights import check_kind, load_trained, load_weights, weights_of
 from ranklet.training.outcome import counts
 from ranklet.training.pretrained.backbone import Backbone
 from ranklet.training.pretrained.start import load_network, load_start
@@ -142,7 +142,7 @@ def load_any(checkpoint: Checkpoint, *, attention: str = "sdpa") -> CrossNetwork
     if checkpoint.settings.head != IMPORTED:
         return load(checkpoint, attention=attention)
     check_kind(checkpoint, "cross_encoder")
-    return trained(new_classifier(checkpoint.network, attention), checkpoint.weights)
+    return load_trained(new_classifier(checkpoint.network, attention), checkpoint.weights)
 
 
 def score_pairs(
@@ -211,5 +211,5 @@ def _check(backbone: Backbone, start: Checkpoint | None, options: Options) -> No
         _log.warning(
             "%r is a cross-encoder, but training replaces its trained head by a new one; to keep "
             "it, export the folder without training: %s",
-            backbone.source, suggested("export", backbone.folder, output="BUNDLE"),
+            backbone.source, suggest_command("export", backbone.folder, output="BUNDLE"),
         )  # fmt: skip

@@ -13,7 +13,7 @@ from ranklet.corpus.indexing.wordpieces import read_tokenizer
 from ranklet.corpus.progress import progress
 from ranklet.runtime.rankers.model1 import Model1Settings
 from ranklet.training.checkpoint import Checkpoint
-from ranklet.training.learning.options import recorded
+from ranklet.training.learning.options import plain_options
 from ranklet.training.outcome import Lists, comparison_of, counts, shortcoming
 from ranklet.training.rankers.model1.bitext import build_bitext
 from ranklet.training.rankers.model1.constants import CANDIDATES, Likelihoods, tune_constants
@@ -66,7 +66,7 @@ def train(
         {
             **counts(len(analysed.documents), queries, dev),
             "seconds": round(monotonic() - began, 1),
-            "options": recorded(options),
+            "options": plain_options(options),
             "comparison": comparison_of(lists, None, after),
             "warning": shortcoming(tuned.bm25, after),
             "pairs": len(translations),

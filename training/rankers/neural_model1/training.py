@@ -29,7 +29,7 @@ from ranklet.training.distilling.taught import TaughtQueries, pools, read_taught
 from ranklet.training.learning.device import seeded
 from ranklet.training.learning.loop import learn
 from ranklet.training.learning.losses import SHARPNESS, listwise_loss, margin_loss
-from ranklet.training.learning.weights import check_kind, trained, weights_of
+from ranklet.training.learning.weights import check_kind, load_trained, weights_of
 from ranklet.training.outcome import Lists, counts
 from ranklet.training.pretrained.backbone import load_backbone, wheel_folder
 from ranklet.training.rankers.model1.constants import (
@@ -183,7 +183,7 @@ def load(checkpoint: Checkpoint) -> NeuralModel1:
     tuned = {"p_self": checkpoint.settings.p_self, "lambda_": checkpoint.settings.lambda_}
     network = replace(Network.from_json(checkpoint.network), **tuned)
     model = NeuralModel1(network, np.ones(network.vocabulary, np.float32))
-    return trained(model, checkpoint.weights)
+    return load_trained(model, checkpoint.weights)
 
 
 class Pairs:

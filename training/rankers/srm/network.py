@@ -11,7 +11,7 @@ from ranklet.runtime.rankers.colbert.settings import INPUTS
 from ranklet.runtime.rankers.srm.settings import STATIC, SRMSettings
 from ranklet.runtime.text.tokenizing import special_ids
 from ranklet.training.checkpoint import Checkpoint
-from ranklet.training.learning.weights import check_kind, trained
+from ranklet.training.learning.weights import check_kind, load_trained
 from ranklet.training.pretrained.backbone import new_model
 from ranklet.training.rankers.colbert.network import LAYERS, ColBERTNetwork
 from ranklet.training.rankers.srm.modules import LightModules
@@ -112,4 +112,4 @@ def load(checkpoint: Checkpoint, *, attention: str = "sdpa") -> LightNetwork:
         oracle = build(new_model(checkpoint.network, attention, segments=False))
     tokens = len(checkpoint.weights["light.table.weight"])
     network = LightNetwork(settings, oracle, tokens, special_ids(tokenizer))
-    return trained(network, checkpoint.weights)
+    return load_trained(network, checkpoint.weights)

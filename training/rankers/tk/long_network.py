@@ -90,7 +90,7 @@ class LongTransformerKernel(PairNetwork):
             Vectors, (batch, chunks × chunk, hidden) float32, and the rows padded to that length.
         """
         batch, width = rows.shape[0], self.chunk + 2 * self.overlap
-        chunks = chunked(rows, self.chunk, self.overlap)
+        chunks = chunk_terms(rows, self.chunk, self.overlap)
         vectors = self.encoder.contextual(chunks.reshape(-1, width)).float()
         inner = slice(self.overlap, self.overlap + self.chunk)
         hidden = vectors.shape[2]
@@ -106,13 +106,13 @@ class LongTransformerKernel(PairNetwork):
         return max(self.encoder.numbers(query_terms), chunks * of_chunk)
 
 
-def chunked(rows: Tensor, size: int, overlap: int) -> Tensor:
+def chunk_terms(rows: Tensor, size: int, overlap: int) -> Tensor:
     """Return chunks of `size` terms, each with `overlap` terms more on both sides.
 
     Rows are (batch, n) int64, and chunks (batch, ⌈n / size⌉, size + 2 overlap), with padding where
     the document has no terms.
 
-    >>> chunked(torch.tensor([[5, 6, 7, 8, 9]]), 3, 1).tolist()
+    >>> chunk_terms(torch.tensor([[5, 6, 7, 8, 9]]), 3, 1).tolist()
     [[[0, 5, 6, 7, 8], [7, 8, 9, 0, 0]]]
     """
     padded = functional.pad(rows, (overlap, size + overlap), value=PADDING)

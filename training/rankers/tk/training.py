@@ -11,7 +11,7 @@ from torch import Tensor
 from ranklet.corpus.collections.collection import Collection
 from ranklet.corpus.collections.splits import JudgedQueries
 from ranklet.training.checkpoint import Checkpoint
-from ranklet.training.learning.weights import check_kind, trained
+from ranklet.training.learning.weights import check_kind, load_trained
 from ranklet.training.rankers.conformer_kernel import training as conformer_kernel
 from ranklet.training.rankers.conformer_kernel.network import PairNetwork, Pairs, TermModel
 from ranklet.training.rankers.tk.long_network import LongTransformerKernel
@@ -50,4 +50,4 @@ def load(checkpoint: Checkpoint) -> TK:
         InputError: the checkpoint is of another kind, or its weights do not fit its config.json.
     """
     check_kind(checkpoint, "tk")
-    return trained(TK(TKNetwork.of(checkpoint)), checkpoint.weights)
+    return load_trained(TK(TKNetwork.of(checkpoint)), checkpoint.weights)

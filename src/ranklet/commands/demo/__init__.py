@@ -6,7 +6,7 @@ from textwrap import fill
 from time import perf_counter
 
 from ranklet.commands.demo import python_docs
-from ranklet.commands.demo.results import FIRST, answered, conclusion
+from ranklet.commands.demo.results import FIRST, conclusion, find_answers
 from ranklet.commands.output import say, show
 from ranklet.commands.rank.answers import as_text
 from ranklet.corpus.collections.collection import Collection, Document, write_collection
@@ -17,7 +17,7 @@ from ranklet.export.learning.learn import learn
 from ranklet.export.learning.options import LearnOptions
 from ranklet.export.learning.table import table
 from ranklet.runtime import load
-from ranklet.runtime.console import suggested
+from ranklet.runtime.console import suggest_command
 
 MEASURE = "nDCG@10"  # what is learned for
 MINUTES = 3.0  # of learning, at most
@@ -60,12 +60,12 @@ def run(options: argparse.Namespace) -> None:
     say(f"{served}: {len(bundle):,} texts, {size / 1e6:.0f} MB")
     _headline("Ask")
     show(as_text(bundle.rank(QUESTION, k=1, explain=True)))
-    found, plain = answered(bundle), answered(bundle, "bm25")
+    found, plain = find_answers(bundle), find_answers(bundle, "bm25")
     if missed := [question for question, place in found.items() if place is None]:
         show(fill(f"No right answer among the first {FIRST}: {'; '.join(missed)}.", WIDTH))
     show(fill(conclusion(found, plain), WIDTH))
     show(f"\nThat took {perf_counter() - begin:.0f} s. Try your own question:")
-    say(f"  {suggested('rank', served, 'sort a list of dictionaries')} --explain")
+    say(f"  {suggest_command('rank', served, 'sort a list of dictionaries')} --explain")
 
 
 def _collect(folder: Path) -> tuple[Collection, list[Document]]:

@@ -10,7 +10,7 @@ FIRST = 3  # an answer counts if it is among the first three
 Places = Mapping[str, int | None]  # by question, the place of the best answer; None if beyond FIRST
 
 
-def answered(bundle: Bundle, pipeline: str | None = None) -> Places:
+def find_answers(bundle: Bundle, pipeline: str | None = None) -> Places:
     """Return where the best answer to each question stands, from 1."""
     places: dict[str, int | None] = {}
     for question, answers in QUESTIONS.items():

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ranklet.runtime.errors import InputError
 from ranklet.training.learning.device import seeded
-from ranklet.training.rankers.tk.long_network import LongTransformerKernel, chunked
+from ranklet.training.rankers.tk.long_network import LongTransformerKernel, chunk_terms
 from ranklet.training.rankers.tk.options import TKNetwork
 from ranklet.training.rankers.tk.training import TK
 
@@ -103,9 +103,9 @@ def test_terms_see_no_further_than_the_overlap(net: LongTransformerKernel) -> No
 
 
 def test_chunks_by_hand() -> None:
-    found = chunked(torch.tensor([[5, 6, 7, 8, 9]]), 3, 1)
+    found = chunk_terms(torch.tensor([[5, 6, 7, 8, 9]]), 3, 1)
     assert found.tolist() == [[[0, 5, 6, 7, 8], [7, 8, 9, 0, 0]]]
-    assert chunked(torch.tensor([[5]]), 3, 7).shape == (1, 1, 17)
+    assert chunk_terms(torch.tensor([[5]]), 3, 7).shape == (1, 1, 17)
 
 
 @pytest.mark.parametrize("to", [13, 14, 16, 29])
