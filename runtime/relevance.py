@@ -16,6 +16,7 @@ from ranklet.runtime.errors import BundleError
 
 DEPTH = 100  # best scores of a ranker that a hit's is compared with
 NUMBERS = ("score", "distance", "lead")  # that `evidence` returns for each ranker
+_TINY = 1e-12  # the least variance of scores
 MAX_CALIBRATIONS = 100  # a bound for hostile manifests
 MAX_WEIGHT = 1e3
 
@@ -38,14 +39,17 @@ def evidence(
     >>> evidence(np.array([1.0, 3.0, 2.0]), np.array([1, 2])).round(2).tolist()
     [[3.0, 1.22, 1.22], [2.0, 0.0, -1.22]]
     """
-    best = np.sort(scores)[::-1][:DEPTH]
-    if padded:
-        best = np.pad(best, (0, DEPTH - len(best)))
-    spread = max(float(best.std()), 1e-6)
-    own = scores[positions]
-    first, second = best[0], best[min(1, len(best) - 1)]
-    lead = np.where(own == first, first - second, own - first)
-    return np.stack([own, (own - best.mean()) / spread, lead / spread], axis=1)
+    best = np.sort(scores)[-DEPTH:]
+    count = DEPTH if padded else len(best)
+    mean = float(best.sum()) / count
+    spread = max(float(best @ best) / count - mean * mean, _TINY) ** 0.5
+    first, own = best[-1], scores[positions]
+    second = best[-2] if len(best) > 1 else 0.0 if padded else first
+    numbers = np.empty((len(own), len(NUMBERS)))
+    numbers[:, 0], numbers[:, 1], numbers[:, 2] = own, own - mean, own - first
+    numbers[own == first, 2] = first - second
+    numbers[:, 1:] /= spread
+    return numbers
 
 
 @dataclass(frozen=True)

@@ -326,7 +326,8 @@ class Run(ABC):
         if self.execution.left_out:
             self.execution.left_out.append("say how likely hits answer the query")
             return np.empty(0), None
-        best, _ = self.execution.top(1)
+        first = len(positions) and not selection.offset
+        best = positions[:1] if first else self.execution.top(1)[0]
         found = self.relevance(np.append(positions, best))
         return found[: len(positions)], float(found[-1]) if len(best) else 0.0
 
