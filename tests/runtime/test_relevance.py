@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.kinds import reranked_by
 
 from ranklet.export.build import build
 from ranklet.runtime import load
@@ -132,6 +133,18 @@ def test_a_pipeline_that_nobody_calibrated_is_refused(
     with pytest.raises(InputError, match="ranklet calibrate"):
         words.rank("zebra", relevance=True)
     assert len(words.rank("zebra"))
+
+
+def test_scores_of_a_cross_encoder_that_reads_last_are_evidence(cross_bundle: Bundle) -> None:
+    rerank = reranked_by("cross")
+    ids, scores, numbers = cross_bundle.evidence("the red apple", 3, rerank)
+    assert ids == [hit.id for hit in cross_bundle.rank("the red apple", k=3, pipeline=rerank)]
+    assert numbers.shape == (len(ids), 2 * len(NUMBERS))  # of BM25 and of the cross-encoder
+    own = numbers[:, 3]
+    np.testing.assert_allclose(own / own[0], scores / scores[0], rtol=1e-5)
+    assert numbers[0, 5] >= 0 >= numbers[1, 5]  # how far ahead it is of the second
+    with pytest.raises(InputError, match="ranklet calibrate"):  # what it is worth is not known
+        cross_bundle.rank("the red apple", pipeline=rerank, relevance=True)
 
 
 @pytest.mark.parametrize("bad", [-0.1, 1.1, "x", float("nan"), True])
