@@ -139,7 +139,8 @@ def _locations(documents: Documents, first: NDArray[np.integer]) -> None:
 
 def _forwards(bundle: BundleFiles) -> None:
     documents = bundle.need_documents()
-    for field in {"words", *bundle.manifest.fields} - {"lemmas"}:
+    words = {"words"} if bundle.has("documents/words.npy") else set[str]()
+    for field in words | set(bundle.manifest.fields) - {"words", "lemmas"}:
         tokens = documents.forward(field).tokens
         size = bundle.analyzer.size(field)
         if len(tokens) and not 0 <= int(tokens.min()) <= int(tokens.max()) < size:

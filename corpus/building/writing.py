@@ -16,6 +16,7 @@ from ranklet.corpus.progress import progress
 from ranklet.runtime.bundles.files import (
     BEGINNINGS,
     COUNTS,
+    FREQUENCIES,
     LEMMAS,
     LOCATIONS,
     PASSAGES,
@@ -24,9 +25,11 @@ from ranklet.runtime.bundles.files import (
     BundleFiles,
 )
 from ranklet.runtime.bundles.manifest import NO_TYPES, REMARKS, STRING, Splitting
+from ranklet.runtime.kinds import KINDS
 from ranklet.runtime.metadata.columns import DISTINCT, folder_of
 from ranklet.runtime.rankers.bm25 import BM25Settings
 from ranklet.runtime.storage.arrays import id_type
+from ranklet.runtime.text.frequencies import encode_counts
 
 if TYPE_CHECKING:
     from ranklet.runtime.text.tokenizing import Tokenizer
@@ -94,7 +97,12 @@ def write_indexed(
         del origin[REMARKS]
     if TOKENIZER in bundle.manifest.files:
         writer.data(TOKENIZER, bundle.file(TOKENIZER))
-    write_collection(analysed, writer)
+    read = [
+        entry.read_settings(name).field
+        for name, entry in rankers.items()
+        if not KINDS[entry.kind].every_term
+    ]
+    write_collection(analysed, writer, words=not {"words", "lemmas"}.isdisjoint(read))
     indexed = {
         ranker: indexer(entry.kind).index(IndexJob(bundle, ranker, analysed, writer, sides=sides))
         for ranker, entry in progress(rankers.items(), INDEXING, len(rankers))
@@ -123,10 +131,16 @@ def write_indexed(
     writer.finish(manifest)
 
 
-def write_collection(analysed: AnalysedCollection, writer: BundleWriter) -> None:
-    """Write what all rankers share of a collection: its words, documents and metadata."""
+def write_collection(analysed: AnalysedCollection, writer: BundleWriter, *, words: bool) -> None:
+    """Write what all rankers share of a collection: its vocabulary, documents and metadata.
+
+    Args:
+        analysed: the collection.
+        writer: the writer of the bundle.
+        words: whether the words of each document are written, too.
+    """
     _write_text(analysed, writer)
-    _write_documents(analysed, writer)
+    _write_documents(analysed, writer, words=words)
     _write_metadata(analysed.metadata, writer)
 
 
@@ -140,9 +154,10 @@ def _write_text(analysed: AnalysedCollection, writer: BundleWriter) -> None:
         writer.array(STOP_WORDS, vocabulary.stopped)
     if vocabulary.counts is not None:
         writer.array(COUNTS, vocabulary.counts)
+    writer.array(FREQUENCIES, encode_counts(analysed.frequencies("words")))
 
 
-def _write_documents(analysed: AnalysedCollection, writer: BundleWriter) -> None:
+def _write_documents(analysed: AnalysedCollection, writer: BundleWriter, *, words: bool) -> None:
     documents = analysed.documents
     writer.strings("documents/ids", documents.ids)
     writer.array("documents/by_id.npy", documents.by_id)
@@ -154,6 +169,8 @@ def _write_documents(analysed: AnalysedCollection, writer: BundleWriter) -> None
         writer.strings(LOCATIONS, documents.locations)
     few = id_type(len(analysed.analyzer.vocabulary) + 1) == np.uint16
     for field, forward in analysed.forwards.items():
+        if field == "words" and not words:
+            continue
         narrow = forward.tokens.astype(np.uint16) if few and field == "words" else forward.tokens
         writer.array(f"documents/{field}.offsets.npy", forward.offsets)
         writer.array(f"documents/{field}.npy", narrow)

@@ -15,7 +15,6 @@ import numpy as np
 
 from ranklet.corpus.building.document_encoding import ENCODING
 from ranklet.corpus.building.indexer import indexer
-from ranklet.corpus.building.joined import analyse_joined
 from ranklet.corpus.building.writer import BundleWriter
 from ranklet.corpus.building.writing import Needs, needs_of, write_indexed
 from ranklet.corpus.distributed.cluster import Cluster, Task
@@ -24,7 +23,7 @@ from ranklet.corpus.errors import ClusterError
 from ranklet.corpus.indexing.analysed import AnalysedCollection, analyse, if_split
 from ranklet.corpus.indexing.metadata import of_whole_documents
 from ranklet.corpus.indexing.origins import Origins
-from ranklet.corpus.indexing.reuse import Contents, first_passages
+from ranklet.corpus.indexing.reuse import Contents, analyse_again, first_passages
 from ranklet.corpus.languages.options import TextOptions
 from ranklet.corpus.progress import progress
 from ranklet.runtime.bundles.files import TOKENIZER, BundleFiles
@@ -66,9 +65,8 @@ def analysed_on(
     # The metadata of a shard may have other types than that of the collection.
     contents = Contents.joined(origins, stored, first, ())
     metadata = shards.metadata.fields(of_whole_documents(if_split(first), len(first)))
-    return analyse_joined(
-        contents, origins, needs_of(rankers), titles=titles, words=words, metadata=metadata
-    )
+    needs = needs_of(rankers)
+    return analyse_again(contents, origins, titles=titles, words=words, metadata=metadata, **needs)
 
 
 def indexed_shards(

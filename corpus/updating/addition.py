@@ -76,7 +76,7 @@ def pack_addition(
     collection = _Collection(base, kept, [each.document for each in new])
     analysed = collection.analysed(types)
     writer, manifest = AdditionWriter(), base.manifest
-    write_collection(analysed, writer)
+    write_collection(analysed, writer, words=True)  # so that the next one reads no text again
     old = [part.array(PLACES, np.int64, (None,))[numbers] for part, numbers in kept]
     places = np.array([each.place for each in new], np.int64)
     writer.array(PLACES, np.concatenate([*old, places]))

@@ -6,13 +6,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ranklet.corpus.building.joined import analyse_joined
 from ranklet.corpus.building.writing import needs_of
 from ranklet.corpus.collections.collection import Document
 from ranklet.corpus.index import words_of
 from ranklet.corpus.indexing.analysed import AnalysedCollection
 from ranklet.corpus.indexing.origins import Origins
-from ranklet.corpus.indexing.reuse import Contents, Texts, first_passages
+from ranklet.corpus.indexing.reuse import Contents, Texts, analyse_again, first_passages
 from ranklet.corpus.sources.bundle_documents import metadata_of_each
 from ranklet.corpus.updating.addition import PLACES, New
 from ranklet.corpus.updating.changes import Changes
@@ -32,10 +31,10 @@ class Joined(NamedTuple):
 
 
 def analyse_all(joined: Joined, source: BundleFiles) -> AnalysedCollection:
-    """Return the analysis of a collection for a bundle's rankers; see `analyse_joined`."""
-    manifest, needs = source.manifest, needs_of(source)
-    words = words_of(manifest)
-    return analyse_joined(*joined, needs, titles=manifest.titles, words=words)
+    """Return the analysis of a collection for a bundle's rankers; see `analyse_again`."""
+    manifest = source.manifest
+    words, needs = words_of(manifest), needs_of(source)
+    return analyse_again(*joined, titles=manifest.titles, words=words, **needs)
 
 
 def place_new(

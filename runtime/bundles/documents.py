@@ -3,6 +3,7 @@
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from ranklet.runtime.storage.forward import Forward, Gathered
 from ranklet.runtime.storage.strings import Strings
 from ranklet.runtime.text.analysis import CLASSES, Vocabulary
 from ranklet.runtime.text.ranked import ranked_text
+from ranklet.runtime.text.searchable import make_searchable, row_pattern
 
 _NEAR = 500  # ids that are compared with an unknown one, to either side of its place
 _SHOWN = 80  # characters of an id in a message
@@ -29,7 +31,7 @@ class Documents:
         by_id: document numbers in the order of their ids' UTF-8 bytes, (documents,) uint32.
         titles: the titles; a document without one has "".
         texts: the texts without their titles.
-        forwards: tokens by field, ``words`` or ``wordpieces``; lemmas follow from the words.
+        forwards: stored tokens by field, ``words`` or ``wordpieces``; lemmas follow from the words.
         vocabulary: maps words to lemmas.
         titled: whether titles are ranked and not only shown.
         first: number of the first passage of the same document, (documents,) uint32; None if every
@@ -217,20 +219,42 @@ class Documents:
         fetch_rows(chosen, ragged=self.stored()[1:])
         return [self.titles[number] or self.texts[number][:60] for number in chosen]
 
-    def tokens(self, field: str, numbers: NDArray[np.uint32]) -> Gathered:
+    def tokens(self, field: str, numbers: NDArray[np.integer]) -> Gathered:
         """Return the tokens of some documents in a field, or their classes."""
-        if field not in ("lemmas", CLASSES):
+        if field not in ("words", "lemmas", CLASSES):
             return self.forward(field).gather(numbers)
-        words, lengths = self.forward("words").gather(numbers)
+        words, lengths = self.words(numbers)
         lemmas, beginning_of = self.vocabulary.lemma_of[words], self.vocabulary.beginning_of
+        if field == "words":
+            return Gathered(words, lengths)
         if field == "lemmas" or beginning_of is None:
             return Gathered(lemmas, lengths)
         return Gathered(np.column_stack([lemmas, beginning_of[words]]).ravel(), 2 * lengths)
 
-    @property
-    def has_words(self) -> bool:
-        """Whether the words of the documents are stored."""
-        return "words" in self._forwards
+    def words(self, numbers: NDArray[np.integer]) -> Gathered:
+        """Return the words of some documents, which are found in their texts if none are stored."""
+        if (stored := self._forwards.get("words")) is not None:
+            return stored.gather(numbers)
+        find, split = self.vocabulary.find, self.vocabulary.splitter.words
+        found = [list(map(find, split(text))) for text in self.ranked_texts(numbers.tolist())]
+        lengths = np.array([*map(len, found)], np.int64)
+        words = np.fromiter(chain.from_iterable(found), np.int32, int(lengths.sum()))
+        kept = (words >= 0) & (self.vocabulary.lemma_of[words] >= 0)
+        owners = np.repeat(np.arange(len(lengths)), lengths)[kept]
+        return Gathered(words[kept], np.bincount(owners, minlength=len(lengths)))
+
+    def that_may_have(
+        self, words: NDArray[np.integer], numbers: NDArray[np.integer]
+    ) -> NDArray[np.integer]:
+        """Return those of some documents that may have one of some words, which is quick."""
+        spelled = [self.vocabulary.forms[each] for each in words.tolist()]
+        if "words" in self._forwards or any(row_pattern([each]) is None for each in spelled):
+            return numbers
+        split, kept = self.vocabulary.splitter, list[bool]()
+        for text in self.ranked_texts(numbers.tolist()):
+            found = make_searchable(text, split)
+            kept.append(found is None or any(each in found for each in spelled))
+        return numbers[np.array(kept, np.bool_)]
 
     def forward(self, stored_field: str) -> Forward:
         """Return the forward store of a field, with the tokens of all documents.

@@ -46,6 +46,7 @@ TOKENIZER = "text/tokenizer.json"
 LEMMAS = "text/lemma_of.npy"  # the number of each word's lemma
 BEGINNINGS = "text/beginning_of.npy"  # the number of each word's beginning, if words have one
 STOP_WORDS = "text/stopped.npy"  # the numbers of stop words that are indexed
+FREQUENCIES = "text/frequencies.npy"  # how often each form occurs; see `encode_counts`
 COUNTS = "text/counts.npy"  # how many texts have each form, where words are divided by others
 S = TypeVar("S", bound=Strings)
 T = TypeVar("T")
@@ -308,7 +309,10 @@ class BundleFiles:
         languages = self.manifest.languages
         normaliser = self.manifest.normaliser
         classes = None if normaliser == FORMS else WordClasses(languages, normaliser)
-        return Vocabulary(forms, lemma_of, languages, counts, stopped, beginning_of, classes)
+        frequencies = self.array(FREQUENCIES, np.uint8, (len(forms),))
+        return Vocabulary(
+            forms, lemma_of, languages, counts, stopped, beginning_of, classes, frequencies
+        )
 
     def tokenizer(self, name: str = TOKENIZER, *, plain: bool = False) -> "Tokenizer":
         """Read the tokenizer of the field wordpieces, or a ranker's own.

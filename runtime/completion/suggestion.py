@@ -45,15 +45,19 @@ def suggestion(query: str | Query, parts: Sequence[PartWords], deadline: Deadlin
 
 
 def _better(word: str, parts: Sequence[PartWords]) -> str | None:
-    """Return the most frequent word that is near another one, None if none is seen."""
+    """Return the most frequent word that is near another one, None if none is seen.
+
+    How frequent a word is says the whole collection.
+    """
     for edits in (1, 2):
         counts: dict[str, float] = {}
         for part in parts:
             ids = np.array(near(word, part.vocabulary, edits), np.int64)
-            for at, count in zip(ids.tolist(), part.occurrences(ids).tolist(), strict=True):
+            frequencies = part.vocabulary.frequency(ids).tolist()
+            for at, count in zip(ids.tolist(), frequencies, strict=True):
                 form = part.vocabulary.forms[at]
                 counts[form] = counts.get(form, 0) + count
-        seen = [form for form, count in counts.items() if count]
-        if seen:
-            return min(seen, key=lambda form: (-counts[form], form.encode()))
+        for form in sorted(counts, key=lambda form: (-counts[form], form.encode())):
+            if any(part.has(form) for part in parts):
+                return form
     return None

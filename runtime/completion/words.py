@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 from ranklet.runtime.bundles.documents import Documents
 from ranklet.runtime.call.mask import Mask
 from ranklet.runtime.sets import distinct
-from ranklet.runtime.syntax.word_places import MOST, Postings, estimated_counts
+from ranklet.runtime.syntax.word_postings import Postings
 from ranklet.runtime.text.analysis import STOPPED, Vocabulary
 
 Ids = NDArray[np.integer]  # of words, (words,)
 
 TRIED = 200  # words, of which the caller may see none
-FEW = 30  # documents in which a word is looked for first
+FEW, MOST = 30, 1000  # documents in which a word is looked for first, and at most
 
 
 class PartWords(NamedTuple):
@@ -90,15 +90,27 @@ class PartWords(NamedTuple):
         """Return the most frequent word of a term, among some; None if the caller sees none."""
         place = self.vocabulary.forms.find(term)
         words = ids[self.terms(ids) == place] if place >= 0 else ids[:0]
-        for most in (FEW, MOST):
-            counts = self.occurrences(words, most)
-            if counts.any():
-                return self.vocabulary.forms[int(words[np.argmax(counts)])]
-        return None
+        order = np.argsort(-self.vocabulary.frequency(words), kind="stable")
+        seen = (word for word in words[order].tolist() if self._is_seen(word))
+        return next((self.vocabulary.forms[word] for word in seen), None)
 
-    def occurrences(self, ids: Ids, most: int = MOST) -> NDArray[np.float64]:
-        """Return how often each of some words occurs where the caller sees it; see there."""
-        return estimated_counts(ids, self.documents, self.postings, self.mask, most)
+    def has(self, word: str) -> bool:
+        """Return whether the caller sees a document with a word in this very form."""
+        place = self.vocabulary.find(word)
+        return place >= 0 and self._is_seen(place)
+
+    def _is_seen(self, word: int) -> bool:
+        ids = np.array([word])
+        if self.mask is None or not self.vocabulary.frequency(ids)[0]:
+            return bool(self.vocabulary.frequency(ids)[0])
+        (having,) = self.postings.having(ids)
+        seen = having[self.mask[having]]
+        read = seen[:: max(1, -(-len(seen) // MOST))]
+        return any(
+            bool((self.documents.words(may).tokens == word).any())
+            for part in (read[:FEW], read[FEW:])
+            for may in [self.documents.that_may_have(ids, part)]
+        )
 
 
 def by_frequency(parts: Sequence[PartWords], find: Callable[[Vocabulary], Ids]) -> Iterator[str]:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ranklet.runtime.arguments import Where
 from ranklet.runtime.bundles.files import BundleFiles, has_synonyms
-from ranklet.runtime.call.candidates import StoredCandidates, TextCandidates, numbers_of
+from ranklet.runtime.call.candidates import StoredCandidates, numbers_of
 from ranklet.runtime.call.deadline import Deadline
 from ranklet.runtime.call.mask import Mask, both
 from ranklet.runtime.call.protocol import Ranker, Retriever
@@ -390,13 +390,9 @@ class LocalSearch(Search):
         remarks, signals = self.files.manifest.remarks, at_one_time(boost).signals
         return np.stack([amounts_of(each, self.masks, remarks, numbers) for each in signals])
 
-    def words(self, query: QueryContext, numbers: NDArray[np.uint32]) -> Gathered:
+    def words(self, query: QueryContext, numbers: NDArray[np.uint32]) -> Gathered:  # noqa: ARG002
         """Return the words of some documents, those of one class as one, as a query has them."""
-        documents = self.documents
-        if documents.has_words:
-            return documents.tokens("lemmas", numbers)
-        texts = documents.ranked_texts(numbers.tolist())
-        return TextCandidates(texts, query.analysis).tokens("lemmas")
+        return self.documents.tokens("lemmas", numbers)
 
     def vectors(self, numbers: NDArray[np.uint32]) -> NDArray[np.float32] | None:
         """Return the vectors of some documents by the first ranker that stores one of each."""

@@ -18,7 +18,7 @@ from ranklet.runtime.rankers.opening import ranker_of
 from ranklet.runtime.syntax.query_syntax import Query, unread_signs
 
 if TYPE_CHECKING:
-    from ranklet.runtime.syntax.word_places import Postings
+    from ranklet.runtime.syntax.word_postings import Postings
 
 
 def read_query(
@@ -130,7 +130,7 @@ def _columns(bundle: BundleFiles) -> Mapping[str, str]:
 
 def postings_of(bundle: BundleFiles, documents: Documents) -> "Postings | None":
     """Return an index of a bundle that has every word of every document, if there is one."""
-    from ranklet.runtime.syntax.word_places import Postings
+    from ranklet.runtime.syntax.word_postings import Postings
 
     for name, entry in bundle.manifest.rankers.items():
         if KINDS[entry.kind].every_term and bundle.settings(name).field != "wordpieces":

@@ -14,7 +14,7 @@ from ranklet.runtime.lexical.field_index import TEXT, TITLE
 from ranklet.runtime.metadata.columns import Metadata
 from ranklet.runtime.syntax.exact_phrases import has_phrase
 from ranklet.runtime.syntax.query_syntax import Clause
-from ranklet.runtime.syntax.word_places import Postings
+from ranklet.runtime.syntax.word_postings import Postings
 from ranklet.runtime.text.analysis import STOPPED
 from ranklet.runtime.text.compounds import parts
 

@@ -1,5 +1,6 @@
 """Read in the texts of ranked documents whether these have a phrase, stop words included."""
 
+import re
 from collections.abc import Iterable, Sequence
 from functools import cache, cached_property
 from typing import NamedTuple
@@ -10,12 +11,18 @@ from numpy.typing import NDArray
 from ranklet.runtime.bundles.documents import Documents
 from ranklet.runtime.call.deadline import Deadline
 from ranklet.runtime.call.mask import Mask
-from ranklet.runtime.syntax.word_places import ROW, STEPS
+from ranklet.runtime.storage.block_array import fetch_rows
 from ranklet.runtime.text.compounds import Placed, parts
+from ranklet.runtime.text.searchable import make_searchable, row_pattern
 from ranklet.runtime.text.spellings import unaccented
 from ranklet.runtime.text.splitter import Splitter
 
 MOST_CHARACTERS = 1_000_000  # that are read for one query if its time is limited
+_STEPS = (1, 2, 3, 4, 5)  # to the next word; compounds or a name's parts may be in between
+# Words of a phrase that are looked for before the others; more decide little, and cost time if all
+# are alike.
+_ROW = 16
+_FETCHED = 100  # texts that are fetched at once from object storage
 
 
 class Excluded(NamedTuple):
@@ -25,17 +32,25 @@ class Excluded(NamedTuple):
     possible: Mask  # the documents that may have it, (documents,)
 
 
+class Forms(NamedTuple):
+    """Words in one form, of which an index knows only that a document has one of their forms."""
+
+    required: NDArray[np.integer]  # ids, all of which a hit has
+    excluded: NDArray[np.integer]  # ids, none of which a passage of a hit has
+    possible: Mask  # the documents that may have these, (documents,)
+
+
 class ExactPhrases:
     """The phrases of a query, which are looked up in the texts of documents that would be hits.
 
-    The stored words of a document have no stop words. So they only say which documents may have a
-    phrase, and the text decides.
+    The index says which documents may have a phrase, and the text decides.
 
     Args:
         documents: the collection.
         required: phrases that a hit has.
         excluded: phrases that no passage of a hit has.
         deadline: the call's deadline.
+        forms: single words; None for none.
     """
 
     def __init__(
@@ -44,8 +59,9 @@ class ExactPhrases:
         required: Sequence[str],
         excluded: Sequence[Excluded],
         deadline: Deadline,
+        forms: Forms | None = None,
     ) -> None:
-        self._documents, self._deadline = documents, deadline
+        self._documents, self._deadline, self._forms = documents, deadline, forms
         split = documents.vocabulary.phrase_splitter
         self._required = [_Said(phrase, split) for phrase in required]
         self._excluded = [(_Said(each.phrase, split), each.possible) for each in excluded]
@@ -60,6 +76,7 @@ class ExactPhrases:
             document is read in any case.
         """
         found = []
+        fetch_rows(numbers[:_FETCHED], ragged=self._documents.stored()[1:])
         for number in numbers.tolist():
             if number not in self._fits:
                 if self._fits and self._spent:
@@ -77,13 +94,28 @@ class ExactPhrases:
         said = self._said(number)
         if not all(said.has(phrase) for phrase in self._required):
             return False
-        for part in self._passages(number) if self._excluded else ():
-            possible = [phrase for phrase, documents in self._excluded if documents[part]]
-            if possible:
-                text = said if part == number else self._said(part)
-                if any(text.has(phrase) for phrase in possible):
-                    return False
-        return True
+        if self._forms and not self._has_forms(self._forms.required, number, every=True):
+            return False
+        parts = self._passages(number) if self._excluded or self._forms else ()
+        return not any(self._is_excluded(part, said if part == number else None) for part in parts)
+
+    def _is_excluded(self, part: int, said: "_Said | None") -> bool:
+        """Return whether a passage has something excluded; its text may have been read."""
+        possible = [phrase for phrase, documents in self._excluded if documents[part]]
+        if possible and any(map((said or self._said(part)).has, possible)):
+            return True
+        forms = self._forms
+        return bool(
+            forms and forms.possible[part] and self._has_forms(forms.excluded, part, every=False)
+        )
+
+    def _has_forms(self, words: NDArray[np.integer], number: int, *, every: bool) -> bool:
+        """Return whether a document has every one of some words, or any of them."""
+        if not len(words):
+            return every
+        read = self._documents.that_may_have(words, np.array([number]))
+        there = np.isin(words, self._documents.words(read).tokens)
+        return bool(there.all() if every else there.any())
 
     def _passages(self, number: int) -> Iterable[int]:
         first = self._documents.first
@@ -111,7 +143,19 @@ class _Said:
 
     def __init__(self, text: str, splitter: Splitter) -> None:
         self._text, self._splitter = text, splitter
-        self._plain = _fold(splitter.words(text))
+
+    @cached_property
+    def _plain(self) -> list[str]:
+        return _fold(self._splitter.words(self._text))
+
+    @cached_property
+    def _searchable(self) -> str | None:
+        return make_searchable(self._text, self._splitter)
+
+    @cached_property
+    def _pattern(self) -> re.Pattern[str] | None:
+        """What a text has that has this phrase; None if a compound stands for other words."""
+        return row_pattern(self._plain) if self._plain == self.folded else None
 
     @cached_property
     def _placed(self) -> list[Placed]:
@@ -147,6 +191,9 @@ class _Said:
 
         Compounds of the text may be in between, and a sign that the phrase has counts.
         """
+        pattern, text = phrase._pattern, self._searchable
+        if pattern and text is not None and not pattern.search(text):
+            return False
         if not self._has_near(phrase):
             return False
         if _beginning(phrase.words) in _join(self.words):
@@ -161,8 +208,8 @@ class _Said:
         words = self._plain
         first, *others = phrase.folded
         at = {place for place, word in enumerate(words) if word == first}
-        for word in others[: ROW - 1]:
-            ahead = {place + step for place in at for step in STEPS}
+        for word in others[: _ROW - 1]:
+            ahead = {place + step for place in at for step in _STEPS}
             at = {place for place in ahead if place < len(words) and words[place] == word}
         return bool(at)
 

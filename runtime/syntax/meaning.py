@@ -12,12 +12,12 @@ from ranklet.runtime.call.deadline import Deadline
 from ranklet.runtime.call.mask import Mask
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.metadata.columns import Metadata
-from ranklet.runtime.sets import distinct
+from ranklet.runtime.sets import among, distinct
 from ranklet.runtime.syntax import corrections
 from ranklet.runtime.syntax.clauses import Clauses
-from ranklet.runtime.syntax.exact_phrases import ExactPhrases, Excluded
+from ranklet.runtime.syntax.exact_phrases import ExactPhrases, Excluded, Forms
 from ranklet.runtime.syntax.query_syntax import Clause, Query
-from ranklet.runtime.syntax.word_places import Postings, Reading, estimated_counts
+from ranklet.runtime.syntax.word_postings import Postings
 from ranklet.runtime.text.analysis import STOPPED
 from ranklet.runtime.text.compounds import only_word, parts
 from ranklet.runtime.text.spellings import beginnings, unaccented
@@ -51,8 +51,8 @@ def meaning(
 ) -> Meaning:
     """Return what a query means in a collection.
 
-    The stored words of documents are read once for the whole query, and with an index only those
-    of documents that may matter to it. Documents that there was no time to read are no hits.
+    The index says which documents may be hits. Their texts say whether they have its phrases, and
+    words in the very form that is meant, which only the best of them are read for.
 
     Args:
         query: the query.
@@ -78,13 +78,13 @@ def meaning(
             raise InputError(
                 f"{prefix[:40]}* stands for more than {MOST_WORDS} words; type more letters"
             )
-    words, restricts, left_out = distinct(_join(added)), query.restricts, found.left_out
+    words, restricts, left_out = distinct(_join(added)), query.restricts, tuple[str, ...]()
     allowed, exact = (found.allowed, found.exact) if restricts else (None, None)
     if allowed is not None and (query.required or query.forbidden):
         looking = deadline or Deadline()
         clauses = Clauses(documents, postings, columns, collection.beginning_with, looking)
         allowed = allowed & clauses.allowed(query.required, query.forbidden)
-        left_out += tuple(clauses.left_out)
+        left_out = tuple(clauses.left_out)
     return Meaning(query.text, words, allowed, corrected, exact, left_out)
 
 
@@ -158,7 +158,6 @@ class _Found(NamedTuple):
     allowed: Mask  # the documents that may be hits
     exact: ExactPhrases | None  # finds out which of these are; None if all are
     seen: NDArray[np.bool_]  # which words of prefixes visible documents have, (vocabulary,)
-    left_out: tuple[str, ...]
 
 
 class _Collection:
@@ -220,42 +219,38 @@ class _Collection:
         return _Phrase(text, kept, single)
 
     def found(self, query: _Asked, visible: Mask | None) -> _Found:
-        """Look up what is asked for in the documents that may have it, in one pass."""
-        count = len(self._documents)
+        """Look up what is asked for in the index."""
         hits = self._having_all(query.phrases)
         hits = hits if visible is None else hits & visible
         out, excluded = self._find_excluded(query)
-        suspects = self._having(excluded)
-        for phrase in query.excluded_phrases:
-            suspects |= self._having_all([phrase])
-        suspects &= self._documents.whole_of(hits)
-        shown = np.zeros(count, np.bool_)
-        if visible is not None:
-            shown = self._having(_join(query.prefixes)) & visible
-        had = np.zeros(count, np.uint16)  # how many of the phrases each document has
-        possible = [np.zeros(count, np.bool_) for _ in query.excluded_phrases]
-        seen, is_excluded = self._flags(), self._flags(excluded)
-        words = [*query.phrases, *query.excluded_phrases]
-        wanted = self._flags(excluded, *query.prefixes, *(each.ids for each in words if each.known))
-        documents = suspects | shown | hits if query.phrases else suspects | shown
-        reading = Reading(self._documents.forward("words"), documents, wanted)
-        for places in reading.places(self._deadline):
-            for phrase in query.phrases:
-                had[places.in_a_row(phrase.ids)] += 1
-            for mask, phrase in zip(possible, query.excluded_phrases, strict=True):
-                mask[places.in_a_row(phrase.ids)] = True
-            out[places.documents[is_excluded[places.ids]]] = True
-            if visible is not None:
-                seen[places.ids[visible[places.documents]]] = True
-        # A document that was not read may have what is excluded.
-        out |= reading.unread & suspects
-        for mask, phrase in zip(possible, query.excluded_phrases, strict=True):
-            if phrase.single:
-                out |= mask
-        allowed = hits & (had == len(query.phrases)) & ~self._documents.whole_of(out)
-        left, every = (np.count_nonzero(each) for each in (reading.unread, documents))
-        left_out = f"looking up the query: {left:,} of {every:,} documents were not read"
-        return _Found(allowed, self._exact(query, possible), seen, (left_out,) if left else ())
+        single = np.array([each.ids[0] for each in query.phrases if each.single], np.int32)
+        required = single[~self._is_alone(single)]
+        phrases = [
+            Excluded(each.text, self._having_all([each]))
+            for each in query.excluded_phrases
+            if not each.single
+        ]
+        texts, exact = [each.text for each in query.phrases if not each.single], None
+        if texts or phrases or len(required) or len(excluded):
+            forms = Forms(required, excluded, self._having(excluded))
+            exact = ExactPhrases(self._documents, texts, phrases, self._deadline, forms)
+        return _Found(hits & ~self._documents.whole_of(out), exact, self._seen(query, visible))
+
+    def _seen(self, query: _Asked, visible: Mask | None) -> NDArray[np.bool_]:
+        """Return which words of prefixes are in visible documents, all forms of a word as one."""
+        seen, words = self._flags(), distinct(_join(query.prefixes))
+        if visible is None or not len(words):
+            return seen
+        if self._postings is None:
+            seen[self._documents.words(np.flatnonzero(visible)).tokens] = True
+            return seen
+        terms = words if self._postings.term_of is None else self._postings.term_of[words]
+        having = self._postings.having(words)
+        shown = [
+            term for term, own in zip(distinct(terms), having, strict=True) if visible[own].any()
+        ]
+        seen[words[among(terms, np.array(shown, terms.dtype))]] = True
+        return seen
 
     def corrected(self, query: Query, known: Callable[[str], bool]) -> tuple[Query, dict[str, str]]:
         """Return a query whose unknown words are replaced, and the replacements by these words."""
@@ -274,29 +269,29 @@ class _Collection:
 
     def _most_frequent(self, words: Sequence[int]) -> str:
         """Return the most frequent of some words, of equally frequent ones the first."""
-        ids, counts = np.array(words), np.zeros(len(words))
-        if len(ids) > 1:
-            counts = estimated_counts(ids, self._documents, self._postings)
-        return self._vocabulary.forms[int(ids[np.argmax(counts)])]
+        ids = np.array(words)
+        return self._vocabulary.forms[int(ids[np.argmax(self._vocabulary.frequency(ids))])]
 
     def _find_excluded(self, asked: _Asked) -> tuple[Mask, Words]:
         """Return which documents are excluded, and the words that exclude further documents."""
+        single = [each.ids[0] for each in asked.excluded_phrases if each.single]
+        words = distinct(_join([asked.excluded_prefixes, single]))
         if self._postings is None:
             none = np.zeros(len(self._documents), np.bool_)
-            return none, _join([asked.excluded, asked.excluded_prefixes])
-        return self._having(asked.excluded), asked.excluded_prefixes
+            return none, _join([asked.excluded, words])
+        alone = self._is_alone(words)
+        return self._having(_join([asked.excluded, words[alone]])), words[~alone]
 
-    def _exact(self, asked: _Asked, possible: Sequence[Mask]) -> ExactPhrases | None:
-        """Return the reader of phrases of several words in texts; None without such phrases."""
-        required = [each.text for each in asked.phrases if not each.single]
-        excluded = [
-            Excluded(phrase.text, mask)
-            for phrase, mask in zip(asked.excluded_phrases, possible, strict=True)
-            if not phrase.single
-        ]
-        if not required and not excluded:
-            return None
-        return ExactPhrases(self._documents, required, excluded, self._deadline)
+    def _is_alone(self, words: Words) -> NDArray[np.bool_]:
+        """Return whether the index tells each word from all that are not among the others."""
+        if self._postings is None:
+            return np.zeros(len(words), np.bool_)
+        if self._postings.term_of is None or not len(words):
+            return np.ones(len(words), np.bool_)
+        term_of, size = self._postings.term_of, len(self._vocabulary)
+        terms = term_of[words]
+        forms, own = (np.bincount(each, minlength=size) for each in (term_of[term_of >= 0], terms))
+        return np.asarray((forms == own)[terms])
 
     def _having(self, words: Words) -> Mask:
         """Return which documents may have one of some words; all if no index says so."""

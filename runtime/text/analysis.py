@@ -19,6 +19,7 @@ from ranklet.runtime.errors import BundleError
 from ranklet.runtime.sets import among
 from ranklet.runtime.storage.strings import SortedStrings
 from ranklet.runtime.text.classes import UNSPACED, WordClasses
+from ranklet.runtime.text.frequencies import decode_counts
 from ranklet.runtime.text.known_words import KnownWords
 from ranklet.runtime.text.spellings import unaccented
 from ranklet.runtime.text.splitter import LOOK, Placed, Splitter
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 
 FIELDS = ("lemmas", "words", "wordpieces")
 CLASSES = "classes"  # the lemma and the beginning of each word, which BM25 over lemmas counts
-NONE = np.empty(0, np.int32)
+NONE, NO_CODES = np.empty(0, np.int32), np.empty(0, np.uint8)
 ENGLISH = ("en",)  # the languages of a collection that does not name any
 STOPPED = -1  # in `lemma_of`: a word that both words and lemmas leave out
 _FEW = 100  # tokens, which are looked up faster than the distinct ones among them are found
@@ -100,7 +101,9 @@ class Vocabulary:
         stopped: NDArray[np.int32] = NONE,
         beginning_of: NDArray[np.int32] | None = None,
         classes: WordClasses | None = None,
+        frequencies: NDArray[np.uint8] = NO_CODES,
     ) -> None:
+        self._frequencies = frequencies
         self.forms, self.lemma_of, self.counts, self.stopped = forms, lemma_of, counts, stopped
         self.beginning_of, self._classes = beginning_of, classes
         self._begin_with = lru_cache(maxsize=1 << 12)(forms.range_of)
@@ -165,6 +168,10 @@ class Vocabulary:
     def knows(self, word: str) -> bool:
         """Return whether some text has a word, or another form of it."""
         return self.find(word) >= 0 or len(self.forms_of(word)) > 0
+
+    def frequency(self, words: NDArray[np.integer]) -> NDArray[np.float64]:
+        """Return how often the texts have each of some words, about, (words,) float64."""
+        return decode_counts(self._frequencies[words])
 
     def forms_in(self, name: str, letters: Iterable[str]) -> Iterator[str]:
         """Yield the words of a class that begin with one of some letters."""

@@ -109,14 +109,15 @@ def _begins(text: str, beginnings: set[str]) -> bool:
 
 def suggested(seen: Seen, query: str) -> str | None:
     """Return what `Ranking.suggestion` should be."""
-    counts = Counter(chain.from_iterable(map(words_of, seen.visible)))
+    counts = Counter(chain.from_iterable(map(words_of, seen.stored)))
+    there = set(chain.from_iterable(map(words_of, seen.visible)))
     better = []
     for each in query.split():
         best = each
-        if len(each) > 3 and each not in counts:
-            meant = [other for other in counts if edits(each, other) == 1]
+        if len(each) > 3 and each not in there:
+            meant = [other for other in there if edits(each, other) == 1]
             if not meant and len(each) > 7:
-                alike = [other for other in counts if other[0] == each[0]]
+                alike = [other for other in there if other[0] == each[0]]
                 meant = [other for other in alike if edits(each, other) == 2]
             best = min(meant, key=lambda other: (-counts[other], other), default=each)
         better.append(best)
