@@ -223,7 +223,8 @@ class _Collection:
         hits = self._having_all(query.phrases)
         hits = hits if visible is None else hits & visible
         out, excluded = self._find_excluded(query)
-        single = np.array([each.ids[0] for each in query.phrases if each.single], np.int32)
+        known = (each for each in query.phrases if each.single and each.known)
+        single = np.array([each.ids[0] for each in known], np.int32)
         required = single[~self._is_alone(single)]
         phrases = [
             Excluded(each.text, self._having_all([each]))

@@ -42,6 +42,10 @@ def found(bundle: Bundle, typed: str, *, typos: bool = False) -> set[str]:
         ('"gently wheat"', set()),  # from one document to the next
         ('"zork bread"', set()),
         ('"bread"', {"art", "state", "knead", "mice"}),
+        ('"zork"', set()),
+        ('"doughs"', {"wheat"}),
+        ('bread -"kneads" -"zork"', {"art", "state", "knead", "mice"}),
+        ('dough -"kneads"', {"knead"}),
         ("bread -art", {"knead", "mice"}),
         ("bread -mouse", {"art", "state", "knead"}),
         ("dough -kneading", set()),
