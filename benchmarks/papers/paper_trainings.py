@@ -174,7 +174,7 @@ def measured(place: Place, plan: Training) -> dict[str, Any]:
     on_gpu, report = torch.cuda.is_available(), trained.checkpoint.training
     found = {
         "machine": f"one {torch.cuda.get_device_name()}" if on_gpu else "processors",
-        "minutes": report["seconds"] / 60,
+        "minutes": report.get("seconds", 0) / 60,
         "steps": report.get("steps", 0),
         "chosen": dict(trained.chosen),
         "values": {name: _values(place, name, trained, plan.asks) for name in plan.ranks},

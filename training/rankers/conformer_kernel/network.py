@@ -98,6 +98,8 @@ class ConformerEncoder(Encoder):
         self.start = network.vocabulary
         self.reach = network.layers * (network.width // 2)
         self.mix = nn.Linear(2, 1)  # of each number of the embedding and the contextual vector
+        nn.init.constant_(self.mix.weight, 0.5)
+        nn.init.zeros_(self.mix.bias)
 
     def framed(self, rows: Tensor) -> Tensor:
         """Return documents with <S> and </S>, (batch, n + 2 + reach) int64."""
@@ -146,6 +148,8 @@ class LatentMatch(PairNetwork):
         self.means: Tensor
         self.register_buffer("means", kernel_centres(network.kernels), persistent=False)
         self.query = nn.Linear(network.hidden, network.hidden)
+        nn.init.eye_(self.query.weight)  # so that equal words are near from the start
+        nn.init.zeros_(self.query.bias)
         self.dense = nn.Sequential(
             nn.Linear(network.kernels, network.hidden),
             nn.ReLU(),
