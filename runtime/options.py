@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 from ranklet.runtime.errors import InputError
 
 DEVICES = ("auto", "cpu", "cuda")  # where models run
+LAST_PORT = 65_535  # of an address of the internet
 MOST_TEXT = 4096  # characters of a prompt or a list of tokens
 _KEY = "option"  # in a field's metadata
 # Of options by name: another option, and values of it beside which the option has no effect. A

@@ -71,7 +71,6 @@ def test_what_is_wrong_is_said_before_a_page_opens(
         ((tmp_path / "none", queries), "none"),
         ((built.fused, queries, "--pipeline", "best"), "no pipeline 'best'; it has "),
         ((built.fused, queries, "--split", "a b"), "use only letters"),
-        ((built.fused, queries, "--port", "70000"), "from 0 to 65535"),
     ):
         assert message in fails(capsys, "judge", *arguments[:2], *end, *arguments[2:])
     with socket.socket() as taken:

@@ -11,18 +11,33 @@ import sys
 import webbrowser
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ranklet.commands.arguments import add_options, options_from
 from ranklet.commands.output import say, show
 from ranklet.commands.rank import lines_of
 from ranklet.runtime.console import suggest_command
 from ranklet.runtime.errors import InputError
+from ranklet.runtime.options import LAST_PORT, Checked, integer, switch, text
 
 if TYPE_CHECKING:
     from ranklet.corpus.judgements.marks import Marks
 
 HOST, PORT = "127.0.0.1", 8090
+
+
+@dataclass(frozen=True, kw_only=True)
+class JudgeOptions(Checked):
+    """Which hits are judged, as what, and where the page is."""
+
+    GROUP = "options"
+
+    split: str = text("train", "name of the judged queries in it")
+    pipeline: str | None = text(None, "pipeline whose hits are judged; by default the bundle's")
+    port: int = integer(PORT, "port of the page, or 0 to let the system choose", 0, LAST_PORT)
+    browser: bool = switch(True, "only print the page's address", flag="--no-browser")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -33,14 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "-o", "--output", metavar="FOLDER", required=True,
         help="collection to write, or to go on with",
     )  # fmt: skip
-    parser.add_argument("--split", default="train", help="name of the judged queries in it")
-    parser.add_argument(
-        "--pipeline", help="pipeline whose hits are judged (default: the bundle's default)"
-    )
-    parser.add_argument(
-        "--port", type=int, default=PORT, help="port of the page, or 0 to let the system choose"
-    )
-    parser.add_argument("--no-browser", action="store_true", help="only print the page's address")
+    add_options(lambda _: parser, JudgeOptions())
 
 
 def run(options: argparse.Namespace) -> None:
@@ -54,25 +62,24 @@ def run(options: argparse.Namespace) -> None:
     from ranklet.runtime import load
     from ranklet.runtime.bundles.additions import refuse_additions
 
-    if not 0 <= options.port <= 65_535:
-        raise InputError(f"--port is {options.port}; it must be from 0 to 65535")
+    own = options_from(JudgeOptions(), vars(options))
     texts = read_queries(options.queries)
     bundle = load(options.bundle)
     documents = bundle.files.need_documents()
     refuse_additions(bundle.files)
     pipelines = bundle.manifest.pipelines
-    if options.pipeline is not None and options.pipeline not in pipelines:
+    if own.pipeline is not None and own.pipeline not in pipelines:
         raise InputError(
-            f"the bundle has no pipeline {options.pipeline!r}; it has {', '.join(pipelines)}"
+            f"the bundle has no pipeline {own.pipeline!r}; it has {', '.join(pipelines)}"
         )
     if not pipelines:
         raise InputError("the bundle has no pipeline; export a ranker that can retrieve, too")
-    with listen(ServerSettings(options.bundle, HOST, options.port)) as listening:
-        marks = Marks(Path(options.output), whole_documents(bundle.files), texts, options.split)
-        service = JudgeService(bundle, documents, marks, options.pipeline)
+    with listen(ServerSettings(options.bundle, HOST, own.port)) as listening:
+        marks = Marks(Path(options.output), whole_documents(bundle.files), texts, own.split)
+        service = JudgeService(bundle, documents, marks, own.pipeline)
         address = f"http://{HOST}:{listening.getsockname()[1]}"
         say(f"judge {len(marks.queries):,} queries at {address} (end with Ctrl-C)")
-        if not options.no_browser and _has_browser():
+        if own.browser and _has_browser():
             with suppress(webbrowser.Error):
                 webbrowser.open(address)
         serve(service, listening)
