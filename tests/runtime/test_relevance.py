@@ -42,8 +42,8 @@ def test_evidence_is_what_a_plain_loop_finds() -> None:
         wanted = [
             [
                 each,
-                (each - mean) / spread,
-                (each - (second if each == best[0] else best[0])) / spread,
+                min(7, max(-7, (each - mean) / spread)),
+                min(3, max(-3, (each - (second if each == best[0] else best[0])) / spread)),
             ]
             for each in scores.tolist()
         ]
