@@ -32,8 +32,9 @@ share of queries whose best hit answers them. *AUC*: how often a right best hit 
 wrong one, by the score and by relevance. *Error*: the calibration error in ten bins, with \
 weights of other domains (all Debian collections are one), and after so many of a collection's \
 own judged queries, cross-validated. The weight of the score itself was chosen on scifact, \
-debian-pl, debian-pt_BR and debian-ru. Each has at most 400 queries and some 2,500 documents. So \
-few queries give true probabilities an error of .047, too."""
+debian-pl, debian-pt_BR and debian-ru; the caps of distance and lead on these, qa-mix and \
+debian-packages. Each has at most 400 queries and some 2,500 documents. So few queries give true \
+probabilities an error of .047, too."""
 CODE_HERE = (*CODE, "runtime/relevance.py", "benchmarks/quality/relevance.py")
 WORDS, VECTORS, SUMS = "words", "vectors", "words and vectors"
 SYSTEMS = (WORDS, VECTORS, SUMS)
