@@ -15,6 +15,12 @@ def page_of(metadata: Mapping[str, Value]) -> int | None:
     return page if isinstance(page, int) and type(page) is not bool else None
 
 
+def source_of(id_: str, title: str, heading: Sequence[str], page: int | None) -> str:
+    """Return what a citation says; see `ContextSpan.source`."""
+    named = " › ".join([" ".join(title.split()) or id_, *heading])
+    return named if page is None else f"{named}, page {page}"
+
+
 @dataclass(frozen=True, slots=True)
 class ContextSpan:
     """A part of a document, made of passages that follow each other.
@@ -53,8 +59,7 @@ class ContextSpan:
         >>> ContextSpan("d", "Bread", "…", 0, 1, ("Dough",), metadata={"page": 7}).source
         'Bread › Dough, page 7'
         """
-        named = " › ".join([" ".join(self.title.split()) or self.id, *self.heading])
-        return named if self.page is None else f"{named}, page {self.page}"
+        return source_of(self.id, self.title, self.heading, self.page)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, without those that are not known. Dates are ISO 8601 strings."""

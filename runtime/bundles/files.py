@@ -328,9 +328,10 @@ class BundleFiles:
             (name, plain), lambda: open_tokenizer(bytes(self.file(name)), name, plain=plain)
         )
 
-    def token_count(self, text: str) -> int:
-        """Return how many tokens a text has by the bundle's tokenizer, or words without one."""
-        return self.once("token count", self._open_count)(text)
+    @property
+    def token_count(self) -> Callable[[str], int]:
+        """What counts the tokens of a text by the bundle's tokenizer, or words without one."""
+        return self.once("token count", self._open_count)
 
     def _open_count(self) -> Callable[[str], int]:
         names = (TOKENIZER, *(f"rankers/{each}/tokenizer.json" for each in self.manifest.rankers))

@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 from ranklet.runtime.bundles.documents import Documents
 from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.call.candidates import numbers_of
-from ranklet.runtime.context import ContextSpan, written
+from ranklet.runtime.context import ContextSpan, page_of, source_of, written
 from ranklet.runtime.search.filling import Filling, Piece, best_part, merged, text_of
 from ranklet.runtime.search.run import Run
 from ranklet.runtime.search.selection import SECTION, Selection
 from ranklet.runtime.text.common_words import Places
-from ranklet.runtime.text.sentences import sentences
+from ranklet.runtime.text.sentences import count_words, sentences
 
 
 class Stored(Protocol):
@@ -100,7 +100,10 @@ class Spans:
 
     def label(self, document: int, piece: Piece) -> str:
         """Return what stands before a part of a document."""
-        return f"[1] {self._span(document, [piece]).source}\n"
+        number = document if document >= 0 else -1 - document
+        title, metadata = self.shown("title", number), self.shown("metadata", number)
+        named = source_of(self._documents.ids[number], title, piece.heading, page_of(metadata))
+        return f"[1] {named}\n"
 
     def of(self, document: int, pieces: Sequence[Piece]) -> list[ContextSpan]:
         """Return the spans of a document, in its order."""
@@ -217,7 +220,10 @@ def _fetch(search: Stored, numbers: NDArray[np.uint32], context: str | None) -> 
 def _part(piece: Piece, room: int, count: Count, places: Callable[[str], Places]) -> Piece | None:
     """Return the sentences of a passage that fit best; None if none does."""
     text = piece.text
-    parts = [(begin, end, count(text[begin:end])) for begin, end, _ in sentences(text)]
+    parts = [
+        (begin, end, words if count is count_words else count(text[begin:end]))
+        for begin, end, words in sentences(text)
+    ]
     found = best_part(parts, sorted(places(text)), room)
     if found is None:
         return None

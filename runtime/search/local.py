@@ -278,7 +278,7 @@ class LocalSearch(Search):
 
         call = self._call(query, pipeline, deadline, where, synonyms=synonyms)
         call = self._without(call, selection.hide) if selection.hide else call
-        run = self._reaching(call, selection)
+        run = self._reaching(call, Selection(k=selection.k))
         said, begin = run.ranking(selection.without_hits(), explain=False), perf_counter()
         with self.files.damage_reported():
             spans, size, why = filled(self, run, selection, tokens, self.files.token_count, places)

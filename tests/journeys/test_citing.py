@@ -1,12 +1,18 @@
 """Somebody's papers answer questions, with page and heading, and say so when nothing fits."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.commands.running import Capture, succeeds
 from tests.corpus.sources.documents.writing import lines, write_pdf
+from tests.range_server import RangeServer
 
 from ranklet.commands import main
+from ranklet.corpus.sources.options import SourceOptions
+from ranklet.export.build import build
+from ranklet.handlers.api.answers import ANSWERS
 from ranklet.handlers.api.limits import Limits
 from ranklet.handlers.mcp.protocol import Protocol
 from ranklet.handlers.mcp.tools import NOTHING
@@ -34,6 +40,7 @@ PAGES = (
     "The lease of the bakery began in spring. The rent is paid every month.",
     "The owner repairs the roof and the chimney. The tenant sweeps the chimney twice a year.",
 )
+SPLIT = SourceOptions(passage_words=30, overlap_words=0)
 ASKED = "why never use water on the stone"
 ELSEWHERE = "which football players won the cup"
 
@@ -110,3 +117,28 @@ def test_a_chain_cites_page_and_heading_or_says_that_nothing_fits(papers: Bundle
     assert chain.invoke(ASKED).endswith("(Handbook of the bakery, Ovens, Cleaning)")
     assert chain.invoke("who sweeps the chimney").endswith("(lease, page 2)")
     assert chain.invoke(ELSEWHERE) == "The papers say nothing about that."
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("around", [None, "neighbours", "section"])
+def test_all_fronts_and_object_storage_agree(
+    papers: Bundle, tmp_path: Path, capsys: Capture, around: str | None
+) -> None:
+    path = tmp_path / "papers.zip"
+    build(str(papers.path.parent / "texts"), path, source=SPLIT)
+    wanted = load(path).context(ASKED, 70, context=around)
+    assert len(wanted) > 1
+    body = {"query": ASKED, "tokens": 70, "context": around}
+    answer = ANSWERS["/context"](load(path), body, Limits(), None).body
+    assert isinstance(answer, dict)
+    assert answer["spans"] == wanted.to_dict()["spans"]
+    command = ["context", path, ASKED, "--tokens", "70", "--json"]
+    printed = succeeds(capsys, *command, *(["--context", around] if around else []))
+    assert json.loads(printed)["text"] == answer["text"] == wanted.text
+    with RangeServer({"/papers.zip": path.read_bytes()}) as server:
+        far = Bundle(server.address("/papers.zip"), cache=tmp_path / "cache")
+        assert far.context(ASKED, 70, context=around).spans == wanted.spans
+        hits = far.rank(ASKED, passages=2, context=around)
+        assert [hit.spans for hit in hits] == [
+            hit.spans for hit in load(path).rank(ASKED, passages=2, context=around)
+        ]

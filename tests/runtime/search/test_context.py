@@ -15,6 +15,7 @@ from ranklet.export.build import build
 from ranklet.runtime import Bundle, ContextSpan
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.text.sentences import count_words
+from ranklet.runtime.text.tokenizing import encode
 from ranklet.runtime.verification import verify
 
 _TEXT = "river boat ferry water bridge town market bread dough oven salt yeast flour the a of"
@@ -205,3 +206,11 @@ def test_texts_of_ones_own_have_no_neighbours(bread: Bundle) -> None:
 def test_bundles_of_whole_documents_keep_their_bytes(tmp_path: Path) -> None:
     whole = build(["One text.", "Another text."], tmp_path / "b.ranklet")
     assert not [name for name in whole.manifest.files if "locations" in name]
+
+
+def test_tokens_are_those_of_the_bundles_tokenizer(bundle: Bundle) -> None:
+    tokenizer = bundle.files.tokenizer()
+    for tokens in (60, 200, 400):
+        found = bundle.context("knead the dough, feed the starter", tokens)
+        assert found.tokens == len(encode(tokenizer, found.text).ids) <= tokens
+        assert found.tokens != count_words(found.text)
