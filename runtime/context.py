@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, overload
 
+from ranklet.runtime.bundles.location import with_headings
 from ranklet.runtime.bundles.manifest import Value
 from ranklet.runtime.plain import plain
 
@@ -17,7 +18,7 @@ def page_of(metadata: Mapping[str, Value]) -> int | None:
 
 def source_of(id_: str, title: str, heading: Sequence[str], page: int | None) -> str:
     """Return what a citation says; see `ContextSpan.source`."""
-    named = " › ".join([" ".join(title.split()) or id_, *heading])
+    named = with_headings(" ".join(title.split()) or id_, heading)
     return named if page is None else f"{named}, page {page}"
 
 

@@ -135,7 +135,7 @@ class Hit(_Late):
     Attributes:
         id: the document's id in the collection, or a caller's own text's id or index as a string.
         score: higher is better; comparable within one query only.
-        title: the title; it may be empty.
+        title: the title, and the headings that a passage stands under; it may be empty.
         text: the document's text, without the title.
         index: number of the document in the collection, or index among the caller's own texts.
         explanation: the score's explanation if it was requested; its parts add up to the score.

@@ -7,6 +7,7 @@ from ranklet.corpus.collections.collection import Document
 from ranklet.corpus.collections.trec import is_id
 from ranklet.corpus.sources.cells import Verbatim
 from ranklet.runtime.bundles.files import BundleFiles
+from ranklet.runtime.bundles.location import without_headings
 from ranklet.runtime.bundles.manifest import STRING
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.metadata.columns import Metadata
@@ -33,6 +34,7 @@ def whole_documents(bundle: BundleFiles, columns: Sequence[str] = ()) -> Iterato
         parts = [(documents.location(at), documents.texts[at]) for at in passages]
         held = metadata.of(number) if columns else {}
         own = {each: held[each] for each in columns if each in held}
+        title = without_headings(title, parts[0][0])
         yield Document(name, title, whole_text(parts, splitting), own)
         number += len(passages)
 

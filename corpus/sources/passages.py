@@ -6,7 +6,7 @@ from itertools import pairwise
 
 from ranklet.corpus.collections.collection import Document
 from ranklet.corpus.collections.headings import Headings, main_heading
-from ranklet.runtime.bundles.location import Location
+from ranklet.runtime.bundles.location import Location, with_headings
 from ranklet.runtime.bundles.manifest import Splitting
 from ranklet.runtime.text.sentences import Sentence, count_words, sentences, word_pattern
 
@@ -14,7 +14,10 @@ _OF_WORDS = f"{string.ascii_letters}{string.digits}_".encode()
 
 
 def located(document: Document, splitting: Splitting) -> Iterator[Document]:
-    """Yield a document, or its passages, which know where they stand in it."""
+    """Yield a document, or its passages, which know where they stand in it.
+
+    The title of a passage has the headings that it stands under, so all rankers read them.
+    """
     text, headings = document.text, document.headings
     document, after = document._replace(headings=()), 0
     places = [
@@ -28,7 +31,8 @@ def located(document: Document, splitting: Splitting) -> Iterator[Document]:
     for begin, end in places:
         heading = main_heading(headings, begin, end, document.title)
         location = Location(begin, text[after:begin], heading)
-        yield document._replace(text=text[begin:end], location=location.stored())
+        title = with_headings(document.title, heading)
+        yield document._replace(title=title, text=text[begin:end], location=location.stored())
         after = max(after, end)
 
 

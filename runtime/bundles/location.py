@@ -46,6 +46,29 @@ class Location(NamedTuple):
         return cls(int(start), stored[: len(stored) - len(rest)], tuple(heading))
 
 
+BELOW = " › "  # before a heading
+
+
+def with_headings(title: str, heading: Iterable[str]) -> str:
+    """Return the title of a passage: that of its document, and the headings it stands under.
+
+    >>> with_headings("Bread", ["Dough"]), with_headings("", ["Dough"])
+    ('Bread › Dough', 'Dough')
+    """
+    return BELOW.join(filter(None, [title, *heading]))
+
+
+def without_headings(title: str, location: Location | None) -> str:
+    """Return the title of a passage's document.
+
+    >>> without_headings("Bread › Dough", Location(0, "", ("Dough",)))
+    'Bread'
+    """
+    if location is None or not location.heading:
+        return title
+    return title.removesuffix(BELOW.join(location.heading)).removesuffix(BELOW)
+
+
 _DIGITS = 10  # of the longest text's length
 
 

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from ranklet.runtime.bundles.documents import Documents
 from ranklet.runtime.bundles.files import BundleFiles
+from ranklet.runtime.bundles.location import without_headings
 from ranklet.runtime.call.candidates import numbers_of
 from ranklet.runtime.context import ContextSpan, page_of, source_of, written
 from ranklet.runtime.search.filling import Filling, Piece, best_part, merged, text_of
@@ -101,9 +102,12 @@ class Spans:
     def label(self, document: int, piece: Piece) -> str:
         """Return what stands before a part of a document."""
         number = document if document >= 0 else -1 - document
-        title, metadata = self.shown("title", number), self.shown("metadata", number)
-        named = source_of(self._documents.ids[number], title, piece.heading, page_of(metadata))
+        title, page = self._title(number), page_of(self.shown("metadata", number))
+        named = source_of(self._documents.ids[number], title, piece.heading, page)
         return f"[1] {named}\n"
+
+    def _title(self, number: int) -> str:
+        return without_headings(self.shown("title", number), self._documents.location(number))
 
     def of(self, document: int, pieces: Sequence[Piece]) -> list[ContextSpan]:
         """Return the spans of a document, in its order."""
@@ -117,7 +121,7 @@ class Spans:
         place, text = best.place, text_of(group)
         return ContextSpan(
             self._documents.ids[number],
-            self.shown("title", number),
+            self._title(number),
             text,
             group[0].start if known else None,
             group[0].start + len(text) if known else None,

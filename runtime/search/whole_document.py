@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ranklet.runtime.bundles.location import Location, joined
+from ranklet.runtime.bundles.location import Location, joined, without_headings
 from ranklet.runtime.bundles.manifest import Splitting, Value
 from ranklet.runtime.plain import plain
 from ranklet.runtime.search.run import Passage
@@ -31,7 +31,8 @@ class WholeDocument:
         """Return the document that was split into passages."""
         first = passages[0]
         text = whole_text([(each.location, each.text) for each in passages], splitting)
-        return cls(first.document, first.title, text, first.metadata)
+        title = without_headings(first.title, first.location)
+        return cls(first.document, title, text, first.metadata)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values; metadata only if there are any. Dates are ISO 8601 strings."""

@@ -26,7 +26,7 @@ class Component(BaseModel):
 
     bundle: SkipValidation[BundleLike]
     k: SkipValidation[int | None] = None
-    pipeline: SkipValidation[PipelineLike] = None
+    pipeline: SkipValidation[Any] = None  # a `PipelineLike`, whose classes pydantic need not know
     explain: SkipValidation[bool] = False
     budget_ms: SkipValidation[float | None] = None
 
