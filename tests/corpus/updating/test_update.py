@@ -327,7 +327,7 @@ def test_a_bundle_needs_a_collection(built: "Built", tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "file", ["documents/words.npy", "text/forms.npy", "rankers/bm25/impacts.npy"]
+    "file", ["documents/texts.npy", "text/forms.npy", "rankers/bm25/impacts.npy"]
 )
 def test_a_damaged_bundle_is_refused(file: str, three: Path, tmp_path: Path) -> None:
     content = bytearray((three / file).read_bytes())

@@ -132,7 +132,7 @@ DAMAGE: dict[str, tuple[str, Change]] = {
     "a floor that is no number": ("floors.npy", lambda values: values * np.inf),
     "no impact": ("impacts.npy", lambda values: values * 0),
     "a posting past the collection": ("documents.npy", lambda values: values + 48),
-    "a scale of nothing": ("scale.npy", lambda values: values * 0),
+    "a scale of nothing": ("largest.npy", lambda values: values * 0),
 }
 
 
