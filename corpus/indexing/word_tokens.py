@@ -75,12 +75,12 @@ class WordReader:
 
     def read(self, texts: Iterable[str]) -> Words:
         """Return the words of the next texts; the first words of all are the stop words."""
-        waiting, lengths = array("i"), list[int]()
+        found, lengths = list[int](), list[int]()
         for text in texts:
             chunks = self._splitter.chunks(text)
-            waiting.extend(map(self._chunks.__getitem__, chunks))
+            found += map(self._chunks.__getitem__, chunks)
             lengths.append(len(chunks))
-        chunks_of = np.frombuffer(waiting, np.int32)
+        chunks_of = np.array(found, np.int32)
         words = np.frombuffer(self._chunks.words, np.int32)
         ends = np.frombuffer(self._chunks.ends, np.int64)
         counts = ends[chunks_of + 1] - ends[chunks_of]
