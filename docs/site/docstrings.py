@@ -39,7 +39,8 @@ def show_help(attribute: Attribute) -> None:
     call = attribute.value
     if isinstance(call, ExprCall) and str(call.function) in DECLARING:
         default, *others = call.arguments
-        about = [each for each in map(str, others) if each.startswith(("'", '"'))]
+        plain = [each for each in others if isinstance(each, str)]  # and no expression
+        about = [each for each in plain if each.startswith(("'", '"'))]
         if about:  # or else it is another function of that name
             attribute.value = default
             attribute.docstring = Docstring(sentence(ast.literal_eval(about[0])), parent=attribute)
