@@ -21,8 +21,10 @@ QUERY = "knead dough"
 READS: dict[str, tuple[str, ...]] = {
     "complete": ("knead",),
     "compare": ("BUNDLE", "COLLECTION/queries.test.jsonl", "--pipelines", "bm25,linear", "--json"),
+    "context": (QUERY, "--json"),
     "eval": ("COLLECTION", "--pipelines", "bm25"),
     "explain": (QUERY, "bread", "--pipeline", "bm25"),
+    "gaps": ("COLLECTION/queries.test.jsonl", "--pipeline", "bm25"),
     "feed": ("--ranker", "bm25", "--query", QUERY),
     "inspect": (),
     "log": (),
