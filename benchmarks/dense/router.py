@@ -1,4 +1,6 @@
-"""Routers whose documents MiniLM encodes, by what encodes their queries.
+"""Routers whose documents a network encodes and whose queries static embeddings encode.
+
+A small network is tried in their place, too.
 
 Both students learn from the same texts what MiniLM says of them, no query among these, and are
 saved as sentence-transformers saves a router. Every bundle is kept, so an interrupted run
@@ -36,7 +38,7 @@ from ranklet.training.pretrained.backbone import wheel_folder
 PACKAGES = ("onnxruntime", "sentence-transformers", "tokenizers", "torch", "transformers")
 MEASURE, DEPTH, MODEL = "nDCG@10", 100, "model"
 COLLECTIONS = ("scifact", "qa-mix", "medquad", "google-wiki", "debian-packages", "debian-de-en")
-DOCUMENTS, QUERIES = 800, 120  # of a collection; those that answer the queries are among them
+DOCUMENTS, QUERIES = 2_500, 300  # of a collection; those that answer the queries are among them
 RANDOM, SHORT = 6_000, 1_500  # learned texts: of random words, and of each collection
 LAYERS = (0, 5)  # of MiniLM's six, with which the small network begins
 EPOCHS, BATCH, RATE = 3, 64, 1e-4
