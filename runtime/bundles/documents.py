@@ -235,11 +235,16 @@ class Documents:
         """Return the words of some documents, which are found in their texts if none are stored."""
         if (stored := self._forwards.get("words")) is not None:
             return stored.gather(numbers)
-        find, split = self.vocabulary.find, self.vocabulary.splitter.words
-        found = [list(map(find, split(text))) for text in self.ranked_texts(numbers.tolist())]
+        known, split = self.vocabulary, self.vocabulary.splitter.words
+        found = [split(text) for text in self.ranked_texts(numbers.tolist())]
         lengths = np.array([*map(len, found)], np.int64)
-        words = np.fromiter(chain.from_iterable(found), np.int32, int(lengths.sum()))
-        kept = (words >= 0) & (self.vocabulary.lemma_of[words] >= 0)
+        every = map(known.forms.find, chain.from_iterable(found))
+        words = np.fromiter(every, np.int32, int(lengths.sum()))
+        if len(known.stopped):  # which may be written without their accents
+            spelled = list(chain.from_iterable(found))
+            for at in np.flatnonzero((words < 0) | (known.lemma_of[words] < 0)).tolist():
+                words[at] = known.find(spelled[at])
+        kept = (words >= 0) & (known.lemma_of[words] >= 0)
         owners = np.repeat(np.arange(len(lengths)), lengths)[kept]
         return Gathered(words[kept], np.bincount(owners, minlength=len(lengths)))
 
