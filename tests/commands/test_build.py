@@ -46,17 +46,6 @@ def test_faults_are_counted_and_can_be_left_out(
     assert "2 documents" in succeeds(capsys, "build", table, "-o", output, "--skip-bad")
 
 
-def test_a_folder_that_is_no_model_is_status_2(
-    table: Path, tmp_path: Path, capsys: Capture
-) -> None:
-    (tmp_path / "model").mkdir()
-    arguments = ["build", str(table), "-o", str(tmp_path / "b"), "--model", str(tmp_path / "model")]
-    assert main(arguments) == 2
-    message = capsys.readouterr().err
-    assert "no config.json" in message
-    assert message.count("\n") == 1
-
-
 @pytest.mark.parametrize(
     "given", [("--stored", "int8"), ("--variants", "fp32"), ("--download",), ("--fusion", "ranks")]
 )

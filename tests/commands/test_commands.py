@@ -63,14 +63,10 @@ def test_every_command_has_help(capsys: Capture, command: str) -> None:
 @pytest.mark.parametrize(
     "arguments",
     [
-        ["fly"],
         ["--fly"],
         ["rank"],
         ["rank", "bundle"],
-        ["rank", "bundle", "query", "--fly"],
-        ["rank", "bundle", "query", "-k", "many"],
         ["rank", "bundle", "query", "--pipe", "x"],  # no abbreviations
-        ["train", "os", "collection", "-o", "x"],
         ["train", "bm25", "collection"],
         ["export", "-o", "x"],
         ["index", "bundle", "collection"],

@@ -19,8 +19,3 @@ def test_bundles_are_joined(built: "Built", tmp_path: Path, capsys: Capture) -> 
     assert [each.id for each in documents_of(target)] == [each["id"] for each in records]
     assert "exists" in fails(capsys, *arguments, "--prefer", "last")
     succeeds(capsys, *arguments, "--prefer", "first", "--force")
-
-
-def test_one_bundle_is_too_few(built: "Built", tmp_path: Path, capsys: Capture) -> None:
-    error = fails(capsys, "merge", built.indexed, "-o", tmp_path / "merged")
-    assert "two bundles or more" in error

@@ -67,15 +67,6 @@ def test_options_say_how_documents_are_read_and_not_how_they_are_split(
     assert "leave these options out" in fails(capsys, "update", target, "--add", more, *split)
 
 
-def test_nothing_to_change_is_an_error(bundle: Path, capsys: Capture) -> None:
-    assert "nothing to change" in fails(capsys, "update", bundle)
-
-
-def test_another_ids_file_is_refused(bundle: Path, tmp_path: Path) -> None:
-    assert main(["update", str(bundle), "--delete-file", str(tmp_path / "missing")]) == 1
-    assert len(ids(bundle)) == 4
-
-
 def test_ids_to_delete_are_whole_lines(
     tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
