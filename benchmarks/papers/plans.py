@@ -52,21 +52,21 @@ def on_processors() -> list[Training]:
     }
     plans = [
         Training("RepBERT, BM25's negatives", "dense",
-                 {**small, "loss": "margin", "segments": "distinct", "batch": 13, "warmup": 0.03},
-                 *own, 1_000, asks=500),
+                 {**small, "max_document_tokens": 128, "loss": "margin", "segments": "distinct",
+                  "batch": 13, "warmup": 0.03},
+                 *own, 800, asks=500),
         Training(oracle, "student",
                  {**small, "batch": 16, "kind": "colbert", "max_query_tokens": 24, "markers": False,
                   "special_tokens": False, "punctuation": True, "saves": oracle},
-                 "medquad", (), 250),
+                 "medquad", (), 60),
         Training("EPIC by pairs", "student",
                  {**small, "batch": 16, "max_document_tokens": 128, "kind": "epic",
-                  "pairwise": True, "head_rate": 3.0},
-                 "qa-mix", ("qa-mix",), 500, asks=200),
+                  "pairwise": True, "learning_rate": 2e-5, "head_rate": 1.0},
+                 *own, 300, asks=100),
     ]  # fmt: skip
     for name, form in (
         ("SRM, K = 1", {"sub_embeddings": 1, "window": 0}),
         ("SRM, K = 10", {"sub_embeddings": 10, "window": 0}),
-        ("SRM-LCM, K = 10", {"sub_embeddings": 10, "window": 1}),
     ):
         plans.append(Training(name, "light", {**form, "oracle": oracle, "evaluations": 1}, *own, 40,
                               (BM25, ORACLE), asks=250))  # fmt: skip
