@@ -256,9 +256,12 @@ def test_fields_in_the_wrong_place_are_refused(server: "Server") -> None:
 async def asked(server: service.Service, path: str, body: bytes) -> int:
     """Return the status of the answer of a server that runs here."""
     sent: list[Any] = []
+    unread = [body]
 
     async def receive() -> Any:
-        return {"type": "http.request", "body": body, "more_body": False}
+        if not unread:  # the caller stays
+            await asyncio.Event().wait()
+        return {"type": "http.request", "body": unread.pop(), "more_body": False}
 
     async def send(message: Any) -> None:
         sent.append(message)
