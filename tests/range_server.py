@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from hashlib import md5
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Lock, Thread
-from types import TracebackType
 from typing import Any, Self
 
 _RANGE = re.compile(r"bytes=(\d*)-(\d*)")
@@ -57,12 +56,7 @@ class RangeServer:
         self._thread.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._server.shutdown()
         self._server.server_close()
         self._thread.join()

@@ -4,7 +4,6 @@ Bodies wait for their end, and then for a thread. So all of them together are bo
 """
 
 import asyncio
-from types import TracebackType
 
 from starlette.requests import Request
 
@@ -65,12 +64,7 @@ class Body:
     def __enter__(self) -> "Body":
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.clear()
 
     def clear(self) -> None:
