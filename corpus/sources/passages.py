@@ -62,7 +62,7 @@ def sections(text: str, words: int, headings: Headings) -> list[tuple[int, int]]
     found, room = list[tuple[int, int]](), 0
     for begin, end in pairwise([*begins, len(text)]):
         count = count_words(text[begin:end])
-        if count <= room:
+        if found and count <= room:
             found[-1] = (found[-1][0], end)
             room -= count
         else:

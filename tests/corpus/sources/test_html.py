@@ -151,3 +151,33 @@ def test_a_page_in_utf_8_is_so_whatever_it_says(tmp_path: Path) -> None:
     write(tmp_path / "a.html", "<meta charset=iso-8859-1><p>é")
     write(tmp_path / "b.html", "<meta charset=iso-8859-1><p>“é”", "cp1252")
     assert [each.text for each in read(tmp_path)] == ["é", "“é”"]
+
+
+@given(
+    st.lists(
+        st.sampled_from(
+            [
+                "<h2>",
+                "</h2>",
+                "<h3 id=x>",
+                "</h3>",
+                "<p>",
+                "a b",
+                " ",
+                "\n",
+                "<br>",
+                "<pre>",
+                "</pre>",
+                "\x01",
+                "<li>c",
+            ]
+        )
+    )
+)
+def test_headings_stand_in_the_text_which_has_no_marks(pieces: list[str]) -> None:
+    page = read_page("".join(pieces))
+    other = "".join(pieces).replace("<h2>", "<p>").replace("<h3 id=x>", "<p>")
+    assert page.text == read_page(other.replace("</h2>", "</p>").replace("</h3>", "</p>")).text
+    for start, level, words in page.headings:
+        assert page.text[start:].split("\n")[0] == words != ""
+        assert level in (2, 3)

@@ -135,3 +135,9 @@ def test_wrong_front_matter_is_text(front: str) -> None:
 
 def test_a_rule_and_a_line_below_are_a_heading() -> None:
     assert read_markdown("---\nA\n---\nText.")[:2] == ("A", "Text.")
+
+
+def test_headings_below_the_title_are_known() -> None:
+    page = read_markdown("---\ntags: a\n---\n# A\nText.\n\n## B *c*\n\n> ## D\n\nMore.\n\n### E")
+    assert [(level, text) for _, level, text in page.headings] == [(2, "B c"), (3, "E")]
+    assert [page.text[start:].split("\n")[0] for start, *_ in page.headings] == ["B c", "E"]

@@ -6,7 +6,11 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from tests.growth import grows_linearly
 
-from ranklet.corpus.sources.passages import _most, balanced, passages
+from ranklet.corpus.collections.collection import Document
+from ranklet.corpus.collections.headings import Heading
+from ranklet.corpus.sources.passages import _most, balanced, located, passages
+from ranklet.runtime.bundles.location import Location, joined
+from ranklet.runtime.bundles.manifest import Splitting
 from ranklet.runtime.text.sentences import word_pattern
 
 SENTENCES = st.lists(
@@ -109,3 +113,30 @@ def test_balanced_passages_suffice(total: int, words: int) -> None:
     overlap = words // 2
     size = balanced(total, words, overlap)
     assert words // 2 < size <= words
+
+
+@given(
+    st.lists(
+        st.sampled_from(["One two. ", "Three!\n\n", "# A\n\n", "four five\t", "。"]), min_size=1
+    ),
+    st.integers(2, 12),
+    st.data(),
+)
+def test_passages_know_where_they_stand(pieces: list[str], words: int, data: st.DataObject) -> None:
+    text = "".join(pieces)
+    starts = [at for at in range(len(text)) if text.startswith("# A", at)]
+    headings = tuple(Heading(at, data.draw(st.integers(1, 3)), "# A") for at in starts)
+    overlap = data.draw(st.integers(0, words // 2))
+    whole = Document("d", "Title", text, headings=headings)
+    found = list(located(whole, Splitting(words, overlap)))
+    if len(found) == 1:
+        assert found == [whole._replace(headings=())]
+        return
+    places = [Location.read(each.location) for each in found]
+    pairs = [(place, each.text) for place, each in zip(places, found, strict=True) if place]
+    assert len(pairs) == len(found)
+    assert all(text[place.start :].startswith(part) for place, part in pairs)
+    assert pairs[0][0].before + joined(pairs) == text.rstrip()
+    for (place, _), each in zip(pairs, found, strict=True):
+        assert each.title == " › ".join(["Title", *place.heading])
+        assert set(place.heading) <= {"# A"}
