@@ -172,11 +172,15 @@ def quality(found: Mapping[str, Values]) -> str:
     """Return the table of the measure by collection and system, with p against words."""
     names = [*next(iter(found.values()))]
     rows = [
-        [each, *(f"{values[name].mean():.3f}{_sure(values, name)}" for name in names)]
+        [
+            each,
+            len(values[names[0]]),
+            *(f"{values[name].mean():.3f}{_sure(values, name)}" for name in names),
+        ]
         for each, values in found.items()
     ]
-    rows.append(["mean", *(f"{_mean(found, name):.3f}" for name in names)])
-    head = table([MEASURE, *names], rows)
+    rows.append(["mean", "", *(f"{_mean(found, name):.3f}" for name in names)])
+    head = table([MEASURE, "queries", *names], rows)
     return f"{head}\n\n`*` is above BM25 with p < .05, and `**` with p < .01 (paired)."
 
 
