@@ -18,11 +18,11 @@ def test_likely_terms_are_the_commonest_and_foretell_the_network(
     whole: BundleFiles, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("ranklet.corpus.rankers.conformer_kernel.term_prediction.COMMONEST", 20)
-    monkeypatch.setattr("ranklet.corpus.rankers.conformer_kernel.term_prediction.ANCHORS", 8)
+    monkeypatch.setattr("ranklet.corpus.rankers.conformer_kernel.term_prediction.ANCHORS", 14)
     matching, analysed = opened(whole, "ndrm3").term_matching, analyse_again(whole)
     likely = likely_terms(matching, analysed, BlockCache(tmp_path / "a"))
     assert len(likely.terms) == 20
-    assert len(likely.anchors) == 8
+    assert len(likely.anchors) == 14
     df = np.diff(analysed.postings("words").offsets)
     others = np.setdiff1d(np.flatnonzero(matching.rows > 1), likely.terms)
     assert df[likely.terms].min() >= df[others].max()
