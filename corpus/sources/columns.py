@@ -123,6 +123,13 @@ class Survey:
                     self._words[name] += words_in(value)
                 self.present[name] = count + 1
 
+    @property
+    def is_settled(self) -> bool:
+        """Whether no other records with the same columns could change what is chosen."""
+        texts = sum(is_known(each, TEXTS) for each in self.present)
+        ids = sum(any(name in IDS for name in _spell(each)) for each in self.present)
+        return texts == 1 and ids <= 1 and min(self.present.values()) >= SAMPLE
+
     def words(self, name: str) -> float:
         """Return the mean number of words of a column's values that are not missing."""
         counted = min(self.present[name], SAMPLE)

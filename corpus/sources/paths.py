@@ -62,6 +62,11 @@ class Files:
         return all(path.is_file() for path in self.paths)
 
     @property
+    def is_table(self) -> bool:
+        """Whether all records have the same columns, because they are of one table."""
+        return len(self.paths) == 1 and self.kind in ("csv", "tsv")
+
+    @property
     def are_texts(self) -> bool:
         """Whether each file is a document or pages, with the fields of `text_files.EXAMPLE`."""
         return self.kind == "text"

@@ -7,6 +7,7 @@ import logging
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sized
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -28,7 +29,7 @@ from ranklet.corpus.sources.cells import (
     texts_in,
 )
 from ranklet.corpus.sources.column_types import EXAMPLES, DeclaredColumns
-from ranklet.corpus.sources.columns import Columns, Survey, choose_columns, listed
+from ranklet.corpus.sources.columns import SAMPLE, Columns, Survey, choose_columns, listed
 from ranklet.corpus.sources.databases import SCHEME, Database, database_of
 from ranklet.corpus.sources.frames import Table, is_table, rows_of
 from ranklet.corpus.sources.json_files import as_record, is_document, kind_of, rows_by_id
@@ -162,8 +163,8 @@ class Source:
     def whole(self) -> Measured[Document]:
         """Yield the documents in their order, unsplit.
 
-        Everything is read twice, because only all records say which columns there are. What can be
-        read only once is kept in a temporary file.
+        Everything is read twice, because only all records say which columns there are; of a table
+        its beginning, if that says all. What can be read only once is kept in a temporary file.
 
         Raises:
             CollectionError: something is wrong, and `skip_bad` is not set; the message counts all
@@ -203,9 +204,13 @@ class Source:
         if self._given.are_texts:
             survey.add(EXAMPLE, EXAMPLE)
         else:
-            for record in progress(Measured(self._survey(), self._share), FINDING):
-                if isinstance(record, Record):
-                    survey.add(inner_fields(record.fields), record.fields)
+            table = isinstance(self._given, Files) and self._given.is_table and self._given.twice
+            with closing(progress(Measured(self._survey(), self._share), FINDING)) as records:
+                for number, record in enumerate(records, start=1):
+                    if isinstance(record, Record):
+                        survey.add(inner_fields(record.fields), record.fields)
+                    if table and number == SAMPLE and survey.is_settled:
+                        break
         if not survey.present:
             return None
         columns = choose_columns(survey, self.options, self.name)

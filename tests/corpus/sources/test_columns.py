@@ -6,8 +6,10 @@ from typing import Any
 import pytest
 from tests.corpus.sources.reading import announced, read, refused, write
 
-from ranklet.corpus.sources.columns import Columns, Survey, choose_columns
+from ranklet.corpus.sources.cells import Records
+from ranklet.corpus.sources.columns import SAMPLE, Columns, Survey, choose_columns
 from ranklet.corpus.sources.options import SourceOptions
+from ranklet.corpus.sources.source import Source
 
 
 def chosen_of(*rows: Mapping[str, Any], **options: Any) -> Columns:
@@ -158,3 +160,33 @@ def test_the_guess_is_announced(tmp_path: Path) -> None:
     assert announced(path) == (
         "a.csv: the text is 'body', the title is 'heading', ids are numbered"
     )
+
+
+@pytest.mark.parametrize(
+    ("names", "empty", "begun"),
+    [
+        ("id,title,text", (), True),
+        ("id,title,text", (5,), False),  # an empty value, so the rest may be empty, too
+        ("id,summary,text", (), False),  # two columns that may be the text
+        ("id,doc_id,text", (), False),
+        ("a,b,c", (), False),
+    ],
+)
+def test_only_the_beginning_of_a_table_is_surveyed_if_the_rest_changes_nothing(
+    tmp_path: Path, names: str, empty: tuple[int, ...], begun: bool
+) -> None:
+    rows = [f"{at},{'' if at in empty else 'Bread'},knead the dough" for at in range(3 * SAMPLE)]
+    (tmp_path / "t.csv").write_text("\n".join([names, *rows]) + "\n", "utf-8")
+    source = Source(tmp_path / "t.csv")
+    read: list[int] = []
+    records = source._records
+
+    def counted() -> Records:
+        read.append(0)
+        for record in records():
+            read[-1] += 1
+            yield record
+
+    source._records = counted  # type: ignore[method-assign]
+    assert len(list(source.whole())) == 3 * SAMPLE
+    assert read == [SAMPLE if begun else 3 * SAMPLE, 3 * SAMPLE]
