@@ -295,6 +295,8 @@ RECOGNISED: dict[str, tuple[dict[str, Any], str]] = {
         },
         "colbert",
     ),
+    "epic of OpenNIR": ({"config.json": {}, "ranker.json": {"": "epic"}}, "epic"),
+    "conformer-kernel": ({"config.json": {"model": "ndrm3"}}, "ndrm"),
     "neural-sparse-doc": (
         {"config.json": {"architectures": ["BertForMaskedLM"]}, "idf.json": {"a": 1.0}}, "splade"
     ),

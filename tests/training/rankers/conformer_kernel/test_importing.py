@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 import torch
-from safetensors.torch import save_file
+from safetensors.torch import load_file, save_file
 from tests.training.rankers.conformer_kernel.test_network import DOCUMENT, QUERY, model, pairs
 
 from ranklet.runtime.errors import ModelFolderError
@@ -102,9 +102,23 @@ def fewer(folder: Path) -> None:
     (folder / "vocab.txt").write_text("one\n")
 
 
+def flat(folder: Path) -> None:
+    weights = load_file(folder / "model.safetensors")
+    weights["ndrm1.embed.weight"] = weights["ndrm1.embed.weight"].reshape(-1)
+    save_file(weights, folder / "model.safetensors")
+
+
+def part(folder: Path) -> None:
+    weights = load_file(folder / "model.safetensors")
+    del weights["ndrm1.fc_qt.bias"]
+    save_file(weights, folder / "model.safetensors")
+
+
 @pytest.mark.parametrize(
     ("change", "fault"),
     [
+        (flat, "cannot be loaded"),
+        (part, "'latent.query.bias' is missing"),
         (without("vocab.txt"), "write the words of the fastText model there"),
         (without("model.safetensors"), "has no model.safetensors"),
         (fewer, "has 1 words, and the embeddings have 28"),
