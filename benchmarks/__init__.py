@@ -4,7 +4,6 @@
 # its module. Those that chose what is chosen now are archived: see benchmarks/archive.md.
 BENCHMARKS = {
     "bm25_parity": "parity",
-    "default_fusion": "fusion",
     "query_table": "dense",
     "query_table_time": "dense",
     "query_table_picture": "dense",
@@ -27,7 +26,6 @@ BENCHMARKS = {
     "first_hour": "footprint",
     "encoding_speed": "speed",
     "cross_speed": "speed",
-    "dense_search": "dense",
     "sparse_speed": "speed",
     "late_interaction_speed": "late_interaction",
     "all_systems": "all_systems",
@@ -37,8 +35,6 @@ BENCHMARKS = {
     "object_storage": "objects",
     "ray_build": "cluster",
     "http_load": "speed",
-    "hostile_requests": "speed",
-    "abandoned_requests": "speed",
     "gpu_checks": "gpu",
     "paper_trainings": "papers",
 }

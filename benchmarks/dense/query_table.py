@@ -26,7 +26,6 @@ from benchmarks.fusion.collections import (
     queries_of,
 )
 from benchmarks.fusion.collections import QUERIES as MOST
-from benchmarks.fusion.default_fusion import DOCUMENTS
 from benchmarks.harness.place import MissingDataError, Place
 from benchmarks.harness.report import goal_at_least, table
 from ranklet import runtime
@@ -44,6 +43,7 @@ from ranklet.runtime.onnx.query_table import QUERIES
 
 PACKAGES = ("onnxruntime", "tokenizers", "torch", "transformers")
 MEASURE, DEPTH = "nDCG@10", 100
+DOCUMENTS = 2_500  # of a collection, at most, besides those that answer a query
 RANDOM = {True: 20_000, False: 60_000}  # sequences of random words, of E5 and of others
 SHORT = 20_000  # short texts of each collection
 SOURCES = ("model", "collection", "others", "all")  # that a table learns from
@@ -67,7 +67,7 @@ def run(place: Place) -> str:
 
 
 def compared() -> list[Compared]:
-    """Return the collections, with as many documents as `default_fusion` has."""
+    """Return the collections, with at most `DOCUMENTS`."""
     return [each._replace(documents=min(DOCUMENTS, each.documents)) for each in COMPARED]
 
 

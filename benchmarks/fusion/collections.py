@@ -28,7 +28,7 @@ BM25 = "bm25"
 # Most queries whose answers are among the documents, of the reported split and of train, and how
 # many of them are ranked; all are evenly spread.
 QUERIES, CHOICE = 1500, 700
-RANKED, CHOSEN_ON = 400, 150
+RANKED = 400
 E5_VARIABLE = "RANKLET_E5"  # names a folder of multilingual-e5-small
 
 
@@ -85,11 +85,6 @@ COMPARED = (
 def queries_of(place: Place, each: Compared, most: int = RANKED) -> list[JudgedQuery]:
     """Return the queries that are reported of a collection, at most so many."""
     return _some(_answered(place, each, each.split, QUERIES), most)
-
-
-def choice_of(place: Place, each: Compared) -> list[JudgedQuery]:
-    """Return queries of train, on which the default was chosen."""
-    return _some(_answered(place, each, "train", CHOICE), CHOSEN_ON)
 
 
 def _answered(place: Place, each: Compared, split: str, most: int) -> list[JudgedQuery]:

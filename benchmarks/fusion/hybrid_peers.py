@@ -7,7 +7,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.fusion.collections import COMPARED, MINILM, Compared, bundle_of, queries_of
-from benchmarks.fusion.default_fusion import DEPTH, MEASURES
 from benchmarks.harness.contest import contest
 from benchmarks.harness.place import Place
 from benchmarks.harness.report import table
@@ -22,6 +21,7 @@ from ranklet.runtime.text.ranked import ranked_text
 from ranklet.training.pretrained.backbone import wheel_folder
 
 PACKAGES = ("onnxruntime", "tokenizers")
+MEASURES, DEPTH = ("MRR@10", "nDCG@10", "R@100"), 100
 NAMES = ("scifact", "qa-mix", "google-wiki", "debian-packages")
 OURS = "ranklet build --model"
 

@@ -5,8 +5,8 @@ collection and by each encoder, so each ranker is divided by the spread of its o
 first candidates of queries that are made of the collection. BM25's scaled scores have one spread
 everywhere, because made queries are unlike real ones in the very words that BM25 counts. Then each
 ranker moves the order by about as much as any other. Rankers that match words count less than
-encoders, because they were the weaker half on most collections. `python -m benchmarks
-default_fusion` compares this with reciprocal ranks, and with other spreads and scales.
+encoders, because they were the weaker half on most collections. benchmarks/archive.md says how this
+compares with reciprocal ranks, and with other spreads.
 """
 
 import json
