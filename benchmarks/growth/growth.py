@@ -90,9 +90,8 @@ The passages of {COLLECTION} take {ours:.1f} s to build, and tantivy {
         peer:.1f} s, with two threads \
 and two processors.
 
-Bytes of a passage. All store the texts. `--impacts uint8` is computed: 3 bytes less per posting. \
-tantivy's index has frequencies, positions and stored texts; bm25s keeps scores as float32 and \
-document numbers as int32, and its texts as JSON.
+Bytes of a passage. All store the texts. tantivy's index has frequencies, positions and stored \
+texts; bm25s keeps scores as float32 and document numbers as int32, and its texts as JSON.
 
 {_by_bytes(found)}
 
@@ -133,12 +132,12 @@ def _by_bytes(found: list[dict[str, Any]]) -> str:
     rows = []
     for each in found:
         count, other = each["passages"], each.get("bm25s")
-        values = [each["text"], *each["parts"].values(), each["bundle"], each["small"]]
+        values = [each["text"], *each["parts"].values(), each["bundle"]]
         values.append(each["tantivy"]["bytes"])
         row = [f"{count:,}", *(f"{value / count:.0f}" for value in values)]
         peer = f"{other['bytes'] / count:.0f} ({other['index'] / count:.0f})" if other else ""
         rows.append([*row, peer])
-    head = ["passages", "CSV file", *sizes.PARTS, "bundle", "with `--impacts uint8`", "tantivy"]
+    head = ["passages", "CSV file", *sizes.PARTS, "bundle", "tantivy"]
     return table([*head, "bm25s (without texts)"], rows)
 
 

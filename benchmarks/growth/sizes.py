@@ -90,7 +90,6 @@ index.save(sys.argv[2], corpus=texts, show_progress=False)
 """
 PARTS = {
     "texts, ids": ("documents/texts", "documents/titles", "documents/ids", "documents/by_id"),
-    "words": ("documents/words",),
     "postings": ("rankers/bm25/",),
     "vocabulary": ("text/",),
 }
@@ -118,7 +117,6 @@ def measure(model: Model, count: int, work: Path, target: Path) -> None:
         "build": built._asdict(),
         "bundle": size(bundle),
         "parts": parts(bundle),
-        "small": size(bundle) - 3 * postings(bundle),
         **searched(model, bundle),
         **_peers(model, count, texts, peer, other),
     }
@@ -182,11 +180,6 @@ def parts(bundle: Path) -> dict[str, int]:
             if path.is_file() and name.startswith(begins):
                 found[part] += path.stat().st_size
     return found
-
-
-def postings(bundle: Path) -> int:
-    """Return the number of postings of BM25."""
-    return len(np.load(bundle / "rankers" / "bm25" / "documents.npy", mmap_mode="r"))
 
 
 def _peers(model: Model, count: int, texts: Path, peer: Path, other: Path) -> dict[str, Any]:
