@@ -7,7 +7,7 @@ phases and pooled markers, TKL, NDRM. On the loan of a card, with a few minutes 
     mkdir -p $OUT/benchmarks && cp work/benchmarks/papers.*.json* $OUT/benchmarks
 
 Put these files into work/benchmarks before the next loan, and what they hold is not measured again.
-On processors the few trainings run that these can do.
+On processors --only names small trainings.
 """
 
 import json
@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.built.trained import code_of
-from benchmarks.harness.place import Place
+from benchmarks.harness.place import MissingDataError, Place
 from benchmarks.papers import last_stage, light, students, translation
 from benchmarks.papers.comparing import section
 from benchmarks.papers.loans import Files, Found, with_needed, within, work_through
@@ -81,11 +81,14 @@ def run(place: Place, *, only: Sequence[str] = (), minutes: float | None = None)
         minutes: after which no more is begun, and what runs is interrupted.
 
     Raises:
+        MissingDataError: there is no GPU, and no small training is named.
         ValueError: no training has a name.
     """
     import torch
 
     on_gpu = torch.cuda.is_available()
+    if not on_gpu and not only:
+        raise MissingDataError("these trainings need a GPU; --only says which small ones to run")
     every = planned() if on_gpu else on_processors()
     files = Files(partial(_needs, place), partial(_makes, place))
     plans = with_needed(named(every, only), every, files)
