@@ -33,7 +33,7 @@ class Stored(Protocol):
 
 Count = Callable[[str], int]  # returns how many tokens a text has
 
-_LEAST = 16  # tokens that are worth filling
+_LEAST, _SHARE = 16, 20  # tokens that are worth filling, or one in so many of the budget
 _WIDEST = 100  # passages around a hit
 
 
@@ -191,8 +191,9 @@ def filled(
     spans = Spans(search, run.execution.final()[order].tolist(), relevance)
     _fetch(search, numbers[: 1 + tokens // _LEAST], selection.context)
     filling, taken = Filling(count, tokens), dict[int, int]()
+    least = max(_LEAST, tokens // _SHARE)
     for place, number in enumerate(numbers.tolist()):
-        if filling.left < _LEAST and filling.documents:
+        if filling.left < least and filling.documents:
             break
         if relevance and relevance[place] < (selection.min_relevance or 0):
             continue
