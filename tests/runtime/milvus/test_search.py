@@ -305,6 +305,9 @@ CALLS: dict[str, Callable[[Bundle], Any]] = {
     ],
     "marks": lambda bundle: [bundle.marks(ASKED, hit) for hit in bundle.rank(ASKED, k=9)],
     "metadata": lambda bundle: dict(bundle.metadata),
+    "missing_words": lambda bundle: [
+        each.typed for each in bundle.missing_words("quagga bread", bundle.rank(ASKED, k=9))
+    ],
     "only": lambda bundle: told(bundle.only({"year": 2}).rank(ASKED, k=9)),
     "passages": lambda bundle: bundle.passages,
     "rank": lambda bundle: told(bundle.rank(ASKED, k=9, where={"year": {">": 0}})),
