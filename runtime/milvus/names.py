@@ -7,7 +7,7 @@ from datetime import date, datetime
 from hashlib import sha256
 from typing import Any
 
-from ranklet.runtime.bundles.files import BundleFiles
+from ranklet.runtime.bundles.files import FREQUENCIES, BundleFiles
 from ranklet.runtime.bundles.manifest import DATE, DATETIME, Value
 from ranklet.runtime.kinds import KINDS
 from ranklet.runtime.metadata.columns import day_at, days_of, microseconds_of, moment_at
@@ -64,7 +64,7 @@ def digests(bundle: BundleFiles, ranker: str) -> dict[str, str]:
         words = [
             (name, entry.sha256)
             for name, entry in sorted(manifest.files.items())
-            if name.startswith(_VOCABULARY) or name == _TOKENIZER
+            if (name.startswith(_VOCABULARY) and name != FREQUENCIES) or name == _TOKENIZER
         ]
         found[VOCABULARY] = _digest(words)
     elif manifest.files.get(_TOKENIZER):
