@@ -36,7 +36,7 @@ from ranklet.runtime.sets import evenly
 from ranklet.training.pretrained.backbone import wheel_folder
 
 PACKAGES = ("onnxruntime", "sentence-transformers", "tokenizers", "torch", "transformers")
-MEASURE, DEPTH, MODEL = "nDCG@10", 100, "model"
+MEASURE, DEPTH = "nDCG@10", 100
 COLLECTIONS = ("scifact", "qa-mix", "medquad", "google-wiki", "debian-packages", "debian-de-en")
 DOCUMENTS, QUERIES = 2_500, 300  # of a collection; those that answer the queries are among them
 RANDOM, SHORT = 6_000, 1_500  # learned texts: of random words, and of each collection
@@ -84,14 +84,16 @@ def _bundle(place: Place, name: str, system: str, model: Path) -> runtime.Bundle
 
     def write(path: Path) -> None:
         source = Source(_records(place, name), SourceOptions(skip_bad=True))
-        linked = path.with_name(MODEL)  # so that the ranker has one name in all
-        linked.unlink(missing_ok=True)
-        linked.symlink_to(model)
         export = ExportOptions(variants=("int8",))
-        build(source, path, models=[linked], export=export, overwrite=True)
+        build(source, path, models=[model], export=export, overwrite=True)
 
     kept = place.keep(f"{name}.{system.replace(' ', '-')}.router.ranklet", write, CODE)
     return runtime.load(kept)
+
+
+def _model(bundle: runtime.Bundle) -> str:
+    """Return the name of the ranker beside BM25."""
+    return next(name for name in bundle.manifest.rankers if name != BM25)
 
 
 def _values(
@@ -99,7 +101,7 @@ def _values(
 ) -> dict[str, NDArray[np.float64]]:
     values = dict[str, NDArray[np.float64]]()
     for system, bundle in bundles.items():
-        recipes = {system: MODEL, f"BM25 + {system}": SUM}
+        recipes = {system: _model(bundle), f"BM25 + {system}": SUM}
         if system == SYSTEMS[0]:
             recipes = {"BM25": BM25, **recipes}
         pipelines = {name: bundle.manifest.pipelines[own] for name, own in recipes.items()}
@@ -127,7 +129,7 @@ def _costs(bundles: Mapping[str, runtime.Bundle], texts: Sequence[str]) -> str:
     )  # fmt: skip
     rows = []
     for name, bundle in bundles.items():
-        own, files = f"rankers/{MODEL}/", bundle.manifest.files
+        own, files = f"rankers/{_model(bundle)}/", bundle.manifest.files
         size = sum(
             entry.bytes for file, entry in files.items()
             if file.startswith(own) and file.removeprefix(own) not in INDEXED
