@@ -74,7 +74,8 @@ class Strings:
         [0, 2]
         """
         last = len(self) if end is None else end
-        return np.diff(self.offsets[begin : last + 1].astype(np.int64))
+        offsets = self.offsets[begin : last + 1].astype(np.int64)
+        return offsets[1:] - offsets[:-1]
 
     def raw(self, index: int) -> bytes:
         """Return the UTF-8 bytes of string ``index``."""

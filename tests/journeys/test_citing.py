@@ -125,7 +125,7 @@ def test_all_fronts_and_object_storage_agree(
     papers: Bundle, tmp_path: Path, capsys: Capture, around: str | None
 ) -> None:
     path = tmp_path / "papers.zip"
-    build(str(papers.path.parent / "texts"), path, source=SPLIT)
+    build(Path(str(papers.path)).parent / "texts", path, source=SPLIT)
     wanted = load(path).context(ASKED, 70, context=around)
     assert wanted.spans
     body = {"query": ASKED, "tokens": 70, "context": around}

@@ -8,6 +8,7 @@ from ranklet.runtime.syntax import exact_phrases
 from ranklet.runtime.syntax.exact_phrases import has_phrase
 from ranklet.runtime.text.analysis import splitter
 from ranklet.runtime.text.searchable import make_searchable, row_pattern
+from ranklet.runtime.text.splitter import Splitter
 
 LANGUAGES = ("en", "fr", "it", "de", "tr", "fi", "pl", "ru", "el", "ar", "ja", "hi")
 WORDS = (
@@ -37,7 +38,7 @@ def test_no_phrase_is_missed(language: str, seed: int) -> None:
             assert _has(text, phrase, split, quick=True), (text, phrase)
 
 
-def _has(text: str, phrase: str, split: exact_phrases.Splitter, *, quick: bool) -> bool:
+def _has(text: str, phrase: str, split: Splitter, *, quick: bool) -> bool:
     with pytest.MonkeyPatch.context() as patch:
         if not quick:
             patch.setattr(exact_phrases, "make_searchable", lambda *_: None)
