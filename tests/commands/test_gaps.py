@@ -3,12 +3,14 @@
 import json
 import shlex
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.commands.running import Capture, fails, succeeds
 from tests.docs.pages import ROOT, blocks
 
 from ranklet.export.build import build
+from ranklet.runtime import load
 
 ASKED = [
     "gluten free bread", "vegan brioche", "", "gluten free bread", "gluten", "does dough rest",
@@ -72,5 +74,7 @@ def test_the_example_of_the_page_runs(capsys: Capture) -> None:
         elif block.language == "sh":
             said = succeeds(capsys, *shlex.split(block.code, comments=True)[1:])
         else:
-            exec(block.code, {})  # noqa: S102
-            assert capsys.readouterr().out == "1 gluten 0 ['gluten free bread']\n"
+            names: dict[str, Any] = {"bundle": load("search.ranklet")}
+            exec(block.code, names)  # noqa: S102
+            gap = names["found"].gaps[0]
+            assert (gap.word, gap.count) == ("gluten", 1)
