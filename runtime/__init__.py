@@ -5,7 +5,7 @@
 """
 
 from ranklet.runtime.bundle import Bundle
-from ranklet.runtime.context import Context, ContextSpan
+from ranklet.runtime.contexts import Context, ContextSpan
 from ranklet.runtime.errors import (
     BundleError,
     CollectionError,

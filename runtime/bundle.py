@@ -29,7 +29,7 @@ from ranklet.runtime.bundles.manifest import Manifest, in_words
 from ranklet.runtime.call.deadline import Deadline
 from ranklet.runtime.call.protocol import Role
 from ranklet.runtime.call.query import QueryContext
-from ranklet.runtime.context import Context
+from ranklet.runtime.contexts import Context
 from ranklet.runtime.errors import BundleError, InputError
 from ranklet.runtime.explanation import Explanation
 from ranklet.runtime.hits import Completion, Hit, MissingWord, Ranking

@@ -9,7 +9,7 @@ import numpy as np
 
 from ranklet.runtime.bundles.location import Location
 from ranklet.runtime.bundles.manifest import Value
-from ranklet.runtime.context import ContextSpan, page_of
+from ranklet.runtime.contexts import ContextSpan, page_of
 from ranklet.runtime.explanation import Explanation
 from ranklet.runtime.extras import hinted
 from ranklet.runtime.plain import plain, plain_value

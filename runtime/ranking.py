@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ranklet.runtime.arguments import ContextOptions, Document, RankOptions, as_list
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.bundles.files import Check, stamp_beside, stamp_of_bundle
-from ranklet.runtime.context import Context
+from ranklet.runtime.contexts import Context
 from ranklet.runtime.errors import InputError, RemoteError
 from ranklet.runtime.hits import Ranking
 from ranklet.runtime.options import DEVICES, check_one_of

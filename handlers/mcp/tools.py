@@ -17,7 +17,7 @@ from ranklet.handlers.api.limits import Limits, Room
 from ranklet.handlers.api.reading import Request, typed
 from ranklet.handlers.api.writing import Writer
 from ranklet.runtime.bundle import Bundle
-from ranklet.runtime.context import ContextSpan
+from ranklet.runtime.contexts import ContextSpan
 from ranklet.runtime.hits import Hit
 from ranklet.runtime.plain import plain
 from ranklet.runtime.search.reading import field_weights

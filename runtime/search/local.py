@@ -18,7 +18,7 @@ from ranklet.runtime.call.deadline import Deadline
 from ranklet.runtime.call.mask import Mask, both
 from ranklet.runtime.call.protocol import Ranker, Retriever
 from ranklet.runtime.call.query import QueryContext
-from ranklet.runtime.context import Context
+from ranklet.runtime.contexts import Context
 from ranklet.runtime.errors import UnknownDocumentError
 from ranklet.runtime.execution.execution import Execution
 from ranklet.runtime.explanation import Explanation

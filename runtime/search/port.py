@@ -16,7 +16,7 @@ from ranklet.runtime.bundles.documents import Documents
 from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.call.deadline import Deadline
 from ranklet.runtime.call.query import QueryContext
-from ranklet.runtime.context import Context
+from ranklet.runtime.contexts import Context
 from ranklet.runtime.errors import BundleError, InputError, OutOfTimeError, RemoteError
 from ranklet.runtime.hits import Completion, Hit, Ranking
 from ranklet.runtime.pipeline import Pipeline, Retrieve
