@@ -62,16 +62,6 @@ def google_wiki_zip(place: Place) -> Path:
     return place.keep("google-wiki.zip", lambda path: write_zip(folder, path))
 
 
-def google_wiki_model1(place: Place) -> Path:
-    """Return a bundle of google-wiki with untuned BM25 and a Model 1 over words."""
-
-    def checkpoints() -> Mapping[str, Checkpoint]:
-        untuned = Checkpoint("bm25", BM25Settings("lemmas"))
-        return {"bm25": untuned, "model1": trained.learned(place, "model1", GOOGLE_WIKI)}
-
-    return kept_bundle(place, "google-wiki-model1", GOOGLE_WIKI, checkpoints)
-
-
 def google_wiki_hybrid(place: Place) -> Path:
     """Return a bundle of google-wiki with BM25, MiniLM over HNSW, and neural Model 1.
 

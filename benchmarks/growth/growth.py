@@ -11,8 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.built.bundles import google_wiki_model1
-from benchmarks.growth import depths, sizes
+from benchmarks.growth import sizes
 from benchmarks.growth.synthetic import (
     EXPONENT,
     MEAN,
@@ -43,18 +42,12 @@ def run(place: Place) -> str:
         _figures(place, f"growth.{count}.json", partial(sizes.measure, model, count, place.work))
         for count in COUNTS
     ]
-    rankers = google_wiki_model1(place)
-    by_depth = _figures(
-        place, "growth.depths.json", partial(depths.measure, model, rankers, place.work)
-    )
     real = _figures(place, "growth.real.json", partial(sizes.measure_real, place, COLLECTION))
-    return report(found, by_depth, real)
+    return report(found, real)
 
 
-def report(
-    found: list[dict[str, Any]], by_depth: dict[str, Any], real: dict[str, dict[str, float]]
-) -> str:
-    """Return the tables of some collections, ascending, of rescoring and of a real collection."""
+def report(found: list[dict[str, Any]], real: dict[str, dict[str, float]]) -> str:
+    """Return the tables of some collections, ascending, and of a real collection."""
     ours, peer = real["ranklet"]["seconds"], real["tantivy"]["seconds"]
     first, last = found[0], found[-1]
     share = (last["build"]["private"] - first["build"]["private"]) * 1e6 / last["bundle"]
@@ -94,12 +87,6 @@ Bytes of a passage. All store the texts. tantivy's index has frequencies, positi
 texts; bm25s keeps scores as float32 and document numbers as int32, and its texts as JSON.
 
 {_by_bytes(found)}
-
-Rescoring by Model 1, questions of {sizes.TERMS} words, p50 and p99 in ms from a text to the texts \
-of 10 hits: {depths.PASSAGES:,} passages by candidates, and {depths.DEPTH:,} candidates of \
-{depths.DOCUMENTS:,} documents by their length.
-
-{_by_depth(by_depth)}
 """
 
 
@@ -139,15 +126,6 @@ def _by_bytes(found: list[dict[str, Any]]) -> str:
         rows.append([*row, peer])
     head = ["passages", "CSV file", *sizes.PARTS, "bundle", "tantivy"]
     return table([*head, "bm25s (without texts)"], rows)
-
-
-def _by_depth(by_depth: dict[str, Any]) -> str:
-    rows = []
-    for of, label in (("candidates", "candidates"), ("words", "words of a document")):
-        for at, found in by_depth[of].items():
-            cells = [found[name][part] for name in ("bm25", "model1") for part in ("p50", "p99")]
-            rows.append([f"{int(at):,} {label}", *(f"{cell:.2f}" for cell in cells)])
-    return table(["", "BM25 alone, p50", "p99", "with Model 1, p50", "p99"], rows)
 
 
 def _model(place: Place) -> Model:
