@@ -20,7 +20,7 @@ SYSTEMS = {
     "BM25 + table": ("BM25 + table (all)", "#0072b2"),
     "BM25 + network": ("BM25 + network", "#d55e00"),
 }
-WIDTH, HEIGHT, LEFT, RIGHT, TOP, BELOW = 680, 380, 60, 150, 30, 50  # pixels
+WIDTH, HEIGHT, LEFT, RIGHT, TOP, BELOW = 680, 380, 60, 150, 40, 50  # pixels
 MEAN = "mean"  # of all collections, as the table calls it
 TICKS = (0.25, 0.5, 1, 2, 4, 8, 16)  # ms
 
@@ -123,7 +123,7 @@ def _axes(at: At, ticks: Sequence[float], least: float, most: float) -> Iterator
         yield _text(x - 8, y + 4, f"{value:.2f}", "end")
     middle = (LEFT + WIDTH - RIGHT) / 2
     yield _text(middle, HEIGHT - 10, "milliseconds of a processor per query", "middle")
-    yield _text(LEFT - 50, TOP - 16, "nDCG@10")
+    yield _text(LEFT - 50, TOP - 20, "nDCG@10")
 
 
 def _text(x: float, y: float, text: str, anchor: str = "start") -> str:
