@@ -141,6 +141,7 @@ class Pipeline:
     def boosted(self, signals: "Sequence[Signal]") -> "Pipeline":
         """Return the pipeline with other signals than its own; none take its own away.
 
+        >>> from ranklet.runtime.signals import read_signals
         >>> pipeline = Pipeline((Retrieve("bm25", 100), Keep(10)))
         >>> print(pipeline.boosted(read_signals({"stars": {"log": True, "weight": 0.1}})))
         retrieve 100 by bm25 → boost 0.1·log(stars) → keep 10

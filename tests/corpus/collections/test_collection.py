@@ -156,7 +156,8 @@ OTHERS = st.dictionaries(texts, st.none() | st.booleans() | st.integers() | text
 )
 @given(
     documents=st.lists(
-        st.builds(Document, ids, texts, texts, OTHERS), unique_by=lambda document: document.id
+        st.builds(Document, ids, texts, texts, OTHERS, st.just(()), st.just("")),
+        unique_by=lambda document: document.id,
     ),
     splits=splits,
 )

@@ -168,7 +168,7 @@ def test_a_cross_encoder_reads_last_where_there_is_time(
         gained = 0.5 + 0.01 * (np.arange(len(base)) % 2)  # whatever two steps have taught it
         return step._replace(values=base + gained), base
 
-    monkeypatch.setattr(selection, "reranked", far_better)
+    monkeypatch.setattr(selection, "rerank_last", far_better)
     monkeypatch.setattr(Learned, "gain", lambda *_: Interval(0.5, 0.4, 0.6))
     found = learn(bundle, judged, tmp_path / "b", LearnOptions(model=tiny_bert, max_ms=1e6))
     assert read
