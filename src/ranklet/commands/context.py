@@ -26,5 +26,6 @@ def run(options: argparse.Namespace) -> None:
     if options.json:
         show_json(found.to_json())
         return
-    lines = found.text.split("\n") if found else [f"nothing found for {found.query!r}"]
-    show(laid_out([*lines, *found.left_out, f"({found.tokens:,} of {found.budget:,} tokens)"]))
+    said = [*(found.text.split("\n") if found else ()), *found.left_out]
+    said = said or [f"nothing found for {found.query!r}"]
+    show(laid_out([*said, f"({found.tokens:,} of {found.budget:,} tokens)"]))
