@@ -177,7 +177,7 @@ def added(bundle: Path, queries: Sequence[str], rounds: int) -> str:
     """Return what HTTP adds to `rank()`, next to what an echo takes on the same connections."""
     ranker = load_bundle(bundle)
     p50: dict[str, list[float]] = {"rank() in a process": [], "a bare echo": [], "POST /rank": []}
-    alone, echoed, ranked = p50.values()
+    alone, _, ranked = p50.values()
     with server(bundle) as (_, port), server(bundle, command=("-c", ECHO)) as (_, echo):
         for turn in range(-1, rounds):  # the first warms up and is not counted
             times = []
@@ -197,8 +197,6 @@ def added(bundle: Path, queries: Sequence[str], rounds: int) -> str:
 
 {goal("what HTTP adds to rank()", adds, MOST_ADDED)} Median of {rounds} rounds.
 {goal("metrics and the log", _framing() / float(np.median(ranked)) * 100, MOST_FRAMING, "% of it")}
-- The echo answers with what it was sent, with the same parser and bounds, and without a thread, \
-routes, a log or JSON: about what Python takes for any answer. It took {np.median(echoed):.2f} ms.
 """
 
 
