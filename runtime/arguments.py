@@ -22,55 +22,44 @@ Facets = Sequence[str] | Mapping[str, Mapping[str, Any] | None]
 MAX_BUDGET_MS = 86_400_000  # a day; a larger budget is probably a mistake in the unit
 
 
-class RankOptions(TypedDict, total=False):
+class _Asked(TypedDict, total=False):
+    """The keywords of both `Bundle.rank` and `Bundle.context`."""
+
+    where: Where | None
+    pipeline: PipelineLike
+    budget_ms: float | None
+    min_score: float | None
+    syntax: bool
+    typos: bool
+    synonyms: bool
+    boost: BoostLike | None
+    hide: Sequence[str] | None
+    fields: Mapping[str, float] | None
+    unique: bool
+    diversity: float | None
+    relevance: bool
+    min_relevance: float | None
+    passages: int | None
+    context: str | None
+
+
+class RankOptions(_Asked, total=False):
     """The keywords of `Bundle.rank`, which describes them."""
 
     k: int
-    where: Where | None
-    pipeline: PipelineLike
     explain: bool
-    budget_ms: float | None
     offset: int
-    min_score: float | None
     group_by: str | None
     group_size: int
-    syntax: bool
-    typos: bool
-    synonyms: bool
-    boost: BoostLike | None
     pin: Sequence[str] | None
-    hide: Sequence[str] | None
     facets: Facets | None
     sort: Sequence[str] | None
-    fields: Mapping[str, float] | None
-    unique: bool
-    diversity: float | None
-    relevance: bool
-    min_relevance: float | None
-    passages: int | None
-    context: str | None
 
 
-class ContextOptions(TypedDict, total=False):
+class ContextOptions(_Asked, total=False):
     """The keywords of `Bundle.context`, which describes them."""
 
     tokens: int
-    where: Where | None
-    pipeline: PipelineLike
-    budget_ms: float | None
-    min_score: float | None
-    syntax: bool
-    typos: bool
-    synonyms: bool
-    boost: BoostLike | None
-    hide: Sequence[str] | None
-    fields: Mapping[str, float] | None
-    unique: bool
-    diversity: float | None
-    relevance: bool
-    min_relevance: float | None
-    passages: int | None
-    context: str | None
 
 
 def as_list(values: Iterable[Any], name: str, hint: str) -> list[Any]:

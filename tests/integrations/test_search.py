@@ -30,7 +30,7 @@ QUERY = "knead the dough, feed the starter, patch the tyre"
 @pytest.mark.parametrize(
     ("options", "complaint"),
     [
-        ({"kk": 3}, "unknown option 'kk'; the options are k, where, pipeline"),
+        ({"kk": 3}, "unknown option 'kk'; the options are where, pipeline"),
         ({"k": -1}, "k must be a whole number"),
         ({"k": None}, "k must be a whole number"),
         ({"budget_ms": "soon"}, "budget_ms must be a number"),
@@ -119,8 +119,10 @@ def test_every_keyword_of_rank_is_an_option(bundle: Bundle) -> None:
         for each in inspect.signature(Bundle.rank).parameters.values()
         if each.kind is each.KEYWORD_ONLY
     ]
-    with pytest.raises(InputError, match=f"the options are {', '.join(keywords)}$"):
+    with pytest.raises(InputError, match="the options are ") as refused:
         rank(load(bundle.path), QUERY, {"unknown": 1})
+    named = str(refused.value).partition("the options are ")[2].split(", ")
+    assert sorted(named) == sorted(keywords)
 
 
 def test_a_collection_in_milvus_is_not_stored_as_the_bundle(
