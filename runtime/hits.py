@@ -17,12 +17,8 @@ from ranklet.runtime.snippet import excerpt
 
 SNIPPET = 300  # characters
 _SHOWN = 3  # hits in a repr
-_LATE = (
-    "title",
-    "text",
-    "metadata",
-    "location",
-)  # what a hit of a collection reads when it is asked for
+# What a hit of a collection reads when it is asked for.
+_LATE = ("title", "text", "metadata", "location")
 _READ = 100_000  # characters of a text, among which its best part is looked for
 _SHOWN_VALUE = 60  # characters of a value of the metadata on one line
 
@@ -244,6 +240,13 @@ class Hit(_Late):
         """The id, and the passage if the document is split, for people."""
         return self.id if self.passage is None else f"{self.id} · passage {self.passage}"
 
+    def location_values(self) -> dict[str, Any]:
+        """Return as plain values where the text stands in its document, as far as it is known."""
+        if self.location is None:
+            return {}
+        heading = {"heading": list(self.heading)} if self.heading else {}
+        return {"start": self.start, "end": self.end, **heading}
+
     @property
     def whole(self) -> str:
         """The title, the text and the texts of the metadata."""
@@ -282,10 +285,7 @@ class Hit(_Late):
         }
         if self.passage is not None:
             values["passage"] = self.passage
-        if self.location is not None:
-            values |= {"start": self.start, "end": self.end}
-        if self.heading:
-            values["heading"] = list(self.heading)
+        values |= self.location_values()
         if self.metadata:
             values["metadata"] = plain(self.metadata)
         if self.pinned:

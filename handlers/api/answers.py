@@ -396,10 +396,7 @@ def _hit(hit: Hit, with_text: bool, explained: bool, room: Room) -> dict[str, An
         shown["folded"] = list(hit.folded)
     if with_text:
         texts = {"title": hit.title, "text": hit.text, "snippet": hit.snippet}
-        if hit.location is not None:
-            shown |= {"start": hit.start, "end": hit.end}
-        if hit.heading:
-            shown["heading"] = list(hit.heading)
+        shown |= hit.location_values()
         if hit.spans:
             room.take(sum(len(each.text) for each in hit.spans))
             shown["spans"] = [each.to_dict() for each in hit.spans]

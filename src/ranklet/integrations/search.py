@@ -215,10 +215,7 @@ def computed(hit: Hit, ranking: Ranking) -> dict[str, Any]:
     values: dict[str, Any] = {}
     if hit.passage is not None:
         values["passage"] = hit.passage
-    if hit.location is not None:
-        values |= {"start": hit.start, "end": hit.end}
-    if hit.heading:
-        values["heading"] = list(hit.heading)
+    values |= hit.location_values()
     if hit.relevance is not None:
         values["relevance"] = hit.relevance
     if hit.spans:

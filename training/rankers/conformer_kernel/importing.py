@@ -17,6 +17,7 @@ from ranklet.runtime.errors import ModelFolderError
 from ranklet.runtime.rankers.conformer_kernel.network import FIRST
 from ranklet.runtime.rankers.conformer_kernel.settings import EPSILON, ConformerKernelSettings
 from ranklet.training.checkpoint import Checkpoint
+from ranklet.training.imported.authors import own_name, read_length
 from ranklet.training.imported.folder import CONFIG, WEIGHTS, ModelFolder, read_arrays
 from ranklet.training.learning.weights import weights_of
 from ranklet.training.rankers.conformer_kernel.network import ConformerKernel
@@ -61,13 +62,17 @@ def import_model(folder: ModelFolder) -> Checkpoint:
         ModelFolderError: the folder lacks a part, or its parts do not fit each other.
     """
     architecture = str(folder.config["model"])
-    lengths = {name: _length(folder, name) for name in LENGTHS}
+    lengths = {
+        name: read_length(folder.path / CONFIG, folder.config, name, default, "terms")
+        for name, default in LENGTHS.items()
+    }
     prefix = "" if architecture == "ndrm3" else f"{architecture}."
     weights = {prefix + name: each for name, each in read_arrays(folder.path).items()}
     words = _words(folder) if architecture != "ndrm2" else ()
     network = _sizes(folder, architecture, weights, len(words), lengths)
     model = ConformerKernel(network).eval()
-    own, found = model.state_dict(), _renamed(weights)
+    own = model.state_dict()
+    found = {own_name(name, NAMES): values for name, values in weights.items()}
     if EMBEDDING in weights:
         found["latent.encoder.embedding.weight"] = _rows(weights[EMBEDDING])
     for name, values in own.items():
@@ -136,15 +141,6 @@ def _rows(embedding: NDArray[Any]) -> NDArray[Any]:
     return np.concatenate([unknown, unknown, words, ends])
 
 
-def _renamed(weights: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
-    found = {}
-    for name, values in weights.items():
-        for theirs, ours in NAMES:
-            if re.match(theirs, name):
-                found[re.sub(theirs, ours, name, count=1)] = values
-    return found
-
-
 def _words(folder: ModelFolder) -> tuple[str, ...]:
     path = folder.path / WORDS
     try:
@@ -154,12 +150,3 @@ def _words(folder: ModelFolder) -> tuple[str, ...]:
             f"{str(path)!r} cannot be read ({error}); write the words of the fastText model there, "
             "in its order, one per line"
         ) from None
-
-
-def _length(folder: ModelFolder, name: str) -> int:
-    value = folder.config.get(name, LENGTHS[name])
-    if type(value) is not int or value < 1:
-        raise ModelFolderError(
-            f"{str(folder.path / CONFIG)!r}: {name} is {value!r:.40}, which is no number of terms"
-        )
-    return value

@@ -5,7 +5,6 @@ weights as model.safetensors, and beside them config.json and the tokenizer of t
 vocab.json names.
 """
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -15,6 +14,7 @@ from ranklet.corpus.indexing.wordpieces import special_tokens
 from ranklet.runtime.errors import ModelFolderError
 from ranklet.runtime.rankers.epic import EPICSettings
 from ranklet.training.checkpoint import Checkpoint
+from ranklet.training.imported.authors import own_name, read_length
 from ranklet.training.imported.encoder import check_known, plain_config
 from ranklet.training.imported.folder import CONFIG, WEIGHTS, ModelFolder, read_arrays
 from ranklet.training.imported.tokenizer import model_tokenizer, position_rows
@@ -71,9 +71,12 @@ def import_model(folder: ModelFolder) -> Checkpoint:
         bert, EPICHead(bert.config.hidden_size, bert.config.vocab_size, special_tokens(tokenizer))
     )
     rows = position_rows(bert) or 0
-    query, document = (min(_length(folder, ranker, each) + AROUND, rows) for each in LENGTHS)
+    query, document = (
+        min(read_length(folder.path / RANKER, ranker, name, default, "tokens") + AROUND, rows)
+        for name, default in LENGTHS.items()
+    )
     own = network.state_dict()
-    found = {_own_name(name): torch.from_numpy(values) for name, values in weights.items()}
+    found = {own_name(name, NAMES): torch.from_numpy(values) for name, values in weights.items()}
     for name, values in own.items():
         if "pooler" in name:  # which EPIC does not read
             found[name] = torch.zeros_like(values)
@@ -92,19 +95,3 @@ def import_model(folder: ModelFolder) -> Checkpoint:
         network=plain_config(bert),
         weights=weights_of(network),
     )
-
-
-def _own_name(name: str) -> str:
-    for theirs, ours in NAMES:
-        if re.match(theirs, name):
-            return re.sub(theirs, ours, name)
-    return ""
-
-
-def _length(folder: ModelFolder, ranker: Mapping[str, Any], name: str) -> int:
-    value = ranker.get(name, LENGTHS[name])
-    if type(value) is not int or value < 1:
-        raise ModelFolderError(
-            f"{str(folder.path / RANKER)!r}: {name} is {value!r:.40}, which is no number of tokens"
-        )
-    return value
