@@ -5,7 +5,7 @@ from torch import Tensor, nn
 from torch.nn.functional import pad
 
 from ranklet.training.rankers.cross_encoder.heads import HeadSizes
-from ranklet.training.rankers.cross_encoder.heads.pair_states import LEAST, PairStates, similarities
+from ranklet.training.rankers.cross_encoder.heads.pair_states import PairStates, similarities
 
 SIZES = (1, 2, 3)  # n of the n × n windows (Hui et al. 2017, §4)
 FILTERS = 32
@@ -50,6 +50,8 @@ class CedrPACRR(nn.Module):
 def window_matches(channels: Tensor, convolution: nn.Module, size: int) -> Tensor:
     """Return the largest output of all filters for the window that starts at each pair of tokens.
 
+    An output below 0 counts as 0, as in the code of CEDR's authors.
+
     Args:
         channels: similarities, (chunks, layers, slots, tokens), 0 beyond the ends of the texts.
         convolution: convolution over windows of size × size.
@@ -59,7 +61,7 @@ def window_matches(channels: Tensor, convolution: nn.Module, size: int) -> Tenso
         (chunks, slots, tokens).
     """
     widened = pad(channels, (0, size - 1, 0, size - 1))
-    matches: Tensor = convolution(widened).amax(1)
+    matches: Tensor = torch.relu(convolution(widened)).amax(1)
     return matches
 
 
@@ -70,14 +72,12 @@ def best_of_pairs(states: PairStates, matches: Tensor) -> Tensor:
 
     Args:
         states: which tokens are the documents', and which chunks belong to which pair.
-        matches: (chunks, slots, tokens).
+        matches: (chunks, slots, tokens), at least 0.
     """
-    absent = (states.document == 0).unsqueeze(1)
-    by_chunk = matches.masked_fill(absent, LEAST).topk(BEST, dim=2).values
-    others = (states.pairs == 0).unsqueeze(2).unsqueeze(3)  # (pairs, chunks, 1, 1)
-    by_pair = by_chunk.unsqueeze(0).masked_fill(others, LEAST)  # (pairs, chunks, slots, best)
-    best = by_pair.transpose(1, 2).flatten(2).topk(BEST, dim=2).values
-    return best.masked_fill(best <= LEAST / 2, 0)
+    by_chunk = (matches * states.document.unsqueeze(1)).topk(BEST, dim=2).values
+    by_pair = by_chunk * states.pairs.unsqueeze(2).unsqueeze(3)  # (pairs, chunks, slots, best)
+    best: Tensor = by_pair.transpose(1, 2).flatten(2).topk(BEST, dim=2).values
+    return best
 
 
 HEAD = CedrPACRR

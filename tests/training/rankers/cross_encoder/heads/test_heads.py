@@ -59,6 +59,8 @@ def head(name: str) -> nn.Module:
         made = make_head(name, HeadSizes(DIMENSION, layers, SLOTS)).eval()
         for each in made.parameters():  # also those that begin with zeros or small
             nn.init.normal_(each, std=0.5)
+        for each in getattr(made, "convolutions", ()):  # some windows match less than not at all
+            nn.init.constant_(each.bias, -1.5)
     return made
 
 
@@ -191,7 +193,7 @@ def slow_pacrr(made: nn.Module, pair: Slow) -> float:
                                     held = pair.document[layer][chunk][places[at + right]]
                                     asked = pair.query[layer][chunk][token + down]
                                     found += weight[:, layer, down, right] * cosine(asked, held)
-                    best.setdefault((size, token), []).append(found.max())
+                    best.setdefault((size, token), []).append(max(0.0, found.max()))
     for token in range(SLOTS):
         for size in (1, 2, 3):
             kept = sorted(best[size, token], reverse=True)[:BEST] if token < pair.tokens else []
