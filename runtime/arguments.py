@@ -1,12 +1,14 @@
 """Check a caller's arguments before anything is done with them."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, TypedDict
+from typing import TYPE_CHECKING, Any, TypedDict
 
 import numpy as np
 
 from ranklet.runtime.errors import InputError
-from ranklet.runtime.pipeline import PipelineLike
+
+if TYPE_CHECKING:
+    from ranklet.runtime.pipeline import PipelineLike
 
 # A text, or an object with a "text" and optionally an "id" and a "title".
 Document = str | Mapping[str, Any]
@@ -26,7 +28,7 @@ class _Asked(TypedDict, total=False):
     """The keywords of both `Bundle.rank` and `Bundle.context`."""
 
     where: Where | None
-    pipeline: PipelineLike
+    pipeline: "PipelineLike"
     budget_ms: float | None
     min_score: float | None
     syntax: bool

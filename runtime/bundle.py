@@ -23,38 +23,32 @@ from ranklet.runtime.arguments import (
     check_whole,
     own_documents,
 )
-from ranklet.runtime.bundles.documents import Documents
 from ranklet.runtime.bundles.files import BundleFiles, Check, additions_of, stamp_of
-from ranklet.runtime.bundles.manifest import Manifest, in_words
 from ranklet.runtime.call.deadline import Deadline
-from ranklet.runtime.call.protocol import Role
-from ranklet.runtime.call.query import QueryContext
-from ranklet.runtime.contexts import Context
 from ranklet.runtime.errors import BundleError, InputError
-from ranklet.runtime.explanation import Explanation
-from ranklet.runtime.hits import Completion, Hit, MissingWord, Ranking
-from ranklet.runtime.pipeline import Pipeline, PipelineLike
-from ranklet.runtime.rankers.encoding import encode, similarity
-from ranklet.runtime.rankers.opening import analysis_of
-from ranklet.runtime.search.local import LocalSearch
-from ranklet.runtime.search.port import Earlier, Search
-from ranklet.runtime.search.reading import check_weighing, read_query
-from ranklet.runtime.search.run import IN_BUNDLE, TextRun, own_passages
-from ranklet.runtime.search.selection import Selection, check_group_by, check_own
 from ranklet.runtime.short_tracebacks import short_tracebacks
 from ranklet.runtime.storage.address import Address, BundleLike, shown
-from ranklet.runtime.syntax.query_syntax import Query, typed_query
-from ranklet.runtime.text.analysis import Analysis
-from ranklet.runtime.text.ranked import ranked_part
-from ranklet.runtime.text.words import placed_words
 from ranklet.runtime.tracing import record
 
 if TYPE_CHECKING:
     from ranklet.runtime.bundles.additions import Additions
+    from ranklet.runtime.bundles.documents import Documents
+    from ranklet.runtime.bundles.manifest import Manifest
     from ranklet.runtime.bundles.versions import Version
+    from ranklet.runtime.call.protocol import Role, Vectors
+    from ranklet.runtime.call.query import QueryContext
+    from ranklet.runtime.contexts import Context
+    from ranklet.runtime.explanation import Explanation
     from ranklet.runtime.highlight import Span
+    from ranklet.runtime.hits import Completion, Hit, MissingWord, Ranking
     from ranklet.runtime.metadata.where import Condition
+    from ranklet.runtime.pipeline import Pipeline, PipelineLike
+    from ranklet.runtime.search.local import LocalSearch
+    from ranklet.runtime.search.port import Search
+    from ranklet.runtime.search.run import TextRun
     from ranklet.runtime.search.whole_document import WholeDocument
+    from ranklet.runtime.syntax.query_syntax import Query
+    from ranklet.runtime.text.analysis import Analysis
     from ranklet.runtime.text.common_words import CommonWords, Places
 
 # What to type for names that people know from other packages.
@@ -137,6 +131,8 @@ class Bundle(os.PathLike[str]):
         What is open is used again. A bundle from `only` or `at` stays as it is, and so does a
         collection in Milvus.
         """
+        from ranklet.runtime.search.local import LocalSearch
+
         search = self._search
         if not isinstance(search, LocalSearch) or search.only or search.at:
             return self
@@ -173,8 +169,10 @@ class Bundle(os.PathLike[str]):
 
         return versions(self._newest().files)
 
-    def _newest(self) -> LocalSearch:
+    def _newest(self) -> "LocalSearch":
         """Return the search of the bundle that is at the path now."""
+        from ranklet.runtime.search.local import LocalSearch
+
         search, files = self._search, self.files
         if search.at or files.is_replaced:
             again = Bundle(self.path, device=files.device, strict=files.strict, cache=files.cache)
@@ -184,7 +182,7 @@ class Bundle(os.PathLike[str]):
         return search
 
     @classmethod
-    def over(cls, search: Search) -> Self:
+    def over(cls, search: "Search") -> Self:
         """Return a bundle that ranks the documents of a search."""
         bundle = object.__new__(cls)  # a copy would open the path again, as pickle does
         bundle._search = search
@@ -260,6 +258,7 @@ class Bundle(os.PathLike[str]):
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows: documents, rankers, pipelines and fields."""
+        from ranklet.runtime.bundles.manifest import in_words
         from ranklet.runtime.html import element  # its table of entities is for notebooks only
 
         rows = {
@@ -340,7 +339,7 @@ class Bundle(os.PathLike[str]):
         return self.files.strict
 
     @property
-    def manifest(self) -> Manifest:
+    def manifest(self) -> "Manifest":
         """The description of the bundle."""
         return self.files.manifest
 
@@ -350,7 +349,7 @@ class Bundle(os.PathLike[str]):
         return self._search.metadata
 
     @property
-    def documents(self) -> Documents:
+    def documents(self) -> "Documents":
         """The documents that the bundle has, those that were added included.
 
         Raises:
@@ -361,6 +360,8 @@ class Bundle(os.PathLike[str]):
     @property
     def has_current_synonyms(self) -> bool:
         """Whether the synonyms beside the bundle are those that were read, if any were."""
+        from ranklet.runtime.search.local import LocalSearch
+
         return not isinstance(self._search, LocalSearch) or self._search.has_current_synonyms
 
     @property
@@ -385,12 +386,12 @@ class Bundle(os.PathLike[str]):
     @short_tracebacks
     def rank(
         self,
-        query: str | Query,
+        query: "str | Query",
         documents: Sequence[Document] | None = None,
         *,
         k: int = 10,
         where: Where | None = None,
-        pipeline: PipelineLike = None,
+        pipeline: "PipelineLike" = None,
         explain: bool = False,
         budget_ms: float | None = None,
         offset: int = 0,
@@ -412,7 +413,7 @@ class Bundle(os.PathLike[str]):
         min_relevance: float | None = None,
         passages: int | None = None,
         context: str | None = None,
-    ) -> Ranking:
+    ) -> "Ranking":
         """Rank the collection, or the caller's own documents, for a query.
 
         Args:
@@ -489,13 +490,15 @@ class Bundle(os.PathLike[str]):
             UnknownRankerError: the pipeline is unknown, or uses a ranker that is not in the bundle.
             BundleError: the bundle is damaged, or has no collection and no documents are passed.
         """
+        from ranklet.runtime.search.selection import Selection, check_group_by, check_own
+
         selection = Selection(
             k=k, offset=offset, min_score=min_score, group_by=group_by, group_size=group_size,
             pin=() if pin is None else pin, hide=() if hide is None else hide,
             unique=unique, diversity=diversity,
             relevance=relevance, min_relevance=min_relevance, passages=passages, context=context,
         )  # fmt: skip
-        query = typed_query(query, syntax=syntax, typos=typos, fields=fields)
+        query = _typed(query, syntax, typos, fields)
         check_synonyms(synonyms)
         check_budget(budget_ms)
         if documents is not None:
@@ -503,6 +506,8 @@ class Bundle(os.PathLike[str]):
             if selection.pin or selection.hide:
                 raise InputError("pin and hide name documents of the bundle; leave documents out")
             if selection.widened:
+                from ranklet.runtime.search.run import IN_BUNDLE
+
                 raise InputError(IN_BUNDLE)
         if group_by is not None:
             check_group_by(group_by, self.metadata)
@@ -519,12 +524,14 @@ class Bundle(os.PathLike[str]):
         if documents is None:
             stages = self._stages(pipeline, boost)
             if fields is not None:
-                check_weighing(self.files, stages)
+                self._check_weighing(stages)
             ranking = self._search.rank(
                 query, stages, selection, deadline, where=where, explain=explain,
                 synonyms=synonyms,
             )  # fmt: skip
         else:
+            from ranklet.runtime.search.reading import read_query
+
             asked = read_query(query, self.files, own=True, deadline=deadline)
             asked.synonyms = self._search.synonyms(asked.text) if synonyms else ()
             run = self._run_on(own_documents(documents), asked, pipeline, deadline)
@@ -539,11 +546,11 @@ class Bundle(os.PathLike[str]):
     @short_tracebacks
     def context(
         self,
-        query: str | Query,
+        query: "str | Query",
         tokens: int = 1000,
         *,
         where: Where | None = None,
-        pipeline: PipelineLike = None,
+        pipeline: "PipelineLike" = None,
         budget_ms: float | None = None,
         min_score: float | None = None,
         syntax: bool = False,
@@ -558,7 +565,7 @@ class Bundle(os.PathLike[str]):
         min_relevance: float | None = None,
         passages: int | None = None,
         context: str | None = None,
-    ) -> Context:
+    ) -> "Context":
         """Return the parts of documents that answer a query best, as many as fit into a prompt.
 
         The best passages are taken in turn. Those of a document that overlap or touch become one
@@ -596,19 +603,21 @@ class Bundle(os.PathLike[str]):
             InputError, OutOfTimeError, UnknownRankerError, BundleError: as `rank`; or `tokens` is
                 no whole number ≥ 1, or Milvus has the documents.
         """
+        from ranklet.runtime.search.selection import Selection
+
         check_whole("tokens", tokens, 1)
         selection = Selection(
             k=_DOCUMENTS, min_score=min_score, hide=() if hide is None else hide, unique=unique,
             diversity=diversity, relevance=relevance, min_relevance=min_relevance,
             passages=passages, context=context,
         )  # fmt: skip
-        query = typed_query(query, syntax=syntax, typos=typos, fields=fields)
+        query = _typed(query, syntax, typos, fields)
         check_synonyms(synonyms)
         check_budget(budget_ms)
         stages = self._stages(pipeline, boost)
         if fields is not None:
-            check_weighing(self.files, stages)
-        text = query.text if isinstance(query, Query) else query
+            self._check_weighing(stages)
+        text = query if isinstance(query, str) else query.text
         found = self._search.context(
             query, stages, selection, int(tokens), Deadline(budget_ms), where=where,
             synonyms=synonyms, places=self._common_words(text, stored=True, synonyms=synonyms),
@@ -616,7 +625,7 @@ class Bundle(os.PathLike[str]):
         record("ranklet.context", found.timings, tokens=found.tokens, spans=len(found))
         return found
 
-    def _stages(self, pipeline: PipelineLike, boost: BoostLike | None = None) -> Pipeline:
+    def _stages(self, pipeline: "PipelineLike", boost: BoostLike | None = None) -> "Pipeline":
         """Return a pipeline, perhaps boosted by other signals than its own."""
         stages = self.manifest.pipeline(pipeline)
         if boost is None and (stages.boost is None or not pipeline or isinstance(pipeline, str)):
@@ -630,6 +639,11 @@ class Bundle(os.PathLike[str]):
             own = read_signals(boost)
         check_boost(own, self.metadata, self.manifest.remarks)
         return stages.boosted(own)
+
+    def _check_weighing(self, stages: "Pipeline") -> None:
+        from ranklet.runtime.search.reading import check_weighing  # few calls weigh fields
+
+        check_weighing(self.files, stages)
 
     def _common_words(
         self, query: str, *, stored: bool = False, synonyms: bool = True
@@ -657,11 +671,13 @@ class Bundle(os.PathLike[str]):
     def _run_on(
         self,
         documents: Sequence[tuple[str, str, str]],
-        query: QueryContext,
-        pipeline: PipelineLike,
+        query: "QueryContext",
+        pipeline: "PipelineLike",
         deadline: Deadline | None = None,
-    ) -> TextRun:
+    ) -> "TextRun":
         """Run a pipeline on the caller's own texts, all of which it returns."""
+        from ranklet.runtime.search.run import TextRun, own_passages
+
         stages = self.manifest.pipeline(pipeline).without_cuts()
         if pipeline is None or isinstance(pipeline, str):  # texts have no metadata that could add
             stages = stages.boosted(())
@@ -669,7 +685,9 @@ class Bundle(os.PathLike[str]):
         return TextRun(self.files, query, stages, passages, deadline, titles=self.titles)
 
     @short_tracebacks
-    def complete(self, prefix: str, k: int = 5, *, where: Where | None = None) -> list[Completion]:
+    def complete(
+        self, prefix: str, k: int = 5, *, where: Where | None = None
+    ) -> "list[Completion]":
         """Return what a person may go on to type: titles, values of fields, and frequent words.
 
         They begin with what was typed, case and accents aside. If nothing does, and it has four
@@ -697,24 +715,26 @@ class Bundle(os.PathLike[str]):
     @short_tracebacks
     def rank_ids(
         self,
-        query: str | Query,
+        query: "str | Query",
         *,
         k: int = 1000,
         where: Where | None = None,
-        pipeline: PipelineLike = None,
+        pipeline: "PipelineLike" = None,
     ) -> list[tuple[str, float]]:
         """Rank the collection and return only (id, score), without reading any text.
 
         Raises:
             InputError, UnknownRankerError, BundleError: as `rank`.
         """
+        from ranklet.runtime.search.selection import Selection
+
         stages = self.manifest.pipeline(pipeline)
         return self._search.rank_ids(query, stages, Selection(k=k), where=where)
 
     @short_tracebacks
     def rank_batch(
-        self, queries: Sequence[str | Query], **options: Unpack[RankOptions]
-    ) -> list[Ranking]:
+        self, queries: "Sequence[str | Query]", **options: Unpack[RankOptions]
+    ) -> "list[Ranking]":
         """Rank the collection for several queries as `rank` does for each.
 
         They share `budget_ms`. Once it is spent, the remaining queries run only their first stage.
@@ -724,7 +744,7 @@ class Bundle(os.PathLike[str]):
         """
         texts = as_list(queries, "queries", "call rank for one")
         for index, query in enumerate(texts):
-            check_query(query.text if isinstance(query, Query) else query, f"queries[{index}]")
+            check_query(getattr(query, "text", query), f"queries[{index}]")
         budget_ms = options.get("budget_ms")
         check_budget(budget_ms)
         deadline, rankings = Deadline(budget_ms), []
@@ -745,7 +765,7 @@ class Bundle(os.PathLike[str]):
         documents: Sequence[Document] | None = None,
         *,
         ids: Sequence[str] | None = None,
-        pipeline: PipelineLike = None,
+        pipeline: "PipelineLike" = None,
     ) -> NDArray[np.float32]:
         """Score documents for a query, in their order.
 
@@ -765,6 +785,8 @@ class Bundle(os.PathLike[str]):
         """
         check_query(query)
         if documents is not None and ids is None:
+            from ranklet.runtime.call.query import QueryContext
+
             context = QueryContext(query, self.files.analyzer.begin())
             context.synonyms = self._search.synonyms(query)
             return self._run_on(own_documents(documents), context, pipeline).execution.final()
@@ -801,12 +823,28 @@ class Bundle(os.PathLike[str]):
         """
         return self._encoded(texts, "document", ranker)
 
-    def _encoded(self, texts: str | Sequence[str], role: Role, ranker: str | None) -> Any:
+    def _encoded(self, texts: str | Sequence[str], role: "Role", ranker: str | None) -> Any:
+        from ranklet.runtime.rankers.encoding import encode
+
         given = [texts] if isinstance(texts, str) else as_list(texts, "texts", "or a single string")
         vectors = encode(self.files, given, role, ranker).vectors
         return vectors[0] if isinstance(texts, str) else vectors
 
-    similarity = staticmethod(similarity)
+    @staticmethod
+    def similarity(queries: "Vectors", documents: "Vectors") -> NDArray[np.float32]:
+        """Return the score of each query and document, (queries, documents) float32.
+
+        It is the inner product, which is the cosine if the ranker compares by that, because its
+        vectors have the length 1. Of vectors of tokens it is the sum of the best matches (MaxSim).
+        What one text was encoded to counts as a list of it, but for vectors of tokens on both
+        sides.
+
+        Raises:
+            InputError: the vectors are of different rankers.
+        """
+        from ranklet.runtime.rankers.encoding import similarity
+
+        return similarity(queries, documents)
 
     @short_tracebacks
     def explain(
@@ -814,9 +852,9 @@ class Bundle(os.PathLike[str]):
         query: str,
         document_id: str,
         *,
-        pipeline: PipelineLike = None,
+        pipeline: "PipelineLike" = None,
         boost: BoostLike | None = None,
-    ) -> Explanation:
+    ) -> "Explanation":
         """Explain the score of one document of the collection, ranked high or not.
 
         A document that the pipeline does not return is added to its candidates and explained there,
@@ -836,10 +874,10 @@ class Bundle(os.PathLike[str]):
         query: str,
         document_id: str,
         *,
-        pipeline: PipelineLike = None,
+        pipeline: "PipelineLike" = None,
         budget_ms: float | None = None,
         boost: BoostLike | None = None,
-    ) -> Hit:
+    ) -> "Hit":
         """Return a document of the collection as a hit with its explanation; see `explain`.
 
         Args:
@@ -874,7 +912,7 @@ class Bundle(os.PathLike[str]):
         return WholeDocument.of(passages, self.manifest.splitting)
 
     @short_tracebacks
-    def highlight(self, hit: Hit, most: int | None = None) -> "list[Span]":
+    def highlight(self, hit: "Hit", most: int | None = None) -> "list[Span]":
         """Return the spans of ``title + newline + text`` that an explained score comes from.
 
         Raises:
@@ -882,6 +920,7 @@ class Bundle(os.PathLike[str]):
             TooManySpansError: its words stand at more than `most` places.
         """
         from ranklet.runtime.highlight import spans
+        from ranklet.runtime.text.ranked import ranked_part
 
         if hit.explanation is None:
             raise InputError("this hit has no explanation; rank with explain=True")
@@ -889,7 +928,7 @@ class Bundle(os.PathLike[str]):
         return [span.shifted(offset) for span in spans(hit.explanation, text, self.analysis, most)]
 
     def marks(
-        self, query: str, hit: Hit, pipeline: PipelineLike = None, *, synonyms: bool = True
+        self, query: str, hit: "Hit", pipeline: "PipelineLike" = None, *, synonyms: bool = True
     ) -> list[tuple[int, int]]:
         """Return the characters of ``title + newline + text`` to mark in a hit.
 
@@ -907,11 +946,14 @@ class Bundle(os.PathLike[str]):
         return strongest(self.highlight(self.rank(query, own, pipeline=pipeline, explain=True)[0]))
 
     @short_tracebacks
-    def missing_words(self, query: str, hits: Sequence[Hit]) -> list[MissingWord]:
+    def missing_words(self, query: str, hits: "Sequence[Hit]") -> "list[MissingWord]":
         """Return the words of a query, stop words aside, that none of some hits has in any form.
 
         A hit has the words of its title, text and metadata, and those that it has a synonym of.
         """
+        from ranklet.runtime.hits import MissingWord
+        from ranklet.runtime.text.words import placed_words
+
         check_query(query)
         analysis = self.files.analyzer.begin() if self.manifest.documents else None
         plain = ((query[begin:end], word, word) for begin, end, word in placed_words(query))
@@ -922,13 +964,15 @@ class Bundle(os.PathLike[str]):
                 missing[lemma] = MissingWord(typed, lemma, self._search.frequency(word))
         return list(missing.values())
 
-    def analysis(self, field: str) -> Analysis:
+    def analysis(self, field: str) -> "Analysis":
         """Return an analysis for a field of an explanation."""
+        from ranklet.runtime.rankers.opening import analysis_of
+
         return analysis_of(self.files, field)
 
     @short_tracebacks
     def features(
-        self, query: str, *, pipeline: PipelineLike = None
+        self, query: str, *, pipeline: "PipelineLike" = None
     ) -> tuple[list[str], dict[str, NDArray[np.float32]]]:
         """Return the candidates' ids and their scores by ranker, each multiplied by its scale.
 
@@ -939,14 +983,14 @@ class Bundle(os.PathLike[str]):
         check_query(query)
         return self._search.features(query, self.manifest.pipeline(pipeline))
 
-    def rates(self, pipeline: PipelineLike = None) -> bool:
+    def rates(self, pipeline: "PipelineLike" = None) -> bool:
         """Return whether it is known how likely hits of a pipeline answer a query."""
         names = self.manifest.pipeline(pipeline).rankers()
         return self.manifest.calibration(names) is not None
 
     @short_tracebacks
     def evidence(
-        self, query: str, k: int, pipeline: PipelineLike = None, *, hide: Sequence[str] = ()
+        self, query: str, k: int, pipeline: "PipelineLike" = None, *, hide: Sequence[str] = ()
     ) -> tuple[list[str], NDArray[np.float32], NDArray[np.float64]]:
         """Return the ids and scores of the k best documents, and what says how likely they answer.
 
@@ -957,7 +1001,18 @@ class Bundle(os.PathLike[str]):
         return self._search.evidence(query, k, self.manifest.pipeline(pipeline), hide)
 
 
-def open_search(files: BundleFiles, before: LocalSearch | None = None) -> LocalSearch:
+def _typed(
+    query: "str | Query", syntax: bool, typos: bool, fields: Mapping[str, float] | None
+) -> "str | Query":
+    """Return what a person typed as a query; a plain text needs no reading."""
+    if isinstance(query, str) and syntax is False and typos is False and fields is None:
+        return query
+    from ranklet.runtime.syntax.query_syntax import typed_query
+
+    return typed_query(query, syntax=syntax, typos=typos, fields=fields)
+
+
+def open_search(files: BundleFiles, before: "LocalSearch | None" = None) -> "LocalSearch":
     """Return the search of a bundle with all that was added to it.
 
     Args:
@@ -968,6 +1023,8 @@ def open_search(files: BundleFiles, before: LocalSearch | None = None) -> LocalS
         BundleError: the list of additions, or one of them, is damaged.
         RemoteError: they cannot be read.
     """
+    from ranklet.runtime.search.local import LocalSearch  # one in Milvus needs another
+
     folder = additions_of(files.path)
     while True:
         if not files.is_remote and not stamp_of(folder):
@@ -985,7 +1042,7 @@ def open_search(files: BundleFiles, before: LocalSearch | None = None) -> LocalS
                 raise
 
 
-def open_version(search: LocalSearch, version: int) -> LocalSearch:
+def open_version(search: "LocalSearch", version: int) -> "LocalSearch":
     """Return the search of a version of a bundle; see `Bundle.at`.
 
     Args:
@@ -993,7 +1050,9 @@ def open_version(search: LocalSearch, version: int) -> LocalSearch:
         version: the number of the version.
     """
     from ranklet.runtime.bundles.additions import version_of
+    from ranklet.runtime.search.local import LocalSearch
     from ranklet.runtime.search.parted import PartedSearch
+    from ranklet.runtime.search.port import Earlier
 
     files, additions = version_of(search.files, version)
     is_base = additions.is_empty

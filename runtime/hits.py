@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self, overload
 
 import numpy as np
 
-from ranklet.runtime.bundles.location import Location
-from ranklet.runtime.bundles.manifest import Value
-from ranklet.runtime.contexts import ContextSpan, page_of
-from ranklet.runtime.explanation import Explanation
-from ranklet.runtime.extras import hinted
 from ranklet.runtime.plain import plain, plain_value
 from ranklet.runtime.snippet import excerpt
+
+if TYPE_CHECKING:
+    from ranklet.runtime.bundles.location import Location
+    from ranklet.runtime.bundles.manifest import Value
+    from ranklet.runtime.contexts import ContextSpan
+    from ranklet.runtime.explanation import Explanation
 
 SNIPPET = 300  # characters
 _SHOWN = 3  # hits in a repr
@@ -66,7 +67,7 @@ class Count(NamedTuple):
         count: of documents.
     """
 
-    value: Value | tuple[Value | None, Value | None] | None
+    value: "Value | tuple[Value | None, Value | None] | None"
     count: int  # type: ignore[assignment]  # hides what a tuple has by that name
 
     def to_dict(self) -> dict[str, Any]:
@@ -77,7 +78,7 @@ class Count(NamedTuple):
         return {"value": plain_value(value), "count": self.count}
 
 
-def in_line(metadata: Mapping[str, Value]) -> str:
+def in_line(metadata: "Mapping[str, Value]") -> str:
     """Return metadata on one line for people, where long values are shortened.
 
     >>> in_line({"tags": ["a", "b"], "year": 2024, "open": True})
@@ -152,14 +153,14 @@ class Hit(_Late):
     title: str
     text: str
     index: int
-    explanation: Explanation | None = field(default=None, repr=False)
+    explanation: "Explanation | None" = field(default=None, repr=False)
     passage: int | None = None
-    metadata: Mapping[str, Value] = field(default_factory=dict, hash=False)
+    metadata: "Mapping[str, Value]" = field(default_factory=dict, hash=False)
     pinned: bool = False
     folded: tuple[str, ...] = ()
     relevance: float | None = None
-    location: Location | None = None
-    spans: tuple[ContextSpan, ...] = ()
+    location: "Location | None" = None
+    spans: "tuple[ContextSpan, ...]" = ()
 
     @classmethod
     def stored(
@@ -169,7 +170,7 @@ class Hit(_Late):
         id_: str,
         score: float,
         index: int,
-        explanation: Explanation | None,
+        explanation: "Explanation | None",
         passage: int | None,
         *,
         pinned: bool = False,
@@ -209,7 +210,7 @@ class Hit(_Late):
         object.__setattr__(self, "relevance", relevance)
         return self
 
-    def widened(self, spans: Sequence[ContextSpan]) -> None:
+    def widened(self, spans: "Sequence[ContextSpan]") -> None:
         """Let the hit, which nobody has seen so far, have more passages of its document."""
         object.__setattr__(self, "spans", tuple(spans))
 
@@ -221,6 +222,8 @@ class Hit(_Late):
     @property
     def page(self) -> int | None:
         """The page, slide or chapter of a file that it is on, where documents are such."""
+        from ranklet.runtime.contexts import page_of  # with parts of documents
+
         return page_of(self.metadata)
 
     @property
@@ -408,6 +411,8 @@ class Ranking(Sequence[Hit]):
         Raises:
             MissingPackageError: pandas is not installed.
         """
+        from ranklet.runtime.extras import hinted
+
         with hinted():
             import pandas as pd
         if self.hits:

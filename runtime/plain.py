@@ -2,9 +2,10 @@
 
 from collections.abc import Mapping
 from datetime import date
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ranklet.runtime.bundles.manifest import Value
+if TYPE_CHECKING:
+    from ranklet.runtime.bundles.manifest import Value
 
 
 def plain_value(value: object) -> Any:
@@ -12,7 +13,7 @@ def plain_value(value: object) -> Any:
     return value.isoformat() if isinstance(value, date) else value
 
 
-def plain(metadata: Mapping[str, Value]) -> dict[str, Any]:
+def plain(metadata: "Mapping[str, Value]") -> dict[str, Any]:
     """Return metadata as JSON values, where dates are ISO 8601 strings.
 
     >>> plain({"day": date(2024, 5, 31), "year": 2024})

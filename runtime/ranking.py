@@ -9,23 +9,25 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ranklet.runtime.arguments import ContextOptions, Document, RankOptions, as_list
+from ranklet.runtime.arguments import as_list
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.bundles.files import Check, stamp_beside, stamp_of_bundle
-from ranklet.runtime.contexts import Context
 from ranklet.runtime.errors import InputError, RemoteError
-from ranklet.runtime.hits import Ranking
 from ranklet.runtime.options import DEVICES, check_one_of
-from ranklet.runtime.pipeline import PipelineLike
 from ranklet.runtime.short_tracebacks import short_tracebacks
 from ranklet.runtime.storage.address import Address, BundleLike, check_path, located, raw_text
-from ranklet.runtime.syntax.query_syntax import Query
 from ranklet.runtime.variables import Variable
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from ranklet.runtime.arguments import ContextOptions, Document, RankOptions
+    from ranklet.runtime.contexts import Context
+    from ranklet.runtime.hits import Ranking
     from ranklet.runtime.metadata.where import Condition
+    from ranklet.runtime.pipeline import PipelineLike
+    from ranklet.runtime.syntax.query_syntax import Query
 
 LOOK_AGAIN = 30.0  # seconds after which an address is looked at again for another version
 KEPT = 32  # bundles, of which each folder may hold twenty of the usual 1,024 open files
@@ -132,12 +134,12 @@ def _keep(key: _Key, entry: "_Loaded") -> None:
 
 @short_tracebacks
 def rank(
-    query: str | Query,
-    documents: Sequence[Document] | None = None,
+    query: "str | Query",
+    documents: "Sequence[Document] | None" = None,
     *,
     bundle: BundleLike | None = None,
-    **options: Unpack[RankOptions],
-) -> Ranking:
+    **options: "Unpack[RankOptions]",
+) -> "Ranking":
     """Rank a bundle's collection or the caller's own documents; see `Bundle.rank`."""
     _check_own("rank", query, documents)
     return opened(bundle).rank(query, documents, **options)
@@ -145,19 +147,19 @@ def rank(
 
 @short_tracebacks
 def rank_batch(
-    queries: Sequence[str | Query],
+    queries: "Sequence[str | Query]",
     *,
     bundle: BundleLike | None = None,
-    **options: Unpack[RankOptions],
-) -> list[Ranking]:
+    **options: "Unpack[RankOptions]",
+) -> "list[Ranking]":
     """Rank a bundle's collection for several queries; see `Bundle.rank_batch`."""
     return opened(bundle).rank_batch(queries, **options)
 
 
 @short_tracebacks
 def context(
-    query: str | Query, *, bundle: BundleLike | None = None, **options: Unpack[ContextOptions]
-) -> Context:
+    query: "str | Query", *, bundle: BundleLike | None = None, **options: "Unpack[ContextOptions]"
+) -> "Context":
     """Return parts of a bundle's documents that fit into a prompt; see `Bundle.context`."""
     return opened(bundle).context(query, **options)
 
@@ -165,12 +167,12 @@ def context(
 @short_tracebacks
 def score(
     query: str,
-    documents: Sequence[Document] | None = None,
+    documents: "Sequence[Document] | None" = None,
     *,
     ids: Sequence[str] | None = None,
     bundle: BundleLike | None = None,
-    pipeline: PipelineLike = None,
-) -> NDArray[np.float32]:
+    pipeline: "PipelineLike" = None,
+) -> "NDArray[np.float32]":
     """Score documents for a query, in their order; see `Bundle.score`."""
     _check_own("score", query, documents)
     return opened(bundle).score(query, documents, ids=ids, pipeline=pipeline)
@@ -179,12 +181,12 @@ def score(
 @short_tracebacks
 def rerank(
     query: str,
-    texts: Sequence[Document],
+    texts: "Sequence[Document]",
     *,
     model: BundleLike | None = None,
     k: int | None = None,
     explain: bool = False,
-) -> Ranking:
+) -> "Ranking":
     """Rank the caller's texts, best first; a hit's `index` is the place of its text.
 
     Args:

@@ -3,8 +3,8 @@
 import re
 from collections.abc import Sequence
 
-_SPACE = re.compile(r"\s+")
-_LAST_SPACE = re.compile(r"(?<!\s)\s++\S*+\Z")
+_SPACE = r"\s+"
+_LAST_SPACE = r"(?<!\s)\s++\S*+\Z"
 _BEFORE = 3  # of the characters that are left beside the words, one of so many stands before them
 
 
@@ -43,10 +43,10 @@ def window(text: str, places: Sequence[tuple[int, int]], size: int) -> tuple[int
     begin = max(0, min(first - (size - (last - first)) // _BEFORE, len(text) - size))
     end = min(len(text), begin + size)
     if begin and not text[begin - 1].isspace():
-        space = _SPACE.search(text, begin, first)
+        space = re.compile(_SPACE).search(text, begin, first)
         begin = space.end() if space else begin
     if end < len(text) and not text[end].isspace():
-        space = _LAST_SPACE.search(text, max(last, begin + 1), end)
+        space = re.compile(_LAST_SPACE).search(text, max(last, begin + 1), end)
         end = space.start() if space else end
     return begin, end
 

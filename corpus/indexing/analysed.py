@@ -29,7 +29,7 @@ from ranklet.runtime.rankers.bm25 import BM25, BM25Settings
 from ranklet.runtime.storage.forward import Forward
 from ranklet.runtime.storage.strings import Strings
 from ranklet.runtime.text.analysis import CLASSES, ENGLISH, FIELDS, STOPPED, Analyzer
-from ranklet.runtime.text.classes import STEM
+from ranklet.runtime.text.normalisers import STEM
 from ranklet.runtime.text.ranked import RankedTexts
 from ranklet.runtime.text.tokenizing import encode_batch
 

@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from ranklet.runtime.storage.strings import SortedStrings
 from ranklet.runtime.text.analysis import ENGLISH, NO_WORD, STOPPED, Vocabulary
-from ranklet.runtime.text.classes import STEM, WordClasses
+from ranklet.runtime.text.classes import WordClasses
+from ranklet.runtime.text.normalisers import STEM
 from ranklet.runtime.text.words import stop_words
 
 ENGLISH_STEMS = WordClasses(ENGLISH, STEM)
@@ -66,7 +67,7 @@ def vocabulary(
         np.array([known.get(form, 0) for form in forms], np.uint32) if known else None,
         np.array(sorted(number[form] for form in stopped - left_out), np.int32),
         numbers(beginning_of) if beginning_of else None,
-        found,
+        (lambda: found) if found else None,
     )
 
 

@@ -4,19 +4,20 @@ from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from itertools import chain
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ranklet.runtime.bundles.location import Location
 from ranklet.runtime.errors import BundleError, InputError, UnknownDocumentError, damaged
 from ranklet.runtime.storage.block_array import fetch_rows, fetch_whole
 from ranklet.runtime.storage.forward import Forward, Gathered
 from ranklet.runtime.storage.strings import Strings
 from ranklet.runtime.text.analysis import CLASSES, Vocabulary
 from ranklet.runtime.text.ranked import ranked_text
-from ranklet.runtime.text.searchable import make_searchable, row_pattern
+
+if TYPE_CHECKING:
+    from ranklet.runtime.bundles.location import Location
 
 _NEAR = 500  # ids that are compared with an unknown one, to either side of its place
 _SHOWN = 80  # characters of an id in a message
@@ -167,8 +168,10 @@ class Documents:
         begin, end = np.searchsorted(self.first, [number, number + 1]).tolist()
         return np.arange(begin, end, dtype=np.uint32)
 
-    def location(self, number: int) -> Location | None:
+    def location(self, number: int) -> "Location | None":
         """Return where a passage stands in its document; None if that is whole or not known."""
+        from ranklet.runtime.bundles.location import Location
+
         return None if self.locations is None else Location.read(self.locations[number])
 
     def stored(
@@ -252,6 +255,8 @@ class Documents:
         self, words: NDArray[np.integer], numbers: NDArray[np.integer]
     ) -> NDArray[np.integer]:
         """Return those of some documents that may have one of some words, which is quick."""
+        from ranklet.runtime.text.searchable import make_searchable, row_pattern
+
         spelled = [self.vocabulary.forms[each] for each in words.tolist()]
         if "words" in self._forwards or any(row_pattern([each]) is None for each in spelled):
             return numbers

@@ -24,13 +24,13 @@ from ranklet.runtime.storage.strings import (
     Strings,
 )
 from ranklet.runtime.text.analysis import NO_WORD, NONE, Analyzer, Vocabulary
-from ranklet.runtime.text.classes import FORMS, WordClasses
-from ranklet.runtime.text.tokenizing import encode, open_tokenizer
+from ranklet.runtime.text.normalisers import FORMS
 from ranklet.runtime.writing.strangers import strangers
 
 if TYPE_CHECKING:
     from ranklet.runtime.object_storage.block_store import BlockStore
     from ranklet.runtime.object_storage.remote_zip import RemoteZip
+    from ranklet.runtime.text.classes import WordClasses
     from ranklet.runtime.text.tokenizing import Tokenizer
 
 Check = Literal["fast", "full"]
@@ -306,13 +306,17 @@ class BundleFiles:
             stopped = self.array(STOP_WORDS, np.int32, (None,), whole=True)
         if len(stopped) and not 0 <= stopped.min() <= stopped.max() < len(forms):
             raise BundleError(f"{STOP_WORDS} is damaged; an id lies past the vocabulary")
-        languages = self.manifest.languages
-        normaliser = self.manifest.normaliser
-        classes = None if normaliser == FORMS else WordClasses(languages, normaliser)
+        classes = None if self.manifest.normaliser == FORMS else self._word_classes
         frequencies = self.array(FREQUENCIES, np.uint8, (len(forms),))
         return Vocabulary(
-            forms, lemma_of, languages, counts, stopped, beginning_of, classes, frequencies
-        )
+            forms, lemma_of, self.manifest.languages, counts, stopped, beginning_of, classes,
+            frequencies,
+        )  # fmt: skip
+
+    def _word_classes(self) -> "WordClasses":
+        from ranklet.runtime.text.classes import WordClasses  # for words that no document has
+
+        return WordClasses(self.manifest.languages, self.manifest.normaliser)
 
     def tokenizer(self, name: str = TOKENIZER, *, plain: bool = False) -> "Tokenizer":
         """Read the tokenizer of the field wordpieces, or a ranker's own.
@@ -324,6 +328,8 @@ class BundleFiles:
         Raises:
             BundleError: the bundle does not have it, or it cannot be read.
         """
+        from ranklet.runtime.text.tokenizing import open_tokenizer
+
         return self.kept(
             (name, plain), lambda: open_tokenizer(bytes(self.file(name)), name, plain=plain)
         )
@@ -340,6 +346,8 @@ class BundleFiles:
             from ranklet.runtime.text.sentences import count_words
 
             return count_words
+        from ranklet.runtime.text.tokenizing import encode
+
         tokenizer = self.tokenizer(name, plain=True)
         return lambda text: len(encode(tokenizer, text).ids)
 

@@ -18,7 +18,7 @@ from ranklet.runtime.kinds import KINDS, ranker_module
 from ranklet.runtime.pipeline import Pipeline, PipelineLike, Retrieve, own_pipeline
 from ranklet.runtime.strict_json import unique
 from ranklet.runtime.text.analysis import ENGLISH, FIELDS
-from ranklet.runtime.text.classes import NORMALISERS, STEM
+from ranklet.runtime.text.normalisers import NORMALISERS, STEM
 
 if TYPE_CHECKING:
     from ranklet.runtime.relevance import Calibration
@@ -29,10 +29,10 @@ MAX_MANIFEST_BYTES = 16 * (1 << 20)  # a manifest of 100,000 files is smaller
 MAX_DEPTH = 32  # nested objects and lists; a readable manifest can then also be written
 
 # Plain relative POSIX paths, without drive, root, "..", hidden names or escapes.
-_PATH = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]*(?:/[A-Za-z0-9_-][A-Za-z0-9._-]*)*")
-_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
-_LANGUAGE = re.compile(r"[a-z]{2,3}")
-_SHA256 = re.compile(r"[0-9a-f]{64}")
+_PATH = r"[A-Za-z0-9_-][A-Za-z0-9._-]*(?:/[A-Za-z0-9_-][A-Za-z0-9._-]*)*"
+_NAME = r"[A-Za-z0-9_-]{1,64}"
+_LANGUAGE = r"[a-z]{2,3}"
+_SHA256 = r"[0-9a-f]{64}"
 _NO_DIGEST = "0" * 64
 
 _LONGEST_REMARK = 1000  # characters
@@ -339,7 +339,7 @@ class _Reader:
 
         def fits(codes: list[Any]) -> bool:
             return bool(codes) and all(
-                isinstance(code, str) and _LANGUAGE.fullmatch(code) for code in codes
+                isinstance(code, str) and re.fullmatch(_LANGUAGE, code) for code in codes
             )
 
         codes: list[str] = self._get(key, list, wanted, fits)
@@ -393,7 +393,7 @@ class _Reader:
     def digest(self, key: str) -> str:
         """Return a sha256."""
         wanted = "64 hexadecimal digits"
-        return self._get(key, str, wanted, lambda text: bool(_SHA256.fullmatch(text)))
+        return self._get(key, str, wanted, lambda text: bool(re.fullmatch(_SHA256, text)))
 
     def optional_digest(self, key: str) -> str:
         """Return a sha256, empty if it is missing."""
@@ -444,7 +444,7 @@ def _file(read: _Reader) -> FileEntry:
 
 def check_path(path: str) -> str:
     """Return the path if a bundle may contain it; raise BundleError otherwise."""
-    if not _PATH.fullmatch(path) or len(path) > 255 or path == MANIFEST:
+    if not re.fullmatch(_PATH, path) or len(path) > 255 or path == MANIFEST:
         raise BundleError(
             f"{path[:80]!r} is not a path inside the bundle; allowed are plain "
             "relative paths of letters, digits, '_', '-' and '.' that do not start with '.'"
@@ -454,7 +454,7 @@ def check_path(path: str) -> str:
 
 def check_name(name: str) -> str:
     """Return the name if a ranker or a pipeline may have it; raise BundleError otherwise."""
-    if not _NAME.fullmatch(name):
+    if not re.fullmatch(_NAME, name):
         raise BundleError(
             f"{name[:80]!r} is not a name of a ranker or a pipeline; use 1 to 64 letters, digits, "
             "'_' and '-'"

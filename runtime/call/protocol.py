@@ -12,11 +12,11 @@ from ranklet.runtime.call.deadline import FIRST_SLICE
 from ranklet.runtime.call.mask import Mask
 from ranklet.runtime.call.query import QueryContext, QueryVector, SparseQuery
 from ranklet.runtime.errors import InputError
-from ranklet.runtime.explanation import Explanation
 from ranklet.runtime.text.analysis import Analyzer
 
 if TYPE_CHECKING:
     from ranklet.runtime.bundles.files import BundleFiles
+    from ranklet.runtime.explanation import Explanation
 
 Role = Literal["query", "document"]
 # Of texts: (texts, dimension) float32, terms with weights, or (tokens, dimension) float32 each.
@@ -116,7 +116,7 @@ class Ranker(ABC):
         """Return the factor that a linear fusion multiplies scores by, before its weight."""
 
     @abstractmethod
-    def explain(self, query: QueryContext, candidate: Candidates) -> Explanation:
+    def explain(self, query: QueryContext, candidate: Candidates) -> "Explanation":
         """Explain the score of a single candidate, which is the sum of the parts."""
 
     @abstractmethod
@@ -181,6 +181,6 @@ class Retriever(Ranker):
         """Return stored vectors of some documents, (numbers, dimension); None if it has none."""
         return None
 
-    def explain_retrieved(self, query: QueryContext, candidate: Candidates) -> Explanation:
+    def explain_retrieved(self, query: QueryContext, candidate: Candidates) -> "Explanation":
         """Explain the score of a retrieved document, which may differ from the score by `score`."""
         return self.explain(query, candidate)

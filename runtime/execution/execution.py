@@ -5,12 +5,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cache
 from time import perf_counter
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ranklet.runtime.bundles.documents import Documents
 from ranklet.runtime.call.candidates import Candidates, StoredCandidates, TextCandidates, numbers_of
 from ranklet.runtime.call.deadline import Deadline
 from ranklet.runtime.call.mask import Mask, both
@@ -20,10 +19,13 @@ from ranklet.runtime.call.topk import top_k
 from ranklet.runtime.errors import BundleError, InputError, damaged
 from ranklet.runtime.execution import fusion
 from ranklet.runtime.execution.prefetch import encode_ahead
-from ranklet.runtime.explanation import Explanation
 from ranklet.runtime.hits import Timing
 from ranklet.runtime.pipeline import Boost, Fuse, Keep, Pipeline, Rescore, Retrieve
 from ranklet.runtime.sets import add_new, among, distinct
+
+if TYPE_CHECKING:
+    from ranklet.runtime.bundles.documents import Documents
+    from ranklet.runtime.explanation import Explanation
 
 T = TypeVar("T", bound=np.floating[Any])
 
@@ -74,7 +76,7 @@ class Execution:
         self,
         pipeline: Pipeline,
         ranker: Callable[[str], Ranker],
-        documents: Documents | None,
+        documents: "Documents | None",
         query: QueryContext,
         given: Candidates | None = None,
         deadline: Deadline | None = None,
@@ -244,7 +246,7 @@ class Execution:
         """Return by ranker how many texts its model truncated, if there are any."""
         return dict(Counter(ranker for ranker, _ in self._truncated))
 
-    def explain(self, position: int) -> Explanation:
+    def explain(self, position: int) -> "Explanation":
         """Explain the final score of the candidate at a position."""
         explanation = self._explain(self._ordered_by, position)
         if self.left_out:
@@ -444,7 +446,9 @@ class Execution:
         if self._places is not None:
             self._places = self._places[positions]
 
-    def _explain(self, name: str, position: int) -> Explanation:
+    def _explain(self, name: str, position: int) -> "Explanation":
+        from ranklet.runtime.explanation import Explanation  # few calls explain
+
         if np.isnan(self._columns[name][position]):
             label = f"{name}: it was not scored, so it gets the lowest score"
             return Explanation(label, self._floors[name])
@@ -452,7 +456,9 @@ class Execution:
             return self._explain_boost(position)
         return self._explain_score(name, position, self._retrieved)
 
-    def _explain_boost(self, position: int) -> Explanation:
+    def _explain_boost(self, position: int) -> "Explanation":
+        from ranklet.runtime.explanation import Explanation
+
         stage = self._pipeline.boost
         signals = () if stage is None else stage.signals
         added = zip(signals, self._signals[:, position].tolist(), strict=True)
@@ -465,7 +471,7 @@ class Execution:
 
     def _explain_score(
         self, name: str, position: int, retrieved: Mapping[str, NDArray[np.uint32]]
-    ) -> Explanation:
+    ) -> "Explanation":
         """Explain a score of a ranker or a fusion; `retrieved` is as in `_retrieved`."""
         if name in self._fusions:
             return self._explain_fusion(self._fusions[name], position)
@@ -480,20 +486,24 @@ class Execution:
 
         return join_pieces(explanation, self._query.text, candidate, analysis)
 
-    def _explain_fusion(self, stage: Fuse, position: int) -> Explanation:
+    def _explain_fusion(self, stage: Fuse, position: int) -> "Explanation":
+        from ranklet.runtime.execution import explained_fusion
+
         if stage.method == "linear":
             scales = [self._scale(each) for each in stage.inputs]
-            return fusion.explain_linear(stage, scales, lambda each: self._explain(each, position))
+            return explained_fusion.explain_linear(
+                stage, scales, lambda each: self._explain(each, position)
+            )
         retrieved, ranks = self._retrieved_before[stage.name], self._ranks[stage.name]
         of_candidate = ranks[:, position].tolist()
 
-        def reasons(each: str) -> Explanation:
+        def reasons(each: str) -> "Explanation":
             return self._explain_score(each, position, retrieved)
 
         if stage.method == "rrf":
-            return fusion.explain_reciprocal_ranks(stage, of_candidate, reasons)
+            return explained_fusion.explain_reciprocal_ranks(stage, of_candidate, reasons)
         value = float(self._columns[stage.name][position])
-        return fusion.explain_alternate(stage, value, of_candidate, reasons)
+        return explained_fusion.explain_alternate(stage, value, of_candidate, reasons)
 
 
 def _finite(scores: NDArray[np.float32], source: str) -> NDArray[np.float32]:

@@ -1,20 +1,18 @@
-"""Fuse several scores of the same candidates into one, and explain it by what each input adds."""
+"""Fuse several scores of the same candidates into one."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
-from typing import TypeVar
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ranklet.runtime.explanation import Explanation
-from ranklet.runtime.pipeline import Fuse
+if TYPE_CHECKING:
+    from ranklet.runtime.pipeline import Fuse
 
 RRF_CONSTANT = 60  # near-optimal and not critical, according to Cormack et al. 2009
 
 Rank = TypeVar("Rank", float, NDArray[np.float64])
 Column = NDArray[np.float32]  # one score per candidate, NaN if a ranker did not return it
-Reasons = Callable[[str], Explanation]  # returns the explanation of an input's score
 
 
 def linear(columns: list[Column], weights: tuple[float, ...], scales: Sequence[float]) -> Column:
@@ -50,7 +48,7 @@ def boosted(column: Column, amounts: NDArray[np.float64], weights: Sequence[floa
     return total.astype(np.float32)
 
 
-def most(stage: Fuse, fusions: Mapping[str, Fuse]) -> float:
+def most(stage: "Fuse", fusions: "Mapping[str, Fuse]") -> float:
     """Return the score of a document that matches perfectly: each input is 1, or ranks it first.
 
     >>> most(Fuse("linear", ("a", "b"), (0.5, 1.0)), {})
@@ -130,65 +128,3 @@ def alternate(ranks: NDArray[np.float64]) -> Column:
     merged = np.empty(len(earliest), np.float64)
     merged[np.argsort(earliest, kind="stable")] = np.arange(1, len(earliest) + 1)
     return (1 / merged).astype(np.float32)
-
-
-def explain_linear(stage: Fuse, scales: Sequence[float], reasons: Reasons) -> Explanation:
-    """Explain Σ weight · scale · score by the scores, each in the unit of the sum.
-
-    Args:
-        stage: the fusion.
-        scales: the scale of each input.
-        reasons: explains the score of an input.
-    """
-    parts = [
-        reasons(name).scaled(weight * scale, f"{weight:.4g}·{name}")
-        for name, weight, scale in zip(stage.inputs, stage.weights, scales, strict=True)
-    ]
-    return Explanation.total(str(stage), parts)
-
-
-def explain_reciprocal_ranks(stage: Fuse, ranks: Sequence[float], reasons: Reasons) -> Explanation:
-    """Explain Σ weight / (60 + rank) by the lists that contain the document.
-
-    Args:
-        stage: the fusion.
-        ranks: the document's rank in each list, from 1, NaN if it is absent.
-        reasons: explains the score that an input ranked the document by.
-    """
-    return Explanation.total(
-        str(stage),
-        [
-            Explanation(
-                f"{name}: rank {rank:.0f}",
-                reciprocal(rank, weight),
-                reasons=because(name, reasons(name)),
-            )
-            for name, rank, weight in zip(stage.inputs, ranks, stage.weights, strict=True)
-            if not np.isnan(rank)
-        ],
-    )
-
-
-def explain_alternate(
-    stage: Fuse, value: float, ranks: Sequence[float], reasons: Reasons
-) -> Explanation:
-    """Explain 1 / place in a merged list by the list whose turn it was; see `alternate`."""
-    when = turns(np.array(ranks)).tolist()
-    if np.isnan(when).all():
-        return Explanation(
-            f"{stage}: 1 / place {round(1 / value)}, in no list for want of time", value
-        )
-    first = min(range(len(when)), key=lambda at: np.inf if np.isnan(when[at]) else when[at])
-    parts = []
-    for at, (name, rank) in enumerate(zip(stage.inputs, ranks, strict=True)):
-        if not np.isnan(rank):
-            label = f"{name}: rank {rank:.0f}" + ("" if at == first else ", whose turn came later")
-            amount = value if at == first else 0.0
-            parts.append(Explanation(label, amount, reasons=because(name, reasons(name))))
-    return Explanation.total(f"{stage}: 1 / place {round(1 / value)}", parts)
-
-
-def because(name: str, explanation: Explanation) -> Explanation:
-    """Return the explanation of an input's score with a label that says whose score it is."""
-    label = f"because {name} scores {explanation.value:.4g} ({explanation.label})"
-    return replace(explanation, label=label)

@@ -31,7 +31,8 @@ from ranklet.runtime.rankers.opening import ranker_of
 from ranklet.runtime.search.boosting import IN_MILVUS
 from ranklet.runtime.search.port import Call, Search, steadily
 from ranklet.runtime.search.run import Passage, TextRun
-from ranklet.runtime.syntax.query_syntax import Query, unread_signs
+from ranklet.runtime.syntax.query_syntax import Query
+from ranklet.runtime.syntax.signs import unread_signs
 from ranklet.runtime.variables import Variable
 
 TRIES = 3  # of a call during which the collection is replaced

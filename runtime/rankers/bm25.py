@@ -17,7 +17,6 @@ from ranklet.runtime.call.protocol import AT_ONCE, Retrieved, Retriever, Scores
 from ranklet.runtime.call.query import Group, QueryContext, SparseQuery, SynonymTokens
 from ranklet.runtime.call.topk import Scored
 from ranklet.runtime.errors import BundleError, InputError
-from ranklet.runtime.explanation import Explanation
 from ranklet.runtime.kinds import Settings
 from ranklet.runtime.lexical.bm25 import boosted, field_amount, idf, saturated_sum, saturation
 from ranklet.runtime.lexical.field_index import TEXT, TITLE, FieldIndex, Formula
@@ -29,6 +28,7 @@ from ranklet.runtime.text.analysis import CLASSES, FIELDS
 
 if TYPE_CHECKING:
     from ranklet.runtime.bundles.files import BundleFiles
+    from ranklet.runtime.explanation import Explanation
 
 # The files of the kind in rankers/NAME/, in addition to the impact index, whose impacts are
 # idf · saturation. All cover the indexed collection.
@@ -230,8 +230,10 @@ class BM25(Retriever):
         total = float(counts @ self._rarity(query).idf[at]) if len(at) else 0.0
         return 1 / total if total > 0 else 1.0
 
-    def explain(self, query: QueryContext, candidate: Candidates) -> Explanation:
+    def explain(self, query: QueryContext, candidate: Candidates) -> "Explanation":
         """Explain a score by query term, and by field if there are some."""
+        from ranklet.runtime.explanation import Explanation  # few calls explain
+
         terms = self._terms(query)
         field, parts, index = self.settings.field, [], self._index(query)
         if not isinstance(index, FieldIndex):  # a few of a long query's
@@ -293,7 +295,7 @@ class BM25(Retriever):
         rarity = self._rarity(query, synonyms=True).idf
         return [(group, gain(group, impacts, rarity)) for group in asked.groups]
 
-    def _explained_gains(self, query: QueryContext, candidate: Candidates) -> list[Explanation]:
+    def _explained_gains(self, query: QueryContext, candidate: Candidates) -> "list[Explanation]":
         """Return what synonyms add to a score, the amount of each shared by its words."""
         if (asked := query.synonym_tokens(self.settings.terms)) is None:
             return []
@@ -432,8 +434,10 @@ def _every(tokens: NDArray[np.int32]) -> Terms:
 
 def _by_synonym(
     synonym: str, asked: str, field: str, names: Sequence[str], amount: float
-) -> Explanation:
+) -> "Explanation":
     """Return what a synonym adds to a score, shared by its words."""
+    from ranklet.runtime.explanation import Explanation
+
     label, share = f"{synonym}, synonym of {asked}", amount / len(names)
     parts = tuple(Explanation(name, share, source=(field, name)) for name in names)
     if len(parts) == 1:
@@ -443,11 +447,13 @@ def _by_synonym(
 
 def _by_field(
     name: str, value: float, token: tuple[str, str], amounts: Mapping[str, float]
-) -> Explanation:
+) -> "Explanation":
     """Return what a term adds to a score, shared among the fields as they add to its frequency.
 
     Only the title and the text have marks, because nothing else is shown as text.
     """
+    from ranklet.runtime.explanation import Explanation
+
     total, parts = sum(amounts.values()), []
     for field, amount in amounts.items():
         if amount > 0:

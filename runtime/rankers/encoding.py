@@ -83,15 +83,7 @@ def encode(
 
 
 def similarity(queries: Vectors, documents: Vectors) -> NDArray[np.float32]:
-    """Return the score of each query and document, (queries, documents) float32.
-
-    It is the inner product, which is the cosine if the ranker compares by that, because its vectors
-    have the length 1. Of vectors of tokens it is the sum of the best matches (MaxSim). What one
-    text was encoded to counts as a list of it, but for vectors of tokens on both sides.
-
-    Raises:
-        InputError: the vectors are of different rankers.
-    """
+    """Return the score of each query and document; see `Bundle.similarity`."""
     try:
         queries, documents = _as_array(queries), _as_array(documents)
         several, others = _several(queries, documents), _several(documents, queries)

@@ -18,31 +18,32 @@ from ranklet.runtime.call.deadline import Deadline
 from ranklet.runtime.call.mask import Mask, both
 from ranklet.runtime.call.protocol import Ranker, Retriever
 from ranklet.runtime.call.query import QueryContext
-from ranklet.runtime.contexts import Context
 from ranklet.runtime.errors import UnknownDocumentError
 from ranklet.runtime.execution.execution import Execution
-from ranklet.runtime.explanation import Explanation
-from ranklet.runtime.hits import Completion, Count, Hit, Ranking, Timing
+from ranklet.runtime.hits import Hit, Ranking, Timing
 from ranklet.runtime.kinds import KINDS
-from ranklet.runtime.metadata.columns import Metadata
 from ranklet.runtime.pipeline import Boost, Pipeline, Retrieve
 from ranklet.runtime.rankers.opening import ranker_of
-from ranklet.runtime.search.matches import Matches, MatchMasks, by_words, matches
 from ranklet.runtime.search.port import Call, Search, steadily
 from ranklet.runtime.search.reading import postings_of, read_query
 from ranklet.runtime.search.run import Passage, Run
 from ranklet.runtime.search.selection import Selection, groups_of
 from ranklet.runtime.storage.block_array import fetch_rows
 from ranklet.runtime.storage.forward import Gathered
-from ranklet.runtime.syntax.query_syntax import Query
 from ranklet.runtime.text.analysis import Vocabulary
 
 if TYPE_CHECKING:
     from ranklet.runtime.completion.completion import Part
     from ranklet.runtime.completion.words import PartWords
+    from ranklet.runtime.contexts import Context
+    from ranklet.runtime.explanation import Explanation
+    from ranklet.runtime.hits import Completion, Count
+    from ranklet.runtime.metadata.columns import Metadata
     from ranklet.runtime.metadata.facets import Facet
     from ranklet.runtime.metadata.masks import Masks
     from ranklet.runtime.metadata.where import Condition
+    from ranklet.runtime.search.matches import Matches, MatchMasks
+    from ranklet.runtime.syntax.query_syntax import Query
     from ranklet.runtime.text.common_words import Places
     from ranklet.runtime.text.synonyms import Match, Synonyms
 
@@ -57,7 +58,14 @@ class LocalSearch(Search):
 
     def __init__(self, files: BundleFiles, types: Mapping[str, str] | None = None) -> None:
         super().__init__(files)
-        self.columns = Metadata(files, types)
+        self._fields = files.manifest.metadata if types is None else types
+
+    @cached_property
+    def columns(self) -> "Metadata":
+        """The metadata of the documents."""
+        from ranklet.runtime.metadata.columns import Metadata  # few queries need them
+
+        return Metadata(self.files, self._fields)
 
     @cached_property
     def masks(self) -> "Masks":
@@ -90,7 +98,7 @@ class LocalSearch(Search):
     @property
     def metadata(self) -> Mapping[str, str]:
         """The type of each field of the documents besides id, title and text."""
-        return self.columns.types
+        return self._fields
 
     def count(self, *, passages: bool = False) -> int:
         """Return the number of documents, or of passages, which is 0 if documents are whole."""
@@ -109,12 +117,11 @@ class LocalSearch(Search):
         among = None if mask is None else np.flatnonzero(mask).tolist()
         return self.documents.samples(count, among)
 
-    def read(self, query: str | Query, deadline: Deadline | None = None) -> QueryContext:
+    def read(self, query: "str | Query", deadline: Deadline | None = None) -> QueryContext:
         """Return a query that is ready to rank by."""
         visible = partial(self.allowed, deadline=deadline)
-        read = read_query(
-            query, self.files, visible=visible, deadline=deadline, columns=self.columns
-        )
+        columns = None if isinstance(query, str) else self.columns
+        read = read_query(query, self.files, visible=visible, deadline=deadline, columns=columns)
         read.synonyms = self.synonyms(read.text)
         return read
 
@@ -140,13 +147,13 @@ class LocalSearch(Search):
         text = read_synonyms(self.files)
         return text == ("" if self._synonyms is None else self._synonyms.text)
 
-    def complete(self, typed: str, k: int, where: Where | None) -> list[Completion]:
+    def complete(self, typed: str, k: int, where: Where | None) -> "list[Completion]":
         """Return what a person may go on to type; see `Bundle.complete`."""
         from ranklet.runtime.completion.completion import complete  # few programs need it
 
         return complete(typed, k, self.part_completions(self.allowed(where)))
 
-    def suggestion(self, query: str | Query, call: Call) -> str | None:
+    def suggestion(self, query: "str | Query", call: Call) -> str | None:
         """Return what may have been meant by a query; see `Search`."""
         deadline, mask = call.deadline or Deadline(), self.allowed()
         known = mask is None and not call.query.has_unknown
@@ -263,7 +270,7 @@ class LocalSearch(Search):
     @steadily
     def context(
         self,
-        query: str | Query,
+        query: "str | Query",
         pipeline: Pipeline,
         selection: Selection,
         tokens: int,
@@ -272,9 +279,10 @@ class LocalSearch(Search):
         where: Where | None,
         synonyms: bool,
         places: "Callable[[str], Places]",
-    ) -> Context:
+    ) -> "Context":
         """Return parts of the best documents that fit; see `Bundle.context`."""
-        from ranklet.runtime.search.context import filled  # few programs need it
+        from ranklet.runtime.contexts import Context  # few programs need it
+        from ranklet.runtime.search.context import filled
 
         call = self._call(query, pipeline, deadline, where, synonyms=synonyms)
         call = self._without(call, selection.hide) if selection.hide else call
@@ -304,6 +312,8 @@ class LocalSearch(Search):
 
     def _rank_counted(self, call: Call, selection: Selection, *, explain: bool) -> Ranking:
         """Rank with all documents that match, which are counted and perhaps sorted."""
+        from ranklet.runtime.search.matches import by_words  # few calls count
+
         masks = self._by_words(call)
         selection = selection if selection.k else replace(selection.without_hits(), relevance=False)
         if selection.sort or selection.min_score is not None:
@@ -327,7 +337,7 @@ class LocalSearch(Search):
             facets=facets, left_out=left_out, budget_spent=bool(left_out) or ranking.budget_spent,
         )  # fmt: skip
 
-    def _by_words(self, call: Call) -> MatchMasks:
+    def _by_words(self, call: Call) -> "MatchMasks":
         """Return which documents match by words, by ranker that retrieves; None for vectors."""
         stages = (each for each in call.pipeline.stages if isinstance(each, Retrieve))
         rankers = {each.ranker: self.ranker(each.ranker) for each in stages}
@@ -336,11 +346,13 @@ class LocalSearch(Search):
             for name, each in rankers.items()
         }
 
-    def _every_match(self, call: Call, masks: MatchMasks) -> "tuple[_LocalRun, Matches]":
+    def _every_match(self, call: Call, masks: "MatchMasks") -> "tuple[_LocalRun, Matches]":
         """Run a pipeline whose candidates become all documents that match.
 
         If a list by words is only boosted, it is as long as needed, so that all have their scores.
         """
+        from ranklet.runtime.search.matches import by_words
+
         first, *others = call.pipeline.without_cuts().stages
         if by_words(masks) and isinstance(first, Retrieve) and {*map(type, others)} <= {Boost}:
             every = replace(first, k=max(1, len(self.documents)))
@@ -350,15 +362,17 @@ class LocalSearch(Search):
         run.execution.restrict(found.numbers)
         return run, found
 
-    def _matches(self, call: Call, masks: MatchMasks, run: Run) -> Matches:
+    def _matches(self, call: Call, masks: "MatchMasks", run: Run) -> "Matches":
         """Return all documents that match, as far as there is time to read phrases."""
+        from ranklet.runtime.search.matches import matches
+
         allowed = both(self._ranked_ones(call), call.query.allowed)
         lists, phrases = run.execution.lists, call.query.phrases
         return matches(masks, lists, call.pipeline, allowed, phrases, len(self.documents))
 
     def _counts(
         self, call: Call, numbers: NDArray[np.integer], facets: "Sequence[Facet]"
-    ) -> tuple[int, dict[str, tuple[Count, ...]]]:
+    ) -> "tuple[int, dict[str, tuple[Count, ...]]]":
         """Return how many documents some and the pinned ones are, and facets; passages count once.
 
         Args:
@@ -440,7 +454,7 @@ class LocalSearch(Search):
     def shown(self, name: str, number: int) -> Any:
         """Return a document's title, text, metadata or location by that name."""
         if name == "metadata":
-            return self.columns.of(number)
+            return self.columns.of(number) if self._fields else {}
         documents = self.documents
         if name == "location":
             return documents.location(number)
@@ -459,7 +473,7 @@ class LocalSearch(Search):
         return list(map(documents.ids.__getitem__, numbers.tolist()))
 
 
-def _counting(call: Call, masks: MatchMasks) -> Call:
+def _counting(call: Call, masks: "MatchMasks") -> Call:
     """Return a call that retrieves no more than is needed to count."""
     stages = [each for each in call.pipeline.stages if isinstance(each, Retrieve)]
     lists = [each for each in stages if masks[each.ranker] is None]
@@ -580,7 +594,7 @@ class _LocalRun(Run):
         self,
         positions: NDArray[np.intp],
         scores: Sequence[float],
-        explanations: Sequence[Explanation | None],
+        explanations: "Sequence[Explanation | None]",
         *,
         pinned: bool = False,
     ) -> list[Hit]:

@@ -66,7 +66,11 @@ class PartedSearch(LocalSearch):
             same = known.get(own.path.name)
             fits = same is not None and same.files is own and same.metadata == types
             self.parts.append(same if same and fits else LocalSearch(own, types))
-        self.columns: PartedMetadata = PartedMetadata([each.columns for each in self.parts], types)
+
+    @cached_property
+    def columns(self) -> "PartedMetadata":
+        """The metadata of the documents of all parts."""
+        return PartedMetadata([each.columns for each in self.parts], self.metadata)
 
     @cached_property
     def deleted(self) -> Mask:

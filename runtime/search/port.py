@@ -16,19 +16,20 @@ from ranklet.runtime.bundles.documents import Documents
 from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.call.deadline import Deadline
 from ranklet.runtime.call.query import QueryContext
-from ranklet.runtime.contexts import Context
 from ranklet.runtime.errors import BundleError, InputError, OutOfTimeError, RemoteError
-from ranklet.runtime.hits import Completion, Hit, Ranking
+from ranklet.runtime.hits import Hit, Ranking
 from ranklet.runtime.pipeline import Pipeline, Retrieve
 from ranklet.runtime.search.run import IN_BUNDLE, Passage, Run
 from ranklet.runtime.search.selection import Selection
 from ranklet.runtime.storage.address import Address
-from ranklet.runtime.syntax.query_syntax import Query
 from ranklet.runtime.text.analysis import Vocabulary
 
 if TYPE_CHECKING:
     from ranklet.runtime.bundles.additions import Additions
+    from ranklet.runtime.contexts import Context
+    from ranklet.runtime.hits import Completion
     from ranklet.runtime.metadata.where import Condition
+    from ranklet.runtime.syntax.query_syntax import Query
     from ranklet.runtime.text.common_words import Places
     from ranklet.runtime.text.synonyms import Match
 
@@ -143,10 +144,10 @@ class Search(ABC):
         """Raise InputError if there are synonyms that cannot be looked up."""
 
     @abstractmethod
-    def complete(self, typed: str, k: int, where: Where | None) -> list[Completion]:
+    def complete(self, typed: str, k: int, where: Where | None) -> "list[Completion]":
         """Return what a person may go on to type; see `Bundle.complete`."""
 
-    def suggestion(self, query: str | Query, call: Call) -> str | None:  # noqa: ARG002
+    def suggestion(self, query: "str | Query", call: Call) -> str | None:  # noqa: ARG002
         """Return what may have been meant by a query whose words were looked up; see `Ranking`.
 
         Args:
@@ -169,7 +170,7 @@ class Search(ABC):
         """
 
     @abstractmethod
-    def read(self, query: str | Query, deadline: Deadline | None = None) -> QueryContext:
+    def read(self, query: "str | Query", deadline: Deadline | None = None) -> QueryContext:
         """Return a query that is ready to rank by.
 
         Args:
@@ -294,7 +295,7 @@ class Search(ABC):
     @steadily
     def rank(
         self,
-        query: str | Query,
+        query: "str | Query",
         pipeline: Pipeline,
         selection: Selection,
         deadline: Deadline,
@@ -310,7 +311,7 @@ class Search(ABC):
 
     def context(
         self,
-        query: str | Query,  # noqa: ARG002
+        query: "str | Query",  # noqa: ARG002
         pipeline: Pipeline,  # noqa: ARG002
         selection: Selection,  # noqa: ARG002
         tokens: int,  # noqa: ARG002
@@ -319,7 +320,7 @@ class Search(ABC):
         where: Where | None,  # noqa: ARG002
         synonyms: bool,  # noqa: ARG002
         places: "Callable[[str], Places]",  # noqa: ARG002
-    ) -> Context:
+    ) -> "Context":
         """Return parts of the best documents that fit; see `Bundle.context`.
 
         Raises:
@@ -329,7 +330,7 @@ class Search(ABC):
 
     def _call(
         self,
-        query: str | Query,
+        query: "str | Query",
         pipeline: Pipeline,
         deadline: Deadline,
         where: Where | None,
@@ -343,9 +344,9 @@ class Search(ABC):
             call.query.synonyms = ()
         return call
 
-    def _suggesting(self, query: str | Query, call: Call, ranking: Ranking) -> Ranking:
+    def _suggesting(self, query: "str | Query", call: Call, ranking: Ranking) -> Ranking:
         """Return a ranking with what may have been meant by its query."""
-        if isinstance(query, Query) and query.typos:
+        if not isinstance(query, str) and query.typos:
             return ranking
         meant = self.suggestion(query, call)
         return ranking if meant is None else replace(ranking, suggestion=meant)
@@ -357,7 +358,7 @@ class Search(ABC):
 
     @steadily
     def rank_ids(
-        self, query: str | Query, pipeline: Pipeline, selection: Selection, *, where: Where | None
+        self, query: "str | Query", pipeline: Pipeline, selection: Selection, *, where: Where | None
     ) -> list[tuple[str, float]]:
         """Return the ids and scores of the documents that come back, best first."""
         run = self._reaching(Call(self.read(query), pipeline, where=where), selection)

@@ -5,31 +5,32 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ranklet.runtime.arguments import check_query
-from ranklet.runtime.bundles.documents import Documents
 from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.call.deadline import Deadline
 from ranklet.runtime.call.mask import Mask
 from ranklet.runtime.call.query import QueryContext
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.kinds import KINDS
-from ranklet.runtime.metadata.columns import Metadata
 from ranklet.runtime.pipeline import Pipeline
 from ranklet.runtime.rankers.opening import ranker_of
-from ranklet.runtime.syntax.query_syntax import Query, unread_signs
+from ranklet.runtime.syntax.signs import unread_signs
 
 if TYPE_CHECKING:
+    from ranklet.runtime.bundles.documents import Documents
+    from ranklet.runtime.metadata.columns import Metadata
+    from ranklet.runtime.syntax.query_syntax import Query
     from ranklet.runtime.syntax.word_postings import Postings
 
 
 def read_query(
-    query: str | Query,
+    query: "str | Query",
     bundle: BundleFiles,
     *,
     own: bool = False,
     visible: Callable[[None], Mask | None] = lambda _: None,
     deadline: Deadline | None = None,
     known: Callable[[str], bool] = lambda _: False,
-    columns: Metadata | None = None,
+    columns: "Metadata | None" = None,
 ) -> QueryContext:
     """Return a query that is ready to rank by.
 
@@ -41,7 +42,7 @@ def read_query(
             (documents,) bool; None for all. It is called only for a query with syntax.
         deadline: the call's deadline; None for none.
         known: see `meaning`.
-        columns: the metadata of the collection; None for the caller's own documents.
+        columns: the metadata of the collection; None if it is not asked for.
 
     Raises:
         InputError: as `meaning`; or the text is empty or no string, or a query with syntax comes
@@ -49,15 +50,19 @@ def read_query(
             gives a weight to a field that the bundle does not have.
     """
     analysis = bundle.analyzer.begin((deadline or Deadline()).look)
-    if not isinstance(query, Query):
+    if isinstance(query, str):
         check_query(query)
         return QueryContext(query, analysis, signs=unread_signs(query, _columns(bundle)))
+    from ranklet.runtime.syntax.query_syntax import Query  # no cost of plain queries
+
+    if not isinstance(query, Query):
+        raise InputError(f"query must be a string, not {type(query).__name__}")
     if own:
         raise InputError(
             "phrases, excluded words, prefixes, fields and typos are looked up in the collection; "
             "pass the query as a text to rank documents of your own"
         )
-    from ranklet.runtime.syntax.meaning import meaning  # no cost of plain queries
+    from ranklet.runtime.syntax.meaning import meaning
 
     weights = field_weights(bundle)
     if query.fields is not None:
@@ -128,7 +133,7 @@ def _columns(bundle: BundleFiles) -> Mapping[str, str]:
     return {name.casefold(): name for name in (TITLE, *bundle.manifest.metadata)}
 
 
-def postings_of(bundle: BundleFiles, documents: Documents) -> "Postings | None":
+def postings_of(bundle: BundleFiles, documents: "Documents") -> "Postings | None":
     """Return an index of a bundle that has every word of every document, if there is one."""
     from ranklet.runtime.syntax.word_postings import Postings
 

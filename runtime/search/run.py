@@ -5,20 +5,18 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from time import perf_counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.runtime.bundles.files import BundleFiles
-from ranklet.runtime.bundles.location import Location
 from ranklet.runtime.bundles.manifest import Value
 from ranklet.runtime.call.candidates import TextCandidates, numbers_of
 from ranklet.runtime.call.deadline import Deadline
 from ranklet.runtime.call.query import QueryContext
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.execution.execution import Execution
-from ranklet.runtime.explanation import Explanation
 from ranklet.runtime.hits import Hit, Ranking, Timing
 from ranklet.runtime.kinds import KINDS
 from ranklet.runtime.pipeline import Pipeline
@@ -27,6 +25,10 @@ from ranklet.runtime.search.selection import POOL, Selection
 from ranklet.runtime.sets import distinct
 from ranklet.runtime.storage.forward import Gathered
 from ranklet.runtime.text.ranked import ranked_text
+
+if TYPE_CHECKING:
+    from ranklet.runtime.bundles.location import Location
+    from ranklet.runtime.explanation import Explanation
 
 IN_BUNDLE = (
     "passages, context and tokens join passages that a bundle has stored beside each other; leave "
@@ -89,7 +91,7 @@ class Run(ABC):
         self,
         positions: NDArray[np.intp],
         scores: Sequence[float],
-        explanations: Sequence[Explanation | None],
+        explanations: "Sequence[Explanation | None]",
     ) -> list[Hit]:
         """Return the documents at some positions as hits."""
 
@@ -98,7 +100,7 @@ class Run(ABC):
     ) -> None:
         """Fetch at once what hits show, and perhaps their tokens, if it lies far away."""
 
-    def explain(self, position: int) -> Explanation:
+    def explain(self, position: int) -> "Explanation":
         """Explain the score of the candidate at a position."""
         with self.files.damage_reported():
             return self.execution.explain(position)
@@ -352,7 +354,7 @@ class Passage:
     title: str
     text: str
     metadata: Mapping[str, Value]
-    location: Location | None = field(default=None, kw_only=True)
+    location: "Location | None" = field(default=None, kw_only=True)
 
 
 def own_passages(documents: Sequence[tuple[str, str, str]]) -> list[Passage]:
@@ -421,7 +423,7 @@ class TextRun(Run):
         self,
         positions: NDArray[np.intp],
         scores: Sequence[float],
-        explanations: Sequence[Explanation | None],
+        explanations: "Sequence[Explanation | None]",
     ) -> list[Hit]:
         """Return the texts at some positions as hits, whose index is their place among all."""
         return [

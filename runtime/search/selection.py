@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from ranklet.runtime.arguments import as_list, check_whole, within
 from ranklet.runtime.errors import InputError
-from ranklet.runtime.metadata.columns import Metadata, Ordered
 from ranklet.runtime.options import check_one_of
 
 if TYPE_CHECKING:
+    from ranklet.runtime.metadata.columns import Metadata
     from ranklet.runtime.metadata.facets import Facet
     from ranklet.runtime.metadata.sorting import Key
 
@@ -209,7 +209,7 @@ def check_group_by(name: object, types: Mapping[str, str]) -> None:
     check_single("group_by", name, types, "would belong to several groups", "group")
 
 
-def groups_of(name: str, numbers: NDArray[np.uint32], metadata: Metadata) -> NDArray[np.intp]:
+def groups_of(name: str, numbers: NDArray[np.uint32], metadata: "Metadata") -> NDArray[np.intp]:
     """Return the number of each document's group, (documents,); equal values make a group.
 
     A document without a value is a group of its own.
@@ -219,6 +219,8 @@ def groups_of(name: str, numbers: NDArray[np.uint32], metadata: Metadata) -> NDA
         numbers: the documents' numbers, (documents,).
         metadata: the columns.
     """
+    from ranklet.runtime.metadata.columns import Ordered  # few calls group
+
     column = metadata.column(name)
     if not isinstance(column, Ordered):  # unreachable after the check
         raise InputError(f"group_by: {name!r} has no single values")

@@ -7,16 +7,13 @@ from typing import Any, NamedTuple, Self
 
 from ranklet.runtime.arguments import as_list
 from ranklet.runtime.errors import InputError
+from ranklet.runtime.syntax.signs import FIELD, OR, QUOTES
 from ranklet.runtime.text.spellings import joined_acronyms
 
 # An optional minus or plus and field, then a quoted phrase or anything up to a space. Quotes and
-# the minus may be typographic. A colon before another, or before a slash, follows no field.
-_QUOTES = '"“”„‟«»＂'
-_FIELD = rf"[^\W\d_][^\s:{_QUOTES}]*:(?=[^\s:/])"
-_PART = rf"([-‐‑–−﹣－+]?)((?:{_FIELD})?)(?:[{_QUOTES}]([^{_QUOTES}]*)[{_QUOTES}]|(\S+))"
-_SIGN = rf"(?<!\S)(?:\+(?=[^\W\d_{_QUOTES}])|{_FIELD}|(?<=\S\s)OR(?=\s+\S))"
+# the minus may be typographic.
+_PART = rf"([-‐‑–−﹣－+]?)((?:{FIELD})?)(?:[{QUOTES}]([^{QUOTES}]*)[{QUOTES}]|(\S+))"
 _PARTS = ("phrases", "prefixes", "excluded", "excluded_phrases", "excluded_prefixes")
-_OR = "OR"
 
 
 class Clause(NamedTuple):
@@ -182,7 +179,7 @@ class Query:
         for group in self.required:
             unknown = [each.field for each in group if each.field and not named(each).field]
             if unknown:
-                signs += [f"{name}:" for name in unknown] + [_OR] * (len(group) > 1)
+                signs += [f"{name}:" for name in unknown] + [OR] * (len(group) > 1)
                 continue
             for clause in group:
                 if clause.field:
@@ -198,32 +195,6 @@ def _without_field(text: str, clause: Clause) -> str:
     """Return the text of a query in which a clause stands without its field."""
     place = rf"(?<!\S){re.escape(clause.typed)}"
     return re.sub(place, lambda _: clause.text, text, count=1)
-
-
-def unread_signs(text: str, fields: Mapping[str, object]) -> tuple[str, ...]:
-    """Return signs of a plain text that would have a meaning in a query with syntax.
-
-    A colon is one only after the name of a field, because others are in many texts.
-
-    >>> unread_signs("Title:flour +rye OR spelt at 10:30, std::cout", {"title": ""})
-    ('Title:', '+', 'OR')
-
-    Args:
-        text: the text.
-        fields: what a person could mean by a word before a colon, in small letters.
-    """
-    found = dict.fromkeys(re.findall(_SIGN, text))
-    shouted = text.isupper()
-    return tuple(
-        each
-        for each in found
-        if (each[:-1].casefold() in fields if each[-1] == ":" else each != _OR or not shouted)
-    )
-
-
-def is_sign(ignored: str) -> bool:
-    """Return whether what was ignored of a query is a sign, and not a stop word."""
-    return ignored == _OR or ignored[-1:] in ("+", ":")
 
 
 def typed_query(
@@ -276,9 +247,9 @@ def _groups(text: str, query: str) -> list[_Group]:
     """
     found, joins = list[_Group](), False
     for sign, name, quoted, word in re.findall(_PART, text):
-        if word == _OR and not sign and not name:
+        if word == OR and not sign and not name:
             if joins or not found or found[-1].sign == "-":
-                found.append(_Group("", (), [_OR]))
+                found.append(_Group("", (), [OR]))
             else:
                 joins = True
             continue
@@ -292,10 +263,10 @@ def _groups(text: str, query: str) -> list[_Group]:
             last = found.pop()
             found.append(_Group("", (*last.clauses, clause), last.lost))
         else:
-            found.append(_Group(sign, (clause,), [_OR] if joins else []))
+            found.append(_Group(sign, (clause,), [OR] if joins else []))
         joins = False
     if joins:
-        found.append(_Group("", (), [_OR]))
+        found.append(_Group("", (), [OR]))
     return found
 
 
@@ -305,7 +276,7 @@ def _part(quoted: str, word: str, query: str) -> tuple[str, str]:
         if not quoted.strip():
             raise InputError(f'the query {query!r:.80} has an empty phrase; leave "" out')
         return "phrases", quoted.strip()
-    if any(quote in word for quote in _QUOTES):
+    if any(quote in word for quote in QUOTES):
         raise InputError(
             f"a quote in the query {query!r:.80} is not closed, or has no space before it; write "
             '"a phrase"'

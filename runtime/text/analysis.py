@@ -18,15 +18,15 @@ from numpy.typing import NDArray
 from ranklet.runtime.errors import BundleError
 from ranklet.runtime.sets import among
 from ranklet.runtime.storage.strings import SortedStrings
-from ranklet.runtime.text.classes import UNSPACED, WordClasses
 from ranklet.runtime.text.frequencies import decode_counts
-from ranklet.runtime.text.known_words import KnownWords
+from ranklet.runtime.text.normalisers import UNSPACED
 from ranklet.runtime.text.spellings import unaccented
 from ranklet.runtime.text.splitter import LOOK, Placed, Splitter
-from ranklet.runtime.text.tokenizing import encode, encode_batch, parts_of
 from ranklet.runtime.text.words import SPLITTER
 
 if TYPE_CHECKING:
+    from ranklet.runtime.text.classes import WordClasses
+    from ranklet.runtime.text.known_words import KnownWords
     from ranklet.runtime.text.lexicon import Lexicon
     from ranklet.runtime.text.tokenizing import Tokenizer
 
@@ -42,7 +42,7 @@ NO_WORD = -2  # in `lemma_of`: a string that is a class and no word
 def splitter(
     languages: Sequence[str],
     stopped: AbstractSet[str] = frozenset(),
-    known: KnownWords | None = None,
+    known: "KnownWords | None" = None,
 ) -> Splitter:
     """Return how texts of some languages are split; a collection in English has its own rules.
 
@@ -86,7 +86,7 @@ class Vocabulary:
         stopped: the ids of stop words that are indexed, ascending; queries leave them out.
         beginning_of: the id of each word's beginning, (forms,) int32, `lemma_of` where that is
             negative; None if words have none.
-        classes: finds the classes of other words; None if only these words have any.
+        classes: makes what finds the classes of other words; None if only these words have any.
 
     Attributes:
         by_pairs: whether most texts have no spaces between words and are split into pairs.
@@ -100,18 +100,20 @@ class Vocabulary:
         counts: NDArray[np.uint32] | None = None,
         stopped: NDArray[np.int32] = NONE,
         beginning_of: NDArray[np.int32] | None = None,
-        classes: WordClasses | None = None,
+        classes: "Callable[[], WordClasses] | None" = None,
         frequencies: NDArray[np.uint8] = NO_CODES,
     ) -> None:
         self._frequencies = frequencies
         self.forms, self.lemma_of, self.counts, self.stopped = forms, lemma_of, counts, stopped
-        self.beginning_of, self._classes = beginning_of, classes
+        self.beginning_of, self._make_classes = beginning_of, classes
         self._begin_with = lru_cache(maxsize=1 << 12)(forms.range_of)
         self._forms_in = lru_cache(maxsize=1 << 12)(self._with_class)
         english = tuple(languages) == ENGLISH
         ids = [] if english else [*np.flatnonzero(lemma_of == STOPPED).tolist(), *stopped.tolist()]
         words, known = frozenset(map(forms.__getitem__, ids)), None
         if counts is not None:
+            from ranklet.runtime.text.known_words import KnownWords  # few languages divide words
+
             count = lru_cache(maxsize=1 << 14)(self._count)  # texts repeat beginnings of words
             known = KnownWords(count, lambda: int(counts.sum()), pairs="zh" in languages)
         self.splitter = splitter(languages, words, known)
@@ -149,6 +151,10 @@ class Vocabulary:
         first = order[np.flatnonzero(np.diff(lemmas[order], prepend=-1))]
         found[lemmas[first]] = words[first]
         return found
+
+    @cached_property
+    def _classes(self) -> "WordClasses | None":
+        return None if self._make_classes is None else self._make_classes()
 
     def lemma(self, word: str) -> str:
         """Return the lemma of a word that the vocabulary does not have."""
@@ -259,6 +265,8 @@ class Analyzer:
         Raises:
             BundleError: the tokenizer is damaged.
         """
+        from ranklet.runtime.text.tokenizing import encode_batch, parts_of
+
         size = self.size("wordpieces")
         parts = [list(parts_of(text)) or [text] for text in texts]
         if max(map(len, parts), default=1) == 1:
@@ -272,12 +280,16 @@ class Analyzer:
         return [np.array(ids, np.int32) for ids in found]
 
     def _long(self, parts: Sequence[str], look: Callable[[], None]) -> Iterator[int]:
+        from ranklet.runtime.text.tokenizing import encode
+
         for part in parts:
             look()
             yield from encode(self.tokenizer, part).ids
 
     def placed_wordpieces(self, text: str) -> Iterator[tuple[int, int, str]]:
         """Yield each word piece of a text with its character positions: (begin, end, piece)."""
+        from ranklet.runtime.text.tokenizing import encode
+
         encoding = encode(self.tokenizer, text)
         for (begin, end), piece in zip(encoding.offsets, encoding.tokens, strict=True):
             yield begin, end, piece

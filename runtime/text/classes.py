@@ -12,13 +12,11 @@ from typing import Final
 
 from ranklet.runtime.text.irregular import bases
 from ranklet.runtime.text.letters import is_of_letters, script_of
+from ranklet.runtime.text.normalisers import STEM, UNSPACED
 from ranklet.runtime.text.stems import SNOWBALL, stemmer
 
-# What forms have in common; see `WordClasses`.
-NORMALISERS = STEM, NONE, FORMS = "stem", "none", "forms"
 LETTERS: Final = 5  # of a beginning: the best of 4 to 7 on the train splits of five languages
 MARK: Final = "…"  # after a beginning; in texts it becomes three full stops, which are no word
-UNSPACED: Final = frozenset({"zh", "ja", "ko", "th", "lo", "km", "my"})  # no spaces between words
 _UNCHANGED = UNSPACED | {"en", "vi"}  # without inflections; their words need no beginnings
 _SCRIPTS = {
     **dict.fromkeys(("ru", "uk", "be", "bg", "mk", "kk", "ky", "mn"), "CYRILLIC"),

@@ -8,7 +8,7 @@ from itertools import pairwise
 from ranklet.runtime.text.splitter import Splitter
 
 # Combining marks, and scripts in which a letter's spelling depends on the letters beside it.
-_DEPENDENT = re.compile("[^\x00-\u02ff\u0370-\u0482\u048a-\u052f\u2000-\u20cf\u2100-\u2bff]")
+_DEPENDENT = "[^\x00-\u02ff\u0370-\u0482\u048a-\u052f\u2000-\u20cf\u2100-\u2bff]"
 # Between two words: what a language adds to the first one, signs, what is elided before the second
 # one, and the first letter of a name in camel case.
 _BETWEEN = r"(?:['`]\w{1,13})?[\W_]*(?:\w{1,13}['`])?\w?"
@@ -32,7 +32,7 @@ def make_searchable(text: str, splitter: Splitter) -> str | None:
     """
     if text.isascii():
         return text.lower()
-    return None if _DEPENDENT.search(text) else text.translate(_folding(splitter))
+    return None if re.search(_DEPENDENT, text) else text.translate(_folding(splitter))
 
 
 def row_pattern(words: Sequence[str]) -> re.Pattern[str] | None:
@@ -48,7 +48,7 @@ def row_pattern(words: Sequence[str]) -> re.Pattern[str] | None:
     Returns:
         None if a word has signs, depends on other characters, or may have the one before as a part.
     """
-    if any(not each.isalnum() or _DEPENDENT.search(each) for each in words):
+    if any(not each.isalnum() or re.search(_DEPENDENT, each) for each in words):
         return None
     if any(1 < len(part) < len(each) and part in each for part, each in pairwise(words)):
         return None  # as in camel case, where the parts of a name stand before it

@@ -15,7 +15,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator
 from collections.abc import Set as AbstractSet
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import chain, islice
 
 from ranklet.runtime.text.spellings import ACCENT, LETTERS, joined_acronyms, respelled, unaccented
@@ -56,25 +56,48 @@ _EMOJI_PARTS = f"{_FLAG}|[0-9]|(?!{_TONES}){_PICTOGRAPH}|^{_TONES}"
 # A sign that makes a whole of its parts; a comma only within a number.
 _SIGN = rf"{HALF_SPACE}|_*(?:[.@&/\\#~-]|\+{{1,2}}|:[:/\\]{{0,2}}|(?<=[0-9]),(?=[0-9]))_*|_+"
 _BEFORE = r"(?:(?<![^\s(\[{<\"'`=])[.@#]|(?<![^\s(\[{<\"'`=.~])/)"
-# What stands between two spaces most often: capitals and digits (1), or words that hyphens do not
-# join (2), among signs that say nothing there.
-_SIMPLE = re.compile(
-    r"""[^A-Za-z0-9.@#/]*(?:([A-Z0-9]+)|([A-Z]?[a-z][a-z0-9]*|[A-Z]?[a-z]+(?:-[A-Z]?[a-z]+)+))
-    [^A-Za-z0-9+#]*""",
-    re.VERBOSE,
-)
 # In a run everything else is a letter or a mark.
 _LETTER = rf"[^._@&:/\\+#~,'`{HALF_SPACE}-]"
-# A part without its sign (1) and with it.
-_PART = re.compile(rf"({_LETTER}+(?:['`]{_LETTER}+)*)(?:\+\+|[+#](?![+#]|{_LETTER}))?")
-# What makes a whole of a run: a sign, or a hyphen or slash next to a digit, or a slash next to a
-# single letter.
-_JOINING = re.compile(
-    rf"^[./@#]|[._@&:\\+#~,{HALF_SPACE}]|[0-9][/-]|[/-][0-9]"
-    rf"|(?<!{_LETTER}){_LETTER}/|/{_LETTER}(?!{_LETTER})"
-)
-_VERSION = re.compile("^v(?=[0-9])")  # v1.2 is 1.2
-_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z0-9])(?=[A-Z][a-z]{2})")
+
+
+# Patterns are compiled when a text needs one, which most queries never do.
+@cache
+def _simple() -> re.Pattern[str]:
+    """Return the pattern of what stands between two spaces most often.
+
+    It is capitals and digits (1), or words that hyphens do not join (2), among signs that say
+    nothing there.
+    """
+    return re.compile(
+        r"""[^A-Za-z0-9.@#/]*
+        (?:([A-Z0-9]+)|([A-Z]?[a-z][a-z0-9]*|[A-Z]?[a-z]+(?:-[A-Z]?[a-z]+)+))
+        [^A-Za-z0-9+#]*""",
+        re.VERBOSE,
+    )
+
+
+@cache
+def _part() -> re.Pattern[str]:
+    """Return the pattern of a part of a run without its sign (1) and with it."""
+    return re.compile(rf"({_LETTER}+(?:['`]{_LETTER}+)*)(?:\+\+|[+#](?![+#]|{_LETTER}))?")
+
+
+@cache
+def _joining() -> re.Pattern[str]:
+    """Return the pattern of what makes a whole of a run.
+
+    That is a sign, or a hyphen or slash next to a digit, or a slash next to a single letter.
+    """
+    return re.compile(
+        rf"^[./@#]|[._@&:\\+#~,{HALF_SPACE}]|[0-9][/-]|[/-][0-9]"
+        rf"|(?<!{_LETTER}){_LETTER}/|/{_LETTER}(?!{_LETTER})"
+    )
+
+
+@cache
+def _camel() -> re.Pattern[str]:
+    """Return the pattern of where the parts of a name in camel case meet."""
+    return re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z0-9])(?=[A-Z][a-z]{2})")
 
 
 class _Plain(dict[int, str]):
@@ -211,7 +234,7 @@ class Splitter:
         """Return the words of a chunk in lower case."""
         if chunk.isascii() and chunk.isalpha() and chunk[1:].islower():  # most of them
             return (chunk.lower(),)
-        simple = _SIMPLE.fullmatch(chunk) if chunk.isascii() else None
+        simple = _simple().fullmatch(chunk) if chunk.isascii() else None
         if simple and simple[2]:
             return simple[2].lower().split("-")
         if simple and (word := simple[1].lower()) not in self.stopped:  # else perhaps an acronym
@@ -290,13 +313,13 @@ class Splitter:
         elif not any(map(str.isalnum, run)) or "\u20e3" in run:
             return list(_emoji(run))
         found, begin, end = list[Placed](), 0, len(run)
-        for part in _PART.finditer(run):
+        for part in _part().finditer(run):
             found += self._parts(part.start(), part[1])
             if part[0] != part[1]:
                 found.append((*part.span(), self.key(self._spelled(part[0]))))
             begin, end = part.span()
-        if (begin, end) != (0, len(run)) and len(run) <= LONGEST and _JOINING.search(run):
-            whole = _VERSION.sub("", self._spelled(run).removesuffix("'s"))
+        if (begin, end) != (0, len(run)) and len(run) <= LONGEST and _joining().search(run):
+            whole = re.sub("^v(?=[0-9])", "", self._spelled(run).removesuffix("'s"))  # v1.2 is 1.2
             whole = whole.replace(HALF_SPACE, "")
             found.append((0, len(run), self.key(whole)))
         return found
@@ -308,7 +331,7 @@ class Splitter:
         whole = at, at + len(word), self._chosen(word[begin:end], spelled[begin:end])
         if word[1:].islower() or word.isupper() or not word.isascii():
             return [whole]
-        parts, place, found = _CAMEL.split(word[begin:end]), at + begin, list[Placed]()
+        parts, place, found = _camel().split(word[begin:end]), at + begin, list[Placed]()
         for part in parts if len(parts) > 1 else ():
             if len(part) > 1:  # one letter says too little
                 found.append((place, place + len(part), self._spelled(part)))

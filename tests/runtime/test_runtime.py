@@ -1,4 +1,4 @@
-import types
+import pytest
 
 from ranklet import runtime
 from ranklet.runtime.errors import RankletError
@@ -9,12 +9,10 @@ def test_all_is_sorted() -> None:
 
 
 def test_all_is_every_public_name() -> None:
-    public = {
-        name
-        for name, value in vars(runtime).items()
-        if not name.startswith("_") and not isinstance(value, types.ModuleType)
-    }
-    assert public == set(runtime.__all__)
+    assert set(runtime._MODULES) == set(runtime.__all__)
+    assert set(dir(runtime)) >= set(runtime.__all__)
+    with pytest.raises(AttributeError, match="no attribute 'search_all'"):
+        runtime.search_all  # noqa: B018
 
 
 def test_every_error_of_the_runtime_is_public_and_under_the_root() -> None:

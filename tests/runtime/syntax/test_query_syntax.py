@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 
 from ranklet.runtime.errors import InputError
-from ranklet.runtime.syntax.query_syntax import Clause, Query, typed_query, unread_signs
+from ranklet.runtime.syntax.query_syntax import Clause, Query, typed_query
 
 PREFIX = "prefixes"
 
@@ -66,13 +66,6 @@ def test_a_field_that_is_not_there_makes_words() -> None:
     assert query.signs == ("y:", "OR")
     with pytest.raises(InputError, match="the fields of this bundle are author"):
         Query.parse("a -y:b").among(["author"])
-
-
-def test_signs_of_plain_texts_are_told_from_other_colons() -> None:
-    text = "Title:flour +rye OR spelt at 10:30 std::cout http://x note:x C++ a+b"
-    assert unread_signs(text, {"title": ""}) == ("Title:", "+", "OR")
-    assert unread_signs("SPELT OR RYE", {}) == ()
-    assert unread_signs("either or", {}) == ()
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from ranklet.runtime.console import printable
 from ranklet.runtime.hits import in_line
-from ranklet.runtime.syntax.query_syntax import is_sign
+from ranklet.runtime.syntax.signs import is_sign
 
 if TYPE_CHECKING:
     from ranklet.runtime import Ranking
