@@ -53,6 +53,8 @@ def window(text: str, places: Sequence[tuple[int, int]], size: int) -> tuple[int
 
 def _densest(text: str, places: Sequence[tuple[int, int]], size: int) -> tuple[int, int]:
     """Return the first and the last character of the places with the most different words."""
+    if places and places[-1][1] - places[0][0] <= size:
+        return places[0][0], places[-1][1]
     words = [text[begin:end].casefold() for begin, end in places]
     counts = dict.fromkeys(words, 0)
     chosen, most, at, different = (0, 0), (0, 0), 0, 0

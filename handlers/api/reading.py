@@ -11,6 +11,7 @@ import json
 import re
 import unicodedata
 from collections.abc import Mapping, Sequence
+from functools import cache, lru_cache
 from typing import Any, NoReturn
 
 from ranklet.handlers.api.errors import RequestError
@@ -153,11 +154,14 @@ class Request:
     """
 
     def __init__(self, route: Route, body: Mapping[str, Any], limits: Limits) -> None:
-        self._fields, self._body, self._limits = fields_of(route), body, limits
-        self._values: dict[str, Any] = {}
+        self._route, self._fields = route, fields_of(route)
+        self._body, self._limits = body, limits
         for name, value in body.items():
             self._check_known(name, value)
         check_characters(body)
+        self._values = _absent(route, limits).copy()
+        for name in body:
+            self._values.pop(name, None)
 
     def __getitem__(self, name: str) -> Any:
         """Return a value, or the default if the field is absent; see `read`."""
@@ -170,13 +174,15 @@ class Request:
 
         A message about a larger one says `why`.
         """
-        bounded, value = self._fields[name]._replace(most=most), self._body.get(name)
+        value = self._body.get(name)
         try:
-            self._values[name] = read(bounded, value, self._limits)
+            bounded = self._fields[name]._replace(most=most)
+            found = min(self[name], most) if value is None else read(bounded, value, self._limits)
         except RequestError as error:
             larger = isinstance(value, int | float) and value > most
             raise RequestError(error.status, f"{error}; {why}" if larger else str(error)) from None
-        return int(self._values[name])
+        self._values[name] = found
+        return int(found)
 
     def rest(self, *used: str) -> dict[str, Any]:
         """Check all fields; return the values of all but those that are used, by name.
@@ -184,8 +190,7 @@ class Request:
         Raises:
             RequestError, InputError: see `read`.
         """
-        known = (name for name, each in self._fields.items() if each.type not in (ABSENT, ANYTHING))
-        values = {name: self[name] for name in known}
+        values = {name: self[name] for name in _with_effect(self._route)}
         return {name: value for name, value in values.items() if name not in used}
 
     def _check_known(self, name: str, value: Any) -> None:
@@ -201,6 +206,20 @@ class Request:
             )
         if field.type is ABSENT and value is not None and value != field.default:
             raise RequestError(422, f"the field {name!r} is not supported: {field.help}")
+
+
+@cache
+def _with_effect(route: Route) -> tuple[str, ...]:
+    """Return the fields of a route that change what is answered."""
+    fields = fields_of(route).items()
+    return tuple(name for name, each in fields if each.type not in (ABSENT, ANYTHING))
+
+
+@lru_cache(16)  # a server has one set of limits
+def _absent(route: Route, limits: Limits) -> dict[str, Any]:
+    """Return what counts for the fields of a route that are not sent, unless they are needed."""
+    fields = fields_of(route).items()
+    return {name: each.otherwise(limits) for name, each in fields if not each.needed}
 
 
 def read(field: Field, value: Any, limits: Limits) -> Any:

@@ -49,8 +49,8 @@ class InTurns(socket.socket):
         self._counts.add(_OPEN, -1)
 
     def _is_ahead(self) -> bool:
-        fewest = self._counts.of_all(_OPEN).min()
-        return bool(self._counts.get(_OPEN) > fewest + fewest // 8)
+        fewest = min(self._counts.of_all(_OPEN))
+        return self._counts.get(_OPEN) > fewest + fewest // 8
 
     def _waits(self) -> bool:
         """Return whether the others still have time; afterwards they have none for as long."""

@@ -7,12 +7,10 @@ name it asked, and in `Origin` which site's page wanted it. Nothing else is beli
 """
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from functools import lru_cache
 from ipaddress import IPv6Address, ip_address
 from typing import NamedTuple
-
-from starlette.datastructures import Headers
 
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.variables import Variable
@@ -50,7 +48,7 @@ class Hosts:
         self._own = _same(address)
         self._all = ANY in names or not (names or is_local(address))
 
-    def refusal(self, headers: Headers, *, origin: bool = False) -> str:
+    def refusal(self, headers: Mapping[str, str], *, origin: bool = False) -> str:
         """Return why a request is not answered, "" if it is.
 
         Args:

@@ -38,7 +38,7 @@ class KeyBounds:
             yield
             return
         key, counts = str(number), self._counts
-        if self._at_once and counts.of_all(("open", key)).sum() >= self._at_once:
+        if self._at_once and sum(counts.of_all(("open", key))) >= self._at_once:
             raise RequestError(
                 429,
                 f"this key has {self._at_once:,} requests that are not answered yet, which is all "
@@ -56,8 +56,8 @@ class KeyBounds:
         if not self._per_minute:
             return
         counts, minute = self._counts, time() // 60
-        is_now = counts.of_all(("minute", key)) == minute
-        if counts.of_all(("begun", key))[is_now].sum() >= self._per_minute:
+        begun = zip(counts.of_all(("begun", key)), counts.of_all(("minute", key)), strict=True)
+        if sum(each for each, of in begun if of == minute) >= self._per_minute:
             raise RequestError(
                 429,
                 f"this key has sent {self._per_minute:,} requests in this minute, which is all "

@@ -2,13 +2,12 @@
 
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from time import perf_counter
 from typing import Any
 
-from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ranklet.handlers import logs
@@ -29,15 +28,17 @@ _NOT_LOGGED = frozenset({"/healthz", "/readyz", "/health", "/metrics"})
 
 @dataclass
 class Record:
-    """What the log will say about a request that is being answered.
+    """The headers of a request that is being answered, and what the log will say about it.
 
     Attributes:
         id: the caller's X-Request-Id, or a new one.
+        headers: by their names in lower case.
         stages: (stage, milliseconds), in order.
         error: a fault of the server, for the log only.
     """
 
     id: str
+    headers: Mapping[str, str]
     stages: list[tuple[str, float]] = field(default_factory=list)
     error: BaseException | None = None
 
@@ -66,9 +67,10 @@ class Middleware:
             await self._app(scope, receive, send)
             return
         begin = perf_counter()
-        headers = Headers(scope=scope)
+        every = reversed(scope["headers"])  # of equal names the first counts
+        headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in every}
         own_id = headers.get("x-request-id", "")
-        record = Record(own_id if _ID.fullmatch(own_id) else os.urandom(16).hex())
+        record = Record(own_id if _ID.fullmatch(own_id) else os.urandom(16).hex(), headers)
         scope["ranklet.record"] = record
         status = CLIENT_GONE
 
@@ -118,7 +120,7 @@ class Middleware:
         self,
         scope: Scope,
         route: str,
-        headers: Headers,
+        headers: Mapping[str, str],
         record: Record,
         status: int,
         seconds: float,
@@ -143,7 +145,7 @@ class Middleware:
         severity = "ERROR" if status == 500 else "WARNING" if status > 500 else "INFO"
         logs.write(severity, f"{scope['method']} {route} {status}", **fields)
 
-    def _trace(self, headers: Headers) -> str:
+    def _trace(self, headers: Mapping[str, str]) -> str:
         """Return the full name of the request's trace, or "" without a trace or a project."""
         if not self._settings.project:
             return ""

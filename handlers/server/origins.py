@@ -3,9 +3,8 @@
 A browser sends a key only if a page gives it, so no cookie and no other credential is ever allowed.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 
-from starlette.datastructures import Headers
 from starlette.responses import Response
 
 from ranklet.handlers.server.hosts import ANY, parsed
@@ -36,7 +35,7 @@ class Origins:
         """
         return self._any or (bool(self._allowed) and parsed(origin) in self._allowed)
 
-    def headers(self, request: Headers) -> list[tuple[bytes, bytes]]:
+    def headers(self, request: Mapping[str, str]) -> list[tuple[bytes, bytes]]:
         """Return the headers that let a browser show an answer to the page that asked."""
         if self._any:
             return [(b"access-control-allow-origin", b"*"), _exposed()]
@@ -47,7 +46,7 @@ class Origins:
             return [vary]
         return [vary, (b"access-control-allow-origin", origin.encode("latin-1")), _exposed()]
 
-    def preflight(self, request: Headers) -> Response | None:
+    def preflight(self, request: Mapping[str, str]) -> Response | None:
         """Return the answer to a browser that asks whether a page may ask; None if it may not."""
         if "access-control-request-method" not in request or not self.allow(
             request.get("origin", "")

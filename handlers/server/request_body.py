@@ -37,7 +37,7 @@ class Bodies:
 
     def take(self, size: int) -> bool:
         """Count further bytes, if there is room for them."""
-        if self._counts.of_all(_HELD).sum() + size > self._most:
+        if sum(self._counts.of_all(_HELD)) + size > self._most:
             return False
         self._counts.add(_HELD, size)
         return True

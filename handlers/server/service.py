@@ -9,7 +9,7 @@ import asyncio
 import contextlib
 import json
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextvars import copy_context
 from dataclasses import replace
 from functools import partial
@@ -19,7 +19,6 @@ from time import perf_counter, thread_time
 from typing import Any
 
 from starlette.applications import Starlette
-from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
@@ -166,7 +165,7 @@ class Service:
         if foreign := self._foreign(scope):
             await _failed(RequestError(403, foreign), scope["path"])(scope, receive, send)
         elif scope["method"] == "OPTIONS" and (
-            allowed := self._origins.preflight(Headers(scope=scope))
+            allowed := self._origins.preflight(scope["ranklet.record"].headers)
         ):
             await allowed(scope, receive, send)
         elif scope["method"] == "POST" and scope["path"] in ANSWERS:
@@ -179,10 +178,9 @@ class Service:
         """Return why a request is refused that another site's page may have made, else ""."""
         if scope["path"] in HEALTH:  # a platform asks for these by an address of its own choice
             return ""
-        headers = Headers(scope=scope)
-        allowed = self._origins.allow(headers.get("origin", ""))
-        if allowed:
-            headers = Headers({"host": headers.get("host", "")})
+        headers: Mapping[str, str] = scope["ranklet.record"].headers
+        if self._origins.allow(headers.get("origin", "")):
+            headers = {"host": headers.get("host", "")}
         return self._hosts.refusal(headers, origin=scope["path"] == "/mcp")
 
     @contextlib.asynccontextmanager
@@ -371,7 +369,7 @@ class Service:
         request: Request,
         sent: Callable[[Body], Awaitable[bytes]],
         work: Work,
-        opened: Callable[[Headers], Opened] | None = None,
+        opened: Callable[[Mapping[str, str]], Opened] | None = None,
     ) -> Response:
         """Answer a request for the bundle, in a thread of the pool unless that takes no time.
 
@@ -384,7 +382,7 @@ class Service:
         """
         record: Record = request.scope["ranklet.record"]
         try:
-            asked = (opened or self._keys.opened)(request.headers)
+            asked = (opened or self._keys.opened)(record.headers)
             await self._see_writes()
             with self._bounds.counted(asked.key), self._bodies.body() as held:
                 bundle = self._live.bundle

@@ -36,7 +36,8 @@ class SharedCounts:
         if folder is not None:
             values = np.memmap(folder / _VALUES, np.float64, "r+", shape=(rows, most))
             self._values = values.view(np.ndarray)  # whose numbers are read much faster
-        self._own: NDArray[np.float64] = self._values[row]
+        # A view of memory is added to in half the time of an array.
+        self._own: memoryview[float] = self._values[row].data.cast("B").cast("d")
         names = [] if folder is None else _names(folder, row)
         self._places = {name: at for at, name in enumerate(names)}
 
@@ -55,16 +56,16 @@ class SharedCounts:
 
     def get(self, name: Name) -> float:
         """Return a number of this process."""
-        return float(self._own[self._place(name)])
+        return self._own[self._place(name)]
 
     @property
     def names(self) -> KeysView[Name]:
         """The names of this process's numbers."""
         return self._places.keys()
 
-    def of_all(self, name: Name) -> NDArray[np.float64]:
-        """Return a number of each process, (processes,). All must have named it in one order."""
-        return self._values[:, self._place(name)]
+    def of_all(self, name: Name) -> list[float]:
+        """Return a number of each process. All must have named it in one order."""
+        return list(self._values[:, self._place(name)].tolist())
 
     def by_name(self) -> list[dict[Name, float]]:
         """Return all numbers of each process."""

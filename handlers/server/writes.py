@@ -23,4 +23,4 @@ class Writes:
     @property
     def total(self) -> float:
         """How many writes there were."""
-        return float(self._counts.of_all(_NAME).sum())
+        return sum(self._counts.of_all(_NAME))

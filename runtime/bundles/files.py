@@ -4,7 +4,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from threading import RLock
-from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, cast
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -417,17 +417,20 @@ class BundleFiles:
 
     def need_documents(self) -> Documents:
         """Return the collection, or raise BundleError if there is none."""
-        if self.documents is None:
+        documents = self.documents
+        if documents is None:
             raise BundleError("this needs a bundle with a collection; run `ranklet index`")
-        return self.documents
+        return documents
 
     def once(self, key: Hashable, make: Callable[[], T]) -> T:
         """Return what `make` returns, which is called only once per key."""
+        made: T | None = self._made.get(key)  # most calls wait for nobody
+        if made is not None:
+            return made
         with self._lock:
             if key not in self._made:
                 self._made[key] = make()
-            made: T = self._made[key]
-            return made
+            return cast("T", self._made[key])
 
     def forget(self) -> None:
         """Close what was opened on demand; what is needed again is opened again."""

@@ -61,7 +61,7 @@ class CommonWords:
         self._known: dict[str, Places] = {
             form: [(0, len(form))]
             for form in forms
-            if form.isalnum() and max(form) < _CONTEXT  # what is past it is odd
+            if form.isalnum() and (form.isascii() or max(form) < _CONTEXT)  # what is past it is odd
         }
         self._beginnings = {each.lower()[:_SEARCHED] for each in (*self._known, *written)}
 
@@ -97,7 +97,7 @@ class CommonWords:
                         others.append(at)
                 elif match := pattern.match(text, at):
                     run, word = match[0], lowered[at : match.end()]
-                    if not _is_plain(run, word, splitter):
+                    if run in known or not _is_plain(run, word, splitter):
                         found[at] = run
                     elif word in known:
                         found[at] = word

@@ -17,15 +17,18 @@ from collections.abc import Callable, Iterable, Iterator
 from collections.abc import Set as AbstractSet
 from functools import cache, cached_property
 from itertools import chain, islice
+from typing import TypeVar
 
 from ranklet.runtime.text.spellings import ACCENT, LETTERS, joined_acronyms, respelled, unaccented
 
 Placed = tuple[int, int, str]  # begin and end in the text, and the word
+T = TypeVar("T")
 
 LOOK = 10_000  # words between two looks at the clock, in some 50 ms
 _LONG = 4096  # characters; what is longer without a space is read in parts, each in some 20 ms
-_CACHED = 1 << 16  # number of chunks whose words are cached before the cache is emptied
-LONGEST = 64  # characters of a whole with signs, and of a chunk that is cached
+# How many chunks between spaces and how many runs are kept before all are forgotten.
+_CHUNKS, _RUNS = 1 << 16, 1 << 13
+LONGEST = 64  # characters of a whole with signs, and of a part that is kept
 
 APOSTROPHES = frozenset("'‘’‛´′‵`ʹʻʼʽʾʿˊˋ΄᾽᾿՚׳ߴꞋꞌ＇")
 _APOSTROPHE = dict.fromkeys(map(ord, APOSTROPHES), "'")
@@ -150,22 +153,23 @@ class _Plain(dict[int, str]):
         return "".join(self[ord(char)] for char in chars)
 
 
-class _Words(dict[str, tuple[str, ...]]):
-    """The words of each chunk between two spaces, kept because texts share most chunks.
+class _Kept(dict[str, tuple[T, ...]]):
+    """What is read from each part of a text, kept because texts share most parts.
 
     Args:
-        read: returns the words of one chunk.
+        read: returns what is read from one part.
+        most: parts that are kept.
     """
 
-    def __init__(self, read: Callable[[str], Iterable[str]]) -> None:
-        self._read = read
+    def __init__(self, read: Callable[[str], Iterable[T]], most: int) -> None:
+        self._read, self._most = read, most
 
-    def __missing__(self, chunk: str) -> tuple[str, ...]:
-        found = tuple(self._read(chunk))
-        if len(chunk) <= LONGEST:
-            if len(self) >= _CACHED:
+    def __missing__(self, part: str) -> tuple[T, ...]:
+        found = tuple(self._read(part))
+        if len(part) <= LONGEST:
+            if len(self) >= self._most:
                 self.clear()
-            self[chunk] = found
+            self[part] = found
         return found
 
 
@@ -194,7 +198,8 @@ class Splitter:
         self._letters, self._unspaced = letters, unspaced
         self._split_unspaced, self._bare, self.stopped = split_unspaced, bare, stopped
         self._plain = _Plain(keeps)
-        self._words = _Words(self.of_chunk)
+        self._words = _Kept(self.of_chunk, _CHUNKS)
+        self._placed = _Kept(self._split, _RUNS)
 
     def words(
         self, text: str, length: int | None = None, look: Callable[[], None] = lambda: None
@@ -263,14 +268,9 @@ class Splitter:
         if not text.isascii():
             origin = [at for at, char in enumerate(_joined(text)) for _ in self._plain[ord(char)]]
             origin.append(len(text))
-        known: dict[str, list[Placed]] = {}  # runs of this text, most of which occur again
         for run in runs.finditer(plain):
             for at in range(run.start(), run.end(), _LONG):
-                part = plain[at : min(at + _LONG, run.end())]
-                found = known.get(part)
-                if found is None:
-                    found = known[part] = self._split(part)
-                for begin, end, word in found:
+                for begin, end, word in self._placed[plain[at : min(at + _LONG, run.end())]]:
                     last = origin[at + end - 1]
                     yield origin[at + begin], max(last + 1, origin[at + end]), word
 
