@@ -103,7 +103,7 @@ def open_reader(settings: Mapping[str, Any]) -> Work:
     reader = WordReader(settings["left_out"], split)
 
     def read(texts: Sequence[bytes]) -> list[bytes]:
-        words = reader.read(text.decode() for text in texts)
+        words = reader.read(texts)
         numbers = [words.tokens.tobytes(), words.lengths.tobytes()]
         return [str(os.getpid()).encode(), *numbers, *map(str.encode, words.new)]
 

@@ -6,14 +6,13 @@ some terms at a time, and what results is the next part of the postings.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ranklet.corpus.indexing.ordering import order_of_numbers
 from ranklet.corpus.indexing.packer import NumberPacker, packed, release, spans
+from ranklet.corpus.indexing.ragged import ranges
 from ranklet.runtime.lexical.bm25 import boosted, field_amount, idf, saturated_sum, saturation
 from ranklet.runtime.lexical.field_index import UNSIGNED, Column, FieldIndex, Formula
 from ranklet.runtime.lexical.impact_index import ImpactIndex, largest_impacts
@@ -22,6 +21,8 @@ from ranklet.runtime.storage.forward import Forward
 BLOCK = 1 << 16  # documents that are inverted at a time, at most; 16 bits number them
 _TOKENS = 1 << 22  # tokens that are inverted at a time, unless one document has more
 _JOINED = 1 << 21  # postings that are joined at a time, unless one term has more
+_DOCUMENT_BITS, _FIELD_BITS = np.uint64(16), np.uint64(16)
+_TITLES = (1 << 16) - 1  # the field of tokens of titles, which are part of the text
 _IMPACTS = 1 << 20  # impacts that are computed at a time, unless one term has more
 
 
@@ -296,39 +297,37 @@ def _by_term(texts: Sequence[_Text]) -> _Block:
     Args:
         texts: the tokens of the documents' texts, and those of each further field.
     """
-    terms = np.concatenate([each.terms for each in texts])
-    count = len(texts[0].lengths)
-    numbers = [np.repeat(np.arange(count, dtype=np.uint16), each.lengths) for each in texts]
-    owners = np.concatenate(numbers)
-    if len(texts) > 1:  # the documents of a term ascend within each field only
-        by_owner = np.argsort(owners, kind="stable")
-        order = by_owner[order_of_numbers(terms[by_owner])]
-    else:
-        order = order_of_numbers(terms)
-    ordered, documents = terms[order], owners[order]
-    new = np.ones(len(order), np.bool_)  # whether a token begins a posting
-    new[1:] = (ordered[1:] != ordered[:-1]) | (documents[1:] != documents[:-1])
-    begins = np.flatnonzero(new)
+    # Sorting numbers takes a third of the time of finding their order.
+    keys = np.sort(np.concatenate(list(map(_keys, texts, range(len(texts))))))
+    postings = keys >> _FIELD_BITS
+    begins = np.flatnonzero(np.append(True, postings[1:] != postings[:-1])[: len(keys)])
 
-    def counted(meant: NDArray[np.bool_]) -> NDArray[np.float32]:
+    def counted(field: int) -> NDArray[np.float32]:
         if not len(begins):
             return np.zeros(0, np.float32)
-        return np.add.reduceat(meant[order], begins, dtype=np.float32)
+        return np.add.reduceat(keys.astype(np.uint16) == field, begins, dtype=np.float32)
 
-    ends = np.cumsum([0, *(len(each.terms) for each in texts)])
-    places = np.arange(ends[-1])
-    frequencies = np.diff(begins, append=len(order)).astype(np.float32)
-    others = [counted((places >= begin) & (places < end)) for begin, end in pairwise(ends[1:])]
+    frequencies = np.diff(begins, append=len(keys)).astype(np.float32)
+    others = [counted(field) for field in range(1, len(texts))]
     for each in others:
         frequencies -= each
-    of_titles = np.zeros(len(begins), np.float32)
-    if (titles := texts[0].titles) is not None:
-        lengths = texts[0].lengths
-        first = np.cumsum(lengths) - lengths
-        in_title = np.zeros(len(terms), np.bool_)
-        own = places[: ends[1]] - np.repeat(first, lengths)
-        in_title[: ends[1]] = own < np.repeat(titles, lengths)
-        of_titles = counted(in_title)
+    titled = texts[0].titles is not None
+    of_titles = counted(_TITLES) if titled else np.zeros(len(begins), np.float32)
+    found = postings[begins]
     return _Block(
-        ordered[begins].astype(np.uint32), documents[begins], frequencies, of_titles, others
-    )
+        (found >> _DOCUMENT_BITS).astype(np.uint32), found.astype(np.uint16), frequencies,
+        of_titles, others,
+    )  # fmt: skip
+
+
+def _keys(text: _Text, field: int) -> NDArray[np.uint64]:
+    """Return a number for each token, which has its term before its document and its field."""
+    keys = text.terms.astype(np.uint64)
+    keys <<= _DOCUMENT_BITS
+    keys |= np.repeat(np.arange(len(text.lengths), dtype=np.uint64), text.lengths)
+    keys <<= _FIELD_BITS
+    keys |= np.uint64(field)
+    if text.titles is not None:
+        first = np.cumsum(text.lengths) - text.lengths
+        keys[ranges(first, np.minimum(text.titles, text.lengths))] |= np.uint64(_TITLES)
+    return keys

@@ -16,6 +16,18 @@ def packed(rows: Sequence[NDArray[np.int64]]) -> tuple[NDArray[np.int64], NDArra
     return offsets, np.concatenate([*rows, np.empty(0, np.int64)])
 
 
+def ranges(begins: NDArray[np.integer], counts: NDArray[np.integer]) -> NDArray[np.int64]:
+    """Return so many numbers from each begin on, one range after the other.
+
+    >>> ranges(np.array([5, 0, 7]), np.array([2, 0, 3])).tolist()
+    [5, 6, 7, 8, 9]
+    """
+    before = np.cumsum(counts) - counts
+    found: NDArray[np.int64] = (begins - before).repeat(counts)
+    found += np.arange(len(found))
+    return found
+
+
 def rounded(width: int, multiple: int) -> int:
     """Return the width rounded up to a multiple.
 

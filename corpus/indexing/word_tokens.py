@@ -1,5 +1,6 @@
 """Collect the words of many texts as numbers in a file, without keeping any text."""
 
+import re
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
@@ -8,15 +9,18 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ranklet.corpus.indexing.chunk_numbers import ChunkNumbers, Chunks
 from ranklet.corpus.indexing.packer import NumberPacker, packed, release, spans
+from ranklet.corpus.indexing.ragged import ranges
 from ranklet.corpus.indexing.vocabulary import places
 from ranklet.runtime.storage.forward import Forward
 from ranklet.runtime.text.analysis import STOPPED, Vocabulary
-from ranklet.runtime.text.splitter import LONGEST, Splitter
+from ranklet.runtime.text.splitter import Splitter
 from ranklet.runtime.text.words import SPLITTER
 
 _TOKENS = 1 << 20  # tokens that are renumbered at a time
-_CACHED = 1 << 19  # words of chunks that are cached before the cache is emptied
+_CACHED = 1 << 20  # chunks and their words that are kept before they are forgotten
+_SMALL = re.compile(b"[a-z]").search
 
 
 class _Numbers(dict[str, int]):
@@ -24,27 +28,6 @@ class _Numbers(dict[str, int]):
 
     def __missing__(self, word: str) -> int:
         number = self[word] = len(self)
-        return number
-
-
-class _Chunks(dict[str, int]):
-    """Numbers the chunks between two spaces, whose words are looked up once.
-
-    Args:
-        splitter: finds the words of a chunk.
-        numbers: numbers the words.
-    """
-
-    def __init__(self, splitter: Splitter, numbers: _Numbers) -> None:
-        self._splitter, self._numbers = splitter, numbers
-        self.words, self.ends = array("i"), array("q", [0])  # of all chunks, one after the other
-
-    def __missing__(self, chunk: str) -> int:
-        self.words.extend(map(self._numbers.__getitem__, self._splitter.of_chunk(chunk)))
-        self.ends.append(len(self.words))
-        number = len(self.ends) - 2
-        if len(chunk) <= LONGEST:
-            self[chunk] = number
         return number
 
 
@@ -71,29 +54,50 @@ class WordReader:
             self._numbers[word]
         self._stopped = len(self._numbers)  # smaller numbers are stop words
         self._told = 0  # words that were returned
-        self._chunks = _Chunks(splitter, self._numbers)
+        self._forget()
 
-    def read(self, texts: Iterable[str]) -> Words:
+    def read(self, texts: Sequence[bytes]) -> Words:
         """Return the words of the next texts; the first words of all are the stop words."""
-        found, lengths = list[int](), list[int]()
-        for text in texts:
-            chunks = self._splitter.chunks(text)
-            found += map(self._chunks.__getitem__, chunks)
-            lengths.append(len(chunks))
-        chunks_of = np.array(found, np.int32)
-        words = np.frombuffer(self._chunks.words, np.int32)
-        ends = np.frombuffer(self._chunks.ends, np.int64)
-        counts = ends[chunks_of + 1] - ends[chunks_of]
-        before = np.cumsum(counts) - counts
-        places = np.repeat(ends[chunks_of] - before, counts) + np.arange(counts.sum())
-        owners = np.arange(len(lengths)).repeat(lengths).repeat(counts)
-        kept = words[places] >= self._stopped
-        new = list(islice(self._numbers, self._told, None))
+        chunks = Chunks.of(list(map(self._whispered, texts)))
+        numbers, keys = self._chunks.find(chunks)
+        unknown = np.flatnonzero(numbers == 0)
+        new, places, found = dict[bytes, int](), list[int](), list[int]()
+        for place, chunk in zip(unknown.tolist(), chunks.some(unknown), strict=True):
+            number = new.get(chunk)
+            if number is None:
+                number = new[chunk] = len(self._ends)
+                self._read_chunk(chunk.decode())
+                places.append(place)
+            found.append(number)
+        numbers[unknown] = found
+        self._chunks.add(keys[:, places])
+        words, ends = (np.frombuffer(each, np.int32) for each in (self._words, self._ends))
+        counts = np.diff(ends, prepend=np.int32(0))
+        own = counts.take(numbers)
+        tokens = words.take(ranges((ends - counts).take(numbers), own))
+        after = np.append(0, np.cumsum(own))  # tokens up to each chunk
+        of_texts = np.diff(after[np.append(0, np.cumsum(chunks.of_texts))])
+        told = list(islice(reversed(self._numbers), len(self._numbers) - self._told))[::-1]
         self._told = len(self._numbers)
         if len(ends) + len(words) > _CACHED:
-            self._chunks = _Chunks(self._splitter, self._numbers)
-        of_texts = np.bincount(owners[kept], minlength=len(lengths))
-        return Words(new, words[places[kept]], of_texts)
+            self._forget()
+        return Words(told, tokens, of_texts)
+
+    def _forget(self) -> None:
+        """Begin to number chunks anew."""
+        self._chunks = ChunkNumbers()
+        # Words of all chunks but stop words, one after the other, and where those of each end.
+        self._words, self._ends = array("i"), array("i", [0])
+
+    def _read_chunk(self, chunk: str) -> None:
+        """Add the words of a chunk, in which there may be spaces that are not ASCII."""
+        for part in chunk.split():
+            numbers = map(self._numbers.__getitem__, self._splitter.of_chunk(part))
+            self._words.extend(filter(self._stopped.__le__, numbers))
+        self._ends.append(len(self._words))
+
+    def _whispered(self, text: bytes) -> bytes:
+        return text if _SMALL(text) else self._splitter.whispered(text.decode()).encode()
 
 
 class WordTokens:

@@ -179,7 +179,7 @@ class _Collection:
             classes = known.lemma_of[distinct].tolist()
             lemmas |= zip(new, map(known.forms.__getitem__, classes), strict=True)
             tokens.add(Words(new, own.astype(np.int32), stored.lengths), at)
-        tokens.add(reader.read(texts))
+        tokens.add(reader.read(list(map(str.encode, texts))))
         seen = set(map(of_base.splitter.key, tokens.words()))
         seen |= {word for text in others for word in of_base.splitter.words(text)}
         vocab = vocabulary(

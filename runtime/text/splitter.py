@@ -59,6 +59,8 @@ _EMOJI_PARTS = f"{_FLAG}|[0-9]|(?!{_TONES}){_PICTOGRAPH}|^{_TONES}"
 # A sign that makes a whole of its parts; a comma only within a number.
 _SIGN = rf"{HALF_SPACE}|_*(?:[.@&/\\#~-]|\+{{1,2}}|:[:/\\]{{0,2}}|(?<=[0-9]),(?=[0-9]))_*|_+"
 _BEFORE = r"(?:(?<![^\s(\[{<\"'`=])[.@#]|(?<![^\s(\[{<\"'`=.~])/)"
+# Signs that say nothing at the begin or the end of what stands between two spaces.
+QUIET_BEFORE, QUIET_AFTER = "([{<\"'`", ")]}>\"'`.,:;!?%"
 # In a run everything else is a letter or a mark.
 _LETTER = rf"[^._@&:/\\+#~,'`{HALF_SPACE}-]"
 
@@ -233,7 +235,7 @@ class Splitter:
     ) -> list[str]:
         """Divide a text at its spaces into chunks, whose words `of_chunk` returns; see `words`."""
         # A comma or a full stop at the end says nothing, and texts share more chunks without it.
-        return self._whispered(text, look)[:length].replace(", ", " ").replace(". ", " ").split()
+        return self.whispered(text, look)[:length].replace(", ", " ").replace(". ", " ").split()
 
     def of_chunk(self, chunk: str) -> Iterable[str]:
         """Return the words of a chunk in lower case."""
@@ -246,7 +248,7 @@ class Splitter:
             return (word,)
         return self._each(chunk)
 
-    def _whispered(self, text: str, look: Callable[[], None] = lambda: None) -> str:
+    def whispered(self, text: str, look: Callable[[], None] = lambda: None) -> str:
         """Return a text in lower case if it is all in capitals and contains stop words."""
         if not text.isupper():
             return text
@@ -262,7 +264,7 @@ class Splitter:
 
         A whole follows its parts and has the place of all of them.
         """
-        text = self._whispered(text)
+        text = self.whispered(text)
         plain, runs = self._runs(text)
         origin: list[int] | range = range(len(text) + 1)
         if not text.isascii():

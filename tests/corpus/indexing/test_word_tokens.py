@@ -6,7 +6,7 @@ from ranklet.corpus.indexing.word_tokens import WordReader, WordTokens
 from ranklet.runtime.storage.strings import SortedStrings
 from ranklet.runtime.text.analysis import Vocabulary
 
-TEXTS = ["The cat and the dog", "", "dog's café", "the", "cat cat"]
+TEXTS = [b"The cat and the dog", b"", "dog's\u2003café".encode(), b"the", b"cat (cat)."]
 
 
 @pytest.mark.parametrize("together", [1, 2, 100])
