@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
 from importlib import import_module
+from itertools import chain
 from multiprocessing.connection import Connection, Pipe
 from pathlib import Path
 from queue import SimpleQueue
@@ -34,9 +35,7 @@ _ALONE = "set RANKLET_THREADS=1, so that only one reads them"
 _WAITING = 3  # blocks per process that are given or returned at a time
 
 
-def each(
-    open_work: Open, settings: Mapping[str, Any], blocks: Iterable[Block], size: int
-) -> Iterator[Block]:
+def each(open_work: Open, settings: Mapping[str, Any], blocks: Iterable[Block]) -> Iterator[Block]:
     """Yield what becomes of each block, in order.
 
     One process gets every block that it does in order, and may keep what it knows of earlier ones.
@@ -44,17 +43,21 @@ def each(
     Args:
         open_work: returns what is done with each block.
         settings: what it gets, as JSON has them.
-        blocks: strings, read a few blocks ahead.
-        size: bytes of all of them, which says whether this process does everything.
+        blocks: strings, read a few blocks ahead. Those of fewer than `MANY` bytes are done by this
+            process.
 
     Raises:
         CollectionError: a process cannot be started, or has ended.
     """
     # Windows passes on no descriptors, and the executable of a frozen program is the program.
     able = os.name == "posix" and bool(sys.executable) and not hasattr(sys, "frozen")
-    count = min(threads(), MOST) if able and size >= MANY else 1
-    if count == 1:
-        yield from map(open_work(settings), blocks)
+    count = min(threads(), MOST) if able else 1
+    ahead, size, blocks = list[Block](), 0, iter(blocks)
+    while count > 1 and size < MANY and (block := next(blocks, None)) is not None:
+        ahead.append(block)
+        size += sum(map(len, block))
+    if count == 1 or size < MANY:
+        yield from map(open_work(settings), chain(ahead, blocks))
         return
     name = f"{open_work.__module__}:{open_work.__qualname__}"
     order = [name.encode(), json.dumps(settings).encode()]
@@ -72,7 +75,7 @@ def each(
                 idle.put(process)
 
         waiting = deque[Future[Block]]()
-        for block in blocks:
+        for block in chain(ahead, blocks):
             waiting.append(pool.submit(done, block))
             if len(waiting) == _WAITING * count:
                 yield waiting.popleft().result()

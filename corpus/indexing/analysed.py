@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.corpus.collections.collection import Document
-from ranklet.corpus.indexing.collection_words import collection_words
+from ranklet.corpus.indexing.collection_words import collection_words, early_words
 from ranklet.corpus.indexing.metadata import Field, MetadataCollector, of_whole_documents
 from ranklet.corpus.indexing.ordering import order_of
 from ranklet.corpus.indexing.origins import Origins
@@ -30,7 +30,7 @@ from ranklet.runtime.storage.forward import Forward
 from ranklet.runtime.storage.strings import Strings
 from ranklet.runtime.text.analysis import CLASSES, ENGLISH, FIELDS, STOPPED, Analyzer
 from ranklet.runtime.text.normalisers import STEM
-from ranklet.runtime.text.ranked import RankedTexts
+from ranklet.runtime.text.ranked import RankedTexts, ranked_bytes
 from ranklet.runtime.text.tokenizing import encode_batch
 
 if TYPE_CHECKING:
@@ -247,26 +247,30 @@ def analyse(
         read_forms(options.forms, options.language)  # raises before the texts are read
     first, last = array("I"), None
     collector = MetadataCollector()
-    for document in progress(documents, ANALYSING):
-        if keep_metadata and document.id != last:
-            collector.add(document.metadata)
-        first.append(first[-1] if document.id == last else len(first))
-        last = document.id
-        ids.add(document.id)
-        shown_titles.add(document.title)
-        texts.add(document.text)
-        locations.add(document.location)
+
+    def read() -> Iterator[bytes]:
+        nonlocal last
+        for document in progress(documents, ANALYSING):
+            if keep_metadata and document.id != last:
+                collector.add(document.metadata)
+            first.append(first[-1] if document.id == last else len(first))
+            last = document.id
+            ids.add(document.id)
+            locations.add(document.location)
+            title, text = shown_titles.add(document.title), texts.add(document.text)
+            yield ranked_bytes(title, text, titles)
+
+    early = early_words(read(), options)
     if not first:
         raise CollectionError("the collection has no document")
     packed_ids, packed_titles, packed_texts = ids.strings(), shown_titles.strings(), texts.strings()
     ranked = RankedTexts(packed_titles, packed_texts, titles)
-    size = packed_titles.data.nbytes + packed_texts.data.nbytes
     parts = if_split(np.frombuffer(first, np.uint32))
     if metadata is None:
         places = of_whole_documents(parts, len(packed_ids))
         metadata = collector.fields(places) if keep_metadata else {}
     known_texts = chain(known_texts, texts_of(metadata, columns))
-    vocab, tokens, shares = collection_words(ranked, options, known_words, known_texts, size)
+    vocab, tokens, shares = collection_words(ranked, options, known_words, known_texts, early)
     forwards = {"words": tokens}
     stored = Documents(
         packed_ids,

@@ -2,15 +2,17 @@
 
 import os
 from array import array
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from itertools import chain, islice
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ranklet.corpus.indexing.vocabulary import vocabulary
 from ranklet.corpus.indexing.word_tokens import WordReader, Words, WordTokens
-from ranklet.corpus.languages.detection import languages_of, shares_of
+from ranklet.corpus.languages.detection import SAMPLE, are_english, languages_of, shares_of
 from ranklet.corpus.languages.forms import read_forms
 from ranklet.corpus.languages.names import AUTO
 from ranklet.corpus.languages.options import TextOptions
@@ -33,12 +35,19 @@ class CollectionWords(NamedTuple):
     shares: Mapping[str, float]  # of the texts that are in each language, by its code
 
 
+class EarlyWords(NamedTuple):
+    """The words of all texts, found while these were read."""
+
+    tokens: WordTokens
+    settings: Mapping[str, Any]  # by which they were found
+
+
 def collection_words(
     texts: Sequence[str],
     options: TextOptions,
     known_words: Iterable[str] = (),
     known_texts: Iterable[str] = (),
-    size: int = 0,
+    early: EarlyWords | None = None,
 ) -> CollectionWords:
     """Return the words of all texts, in the language that is given or in those that they have.
 
@@ -47,7 +56,7 @@ def collection_words(
         options: the language, or that it is found out.
         known_words: further words for the vocabulary.
         known_texts: texts whose words are further ones.
-        size: bytes of the texts, so that many are read by several processes.
+        early: the words of the texts, if they were found before; see `early_words`.
 
     Raises:
         CollectionError: a process has ended.
@@ -59,12 +68,7 @@ def collection_words(
     counts, particles = _counts(texts, lists)
     every = frozenset[str]().union(*lists.values())
     spellings = Spellings(lists) if len(languages) > 1 else None
-    settings = {
-        "languages": languages,
-        "stopped": sorted(every),
-        "left_out": sorted(every) if languages == ENGLISH else [],
-        "counts": dict(counts),
-    }
+    settings = _settings(languages, every, counts)
 
     def read() -> Iterator[bytes]:
         shown = progress(texts, "finding words", len(texts))
@@ -73,10 +77,7 @@ def collection_words(
                 spellings.add(text, languages[code])
             yield text.encode()
 
-    tokens = WordTokens()
-    for process, tokens_of, lengths, *new in each(open_reader, settings, blocks_of(read()), size):
-        spelled, numbers = [word.decode() for word in new], np.frombuffer(tokens_of, np.int32)
-        tokens.add(Words(spelled, numbers, np.frombuffer(lengths, np.int64)), process)
+    tokens = early.tokens if early and early.settings == settings else _tokens(read(), settings)
     known = _known(languages, counts)
     stopped = every if spellings is None else spellings.stop_words()
     split = splitter(languages, stopped, known)
@@ -89,6 +90,44 @@ def collection_words(
     )
     found = vocabulary(seen, languages, classes, stopped, counts, particles)
     return CollectionWords(found, tokens.forward(found), shares)
+
+
+def early_words(texts: Iterator[bytes], options: TextOptions) -> EarlyWords | None:
+    """Read all texts, and return their words if these can be found meanwhile.
+
+    They can where no word is divided by others and there is one language, which is given, or
+    English because the first texts are. Whether all are English is known later.
+    """
+    language, first = options.language, list[bytes]()
+    if language == AUTO:
+        first = list(islice(texts, SAMPLE))
+        language = "en" if are_english([text.decode() for text in first]) else AUTO
+    if language == AUTO or language in EXTRAS:
+        deque(texts, 0)
+        return None
+    settings = _settings((language,), stop_list(language), {})
+    return EarlyWords(_tokens(chain(first, texts), settings), settings)
+
+
+def _settings(
+    languages: Sequence[str], stopped: AbstractSet[str], counts: Mapping[str, int]
+) -> dict[str, Any]:
+    """Return what `open_reader` gets."""
+    return {
+        "languages": tuple(languages),
+        "stopped": sorted(stopped),
+        "left_out": sorted(stopped) if languages == ENGLISH else [],
+        "counts": dict(counts),
+    }
+
+
+def _tokens(texts: Iterable[bytes], settings: Mapping[str, Any]) -> WordTokens:
+    """Return the words of texts, which are found by `open_reader`."""
+    tokens = WordTokens()
+    for process, tokens_of, lengths, *new in each(open_reader, settings, blocks_of(texts)):
+        spelled, numbers = [word.decode() for word in new], np.frombuffer(tokens_of, np.int32)
+        tokens.add(Words(spelled, numbers, np.frombuffer(lengths, np.int64)), process)
+    return tokens
 
 
 def open_reader(settings: Mapping[str, Any]) -> Work:

@@ -49,7 +49,7 @@ def compressed(strings: Strings, dictionary: bytes) -> CompressedStrings:
     def pieces() -> Iterator[NDArray[np.uint8]]:
         settings = {"dictionary": dictionary.decode("latin-1")}
         blocks = blocks_of(map(strings.raw, range(len(strings))))
-        for streams in each(open_deflater, settings, blocks, strings.data.nbytes):
+        for streams in each(open_deflater, settings, blocks):
             ends.extend(accumulate(map(len, streams), initial=ends.pop()))
             yield np.frombuffer(b"".join(streams), np.uint8)
 

@@ -31,15 +31,17 @@ class Packer:
     def __len__(self) -> int:
         return self._count
 
-    def add(self, string: str) -> None:
-        """Add a string at the end."""
+    def add(self, string: str) -> bytes:
+        """Add a string at the end, and return its UTF-8."""
         data = string.encode("utf-8", "replace")  # a lone surrogate must not stop indexing
-        self._file.write(data)
+        if data:
+            self._file.write(data)
         self._count += 1
         self._end += len(data)
         self._waiting.append(self._end)
         if len(self._waiting) >= _OFFSETS:
             self._pack_offsets()
+        return data
 
     def strings(self) -> Strings:
         """Return the strings, mapped; nothing can be added then."""

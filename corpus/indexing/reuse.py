@@ -130,9 +130,8 @@ def analyse_again(
             others.add(each)
         metadata = others.fields(of_whole_documents(first, len(contents.ids)))
     ranked = RankedTexts(contents.titles, contents.texts, titles)
-    size = contents.titles.data.nbytes + contents.texts.data.nbytes
     more = texts_of(metadata, columns)
-    vocab, tokens, shares = collection_words(ranked, words, known_words, more, size)
+    vocab, tokens, shares = collection_words(ranked, words, known_words, more)
     forwards = {"words": tokens}
     documents = Documents(
         contents.ids, order_of(contents.ids), contents.titles, contents.texts, forwards, vocab,

@@ -20,7 +20,7 @@ from ranklet.runtime.text.words import stop_words
 
 LEAST_SHARE: Final = 0.02  # of the texts; a rarer language is probably a mistake
 _READ = 2_000  # characters of a document that are read
-_SAMPLE = 1_000  # texts by which the shares of languages are estimated
+SAMPLE: Final = 1_000  # texts by which the shares of languages are estimated
 _ROUNDS = 20
 # No other language has as many English function words in almost all of its texts.
 _ENGLISH = 0.15
@@ -40,8 +40,8 @@ def shares_of(texts: Sequence[str]) -> dict[str, float]:
     Returns:
         The share of each language by its code; the shares add up to 1.
     """
-    sample = [texts[place][:_READ] for place in evenly(len(texts), _SAMPLE)]
-    if sum(map(_is_plainly_english, sample)) >= (1 - LEAST_SHARE) * len(sample):
+    sample = [texts[place][:_READ] for place in evenly(len(texts), SAMPLE)]
+    if are_english(sample):
         return {"en": 1.0}
     known = [each for each in map(_likelihoods, sample) if each is not None]
     if not known:
@@ -80,6 +80,11 @@ def languages_of(texts: Sequence[str], shares: Mapping[str, float]) -> Iterator[
         likelihoods = _likelihoods(text[:_READ])
         best = 0 if likelihoods is None else int(np.argmax(likelihoods[places] * prior))
         yield languages[best]
+
+
+def are_english(sample: Sequence[str]) -> bool:
+    """Return whether all but a few texts have as many function words as only English ones have."""
+    return sum(map(_is_plainly_english, sample)) >= (1 - LEAST_SHARE) * len(sample)
 
 
 def _is_plainly_english(text: str) -> bool:

@@ -19,7 +19,12 @@ def located(document: Document, splitting: Splitting) -> Iterator[Document]:
     The title of a passage has the headings that it stands under, so all rankers read them.
     """
     text, headings = document.text, document.headings
-    document, after = document._replace(headings=()), 0
+    if headings != ():
+        document = document._replace(headings=())
+    if not splitting.words or _most(text) <= splitting.words:
+        yield document
+        return
+    after = 0
     places = [
         _stripped(text, begin + first, begin + last)
         for begin, end in sections(text, splitting.words, headings)
@@ -93,7 +98,7 @@ def passages(text: str, words: int, overlap: int) -> list[str]:
 
 def cuts(text: str, words: int, overlap: int) -> list[tuple[int, int]]:
     """Return where the passages of a text begin and end; see `passages`."""
-    if not words or _most(text) <= words or len(word_pattern(text).findall(text)) <= words:
+    if not words or len(word_pattern(text).findall(text)) <= words:
         return [(0, len(text))]
     parts = list(sentences(text, words))
     total = sum(part.words for part in parts)

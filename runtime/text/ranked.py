@@ -15,6 +15,11 @@ def ranked_text(title: str, text: str, titles: bool = True) -> str:
     return f"{title}\n{text}" if titles and title else text
 
 
+def ranked_bytes(title: bytes, text: bytes, titles: bool = True) -> bytes:
+    """Return the UTF-8 of `ranked_text`."""
+    return b"%b\n%b" % (title, text) if titles and title else text
+
+
 def ranked_part(title: str, text: str, titles: bool = True) -> tuple[str, int]:
     r"""Return the text to rank and its offset within title + newline + text.
 

@@ -57,7 +57,7 @@ def several(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("several")
 def test_results_come_in_order_and_a_process_keeps_what_it_knows() -> None:
     blocks = [[str(at).encode(), b"", bytes(at)] for at in range(40)]
-    found = list(each(open_counter, {}, blocks, 1))
+    found = list(each(open_counter, {}, blocks))
     done = dict[bytes, int]()
     for at, (process, first, second, third) in enumerate(found):
         done[process] = done.get(process, 0) + 1
@@ -81,7 +81,7 @@ def test_a_process_that_ends_is_an_error(end: str, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(processes._Process, "__init__", kept)
     blocks = [[str(at).encode()] for at in range(9)]
     with pytest.raises(CollectionError, match=r"has ended .*RANKLET_THREADS=1"):
-        list(each(open_fatal, {end: "5"}, blocks, 1))
+        list(each(open_fatal, {end: "5"}, blocks))
     assert len(made) == 3
     assert all(one._process.poll() is not None for one in made)
 
@@ -95,15 +95,15 @@ def open_fatal(settings: Mapping[str, Any]) -> Work:
 def test_a_process_that_cannot_be_started_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "executable", "/none/python")
     with pytest.raises(CollectionError, match=r"no process can be started .*RANKLET_THREADS=1"):
-        list(each(open_counter, {}, [[b"a"]], 1))
+        list(each(open_counter, {}, [[b"a"]]))
     monkeypatch.setattr(sys, "frozen", True, raising=False)  # the executable is another program
-    assert list(each(open_counter, {}, [[b"a"]], 1)) == [[str(os.getpid()).encode(), b"a1"]]
+    assert list(each(open_counter, {}, [[b"a"]])) == [[str(os.getpid()).encode(), b"a1"]]
 
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("several")
 def test_who_stops_early_leaves_no_process() -> None:
-    found: Iterator[Block] = each(open_counter, {}, ([b"a"] for _ in range(99)), 1)
+    found: Iterator[Block] = each(open_counter, {}, ([b"a"] for _ in range(99)))
     process = int(next(found)[0])
     found.close()  # type: ignore[attr-defined]
     with pytest.raises(ProcessLookupError):
