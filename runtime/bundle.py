@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from ranklet.runtime.pipeline import Pipeline, PipelineLike
     from ranklet.runtime.search.local import LocalSearch
     from ranklet.runtime.search.port import Search
-    from ranklet.runtime.search.run import TextRun
+    from ranklet.runtime.search.texts import TextRun
     from ranklet.runtime.search.whole_document import WholeDocument
     from ranklet.runtime.syntax.query_syntax import Query
     from ranklet.runtime.text.analysis import Analysis
@@ -676,7 +676,7 @@ class Bundle(os.PathLike[str]):
         deadline: Deadline | None = None,
     ) -> "TextRun":
         """Run a pipeline on the caller's own texts, all of which it returns."""
-        from ranklet.runtime.search.run import TextRun, own_passages
+        from ranklet.runtime.search.texts import TextRun, own_passages
 
         stages = self.manifest.pipeline(pipeline).without_cuts()
         if pipeline is None or isinstance(pipeline, str):  # texts have no metadata that could add

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self, overload
 
 import numpy as np
 
+from ranklet.runtime.frozen import frozen
 from ranklet.runtime.plain import plain, plain_value
 from ranklet.runtime.snippet import excerpt
 
@@ -304,7 +305,7 @@ class Hit(_Late):
         return values
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@frozen
 class Ranking(Sequence[Hit]):
     """The hits of one query, best first, and how they were computed.
 

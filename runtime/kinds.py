@@ -6,17 +6,16 @@ modules names it. The properties that other code needs are in the kind's row or 
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from importlib import import_module
 from types import ModuleType
-from typing import Any, Literal, Self
+from typing import Any, Literal, NamedTuple, Self
 
 from ranklet.runtime.errors import BundleError, InputError, UnknownRankerError
 from ranklet.runtime.options import Checked
 
 
-@dataclass(frozen=True)
-class Kind:
+class Kind(NamedTuple):
     """The properties of a kind that other code needs.
 
     Attributes:
@@ -35,7 +34,8 @@ class Kind:
     """
 
     name: str
-    index: Literal["impacts", "vectors", "exhaustive", ""] = ""
+    # The type of a tuple's method of that name, which this hides, is another.
+    index: Literal["impacts", "vectors", "exhaustive", ""] = ""  # type: ignore[assignment]
     own_tokenizer: bool = False
     needs_collection: bool = True
     every_term: bool = False

@@ -1,12 +1,13 @@
 """Pipelines as plain data, with the stages retrieve, rescore, fuse, boost and keep."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import MISSING, dataclass, fields, replace
+from dataclasses import MISSING, fields, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from ranklet.runtime.errors import BundleError, InputError
+from ranklet.runtime.frozen import frozen
 
 if TYPE_CHECKING:
     from ranklet.runtime.signals import Signal
@@ -16,7 +17,7 @@ MAX_WEIGHT = 1e6  # with this bound, sums of any sane ranker's weighted scores s
 METHODS = ("linear", "rrf", "alternate")
 
 
-@dataclass(frozen=True)
+@frozen
 class Retrieve:
     """Add a ranker's `k` best documents of the collection to the candidates."""
 
@@ -28,7 +29,7 @@ class Retrieve:
         return f"retrieve {self.k} by {self.ranker}"
 
 
-@dataclass(frozen=True)
+@frozen
 class Rescore:
     """Score all candidates by a ranker, whose scores order them until a fusion follows."""
 
@@ -39,7 +40,7 @@ class Rescore:
         return f"rescore by {self.ranker}"
 
 
-@dataclass(frozen=True)
+@frozen
 class Fuse:
     """Fuse several scores into one.
 
@@ -64,7 +65,7 @@ class Fuse:
         return f"fuse ({self.method}) " + " + ".join(f"{w:.4g}·{name}" for w, name in parts)
 
 
-@dataclass(frozen=True)
+@frozen
 class Boost:
     """Add to the score of each candidate what its metadata say; only keep stages may follow.
 
@@ -94,7 +95,7 @@ class Boost:
         return f"boost {' + '.join(map(str, self.signals))}"
 
 
-@dataclass(frozen=True)
+@frozen
 class Keep:
     """Keep the `k` best candidates; of a document that is split, only the best passage."""
 
@@ -111,7 +112,7 @@ _STAGES: Mapping[str, type[Stage]] = {
 }
 
 
-@dataclass(frozen=True)
+@frozen
 class Pipeline:
     """A sequence of stages.
 

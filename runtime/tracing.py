@@ -11,7 +11,6 @@ from functools import cache
 from time import time_ns
 from typing import Any
 
-from ranklet.runtime.extras import hinted
 from ranklet.runtime.variables import Variable
 
 _NANOSECONDS = 1_000_000  # per millisecond
@@ -26,6 +25,8 @@ def tracer() -> Any:
     """
     if os.environ.get(Variable.TRACES, "").lower() in ("", "0", "false", "no", "off"):
         return None
+    from ranklet.runtime.extras import hinted
+
     with hinted():
         from opentelemetry import trace
     if type(trace.get_tracer_provider()).__name__ == "ProxyTracerProvider":

@@ -1,38 +1,35 @@
 """The environment variables of ranklet, but for those of a request's limits."""
 
-from enum import StrEnum, auto
-
 PREFIX = "RANKLET_"  # of the names of all of them
 
 
-class Variable(StrEnum):
-    """A variable's name."""
+class Variable:
+    """The names of the variables."""
 
-    @staticmethod
-    def _generate_next_value_(name: str, *_: object) -> str:
-        return PREFIX + name
+    API_KEY = "RANKLET_API_KEY"
+    API_KEY_FILTERS = "RANKLET_API_KEY_FILTERS"
+    BUNDLE = "RANKLET_BUNDLE"
+    CACHE = "RANKLET_CACHE"
+    CACHE_GB = "RANKLET_CACHE_GB"
+    CHECK = "RANKLET_CHECK"
+    COLLECTION = "RANKLET_COLLECTION"
+    DEVICE = "RANKLET_DEVICE"
+    DRAIN_SECONDS = "RANKLET_DRAIN_SECONDS"
+    HEADER_SECONDS = "RANKLET_HEADER_SECONDS"
+    HOSTS = "RANKLET_HOSTS"
+    KEY_PER_MINUTE = "RANKLET_KEY_PER_MINUTE"
+    KEY_REQUESTS = "RANKLET_KEY_REQUESTS"
+    MARGIN_MS = "RANKLET_MARGIN_MS"
+    MAX_BODIES_BYTES = "RANKLET_MAX_BODIES_BYTES"
+    MAX_CONNECTIONS = "RANKLET_MAX_CONNECTIONS"
+    MILVUS_TOKEN = "RANKLET_MILVUS_TOKEN"  # noqa: S105  # a name
+    ORIGINS = "RANKLET_ORIGINS"
+    POOL = "RANKLET_POOL"
+    QUEUE = "RANKLET_QUEUE"
+    THREADS = "RANKLET_THREADS"
+    TRACES = "RANKLET_TRACES"
+    WORKERS = "RANKLET_WORKERS"
+    WRITE_KEYS = "RANKLET_WRITE_KEYS"
 
-    API_KEY = auto()
-    API_KEY_FILTERS = auto()
-    BUNDLE = auto()
-    CACHE = auto()
-    CACHE_GB = auto()
-    CHECK = auto()
-    COLLECTION = auto()
-    DEVICE = auto()
-    DRAIN_SECONDS = auto()
-    HEADER_SECONDS = auto()
-    HOSTS = auto()
-    KEY_PER_MINUTE = auto()
-    KEY_REQUESTS = auto()
-    MARGIN_MS = auto()
-    MAX_BODIES_BYTES = auto()
-    MAX_CONNECTIONS = auto()
-    MILVUS_TOKEN = auto()
-    ORIGINS = auto()
-    POOL = auto()
-    QUEUE = auto()
-    THREADS = auto()
-    TRACES = auto()
-    WORKERS = auto()
-    WRITE_KEYS = auto()
+
+VARIABLES = tuple(name for each, name in vars(Variable).items() if each.isupper())

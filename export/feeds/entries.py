@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.runtime.call.query import QueryVector, SparseQuery
-from ranklet.runtime.search.run import Passage
+from ranklet.runtime.search.texts import Passage
 
 
 @dataclass(frozen=True)

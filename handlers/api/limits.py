@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, fields
 
 from ranklet.handlers.api.errors import RequestError
 from ranklet.runtime.errors import InputError
-from ranklet.runtime.variables import PREFIX, Variable
+from ranklet.runtime.variables import PREFIX, VARIABLES
 
 _BARE = {"HOST": "HOST", "PORT": "PORT"}  # variables without the prefix, which platforms set
 # After this share of a request's time limit no further stage begins. So a partial answer arrives
@@ -158,7 +158,7 @@ def check_variables(variables: Mapping[str, str]) -> None:
     """
     from difflib import get_close_matches
 
-    names = (*Variable, *(limit_variable(each.name) for each in fields(Limits)))
+    names = (*VARIABLES, *(limit_variable(each.name) for each in fields(Limits)))
     known = {each.removeprefix(PREFIX): each for each in names} | _BARE
     for name, value in variables.items():
         short = name.upper().removeprefix(PREFIX)

@@ -123,9 +123,7 @@ def part_of(bundle: Bundle, where: Filter | None) -> Bundle:
         ) from error
 
 
-def read_keys(
-    variables: Mapping[str, str], variable: Variable = Variable.API_KEY
-) -> tuple[str, ...]:
+def read_keys(variables: Mapping[str, str], variable: str = Variable.API_KEY) -> tuple[str, ...]:
     """Return the keys of a variable, separated by commas; without the variable there are no keys.
 
     Raises:

@@ -25,7 +25,6 @@ from ranklet.runtime.storage.strings import (
 )
 from ranklet.runtime.text.analysis import NO_WORD, NONE, Analyzer, Vocabulary
 from ranklet.runtime.text.normalisers import FORMS
-from ranklet.runtime.writing.strangers import strangers
 
 if TYPE_CHECKING:
     from ranklet.runtime.object_storage.block_store import BlockStore
@@ -161,8 +160,11 @@ class BundleFiles:
         listed, present = set(self.manifest.files), self._archive.names() - {MANIFEST}
         if missing := sorted(listed - present):
             raise BundleError(f"{missing[0]!r} is listed in {MANIFEST} and missing from the bundle")
-        if extra := strangers(sorted(present), listed.__contains__):
-            raise BundleError(f"the bundle has {extra}, not listed in {MANIFEST}; move it away")
+        if present - listed:
+            from ranklet.runtime.writing.strangers import strangers
+
+            if extra := strangers(sorted(present), listed.__contains__):
+                raise BundleError(f"the bundle has {extra}, not listed in {MANIFEST}; move it away")
         contents = {name: self._archive.read(name) for name in self.manifest.files}
         if check == "full":
             fetch_files([each for each in contents.values() if isinstance(each, AbsentFile)])

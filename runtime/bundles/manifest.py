@@ -8,12 +8,13 @@ import json
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, field
 from datetime import date
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from ranklet.runtime.errors import BundleError, UnknownRankerError
+from ranklet.runtime.frozen import frozen
 from ranklet.runtime.kinds import KINDS, ranker_module
 from ranklet.runtime.pipeline import Pipeline, PipelineLike, Retrieve, own_pipeline
 from ranklet.runtime.strict_json import unique
@@ -74,7 +75,7 @@ class FileEntry(NamedTuple):
     sha256: str  # the digest of its content, 64 hexadecimal digits
 
 
-@dataclass(frozen=True)
+@frozen
 class RankerEntry:
     """One exported ranker, whose files are in ``rankers/NAME/``."""
 
@@ -107,7 +108,7 @@ class Splitting(NamedTuple):
 UNSPLIT = Splitting(0, 0)
 
 
-@dataclass(frozen=True)
+@frozen
 class Manifest:
     """The description of a bundle."""
 

@@ -34,7 +34,7 @@ from ranklet.runtime.milvus.names import (
     restored,
     same,
 )
-from ranklet.runtime.search.run import Passage
+from ranklet.runtime.search.texts import Passage
 from ranklet.runtime.storage.address import shown
 
 if TYPE_CHECKING:

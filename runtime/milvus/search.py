@@ -30,7 +30,7 @@ from ranklet.runtime.pipeline import Pipeline, Retrieve
 from ranklet.runtime.rankers.opening import ranker_of
 from ranklet.runtime.search.boosting import IN_MILVUS
 from ranklet.runtime.search.port import Call, Search, steadily
-from ranklet.runtime.search.run import Passage, TextRun
+from ranklet.runtime.search.texts import Passage, TextRun
 from ranklet.runtime.syntax.query_syntax import Query
 from ranklet.runtime.syntax.signs import unread_signs
 from ranklet.runtime.variables import Variable

@@ -21,7 +21,6 @@ from ranklet.runtime.kinds import Settings
 from ranklet.runtime.lexical.bm25 import boosted, field_amount, idf, saturated_sum, saturation
 from ranklet.runtime.lexical.field_index import TEXT, TITLE, FieldIndex, Formula
 from ranklet.runtime.lexical.impact_index import IMPACT_TYPES, ImpactIndex
-from ranklet.runtime.lexical.synonyms import Gain, gain
 from ranklet.runtime.options import check_number, number, one_of
 from ranklet.runtime.sets import distinct
 from ranklet.runtime.text.analysis import CLASSES, FIELDS
@@ -29,6 +28,7 @@ from ranklet.runtime.text.analysis import CLASSES, FIELDS
 if TYPE_CHECKING:
     from ranklet.runtime.bundles.files import BundleFiles
     from ranklet.runtime.explanation import Explanation
+    from ranklet.runtime.lexical.synonyms import Gain
 
 # The files of the kind in rankers/NAME/, in addition to the impact index, whose impacts are
 # idf · saturation. All cover the indexed collection.
@@ -282,7 +282,7 @@ class BM25(Retriever):
         amounts: NDArray[np.float32] = np.array(every).sum(0, np.float32)
         return documents[amounts > 0], amounts[amounts > 0]
 
-    def _gains(self, query: QueryContext, candidates: Candidates) -> list[tuple[Group, Gain]]:
+    def _gains(self, query: QueryContext, candidates: Candidates) -> "list[tuple[Group, Gain]]":
         """Return what the synonyms of each group add to each candidate."""
         if (asked := query.synonym_tokens(self.settings.terms)) is None:
             return []
@@ -291,7 +291,9 @@ class BM25(Retriever):
 
     def _gains_of(
         self, query: QueryContext, asked: SynonymTokens, impacts: NDArray[np.float32]
-    ) -> list[tuple[Group, Gain]]:
+    ) -> "list[tuple[Group, Gain]]":
+        from ranklet.runtime.lexical.synonyms import gain  # few queries have synonyms
+
         rarity = self._rarity(query, synonyms=True).idf
         return [(group, gain(group, impacts, rarity)) for group in asked.groups]
 

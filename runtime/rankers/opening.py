@@ -2,7 +2,6 @@
 
 from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.call.protocol import Ranker
-from ranklet.runtime.explanation import RANKER_FIELD
 from ranklet.runtime.kinds import ranker_module
 from ranklet.runtime.text.analysis import FIELDS, Analysis
 
@@ -24,6 +23,8 @@ def ranker_of(files: BundleFiles, name: str) -> Ranker:
 
 def analysis_of(files: BundleFiles, field: str) -> Analysis:
     """Return an analysis of a bundle for a field of an explanation."""
+    from ranklet.runtime.explanation import RANKER_FIELD
+
     if field in FIELDS:
         return files.analyzer.begin()
     ranker = ranker_of(files, field.removeprefix(RANKER_FIELD))

@@ -26,7 +26,7 @@ from ranklet.runtime.pipeline import Boost, Pipeline, Retrieve
 from ranklet.runtime.rankers.opening import ranker_of
 from ranklet.runtime.search.port import Call, Search, steadily
 from ranklet.runtime.search.reading import postings_of, read_query
-from ranklet.runtime.search.run import Passage, Run
+from ranklet.runtime.search.run import Run
 from ranklet.runtime.search.selection import Selection, groups_of
 from ranklet.runtime.storage.block_array import fetch_rows
 from ranklet.runtime.storage.forward import Gathered
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from ranklet.runtime.metadata.masks import Masks
     from ranklet.runtime.metadata.where import Condition
     from ranklet.runtime.search.matches import Matches, MatchMasks
+    from ranklet.runtime.search.texts import Passage
     from ranklet.runtime.syntax.query_syntax import Query
     from ranklet.runtime.text.common_words import Places
     from ranklet.runtime.text.synonyms import Match, Synonyms
@@ -416,8 +417,10 @@ class LocalSearch(Search):
                 return ranker.vectors_of(numbers) if isinstance(ranker, Retriever) else None
         return None
 
-    def passages(self, document_id: str) -> list[Passage]:
+    def passages(self, document_id: str) -> "list[Passage]":
         """Return a document's passages in their order; see `Search`."""
+        from ranklet.runtime.search.texts import Passage  # few programs need it
+
         documents, numbers = self.documents, self._parts(document_id)
         return [
             Passage(

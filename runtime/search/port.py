@@ -19,7 +19,7 @@ from ranklet.runtime.call.query import QueryContext
 from ranklet.runtime.errors import BundleError, InputError, OutOfTimeError, RemoteError
 from ranklet.runtime.hits import Hit, Ranking
 from ranklet.runtime.pipeline import Pipeline, Retrieve
-from ranklet.runtime.search.run import IN_BUNDLE, Passage, Run
+from ranklet.runtime.search.run import IN_BUNDLE, Run
 from ranklet.runtime.search.selection import Selection
 from ranklet.runtime.storage.address import Address
 from ranklet.runtime.text.analysis import Vocabulary
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from ranklet.runtime.contexts import Context
     from ranklet.runtime.hits import Completion
     from ranklet.runtime.metadata.where import Condition
+    from ranklet.runtime.search.texts import Passage
     from ranklet.runtime.syntax.query_syntax import Query
     from ranklet.runtime.text.common_words import Places
     from ranklet.runtime.text.synonyms import Match
@@ -161,7 +162,7 @@ class Search(ABC):
         return None
 
     @abstractmethod
-    def passages(self, document_id: str) -> list[Passage]:
+    def passages(self, document_id: str) -> "list[Passage]":
         """Return a document's passages in their order, or the whole document as a single one.
 
         Raises:

@@ -1,7 +1,7 @@
 """Which of the ranked documents come back: a page of them, those above a score, some per group."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY
 from sys import float_info
 from typing import TYPE_CHECKING
 
@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from ranklet.runtime.arguments import as_list, check_whole, within
 from ranklet.runtime.errors import InputError
+from ranklet.runtime.frozen import frozen
 from ranklet.runtime.options import check_one_of
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ NEIGHBOURS, SECTION = "neighbours", "section"
 MAX_IDS = 10_000  # that are pinned, or hidden; each is looked up
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class Selection:
     """Which of the ranked documents come back.
 
@@ -49,6 +50,7 @@ class Selection:
         InputError: a number or an id cannot be used.
     """
 
+    _: KW_ONLY
     k: int
     offset: int = 0
     min_score: float | None = None

@@ -7,7 +7,7 @@ from typing import Any
 from ranklet.runtime.bundles.location import Location, joined, without_headings
 from ranklet.runtime.bundles.manifest import Splitting, Value
 from ranklet.runtime.plain import plain
-from ranklet.runtime.search.run import Passage
+from ranklet.runtime.search.texts import Passage
 
 
 @dataclass(frozen=True)

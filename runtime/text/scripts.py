@@ -120,7 +120,7 @@ def splitter(
     unspaced = rf"(?:(?=\w)[{_UNSPACED}][{_marks()}]*)+"
     bare = bare_words(languages, stopped)
     divided = _pairs if known is None else partial(_divide, known)
-    return Splitter(letter, unspaced, divided, bare, _is_kept, stopped)
+    return Splitter(lambda: letter, unspaced, divided, bare, _is_kept, stopped)
 
 
 def bare_words(languages: tuple[str, ...], stopped: AbstractSet[str] = frozenset()) -> Bare:

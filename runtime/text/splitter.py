@@ -179,7 +179,7 @@ class Splitter:
     """How texts of some languages are split into words.
 
     Args:
-        letters: the pattern of one letter or digit of a plain text, with its marks.
+        letters: returns the pattern of one letter or digit of a plain text, with its marks.
         unspaced: the pattern of a run of letters between which no spaces are written.
         split_unspaced: returns the words of such a run and their places in it.
         bare: returns which characters of a word in lower case are left over without what an
@@ -190,7 +190,7 @@ class Splitter:
 
     def __init__(
         self,
-        letters: str,
+        letters: Callable[[], str],
         unspaced: str,
         split_unspaced: Callable[[str], Iterable[Placed]],
         bare: Callable[[str], tuple[int, int]],
@@ -299,7 +299,7 @@ class Splitter:
 
     @cached_property
     def _run(self) -> re.Pattern[str]:
-        return re.compile(f"{_EMOJI}|{self._unspaced}|{_run(self._letters)}")
+        return re.compile(f"{_EMOJI}|{self._unspaced}|{_run(self._letters())}")
 
     @cached_property
     def _unspaced_run(self) -> re.Pattern[str]:
@@ -343,7 +343,8 @@ class Splitter:
     def affixes(self, written: str) -> tuple[str, str]:
         """Return what is left out before and behind a word as it is written, in lower case.
 
-        >>> Splitter("[a-z]", "(?!)", lambda _: (), lambda word: (2, len(word))).affixes("L'or")
+        >>> splitter = Splitter(lambda: "[a-z]", "(?!)", lambda _: (), lambda word: (2, len(word)))
+        >>> splitter.affixes("L'or")
         ("l'", '')
         """
         spelled = self._spelled(self._runs(written)[0])

@@ -31,8 +31,12 @@ def stop_words() -> frozenset[str]:
     return frozenset(text.split())
 
 
+def _letter() -> str:
+    return rf"[^\W_{_CJK}][{ACCENTS}{marks(*_MARKED)}]*"
+
+
 SPLITTER = Splitter(
-    rf"[^\W_{_CJK}][{ACCENTS}{marks(*_MARKED)}]*",
+    _letter,
     f"(?=[^\\W_])[{_CJK}][{VOICED}]*",
     _letters,
     _bare,

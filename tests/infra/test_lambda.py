@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from ranklet.runtime.variables import Variable
+from ranklet.runtime.variables import VARIABLES
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "infra" / "lambda"
@@ -88,4 +88,4 @@ def test_the_image_holds_all_that_serving_imports_in_versions_that_are_allowed()
 def test_every_variable_that_is_set_is_read() -> None:
     set_there = set(re.findall(r"\bRANKLET_\w+", DOCKERFILE + TEMPLATE))
     assert set_there
-    assert set_there <= {*Variable}
+    assert set_there <= {*VARIABLES}
