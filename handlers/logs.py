@@ -5,10 +5,8 @@ No line has what a request asked, which may be personal, or the signature of an 
 
 import contextlib
 import json
-import logging
 import re
 import sys
-import traceback
 from datetime import UTC, datetime
 from typing import Any
 
@@ -45,6 +43,8 @@ def _escaped(match: re.Match[str]) -> str:
 
 def stack_of(error: BaseException) -> str:
     """Return where an error and its causes were raised, and messages that quote no request."""
+    import traceback  # takes long, and few requests fail
+
     parts: list[str] = []
     found: BaseException | None = error
     while found is not None and len(parts) < _MOST_CAUSES:
@@ -54,14 +54,3 @@ def stack_of(error: BaseException) -> str:
         hidden = None if found.__suppress_context__ else found.__context__
         found = found.__cause__ or hidden
     return "\nbecause of\n".join(parts)
-
-
-class JSONLines(logging.Handler):
-    """Send the records of libraries that use `logging` to the same stream."""
-
-    def emit(self, record: logging.LogRecord) -> None:
-        """Write a record as one line."""
-        fields: dict[str, Any] = {"logger": record.name}
-        if record.exc_info and record.exc_info[1]:
-            fields["exception"] = stack_of(record.exc_info[1])
-        write(record.levelname, record.getMessage(), **fields)

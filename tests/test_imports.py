@@ -40,7 +40,7 @@ def loaded_by(statement: str) -> set[str]:
 
 
 def test_the_runtime_loads_numpy_and_the_standard_library_only() -> None:
-    loaded = loaded_by("import ranklet.runtime")
+    loaded = loaded_by("from ranklet.runtime import *")
     assert not [name for name in FORBIDDEN if name in loaded]
     foreign = {name.split(".")[0] for name in loaded} - set(sys.stdlib_module_names)
     assert {name for name in foreign if not name.startswith("_")} <= ALLOWED_PACKAGES
@@ -79,10 +79,14 @@ def test_the_runtime_is_not_also_importable_as_a_top_level_package() -> None:
 
 def test_importing_loads_few_modules_beyond_those_of_numpy() -> None:
     # What they cost in milliseconds is measured in benchmarks/RESULTS.md; here they are counted,
-    # since a busy machine loads no more of them. On Python 3.11 some 125, 71 of them ranklet's.
+    # since a busy machine loads no more of them. On Python 3.11 61, 38 of them ranklet's.
     # Some versions of numpy import inspect themselves.
-    loaded = loaded_by("import ranklet.runtime") - loaded_by("import numpy, inspect")
-    assert len(loaded) < 100
+    assert {each for each in loaded_by("import ranklet.runtime") if "ranklet." in each} == {
+        "ranklet.runtime", "ranklet.version",
+    }  # fmt: skip
+    loaded = loaded_by("from ranklet.runtime import load") - loaded_by("import numpy, inspect")
+    assert len(loaded) < 66
+    assert len([each for each in loaded if each.startswith("ranklet")]) < 42
     assert not loaded & SLOW_STANDARD_LIBRARY
 
 
@@ -91,22 +95,25 @@ def test_a_search_by_words_loads_nothing_that_it_does_not_use(tmp_path: Path) ->
     search = f"import ranklet; ranklet.load({str(tmp_path / 'b.ranklet')!r}).rank('dough')[0].text"
     loaded = loaded_by(search)
     unused = (
-        "completion", "display", "execution.joined_pieces", "highlight", "metadata.facets",
-        "metadata.masks", "metadata.sorting", "metadata.where", "milvus", "object_storage", "onnx",
-        "relevance", "search.boosting", "search.parted", "search.whole_document", "signals",
-        "syntax.clauses", "syntax.corrections", "syntax.meaning", "text.common_words",
-        "text.pairing", "text.word_pieces", "verification",
+        "bundles.location", "completion", "contexts", "display", "execution.explained_fusion",
+        "explanation", "extras", "highlight", "lexical.synonyms", "metadata", "milvus",
+        "object_storage", "onnx", "relevance", "search.boosting", "search.matches",
+        "search.parted", "search.texts", "search.whole_document", "signals",
+        "syntax.query_syntax", "text.classes", "text.common_words", "text.known_words",
+        "text.pairing", "text.searchable", "text.stems", "text.tokenizing", "text.word_pieces",
+        "verification", "writing",
     )  # fmt: skip
     assert not [each for each in unused if f"ranklet.runtime.{each}" in loaded]
     assert {each for each in loaded if each.startswith("ranklet.runtime.rankers.")} <= {
-        f"ranklet.runtime.rankers.{each}" for each in ("bm25", "encoding", "opening")
+        f"ranklet.runtime.rankers.{each}" for each in ("bm25", "opening")
     }
+    assert len(loaded - loaded_by("import numpy, inspect")) < 94  # on Python 3.11 88
     assert not loaded & SLOW_STANDARD_LIBRARY
 
 
 def test_a_kind_of_ranker_is_loaded_only_with_a_bundle_that_has_it() -> None:
     kinds = {f"ranklet.runtime.rankers.{kind}" for kind in KINDS}
-    assert not kinds & loaded_by("import ranklet.runtime")
+    assert not kinds & loaded_by("from ranklet.runtime import load")
 
 
 def test_lexical_training_does_without_pytorch() -> None:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import partial
 from itertools import accumulate, starmap
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,10 +28,11 @@ from ranklet.runtime.call.deadline import Deadline
 from ranklet.runtime.call.protocol import Role
 from ranklet.runtime.call.query import SparseQuery
 from ranklet.runtime.errors import TooManySpansError
-from ranklet.runtime.explanation import branches
 from ranklet.runtime.hits import Hit, Ranking, Timing
 from ranklet.runtime.plain import plain
-from ranklet.runtime.rankers.encoding import EncodedTexts, encode, encoders
+
+if TYPE_CHECKING:
+    from ranklet.runtime.rankers.encoding import EncodedTexts
 
 _BRANCH_BYTES = len('{"label":"","value":0,"parts":[]}')
 _COUNT_BYTES = len('{"value":,"count":1}')
@@ -277,6 +278,8 @@ def embed(
 
 def models(bundle: Bundle) -> dict[str, Any]:
     """Return the rankers that encode texts, in the format of OpenAI."""
+    from ranklet.runtime.rankers.encoding import encoders
+
     return {"object": "list", "data": [_model(name) for name in encoders(bundle.files)]}
 
 
@@ -286,6 +289,8 @@ def model(bundle: Bundle, name: str) -> dict[str, Any]:
     Raises:
         RequestError: 404: there is none of the name.
     """
+    from ranklet.runtime.rankers.encoding import encoders
+
     known = encoders(bundle.files)
     if name not in known and not (name == DEFAULT_MODEL and known):
         listed = f"the models are {', '.join(known)}" if known else "no ranker here encodes texts"
@@ -297,7 +302,7 @@ def _model(name: str) -> dict[str, Any]:
     return {"id": name, "object": "model", "created": 0, "owned_by": "ranklet"}
 
 
-def _check_dimensions(found: EncodedTexts, have: int, wanted: int | None) -> None:
+def _check_dimensions(found: "EncodedTexts", have: int, wanted: int | None) -> None:
     """Raise RequestError (422) if vectors of another length are wanted than the encoder returns."""
     if wanted not in (None, have):
         raise RequestError(
@@ -320,9 +325,11 @@ def _encoded(
     role: Role,
     limits: Limits,
     budget_ms: float | None,
-) -> EncodedTexts:
+) -> "EncodedTexts":
     ranker = None if fields["model"] == DEFAULT_MODEL else fields["model"]
     _check_together(name, fields[name], limits.encoded_characters)
+    from ranklet.runtime.rankers.encoding import encode
+
     return encode(bundle.files, fields[name], role, ranker, Deadline(budget_ms))
 
 
@@ -342,7 +349,7 @@ def _check_together(name: str, texts: Sequence[str], most: int) -> None:
         )
 
 
-def _dense(found: EncodedTexts) -> NDArray[np.float32]:
+def _dense(found: "EncodedTexts") -> NDArray[np.float32]:
     if isinstance(found.vectors, np.ndarray):
         return found.vectors
     other = "ask /embed_sparse" if isinstance(found.vectors[0], SparseQuery) else "it ranks"
@@ -406,6 +413,8 @@ def _hit(hit: Hit, with_text: bool, explained: bool, room: Room) -> dict[str, An
             shown["metadata"] = plain(hit.metadata)
             room.take(_least_bytes(shown["metadata"]))
     if explained and hit.explanation is not None:
+        from ranklet.runtime.explanation import branches
+
         for branch in branches(hit.explanation):
             room.take(len(branch.label) + _BRANCH_BYTES)
         shown["explanation"] = hit.explanation.to_dict()

@@ -3,10 +3,11 @@
 import re
 import unicodedata
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, fields
 
 from ranklet.handlers.api.errors import RequestError
 from ranklet.runtime.errors import InputError
+from ranklet.runtime.frozen import frozen
 from ranklet.runtime.variables import PREFIX, VARIABLES
 
 _BARE = {"HOST": "HOST", "PORT": "PORT"}  # variables without the prefix, which platforms set
@@ -16,7 +17,7 @@ RANKING_SHARE = 0.9
 _NEAR = 0.72  # how similar a name must be to one of these to be meant for it
 
 
-@dataclass(frozen=True)
+@frozen
 class Limits:
     """The largest request that is answered, and the largest answer.
 
@@ -82,7 +83,7 @@ class _Lengths(dict[str, int]):
 
 
 # Where the characters are that stand for many; U+FDFA, of three bytes, is four words of Arabic.
-_MANIFOLD = re.compile("[\u3200-\u33ff\ufb00-\ufdff\U0001f100-\U0001f2ff]")
+_MANIFOLD = "[\u3200-\u33ff\ufb00-\ufdff\U0001f100-\U0001f2ff]"
 _LENGTHS = _Lengths()
 
 
@@ -92,7 +93,7 @@ def characters(text: str) -> int:
     >>> characters("dough"), characters("\ufdfa")
     (5, 18)
     """
-    manifold = [] if text.isascii() else _MANIFOLD.findall(text)
+    manifold = [] if text.isascii() else re.findall(_MANIFOLD, text)
     return len(text) + sum(map(_LENGTHS.__getitem__, manifold)) - len(manifold)
 
 
@@ -156,8 +157,6 @@ def check_variables(variables: Mapping[str, str]) -> None:
     Raises:
         InputError: one is.
     """
-    from difflib import get_close_matches
-
     names = (*VARIABLES, *(limit_variable(each.name) for each in fields(Limits)))
     known = {each.removeprefix(PREFIX): each for each in names} | _BARE
     for name, value in variables.items():
@@ -167,9 +166,13 @@ def check_variables(variables: Mapping[str, str]) -> None:
             continue
         if not value.strip():
             raise InputError(f"{name} is set, but blank; give it a value, or do not set it")
+        if known.get(short) == name:
+            continue
+        from difflib import get_close_matches  # only for messages
+
         near = 0 if short.startswith("MAX_") else _NEAR  # a limit that is none limits nothing
         meant = ["API_KEY"] if "KEY" in short else get_close_matches(short, known, 1, near)
-        if meant and known.get(short) != name:
+        if meant:
             raise InputError(f"{name} is no setting; did you mean {known[meant[0]]}?")
 
 

@@ -12,7 +12,7 @@ import re
 import unicodedata
 from collections.abc import Mapping, Sequence
 from functools import cache, lru_cache
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from ranklet.handlers.api.errors import RequestError
 from ranklet.handlers.api.fields import (
@@ -35,7 +35,9 @@ from ranklet.handlers.api.fields import (
 from ranklet.handlers.api.limits import Limits, characters
 from ranklet.runtime.arguments import own_documents
 from ranklet.runtime.strict_json import unique
-from ranklet.runtime.syntax.query_syntax import Query, typed_query
+
+if TYPE_CHECKING:
+    from ranklet.runtime.syntax.query_syntax import Query
 
 IN_BODY = "a POST has its fields in its body, not in its URL"
 _SHOWN = 40  # characters of a name or value in a message
@@ -348,14 +350,19 @@ def _json_type(value: Any) -> str:
     return names[type(value)]
 
 
-def typed(request: Request) -> str | Query:
+def typed(request: Request) -> "str | Query":
     """Return the `query` of a request, read as its flags `syntax` and `typos` say.
 
     Raises:
         RequestError: 413: the query has more parts or words than are looked up in a collection.
         InputError: the query cannot be read with `syntax`; see `Query.parse`.
     """
-    query = typed_query(request["query"], syntax=request["syntax"], typos=request["typos"])
+    text: str = request["query"]
+    if not (request["syntax"] or request["typos"]):
+        return text
+    from ranklet.runtime.syntax.query_syntax import Query, typed_query  # no cost of plain queries
+
+    query = typed_query(text, syntax=request["syntax"], typos=request["typos"])
     if isinstance(query, Query):
         if query.parts > MOST_PARTS:
             raise RequestError(

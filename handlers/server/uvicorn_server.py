@@ -28,6 +28,7 @@ from ranklet.handlers import logs
 from ranklet.handlers.server.connection import BoundedProtocol
 from ranklet.handlers.server.connection_turns import InTurns
 from ranklet.handlers.server.hosts import is_local
+from ranklet.handlers.server.json_lines import JSONLines
 from ranklet.handlers.server.service import Service, numbers
 from ranklet.handlers.server.settings import ServerSettings
 from ranklet.handlers.server.shared_counts import SharedCounts
@@ -70,7 +71,7 @@ def run(
 ) -> None:
     """Serve in this process; without the counts of several it is alone."""
     for logger in map(logging.getLogger, ("uvicorn", "asyncio")):
-        logger.handlers, logger.propagate = [logs.JSONLines(logging.WARNING)], False
+        logger.handlers, logger.propagate = [JSONLines(logging.WARNING)], False
     # By default a thread that ranks may keep the interpreter for 5 ms, and all others wait for it.
     sys.setswitchinterval(SWITCH_SECONDS)
     counts = counts or SharedCounts(numbers(settings))

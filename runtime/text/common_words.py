@@ -4,7 +4,7 @@ import re
 import unicodedata
 from bisect import bisect_right
 from collections.abc import Hashable, Iterable, Iterator, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import accumulate, chain
 
 import numpy as np
@@ -17,9 +17,8 @@ Places = list[tuple[int, int]]  # (begin, end) of words in a text
 
 # Letters with their marks; not where several words begin, because the analysis tells them apart.
 _MARK = r"[^\x00-\u02ff\u2010-\u2017\u201a-\u205e\s\w]"  # and no dash and no quote
-_RUN, _PLAIN_RUN = re.compile(rf"[^\W_]+(?:{_MARK}+[^\W_]*)*"), re.compile(r"[^\W_]+")
-_NOT_ASCII = re.compile(r"[^\x00-\x7f]+")
-_INSIDE = re.compile(rf"[^\W_]|{_MARK}")
+_NOT_ASCII = r"[^\x00-\x7f]+"
+_INSIDE = rf"[^\W_]|{_MARK}"
 _SPACED = "\u0e00"  # the first letter of scripts without spaces, from Thai to Han
 _CONTEXT = "\u0530"  # from here on, past Cyrillic, a letter's spelling depends on others
 _SEARCHED = 4  # first letters of a word by which it is searched
@@ -80,19 +79,19 @@ class CommonWords:
             odd = set() if text.isascii() else _odd(text, splitter)
             if len(odd) <= _MANY:
                 return self._search(text, lowered, odd, splitter)
-        return [(each.start(), each[0]) for each in _RUN.finditer(text)]
+        return [(each.start(), each[0]) for each in _run(text).finditer(text)]
 
     def _search(
         self, text: str, lowered: str, odd: Iterable[str], splitter: Splitter
     ) -> list[tuple[int, str]]:
         """Return the runs that are forms of the query's words, and those with odd letters."""
         found, others = dict[int, str](), [at for each in odd for at in _places(text, each)]
-        known, pattern = self._known, _PLAIN_RUN if text.isascii() else _RUN
+        known, pattern = self._known, _run(text)
         for beginning in self._beginnings:
             at = lowered.find(beginning)
             while at >= 0:
                 before = text[at - 1 : at]
-                if before.isalnum() or (before >= _CONTEXT and _INSIDE.match(before)):
+                if before.isalnum() or (before >= _CONTEXT and re.match(_INSIDE, before)):
                     if text[at].isupper():  # a name in camel case
                         others.append(at)
                 elif match := pattern.match(text, at):
@@ -135,10 +134,20 @@ def _is_plain(run: str, lowered: str, splitter: Splitter) -> bool:
 def _odd(text: str, splitter: Splitter) -> set[str]:
     """Return the letters of a text that may be spelled otherwise, or depend on those beside."""
     usual = _usual(splitter)
-    new = set().union(*_NOT_ASCII.findall(text)) - usual
+    new = set().union(*re.findall(_NOT_ASCII, text)) - usual
     odd = {each for each in new if _is_odd(each, splitter)}
     usual.update(new - odd)
     return odd
+
+
+def _run(text: str) -> re.Pattern[str]:
+    """Return the pattern of a run of a text, which may be one of the query's words."""
+    return _run_of(text.isascii())
+
+
+@cache
+def _run_of(is_ascii: bool) -> re.Pattern[str]:
+    return re.compile(r"[^\W_]+" if is_ascii else rf"[^\W_]+(?:{_MARK}+[^\W_]*)*")
 
 
 @lru_cache(64)
@@ -149,7 +158,7 @@ def _usual(splitter: Splitter) -> set[str]:
 
 
 def _is_odd(char: str, splitter: Splitter) -> bool:
-    if not _INSIDE.match(char):
+    if not re.match(_INSIDE, char):
         return False
     # The lower case of Σ depends on what follows.
     return char >= _CONTEXT or char == "Σ" or splitter.fold(char) != char.lower()
@@ -162,7 +171,7 @@ def _beside(text: str, places: Iterable[int]) -> Iterator[tuple[int, str]]:
         if at >= end:
             begin, end = text.rfind(" ", 0, at) + 1, text.find(" ", at)
             end = len(text) if end < 0 else end
-            for each in _RUN.finditer(text, begin, end):
+            for each in _run(text).finditer(text, begin, end):
                 yield each.start(), each[0]
 
 

@@ -1,6 +1,5 @@
 import io
 import json
-import logging
 import sys
 from typing import Any
 
@@ -30,23 +29,6 @@ def test_no_character_moves_a_terminal_or_is_unseen(capsys: pytest.CaptureFixtur
     assert line.isprintable()
     assert json.loads(line)["message"] == f"dé{unseen}🍞"
     assert "dé" in line
-
-
-def test_warnings_of_libraries_go_the_same_way(capsys: pytest.CaptureFixture[str]) -> None:
-    logger = logging.Logger("a.library")
-    logger.addHandler(logs.JSONLines(logging.WARNING))
-    logger.info("no")
-    try:
-        raise OSError("gone")
-    except OSError:
-        logger.exception("it %s", "failed")
-    line = written(capsys)
-    assert (line["severity"], line["message"], line["logger"]) == (
-        "ERROR",
-        "it failed",
-        "a.library",
-    )
-    assert "OSError: gone" in line["exception"]
 
 
 def test_no_line_has_the_signature_of_an_address(capsys: pytest.CaptureFixture[str]) -> None:
