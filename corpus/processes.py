@@ -35,7 +35,9 @@ _ALONE = "set RANKLET_THREADS=1, so that only one reads them"
 _WAITING = 3  # blocks per process that are given or returned at a time
 
 
-def each(open_work: Open, settings: Mapping[str, Any], blocks: Iterable[Block]) -> Iterator[Block]:
+def each(
+    open_work: Open, settings: Mapping[str, Any], blocks: Iterable[Block], many: int | None = None
+) -> Iterator[Block]:
     """Yield what becomes of each block, in order.
 
     One process gets every block that it does in order, and may keep what it knows of earlier ones.
@@ -43,8 +45,8 @@ def each(open_work: Open, settings: Mapping[str, Any], blocks: Iterable[Block]) 
     Args:
         open_work: returns what is done with each block.
         settings: what it gets, as JSON has them.
-        blocks: strings, read a few blocks ahead. Those of fewer than `MANY` bytes are done by this
-            process.
+        blocks: strings, read a few blocks ahead.
+        many: bytes from which on other processes do it; `MANY` by default.
 
     Raises:
         CollectionError: a process cannot be started, or has ended.
@@ -53,10 +55,11 @@ def each(open_work: Open, settings: Mapping[str, Any], blocks: Iterable[Block]) 
     able = os.name == "posix" and bool(sys.executable) and not hasattr(sys, "frozen")
     count = min(threads(), MOST) if able else 1
     ahead, size, blocks = list[Block](), 0, iter(blocks)
-    while count > 1 and size < MANY and (block := next(blocks, None)) is not None:
+    many = MANY if many is None else many
+    while count > 1 and size < many and (block := next(blocks, None)) is not None:
         ahead.append(block)
         size += sum(map(len, block))
-    if count == 1 or size < MANY:
+    if count == 1 or size < many:
         yield from map(open_work(settings), chain(ahead, blocks))
         return
     name = f"{open_work.__module__}:{open_work.__qualname__}"

@@ -26,6 +26,9 @@ from ranklet.runtime.text.analysis import ENGLISH, Vocabulary, splitter
 from ranklet.runtime.text.classes import WordClasses
 from ranklet.runtime.text.known_words import KnownWords
 
+_WORDS = 1 << 12  # words whose classes are found at a time
+_MANY_WORDS = 1 << 20  # bytes of words from which on several processes find their classes
+
 
 class CollectionWords(NamedTuple):
     """The words of all texts."""
@@ -88,7 +91,8 @@ def collection_words(
         if options.forms
         else WordClasses(languages, options.normaliser)
     )
-    found = vocabulary(seen, languages, classes, stopped, counts, particles)
+    lemmas = {} if options.forms else _classes(list(seen), languages, options.normaliser)
+    found = vocabulary(seen, languages, classes, stopped, counts, particles, lemmas)
     return CollectionWords(found, tokens.forward(found), shares)
 
 
@@ -147,6 +151,21 @@ def open_reader(settings: Mapping[str, Any]) -> Work:
         return [str(os.getpid()).encode(), *numbers, *map(str.encode, words.new)]
 
     return read
+
+
+def _classes(words: Sequence[str], languages: Sequence[str], normaliser: str) -> dict[str, str]:
+    """Return the class of each word."""
+    settings = {"languages": languages, "normaliser": normaliser}
+    parts = (words[at : at + _WORDS] for at in range(0, len(words), _WORDS))
+    blocks = (list(map(str.encode, part)) for part in parts)
+    found = chain.from_iterable(each(open_classes, settings, blocks, _MANY_WORDS))
+    return dict(zip(words, map(bytes.decode, found), strict=True))
+
+
+def open_classes(settings: Mapping[str, Any]) -> Work:
+    """Return what finds the classes of words; see `WordClasses`."""
+    classes = WordClasses(**settings)
+    return lambda words: [classes.of(word.decode()).encode() for word in words]
 
 
 def _known(languages: Sequence[str], counts: Mapping[str, int]) -> KnownWords | None:
