@@ -84,6 +84,7 @@ def index_bundle(
                 titles=titles,
                 keep_metadata=True,
                 options=words,
+                when_read=writer.compress_early,
                 **needs_of(bundle),
             )
         else:

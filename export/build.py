@@ -38,6 +38,7 @@ from ranklet.runtime.rankers.bm25 import BM25Settings
 from ranklet.runtime.ranking import load
 from ranklet.runtime.short_tracebacks import short_tracebacks
 from ranklet.runtime.storage.address import writable
+from ranklet.runtime.storage.strings import Strings
 from ranklet.runtime.text.ranked import ranked_text
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.imported.hub import model_folder
@@ -102,7 +103,10 @@ def build(
             models, export, keep=whole, taken={BM25: BM25}, label=options.label,
             query_prompt=options.query_prompt, document_prompt=options.document_prompt,
         )  # fmt: skip
-        texts = _read(cluster, source, titles=titles, words=words, columns=options.bm25.columns)
+        texts = _read(
+            cluster, source, titles=titles, words=words, columns=options.bm25.columns,
+            when_read=writer.compress_early,
+        )  # fmt: skip
         rankers: dict[str, Checkpoint | Path] = {BM25: Checkpoint(BM25, options.bm25)}
         if whole:
             rankers |= export_models(read, scratch)
@@ -184,6 +188,7 @@ def _read(
     titles: bool,
     words: TextOptions,
     columns: Sequence[str],
+    when_read: Callable[[Strings, Strings], None],
 ) -> _Given:
     """Read a source, and analyse it unless a cluster will do that.
 
@@ -197,7 +202,7 @@ def _read(
     fields = {BM25Settings().field}
     found = analyse(
         source.documents(), fields, titles=titles, keep_metadata=True, options=words,
-        columns=columns,
+        columns=columns, when_read=when_read,
     )  # fmt: skip
     _having(found, columns)
     expect(ENCODING, len(found.documents) * ENCODING_SECONDS)

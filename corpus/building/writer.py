@@ -5,10 +5,12 @@ import json
 import shutil
 import zipfile
 from collections.abc import Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
+from threading import Event
 from typing import IO, Any, Self
 
 import numpy as np
@@ -23,7 +25,7 @@ from ranklet.runtime.errors import BundleError
 from ranklet.runtime.lexical.impact_index import DOCUMENTS, IMPACTS, LARGEST, OFFSETS, ImpactIndex
 from ranklet.runtime.storage.address import BundleLike, on_disk, writable
 from ranklet.runtime.storage.arrays import id_type
-from ranklet.runtime.storage.strings import Strings
+from ranklet.runtime.storage.strings import CompressedStrings, Strings
 from ranklet.runtime.writing.leftovers import Claim, clean_up, remove
 from ranklet.runtime.writing.locks import locked
 from ranklet.runtime.writing.private_folder import check_private
@@ -73,6 +75,10 @@ class BundleWriter:
                 self._folder.mkdir()
             except OSError as error:
                 raise BuildError(f"{str(target)!r} cannot be written: {error}") from error
+            self._early: tuple[Strings, Future[CompressedStrings]] | None = None
+            self._left = Event()
+            self._beside = held.enter_context(ThreadPoolExecutor(1))
+            held.callback(self._left.set)
             self._held = held.pop_all()
 
     def __enter__(self) -> Self:
@@ -102,6 +108,13 @@ class BundleWriter:
         self.array(f"{name}.npy", strings.data)
         self._offsets(f"{name}.offsets.npy", strings.offsets)
 
+    def compress_early(self, strings: Strings, keys: Strings) -> None:
+        """Begin to compress what `compressed` will write, while the caller goes on."""
+        self._early = strings, self._beside.submit(self._compressed, strings, keys)
+
+    def _compressed(self, strings: Strings, keys: Strings) -> CompressedStrings:
+        return compressed(strings, dictionary_of(keys, strings), lambda: not self._left.is_set())
+
     def compressed(self, name: str, strings: Strings, keys: Strings) -> None:
         """Write strings as `CompressedStrings` reads them.
 
@@ -110,7 +123,10 @@ class BundleWriter:
             strings: the texts of documents.
             keys: their ids.
         """
-        stored = compressed(strings, dictionary_of(keys, strings))
+        if self._early and self._early[0] is strings:
+            stored = self._early[1].result()
+        else:
+            stored = self._compressed(strings, keys)
         self.strings(name, stored)
         self.array(name + DICTIONARY, np.frombuffer(stored.dictionary, np.uint8))
 

@@ -102,11 +102,11 @@ def write_indexed(
         for name, entry in rankers.items()
         if not KINDS[entry.kind].every_term
     ]
-    write_collection(analysed, writer, words=not {"words", "lemmas"}.isdisjoint(read))
     indexed = {
         ranker: indexer(entry.kind).index(IndexJob(bundle, ranker, analysed, writer, sides=sides))
         for ranker, entry in progress(rankers.items(), INDEXING, len(rankers))
     }
+    write_collection(analysed, writer, words=not {"words", "lemmas"}.isdisjoint(read))
     manifest = replace(
         bundle.manifest,
         documents=len(analysed.documents),

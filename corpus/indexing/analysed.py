@@ -1,7 +1,7 @@
 """Analyse a collection into the tokens of every document and the postings of every term."""
 
 from array import array
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import TYPE_CHECKING, TypedDict
@@ -219,6 +219,7 @@ def analyse(
     options: TextOptions | None = None,
     columns: Sequence[str] = (),
     metadata: Mapping[str, Field] | None = None,
+    when_read: Callable[[Strings, Strings], None] = lambda *_: None,
 ) -> AnalysedCollection:
     """Analyse a collection in the requested fields.
 
@@ -234,6 +235,7 @@ def analyse(
         options: the language of the documents, and what the forms of a word have in common.
         columns: the columns of the metadata that are searched.
         metadata: the other fields, if they were collected elsewhere.
+        when_read: is called with the texts and the ids once all were read, before their analysis.
 
     Raises:
         CollectionError: there is no document.
@@ -264,6 +266,7 @@ def analyse(
     if not first:
         raise CollectionError("the collection has no document")
     packed_ids, packed_titles, packed_texts = ids.strings(), shown_titles.strings(), texts.strings()
+    when_read(packed_texts, packed_ids)
     ranked = RankedTexts(packed_titles, packed_texts, titles)
     parts = if_split(np.frombuffer(first, np.uint32))
     if metadata is None:

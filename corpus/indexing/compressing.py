@@ -5,8 +5,8 @@ So an update need not compress again what stays.
 
 import zlib
 from array import array
-from collections.abc import Iterator, Mapping
-from itertools import accumulate
+from collections.abc import Callable, Iterator, Mapping
+from itertools import accumulate, takewhile
 from typing import Any
 
 import numpy as np
@@ -40,15 +40,24 @@ def dictionary_of(keys: Strings, strings: Strings) -> bytes:
     return b"".join(strings.raw(at)[:length] for at in chosen)
 
 
-def compressed(strings: Strings, dictionary: bytes) -> CompressedStrings:
-    """Return strings that are compressed with a dictionary, themselves if they are already."""
+def compressed(
+    strings: Strings, dictionary: bytes, go_on: Callable[[], bool] = lambda: True
+) -> CompressedStrings:
+    """Return strings that are compressed with a dictionary, themselves if they are already.
+
+    Args:
+        strings: the strings.
+        dictionary: what every stream may refer to.
+        go_on: whether the result is still wanted; if not, the rest is left out.
+    """
     if isinstance(strings, CompressedStrings) and strings.dictionary == dictionary:
         return strings
     ends = array("q", [0])
 
     def pieces() -> Iterator[NDArray[np.uint8]]:
         settings = {"dictionary": dictionary.decode("latin-1")}
-        blocks = blocks_of(map(strings.raw, range(len(strings))))
+        numbers = takewhile(lambda _: go_on(), range(len(strings)))
+        blocks = blocks_of(map(strings.raw, numbers))
         for streams in each(open_deflater, settings, blocks):
             ends.extend(accumulate(map(len, streams), initial=ends.pop()))
             yield np.frombuffer(b"".join(streams), np.uint8)

@@ -301,3 +301,16 @@ def test_numbers_of_few_documents_take_two_bytes(tmp_path: Path, size: int, kind
         writer.index("index/", index)
         (stored,) = tmp_path.rglob("documents.npy")
         assert np.load(stored).dtype == kind
+
+
+def test_texts_compressed_early_are_those_compressed_late(tmp_path: Path) -> None:
+    keys, texts = (Strings.pack(f"{what} {at}" * 20 for at in range(300)) for what in "kt")
+    found = []
+    for early in (True, False):
+        with BundleWriter(tmp_path / "b.ranklet") as writer:
+            if early:
+                writer.compress_early(texts, keys)
+            writer.compressed("texts", texts, keys)
+            found.append({path.name: path.read_bytes() for path in writer._folder.iterdir()})
+    assert found[0] == found[1]
+    assert len(found[0]) == 3

@@ -1,7 +1,10 @@
 import pytest
 
 from ranklet.corpus.collections.collection import Collection, Document
+from ranklet.corpus.indexing import collection_words
 from ranklet.corpus.indexing.analysed import AnalysedCollection, analyse
+from ranklet.corpus.languages.names import AUTO
+from ranklet.corpus.languages.options import TextOptions
 from ranklet.runtime.errors import CollectionError, InputError
 from ranklet.runtime.text.words import stop_words, words
 
@@ -67,3 +70,20 @@ def test_what_cannot_be_analysed_is_refused() -> None:
         analyse([Document("a", "", "")], ["stems", "words"])
     with pytest.raises(InputError, match="need a tokenizer"):
         analyse([Document("a", "", "")], ["wordpieces"])
+
+
+@pytest.mark.parametrize("last", ["The houses of the cat", "Die Häuser und der Hund sind hier"])
+def test_words_found_while_texts_are_read_are_those_that_are_found_later(
+    last: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(collection_words, "SAMPLE", 3)
+    written = ["The cat is in the house"] * 9 + [last] * 9
+    rows = [Document(f"{at}", "Title", text) for at, text in enumerate(written)]
+    options = TextOptions(language=AUTO)
+    early = analyse(rows, ["words"], options=options)
+    monkeypatch.setattr(collection_words, "are_english", lambda _: False)
+    late = analyse(rows, ["words"], options=options)
+    assert early.languages == late.languages
+    assert list(early.analyzer.vocabulary.forms) == list(late.analyzer.vocabulary.forms)
+    assert early.tokens("words").tolist() == late.tokens("words").tolist()
+    assert early.offsets("words").tolist() == late.offsets("words").tolist()

@@ -35,3 +35,9 @@ def test_a_small_change_leaves_the_dictionary_of_a_large_collection() -> None:
         fewer = [*names[: at + 1], *names[at + 2 :]]
         kept += dictionary_of(Strings.pack(fewer), Strings.pack(changed)) == before
     assert kept >= 8
+
+
+def test_what_is_not_wanted_any_more_is_not_compressed() -> None:
+    wanted = iter([True, True, False])
+    found = compressed(Strings.pack(texts(9)), b"", wanted.__next__)
+    assert list(found) == texts(2)
