@@ -541,7 +541,7 @@ class Bundle(os.PathLike[str]):
         for hit in ranking:
             hit.matching(places)
         marks = partial(self.marks, ranking.query, pipeline=pipeline, synonyms=synonyms)
-        return replace(ranking, marks=marks)
+        return ranking.marking(marks)
 
     @short_tracebacks
     def context(

@@ -354,6 +354,11 @@ class Ranking(Sequence[Hit]):
     suggestion: str | None = None
     answerable: float | None = None
 
+    def marking(self, marks: "Callable[[Hit], Sequence[tuple[int, int]]]") -> Self:
+        """Let the table of the ranking, which nobody has seen so far, mark words, and return it."""
+        object.__setattr__(self, "marks", marks)
+        return self
+
     def counted(self) -> dict[str, Any]:
         """Return the total and the facets as plain values, as far as they were asked for."""
         if self.total is None:

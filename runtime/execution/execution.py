@@ -244,6 +244,8 @@ class Execution:
 
     def truncated(self) -> dict[str, int]:
         """Return by ranker how many texts its model truncated, if there are any."""
+        if not self._truncated:
+            return {}
         return dict(Counter(ranker for ranker, _ in self._truncated))
 
     def explain(self, position: int) -> "Explanation":

@@ -22,7 +22,7 @@ from ranklet.runtime.lexical.bm25 import boosted, field_amount, idf, saturated_s
 from ranklet.runtime.lexical.field_index import TEXT, TITLE, FieldIndex, Formula
 from ranklet.runtime.lexical.impact_index import IMPACT_TYPES, ImpactIndex
 from ranklet.runtime.options import check_number, number, one_of
-from ranklet.runtime.sets import distinct
+from ranklet.runtime.sets import counted, distinct
 from ranklet.runtime.text.analysis import CLASSES, FIELDS
 
 if TYPE_CHECKING:
@@ -320,7 +320,7 @@ class BM25(Retriever):
 
         def make() -> Terms:
             tokens = whole.tokens(field)
-            terms, at, counts = np.unique(tokens, return_index=True, return_counts=True)
+            terms, at, counts = counted(tokens)
             return Terms(terms, counts.astype(np.float32), at)
 
         terms = query.once((Terms, field), make)

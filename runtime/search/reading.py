@@ -128,9 +128,13 @@ def check_fields(weights: object, known: Mapping[str, float]) -> None:
 
 def _columns(bundle: BundleFiles) -> Mapping[str, str]:
     """Return what a person could mean by a word before a colon, in small letters."""
-    from ranklet.runtime.lexical.field_index import TITLE  # with what reads indexes
 
-    return {name.casefold(): name for name in (TITLE, *bundle.manifest.metadata)}
+    def make() -> Mapping[str, str]:
+        from ranklet.runtime.lexical.field_index import TITLE  # with what reads indexes
+
+        return {name.casefold(): name for name in (TITLE, *bundle.manifest.metadata)}
+
+    return bundle.once("columns", make)
 
 
 def postings_of(bundle: BundleFiles, documents: "Documents") -> "Postings | None":
