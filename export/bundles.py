@@ -26,8 +26,7 @@ from ranklet.runtime.extras import hinted
 from ranklet.runtime.kinds import KINDS, ranker_module
 from ranklet.runtime.options import allowed_values, check_one_of, check_type
 from ranklet.runtime.storage.address import writable
-from ranklet.runtime.text.analysis import ENGLISH
-from ranklet.runtime.text.normalisers import STEM
+from ranklet.runtime.text.names import ENGLISH, STEM
 from ranklet.training.checkpoint import Checkpoint, check_finite
 
 if TYPE_CHECKING:

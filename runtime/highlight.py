@@ -6,7 +6,8 @@ from typing import NamedTuple
 
 from ranklet.runtime.errors import TooManySpansError
 from ranklet.runtime.explanation import Explanation, ReadSpans
-from ranklet.runtime.text.analysis import FIELDS, Analysis
+from ranklet.runtime.text.analysis import Analysis
+from ranklet.runtime.text.names import FIELDS
 
 Analyses = Callable[[str], Analysis]  # returns the analysis of a field of `Explanation.source`
 

@@ -25,7 +25,7 @@ from ranklet.runtime.bundles.manifest import FORMAT_VERSION, other_version
 from ranklet.runtime.errors import BundleError, InputError
 from ranklet.runtime.kinds import ranker_module
 from ranklet.runtime.storage.address import writable
-from ranklet.runtime.text.normalisers import NORMALISERS
+from ranklet.runtime.text.names import NORMALISERS
 from ranklet.runtime.writing.atomic_folder import atomic_folder
 from ranklet.runtime.writing.strangers import files_in, matching, refuse_strangers
 from ranklet.version import __version__

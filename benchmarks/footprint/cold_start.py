@@ -24,7 +24,7 @@ from ranklet.corpus.collections.splits import read_split
 
 PACKAGES = ("bm25s", "tantivy", "onnxruntime", "tokenizers")
 ROUNDS = 11
-MOST_LEXICAL, MOST_HYBRID = 150.0, 900.0  # ms, the design's goals
+MOST_IMPORT, MOST_LEXICAL, MOST_HYBRID, MOST_LAMBDA = 20.0, 120.0, 280.0, 130.0  # ms
 LOADED = ("onnxruntime", "tokenizers")
 NEVER = ("torch", "transformers", "scipy", "onnx")
 STAGES = ("interpreter", "import numpy", "import", "open", "open encoder", "first query")
@@ -32,17 +32,30 @@ QUIET = {
     **ONE_THREAD, "RANKLET_THREADS": "1", "HF_HUB_OFFLINE": "1", "ORT_DISABLE_TELEMETRY": "1",
 }  # fmt: skip
 LEXICAL, HYBRID = "ranklet, BM25, folder", "ranklet, BM25 and dense int8, neural Model 1"
+LAMBDA = "ranklet, BM25, function of AWS Lambda"
 
 NUMPY = """
 import numpy
 lap("import numpy")
 """
 OURS = f"""{NUMPY}
-from ranklet import runtime
+from ranklet.runtime import load
 lap("import")
-bundle = runtime.load(path, device="cpu")
+bundle = load(path, device="cpu")
 lap("open")
 hits = bundle.rank(text, k=10, pipeline=pipeline)
+lap("first query")
+answer["modules"], answer["hits"] = sorted(sys.modules), len(hits)
+"""
+# Lambda reads the handler in its init phase, in which it runs a query of its own, too.
+FUNCTION = f"""{NUMPY}
+import os
+os.environ["RANKLET_BUNDLE"] = path
+import ranklet.handlers.aws_lambda as function
+lap("import")
+function.handler
+lap("open")
+hits = function.handler({{"query": text}}, None)["hits"]
 lap("first query")
 answer["modules"], answer["hits"] = sorted(sys.modules), len(hits)
 """
@@ -138,6 +151,7 @@ def contenders(place: Place) -> dict[str, Contender]:
     found = {
         LEXICAL: _ours(bundles.google_wiki(place), text),
         "ranklet, BM25, zip": _ours(bundles.google_wiki_zip(place), text),
+        LAMBDA: Contender(FUNCTION, {"path": str(bundles.google_wiki(place)), "text": text}),
         "bm25s, mmap": Contender(BM25S, {**peer, "mmap": True}),
         "bm25s": Contender(BM25S, {**peer, "mmap": False}),
         "tantivy": Contender(TANTIVY, {"path": str(tantivy_folder(place)), "lemmas": lemmas}),
@@ -182,7 +196,7 @@ def processes(started: Mapping[str, Contender], rounds: int = ROUNDS) -> str:
             if turn >= 0:
                 found[name].append(got)
     whole = {name: median(each, STAGES) for name, each in found.items()}
-    beyond = {name: median(each, STAGES[2:]) for name, each in found.items()}
+    imported = {name: median(each, ("import",)) for name, each in found.items()}
     rows = [
         [
             name,
@@ -196,8 +210,10 @@ def processes(started: Mapping[str, Contender], rounds: int = ROUNDS) -> str:
     goals = [
         goal(what, ms[name], most)
         for what, name, ms, most in (
-            (f"beyond numpy, {LEXICAL}", LEXICAL, beyond, MOST_LEXICAL),
+            ("import of the runtime beyond numpy", LEXICAL, imported, MOST_IMPORT),
+            (f"in all, {LEXICAL}", LEXICAL, whole, MOST_LEXICAL),
             (f"in all, {HYBRID}", HYBRID, whole, MOST_HYBRID),
+            (f"in all, {LAMBDA}", LAMBDA, whole, MOST_LAMBDA),
         )
         if name in ms
     ]

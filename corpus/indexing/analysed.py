@@ -28,8 +28,8 @@ from ranklet.runtime.lexical.impact_index import ImpactIndex
 from ranklet.runtime.rankers.bm25 import BM25, BM25Settings
 from ranklet.runtime.storage.forward import Forward
 from ranklet.runtime.storage.strings import Strings
-from ranklet.runtime.text.analysis import CLASSES, ENGLISH, FIELDS, STOPPED, Analyzer
-from ranklet.runtime.text.normalisers import STEM
+from ranklet.runtime.text.analysis import STOPPED, Analyzer
+from ranklet.runtime.text.names import CLASSES, ENGLISH, FIELDS, STEM
 from ranklet.runtime.text.ranked import RankedTexts, ranked_bytes
 from ranklet.runtime.text.tokenizing import encode_batch
 

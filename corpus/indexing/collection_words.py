@@ -22,9 +22,10 @@ from ranklet.corpus.languages.stop_lists import stop_list
 from ranklet.corpus.processes import Work, blocks_of, each
 from ranklet.corpus.progress import progress
 from ranklet.runtime.storage.forward import Forward
-from ranklet.runtime.text.analysis import ENGLISH, Vocabulary, splitter
+from ranklet.runtime.text.analysis import Vocabulary, splitter
 from ranklet.runtime.text.classes import WordClasses
 from ranklet.runtime.text.known_words import KnownWords
+from ranklet.runtime.text.names import ENGLISH
 
 _WORDS = 1 << 12  # words whose classes are found at a time
 _MANY_WORDS = 1 << 20  # bytes of words from which on several processes find their classes

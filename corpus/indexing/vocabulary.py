@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.runtime.storage.strings import SortedStrings
-from ranklet.runtime.text.analysis import ENGLISH, NO_WORD, STOPPED, Vocabulary
+from ranklet.runtime.text.analysis import NO_WORD, STOPPED, Vocabulary
 from ranklet.runtime.text.classes import WordClasses
-from ranklet.runtime.text.normalisers import STEM
+from ranklet.runtime.text.names import ENGLISH, STEM
 from ranklet.runtime.text.words import stop_words
 
 ENGLISH_STEMS = WordClasses(ENGLISH, STEM)

@@ -8,7 +8,7 @@ from typing import Self
 from ranklet.corpus.languages.names import AUTO, language_code
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.options import Checked, one_of, place, text
-from ranklet.runtime.text.normalisers import FORMS, NONE, STEM
+from ranklet.runtime.text.names import FORMS, NONE, STEM
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -32,8 +32,9 @@ from ranklet.runtime.bundles.parts import AdditionFiles
 from ranklet.runtime.kinds import KINDS
 from ranklet.runtime.storage.forward import Forward
 from ranklet.runtime.storage.strings import Strings
-from ranklet.runtime.text.analysis import ENGLISH, STOPPED, Analyzer, Vocabulary
+from ranklet.runtime.text.analysis import STOPPED, Analyzer, Vocabulary
 from ranklet.runtime.text.classes import WordClasses
+from ranklet.runtime.text.names import ENGLISH
 
 PLACES = "documents/places.npy"  # in the order of all documents, (documents,) int64
 

@@ -13,11 +13,12 @@ from ranklet.runtime.errors import BundleError, InputError, UnknownDocumentError
 from ranklet.runtime.storage.block_array import fetch_rows, fetch_whole
 from ranklet.runtime.storage.forward import Forward, Gathered
 from ranklet.runtime.storage.strings import Strings
-from ranklet.runtime.text.analysis import CLASSES, Vocabulary
+from ranklet.runtime.text.names import CLASSES
 from ranklet.runtime.text.ranked import ranked_text
 
 if TYPE_CHECKING:
     from ranklet.runtime.bundles.location import Location
+    from ranklet.runtime.text.analysis import Vocabulary
 
 _NEAR = 500  # ids that are compared with an unknown one, to either side of its place
 _SHOWN = 80  # characters of an id in a message
@@ -48,7 +49,7 @@ class Documents:
         titles: Strings,
         texts: Strings,
         forwards: Mapping[str, Forward],
-        vocabulary: Vocabulary,
+        vocabulary: "Vocabulary",
         *,
         titled: bool = True,
         first: NDArray[np.uint32] | None = None,

@@ -23,12 +23,12 @@ from ranklet.runtime.storage.strings import (
     SortedStrings,
     Strings,
 )
-from ranklet.runtime.text.analysis import NO_WORD, NONE, Analyzer, Vocabulary
-from ranklet.runtime.text.normalisers import FORMS
+from ranklet.runtime.text.names import FORMS
 
 if TYPE_CHECKING:
     from ranklet.runtime.object_storage.block_store import BlockStore
     from ranklet.runtime.object_storage.remote_zip import RemoteZip
+    from ranklet.runtime.text.analysis import Analyzer, Vocabulary
     from ranklet.runtime.text.classes import WordClasses
     from ranklet.runtime.text.tokenizing import Tokenizer
 
@@ -280,15 +280,22 @@ class BundleFiles:
     # its own lock, and two threads could take it and this lock in opposite order and deadlock.
 
     @property
-    def analyzer(self) -> Analyzer:
+    def analyzer(self) -> "Analyzer":
         """The text analysis of the indexed collection.
 
         Its methods raise BundleError if no collection has been indexed yet or the vocabulary is
         damaged.
         """
-        return self.once("analyzer", lambda: Analyzer(self._open_vocabulary, self.tokenizer))
+        return self.once("analyzer", self._open_analyzer)
 
-    def _open_vocabulary(self) -> Vocabulary:
+    def _open_analyzer(self) -> "Analyzer":
+        from ranklet.runtime.text.analysis import Analyzer  # not a cost of an import
+
+        return Analyzer(self._open_vocabulary, self.tokenizer)
+
+    def _open_vocabulary(self) -> "Vocabulary":
+        from ranklet.runtime.text.analysis import NO_WORD, NONE, Vocabulary
+
         self.need_collection()
         # Whole, because a bisection by blocks would wait for the network at each step.
         forms = self.strings("text/forms", SortedStrings, whole=True)

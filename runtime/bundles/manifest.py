@@ -18,8 +18,7 @@ from ranklet.runtime.frozen import frozen
 from ranklet.runtime.kinds import KINDS, ranker_module
 from ranklet.runtime.pipeline import Pipeline, PipelineLike, Retrieve, own_pipeline
 from ranklet.runtime.strict_json import unique
-from ranklet.runtime.text.analysis import ENGLISH, FIELDS
-from ranklet.runtime.text.normalisers import NORMALISERS, STEM
+from ranklet.runtime.text.names import ENGLISH, FIELDS, NORMALISERS, STEM
 
 if TYPE_CHECKING:
     from ranklet.runtime.relevance import Calibration

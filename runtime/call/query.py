@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from ranklet.runtime.call.mask import Mask
 from ranklet.runtime.sets import among, distinct
-from ranklet.runtime.text.analysis import CLASSES, Analysis, Analyzer, PartAnalysis
+from ranklet.runtime.text.analysis import Analysis, Analyzer, PartAnalysis
+from ranklet.runtime.text.names import CLASSES
 
 if TYPE_CHECKING:
     from ranklet.runtime.text.synonyms import Match

@@ -13,7 +13,8 @@ from dataclasses import replace
 
 from ranklet.runtime.call.candidates import Candidates
 from ranklet.runtime.explanation import Explanation, ReadSpans
-from ranklet.runtime.text.analysis import FIELDS, Analysis
+from ranklet.runtime.text.analysis import Analysis
+from ranklet.runtime.text.names import FIELDS
 from ranklet.runtime.text.words import word_places
 
 _WHOLE_WORDS = ("lemmas", "words")  # fields whose tokens are words already

@@ -23,7 +23,7 @@ from ranklet.runtime.lexical.field_index import TEXT, TITLE, FieldIndex, Formula
 from ranklet.runtime.lexical.impact_index import IMPACT_TYPES, ImpactIndex
 from ranklet.runtime.options import check_number, number, one_of
 from ranklet.runtime.sets import counted, distinct
-from ranklet.runtime.text.analysis import CLASSES, FIELDS
+from ranklet.runtime.text.names import CLASSES, FIELDS
 
 if TYPE_CHECKING:
     from ranklet.runtime.bundles.files import BundleFiles

@@ -19,9 +19,7 @@ from ranklet.runtime.call.query import QueryContext
 from ranklet.runtime.dense.binary import WORD, BinaryIndex
 from ranklet.runtime.dense.pooling import ADDITIVE, token_shares
 from ranklet.runtime.dense.stored import FORMS, WHOLE, ExactIndex, StoredVectors
-from ranklet.runtime.dense.word_amounts import explain_words
 from ranklet.runtime.errors import BundleError, damaged
-from ranklet.runtime.explanation import RANKER_FIELD, Explanation
 from ranklet.runtime.kinds import Settings
 from ranklet.runtime.onnx.encoder import TOKENIZER, VARIANTS, Encoded, Encoder, open_encoder
 from ranklet.runtime.onnx.query_table import QUERIES, QueryTable
@@ -33,6 +31,7 @@ from ranklet.runtime.text.tokenizing import TextToken, encode
 if TYPE_CHECKING:
     from ranklet.runtime.bundles.files import BundleFiles
     from ranklet.runtime.dense.hnsw import HNSWIndex
+    from ranklet.runtime.explanation import Explanation
 
 # Names of the graph's inputs, (batch, tokens) int64, and of its output, (batch, dimension) float32.
 # An encoder without token types has no third input.
@@ -380,7 +379,7 @@ class Dense(Retriever, EncodesTexts):
         """Return 1, because the scores of one encoder are comparable as they are."""
         return 1.0
 
-    def explain(self, query: QueryContext, candidate: Candidates) -> Explanation:
+    def explain(self, query: QueryContext, candidate: Candidates) -> "Explanation":
         """Explain a score by the words of the document, if its vector is a sum over tokens.
 
         The text is encoded again. If its vector differs from the stored one, that is a part, too,
@@ -388,6 +387,9 @@ class Dense(Retriever, EncodesTexts):
         An encoder that pools in another way, or that was exported without the states of tokens, has
         no parts by token. A table of queries explains a score by the words of the query instead.
         """
+        from ranklet.runtime.dense.word_amounts import explain_words  # few calls explain
+        from ranklet.runtime.explanation import RANKER_FIELD, Explanation
+
         name = {"dot": "inner product", "cosine": "cosine"}[self.settings.similarity]
         label = f"{name} of the vectors"
         of_queries = self.encoder.of_queries
@@ -413,8 +415,10 @@ class Dense(Retriever, EncodesTexts):
 
     def _explain_by_query(
         self, table: QueryTable | TokenTable, label: str, query: QueryContext, candidate: Candidates
-    ) -> Explanation:
+    ) -> "Explanation":
         """Explain a score by the query's words; the document's equal tokens are what is marked."""
+        from ranklet.runtime.explanation import RANKER_FIELD, Explanation
+
         vectors, numbers, _ = self._vectors_of(candidate)
         vector = vectors.floats(numbers)[0].astype(np.float64)
         tokens, shares = self.encoder.query_shares(table, query.text)

@@ -20,7 +20,7 @@ from ranklet.runtime.lexical.model1 import (
 )
 from ranklet.runtime.options import number, one_of
 from ranklet.runtime.storage.forward import Gathered
-from ranklet.runtime.text.analysis import FIELDS
+from ranklet.runtime.text.names import FIELDS
 
 if TYPE_CHECKING:
     from ranklet.runtime.bundles.files import BundleFiles

@@ -3,7 +3,8 @@
 from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.call.protocol import Ranker
 from ranklet.runtime.kinds import ranker_module
-from ranklet.runtime.text.analysis import FIELDS, Analysis
+from ranklet.runtime.text.analysis import Analysis
+from ranklet.runtime.text.names import FIELDS
 
 
 def ranker_of(files: BundleFiles, name: str) -> Ranker:

@@ -19,7 +19,7 @@ from ranklet.runtime.errors import BundleError
 from ranklet.runtime.sets import among
 from ranklet.runtime.storage.strings import SortedStrings
 from ranklet.runtime.text.frequencies import decode_counts
-from ranklet.runtime.text.normalisers import UNSPACED
+from ranklet.runtime.text.names import CLASSES, ENGLISH, UNSPACED
 from ranklet.runtime.text.spellings import unaccented
 from ranklet.runtime.text.splitter import LOOK, Placed, Splitter
 from ranklet.runtime.text.words import SPLITTER
@@ -30,10 +30,7 @@ if TYPE_CHECKING:
     from ranklet.runtime.text.lexicon import Lexicon
     from ranklet.runtime.text.tokenizing import Tokenizer
 
-FIELDS = ("lemmas", "words", "wordpieces")
-CLASSES = "classes"  # the lemma and the beginning of each word, which BM25 over lemmas counts
 NONE, NO_CODES = np.empty(0, np.int32), np.empty(0, np.uint8)
-ENGLISH = ("en",)  # the languages of a collection that does not name any
 STOPPED = -1  # in `lemma_of`: a word that both words and lemmas leave out
 _FEW = 100  # tokens, which are looked up faster than the distinct ones among them are found
 NO_WORD = -2  # in `lemma_of`: a string that is a class and no word

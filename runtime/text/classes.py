@@ -12,7 +12,7 @@ from typing import Final
 
 from ranklet.runtime.text.irregular import bases
 from ranklet.runtime.text.letters import is_of_letters, script_of
-from ranklet.runtime.text.normalisers import STEM, UNSPACED
+from ranklet.runtime.text.names import STEM, UNSPACED
 from ranklet.runtime.text.stems import SNOWBALL, stemmer
 
 LETTERS: Final = 5  # of a beginning: the best of 4 to 7 on the train splits of five languages

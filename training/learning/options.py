@@ -24,7 +24,7 @@ from ranklet.runtime.options import (
     text,
 )
 from ranklet.runtime.rankers.bm25 import BM25Settings
-from ranklet.runtime.text.analysis import FIELDS
+from ranklet.runtime.text.names import FIELDS
 
 NEGATIVES = ("bm25", "random")
 MARGIN, KL = "margin", "kl"
