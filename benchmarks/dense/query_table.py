@@ -6,11 +6,12 @@ Every step is kept, so an interrupted run continues.
 """
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain, islice
 from pathlib import Path
 from time import monotonic
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -91,7 +92,8 @@ def with_table(place: Place, each: Compared, source: str) -> runtime.Bundle:
 
     def build(path: Path) -> None:
         part = path.with_name(f"{path.name}.part")
-        write_tables(network.files, part, {each.model: _table(place, each, source)}, overwrite=True)
+        made = {each.model: table_of(place, each, _parts(each, source))}
+        write_tables(network.files, part, made, overwrite=True)
         files = BundleFiles(part)
         with BundleWriter(path, overwrite=True) as writer:
             writer.copy(files)
@@ -107,25 +109,58 @@ def with_table(place: Place, each: Compared, source: str) -> runtime.Bundle:
     return runtime.load(place.keep(name, build, LEARNING, str(network.manifest.sha256)))
 
 
-def _table(place: Place, each: Compared, source: str) -> Learned:
-    """Return the table of a collection that learned from some texts."""
-    network, large = bundle_of(place, each, model_of(each)).files, each.model == E5
-    teacher, began = tables_of(network, each.model).teacher(network, each.model), monotonic()
-    alone = single_tokens(teacher.tokenizer)
-    words = islice(random_texts(words_of(teacher.tokenizer)), RANDOM[large])
-    given, vectors = _encoded(place, f"{each.model}.words", teacher, chain(alone.values(), words))
+def table_of(place: Place, each: Compared, parts: Sequence[Compared]) -> Learned:
+    """Return a table that learned from words, and then from texts of some collections."""
+    began, (teacher, alone, given, vectors) = monotonic(), words_with_vectors(place, each)
     begin = beginning([*alone], vectors[: len(alone)], teacher.tokenizer.get_vocab_size())
     first = learned(teacher, given[len(alone) :], vectors[len(alone) :], begin, began)
-    if source == "model":
+    if not parts:
         return first
-    wanted = {"collection": (True,), "others": (False,), "all": (True, False)}[source]
-    parts = [
-        _encoded(place, f"{other.name}.{other.model}.texts", teacher, _texts(place, other))
-        for other in compared()
-        if other.model == each.model and (other.name == each.name) in wanted
+    return learned(teacher, *texts_with_vectors(place, teacher, parts), first.rows, began)
+
+
+def _parts(each: Compared, source: str) -> list[Compared]:
+    """Return the collections whose texts a table learns from."""
+    wanted = {"model": (), "collection": (True,), "others": (False,), "all": (True, False)}[source]
+    alike = [other for other in compared() if other.model == each.model]
+    return [other for other in alike if (other.name == each.name) in wanted]
+
+
+class Words(NamedTuple):
+    """A network's vectors of single tokens, and then of sequences of random words.
+
+    Attributes:
+        teacher: the network.
+        alone: the spellings of single tokens, by their ids.
+        texts: the spellings, and then the sequences.
+        vectors: of each text, (texts, dimension).
+    """
+
+    teacher: Teacher
+    alone: dict[int, str]
+    texts: list[str]
+    vectors: NDArray[np.float16]
+
+
+def words_with_vectors(place: Place, each: Compared) -> Words:
+    """Return the words of a collection's network."""
+    network = bundle_of(place, each, model_of(each)).files
+    teacher = tables_of(network, each.model).teacher(network, each.model)
+    alone = single_tokens(teacher.tokenizer)
+    words = islice(random_texts(words_of(teacher.tokenizer)), RANDOM[each.model == E5])
+    given = chain(alone.values(), words)
+    return Words(teacher, alone, *_encoded(place, f"{each.model}.words", teacher, given))
+
+
+def texts_with_vectors(
+    place: Place, teacher: Teacher, parts: Sequence[Compared]
+) -> tuple[list[str], NDArray[np.float16]]:
+    """Return short texts of some collections with a network's vectors, (texts, dimension)."""
+    found = [
+        _encoded(place, f"{part.name}.{part.model}.texts", teacher, _texts(place, part))
+        for part in parts
     ]
-    texts, encoded = [text for own, _ in parts for text in own], [own for _, own in parts]
-    return learned(teacher, texts, np.concatenate(encoded), first.rows, began)
+    return [text for own, _ in found for text in own], np.concatenate([own for _, own in found])
 
 
 def _texts(place: Place, each: Compared) -> list[str]:

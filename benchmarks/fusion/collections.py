@@ -111,12 +111,33 @@ def documents_of(place: Place, each: Compared) -> Iterator[Document]:
 def bundle_of(place: Place, each: Compared, folder: Path) -> runtime.Bundle:
     """Return the bundle of a collection with BM25 and an encoder in 8 bits, as `build` splits it.
 
-    The encoder is exported once for all collections, because its proof takes most of the time.
+    Args:
+        place: where bundles are kept.
+        each: the collection.
+        folder: of the encoder.
+    """
+
+    def index(path: Path) -> None:
+        records = [document._asdict() for document in documents_of(place, each)]
+        source = Source(records, SourceOptions(skip_bad=True))
+        words = TextOptions(language=each.language)
+        index_bundle(rankers, source, path, words=words, overwrite=True)
+
+    rankers = rankers_of(place, each, folder, each.model)
+    name = f"{each.name}.{each.model}.{each.documents}.ranklet"
+    return runtime.load(place.keep(name, index))
+
+
+def rankers_of(place: Place, each: Compared, folder: Path, name: str) -> Path:
+    """Return a bundle with BM25 and an encoder, exported once for all collections.
+
+    A proof takes most of the time. It is on documents of the collection that comes first.
 
     Args:
         place: where bundles are kept.
         each: the collection.
         folder: of the encoder.
+        name: of what is kept.
     """
 
     def export(path: Path) -> None:
@@ -126,12 +147,4 @@ def bundle_of(place: Place, each: Compared, folder: Path) -> runtime.Bundle:
         options = ExportOptions(variants=("int8",))
         export_bundle({BM25: bm25, each.model: encoder}, path, options, overwrite=True)
 
-    def index(path: Path) -> None:
-        records = [document._asdict() for document in documents_of(place, each)]
-        source = Source(records, SourceOptions(skip_bad=True))
-        words = TextOptions(language=each.language)
-        index_bundle(rankers, source, path, words=words, overwrite=True)
-
-    rankers = place.keep(f"{each.model}.rankers", export)
-    name = f"{each.name}.{each.model}.{each.documents}.ranklet"
-    return runtime.load(place.keep(name, index))
+    return place.keep(f"{name}.rankers", export)
