@@ -6,6 +6,7 @@ Every step is kept, so an interrupted run continues.
 """
 
 import json
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain, islice
@@ -61,9 +62,9 @@ def run(place: Place) -> str:
         try:
             found[each.name], sizes[each.name] = _collection(place, each)
         except MissingDataError as missing:
-            print(f"{each.name}: {missing}")
+            print(f"{each.name}: {missing}", file=sys.stderr)
             continue
-        print(quality({each.name: found[each.name]}), flush=True)
+        print(quality({each.name: found[each.name]}), file=sys.stderr)
     return f"{quality(found)}\n\n{said(sizes)}\n\n{verdicts(found)}"
 
 

@@ -5,6 +5,7 @@ are saved as sentence-transformers saves a router. Documents are encoded once, b
 Every step is kept, so an interrupted run continues.
 """
 
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -69,10 +70,10 @@ def run(place: Place) -> str:
         try:
             found[each.name] = _values(place, each)
         except MissingDataError as missing:
-            print(f"{each.name}: {missing}")
+            print(f"{each.name}: {missing}", file=sys.stderr)
             continue
         last[each.model] = each
-        print(_quality({each.name: found[each.name]}), flush=True)
+        print(_quality({each.name: found[each.name]}), file=sys.stderr)
     return f"{_quality(found)}\n\n{_costs(place, last.values())}\n\n{_said()}"
 
 
@@ -119,7 +120,7 @@ def _save_static(place: Place, each: Compared, path: Path) -> None:
     tokenizer = model[0].tokenizer.backend_tokenizer
     tokenizer.no_truncation()
     tokenizer.no_padding()
-    print(f"{each.model}, static: cosine {learned.cosine:.3f}", flush=True)
+    print(f"{each.model}, static: cosine {learned.cosine:.3f}", file=sys.stderr)
     _save(path, each, [StaticEmbedding(tokenizer, embedding_weights=learned.rows)])
 
 
@@ -130,7 +131,7 @@ def _save_small(place: Place, each: Compared, path: Path) -> None:
     model = _model(each)
     vectors = np.concatenate([of_words[len(alone) :], of_texts])
     cosine = learn(model, LAYERS, [*words[len(alone) :], *texts], vectors)
-    print(f"{each.model}, small network: cosine {cosine:.3f}", flush=True)
+    print(f"{each.model}, small network: cosine {cosine:.3f}", file=sys.stderr)
     _save(path, each, [*model][:2])
 
 
