@@ -77,11 +77,11 @@ def _collection(place: Place, each: Compared) -> tuple[Values, int]:
     """Return the measure of each query by system, and the bytes of the largest table."""
     network, size = bundle_of(place, each, model_of(each)), 0
     recipes = {"BM25": BM25, "network": each.model, "BM25 + network": SUM}
-    values = {**_values(place, each, network, recipes, "network")}
+    values = {**values_of(place, each, network, recipes, "network")}
     for source in SOURCES:
         bundle = with_table(place, each, source)
         recipes = {f"table ({source})": each.model, f"BM25 + table ({source})": SUM}
-        values |= _values(place, each, bundle, recipes, source)
+        values |= values_of(place, each, bundle, recipes, source)
         folder, files = f"rankers/{each.model}/{QUERIES}", bundle.manifest.files
         size = sum(entry.bytes for file, entry in files.items() if file.startswith(folder))
     return values, size
@@ -187,19 +187,33 @@ def _encoded(
     return given, np.load(path)
 
 
-def _values(
-    place: Place, each: Compared, bundle: runtime.Bundle, recipes: Mapping[str, str], part: str
+def values_of(
+    place: Place,
+    each: Compared,
+    bundle: runtime.Bundle,
+    recipes: Mapping[str, str],
+    part: str,
+    most: int = MOST,
 ) -> dict[str, NDArray[np.float64]]:
-    """Return the measure of each query by system, which is kept."""
+    """Return the measure of each query, at most so many, by system, which is kept.
+
+    Args:
+        place: where it is kept.
+        each: the collection.
+        bundle: of it.
+        recipes: the name of the pipeline of each system.
+        part: of the name of what is kept.
+        most: queries.
+    """
 
     def build(path: Path) -> None:
         pipelines = {name: bundle.manifest.pipelines[own] for name, own in recipes.items()}
         found = evaluate(
-            bundle, queries_of(place, each, MOST), pipelines, measures=[MEASURE], depth=DEPTH
+            bundle, queries_of(place, each, most), pipelines, measures=[MEASURE], depth=DEPTH
         )
         path.write_text(json.dumps({it.pipeline: it.values[MEASURE].tolist() for it in found}))
 
-    given = str(bundle.manifest.sha256)
+    given = f"{bundle.manifest.sha256} {most}"
     path = place.keep(f"{each.name}.{part}.values.json", build, ("runtime/execution",), given)
     return {name: np.array(each) for name, each in json.loads(path.read_text()).items()}
 

@@ -17,11 +17,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.dense.query_table import (
+    MEASURE,
     RANDOM,
     SHORT,
     compared,
     table_of,
     texts_with_vectors,
+    values_of,
     words_with_vectors,
 )
 from benchmarks.dense.small_network import EPOCHS, learn
@@ -43,13 +45,12 @@ from ranklet.corpus.building.default_fusion import FUSION, fusion_of
 from ranklet.corpus.building.default_pipelines import SUM
 from ranklet.corpus.building.writer import BundleWriter
 from ranklet.corpus.evaluation.significance import compare
-from ranklet.corpus.evaluation.systems import evaluate
 from ranklet.corpus.rankers.dense import INDEXED
 from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.onnx.query_table import QUERIES as OF_QUERIES
 
 PACKAGES = ("onnxruntime", "sentence-transformers", "tokenizers", "torch", "transformers")
-MEASURE, DEPTH, SURE = "nDCG@10", 100, 0.01
+SURE = 0.01
 LEARNED = {  # whose texts the students of a network learn from
     MINILM: ("scifact", "qa-mix", "medquad", "google-wiki", "debian-packages"),
     E5: ("debian-de", "debian-de-en"),
@@ -87,7 +88,7 @@ def system_of(place: Place, each: Compared, system: str) -> runtime.Bundle:
     network = bundle_of(place, each, model_of(each))
     if system == NETWORK:
         return network
-    router = f"{system.replace(' ', '-')}.router"
+    router = _file(system)
     made = place.keep(f"{each.model}.{router}", partial(_SAVE[system], place, each), CODE)
     rankers = BundleFiles(rankers_of(place, each, made, f"{each.model}.{router}"))
     kept = place.keep(
@@ -158,16 +159,18 @@ def _save(path: Path, each: Compared, queries: Sequence[Any]) -> None:
 
 def _values(place: Place, each: Compared) -> Values:
     """Return the measure of each query by system."""
-    values, queries = dict[str, NDArray[np.float64]](), queries_of(place, each, QUERIES)
+    values = dict[str, NDArray[np.float64]]()
     for system in SYSTEMS:
-        bundle = system_of(place, each, system)
         recipes = {system: each.model, f"BM25 + {system}": SUM}
         if system == NETWORK:
             recipes = {"BM25": BM25, **recipes}
-        pipelines = {name: bundle.manifest.pipelines[own] for name, own in recipes.items()}
-        for found in evaluate(bundle, queries, pipelines, measures=[MEASURE], depth=DEPTH):
-            values[found.pipeline] = found.values[MEASURE]
+        bundle = system_of(place, each, system)
+        values |= values_of(place, each, bundle, recipes, _file(system), QUERIES)
     return values
+
+
+def _file(system: str) -> str:
+    return f"{system.replace(' ', '-')}.router"
 
 
 def _quality(found: Mapping[str, Values]) -> str:
