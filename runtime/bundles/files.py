@@ -1,7 +1,8 @@
 """Open and check a bundle, whose files are mapped and read on demand."""
 
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from threading import RLock
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, cast
@@ -315,17 +316,12 @@ class BundleFiles:
             stopped = self.array(STOP_WORDS, np.int32, (None,), whole=True)
         if len(stopped) and not 0 <= stopped.min() <= stopped.max() < len(forms):
             raise BundleError(f"{STOP_WORDS} is damaged; an id lies past the vocabulary")
-        classes = None if self.manifest.normaliser == FORMS else self._word_classes
+        languages, normaliser = self.manifest.languages, self.manifest.normaliser
+        classes = None if normaliser == FORMS else partial(_word_classes, languages, normaliser)
         frequencies = self.array(FREQUENCIES, np.uint8, (len(forms),))
         return Vocabulary(
-            forms, lemma_of, self.manifest.languages, counts, stopped, beginning_of, classes,
-            frequencies,
-        )  # fmt: skip
-
-    def _word_classes(self) -> "WordClasses":
-        from ranklet.runtime.text.classes import WordClasses  # for words that no document has
-
-        return WordClasses(self.manifest.languages, self.manifest.normaliser)
+            forms, lemma_of, languages, counts, stopped, beginning_of, classes, frequencies
+        )
 
     def tokenizer(self, name: str = TOKENIZER, *, plain: bool = False) -> "Tokenizer":
         """Read the tokenizer of the field wordpieces, or a ranker's own.
@@ -459,6 +455,12 @@ class BundleFiles:
             raise BundleError(
                 f"the bundle {str(self.path)!r} is damaged ({error}); run `ranklet verify` on it"
             ) from error
+
+
+def _word_classes(languages: Sequence[str], normaliser: str) -> "WordClasses":
+    from ranklet.runtime.text.classes import WordClasses  # for words that no document has
+
+    return WordClasses(languages, normaliser)
 
 
 def additions_of(path: Path | Address) -> Path | Address:
