@@ -6,8 +6,8 @@ impacts. A query is a sparse vector over terms. A document's score is the dot pr
 
 import threading
 from collections.abc import Iterator, Sequence
-from itertools import accumulate, pairwise
-from typing import TYPE_CHECKING, Any
+from itertools import pairwise
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -16,6 +16,15 @@ from ranklet.runtime.call.mask import Mask, checked_mask
 from ranklet.runtime.call.query import SparseQuery
 from ranklet.runtime.call.topk import Scored, top_k
 from ranklet.runtime.errors import BundleError, InputError, damaged
+from ranklet.runtime.lexical.max_score import (
+    NOTHING,
+    RANGE,
+    Impacts,
+    Numbers,
+    PostingList,
+    add_to,
+    max_score,
+)
 from ranklet.runtime.storage.arrays import id_type, rows_ascend
 from ranklet.runtime.storage.block_array import fetch_rows, is_absent
 
@@ -32,19 +41,6 @@ CODES = 255  # which is the code in uint8 of each term's largest impact; a scale
 # Storage types of impacts. A posting takes 8, 6 or 5 bytes, and two less in a small collection.
 IMPACT_TYPES = {"float32": np.float32, "float16": np.float16, "uint8": np.uint8}
 
-Impacts = NDArray[np.float32] | NDArray[np.float16] | NDArray[np.uint8]
-Numbers = NDArray[np.unsignedinteger[Any]]  # of documents, uint16 or uint32
-
-_NOTHING = 1e-20  # a smaller weight counts as 0, because its products would vanish in float32
-# In the time of one bisection of a list, about 16 postings are looked up in a mask. In the time of
-# one such look-up, the numbers of a mask are listed for about 20 documents.
-_PROBED, _LISTED = 16, 20
-_HAIR = 1e-5  # relative margin; float32 sums of a hundred terms have smaller errors
-# MaxScore's sums lie anywhere in an array of all documents. If it reads more than about 40
-# √documents postings, adding up all of them range by range is faster, as sums stay in the cache.
-_MANY = 40
-_RANGE = 1 << 17  # documents, whose sums take 512 kB
-_SLICE = 1024  # postings of a list in a range; adding up fewer takes as long
 _SMALL = 1 << 13  # documents, and postings of a query, that are added up at once
 
 
@@ -156,19 +152,19 @@ class ImpactIndex:
         if k > 0:
             self.fetch(terms, self.largest)
         lists = [
-            _List(
+            PostingList(
                 documents,
                 impacts,
-                weight * self.scale_of(term),
+                np.float32(weight * self.scale_of(term)),
                 weight * self._bound(term, impacts),
             )
             for term, weight in zip(terms.tolist(), weights.tolist(), strict=True)
             for documents, impacts in [self.postings(term)]
-            if len(documents) and weight > _NOTHING
+            if len(documents) and weight > NOTHING
         ]
         if more is not None and len(more[0]):
             documents, added = more[0].astype(self.documents.dtype, copy=False), more[1]
-            lists.append(_List(documents, added, 1.0, float(added.max())))
+            lists.append(PostingList(documents, added, np.float32(1), float(added.max())))
         if k <= 0 or not lists:
             return np.empty(0, np.uint32), np.empty(0, np.float32)
         lists.sort(key=lambda each: -each.bound)
@@ -177,27 +173,15 @@ class ImpactIndex:
             if kept is not None:
                 kept.append(sums)
             return _best(sums, k, mask)
-        count = self.size if mask is None else int(np.count_nonzero(mask))
-        read = _read_by_max_score(lists, k) * count / self.size
-        # Whatever leaves this function in the middle leaves no sums to the next call, because the
-        # array is nobody's until it is clear.
-        accumulator, self._local.zeros = self._zeros(), None
-        touched: list[Numbers] = []
         try:
-            if read * read > _MANY * _MANY * self.size:
-                documents, scores = _scan(lists, accumulator, k, mask)
-            else:
-                some = None if mask is None else _Allowed(mask, lists, count)
-                documents, scores = _max_score(lists, accumulator, touched, k, some)
+            documents, scores = max_score(lists, k, self.size, mask, self._work())
         except IndexError as error:
-            fault = f"a posting has a document past the {self.size} of the collection"
-            raise damaged(fault) from error
-        for part in touched:  # cheaper than clearing the whole array
-            accumulator[part] = 0
-        self._local.zeros = accumulator
+            raise self._past() from error
         best = top_k(scores, k, ties=documents)
         if not np.isfinite(scores[best]).all():
             raise damaged("an impact is not finite")
+        if len(best) and documents[best].max() >= self.size:
+            raise self._past()
         return documents[best].astype(np.uint32, copy=False), scores[best]
 
     def matching(self, terms: NDArray[np.int32]) -> Mask:
@@ -212,11 +196,10 @@ class ImpactIndex:
             for term in terms.tolist():
                 mask[self.postings(term)[0]] = True
         except IndexError as error:
-            fault = f"a posting has a document past the {self.size} of the collection"
-            raise damaged(fault) from error
+            raise self._past() from error
         return mask
 
-    def _sums(self, lists: "list[_List]") -> NDArray[np.float32]:
+    def _sums(self, lists: list[PostingList]) -> NDArray[np.float32]:
         """Return the score of each document of a small index, whose lists are read at once."""
         documents = np.concatenate([each.documents for each in lists])
         weights = np.array([each.weight for each in lists], np.float32)
@@ -226,8 +209,7 @@ class ImpactIndex:
         try:
             np.add.at(sums, documents, added)  # in the order of the lists, as elsewhere
         except IndexError as error:
-            fault = f"a posting has a document past the {self.size} of the collection"
-            raise damaged(fault) from error
+            raise self._past() from error
         return sums
 
     def matrix(
@@ -237,8 +219,8 @@ class ImpactIndex:
         impacts = np.zeros((len(terms), len(documents)), np.float32)
         self.fetch(terms)
         for row, term in zip(impacts, terms.tolist(), strict=True):
-            _probe(*self.postings(term), documents, row)
-            row *= np.float32(self.scale_of(term))
+            scale = np.float32(self.scale_of(term))
+            add_to(row, PostingList(*self.postings(term), scale, 0.0), documents)
         return impacts
 
     def scale_of(self, term: int) -> float:
@@ -319,10 +301,15 @@ class ImpactIndex:
         """Return the largest impact of a term, which has some impacts."""
         return float(self.largest[term])
 
-    def _zeros(self) -> NDArray[np.float32]:
-        """Return zeros, one per document, which a thread uses again, (size,) float32."""
-        kept: NDArray[np.float32] | None = getattr(self._local, "zeros", None)
-        return np.zeros(self.size, np.float32) if kept is None else kept
+    def _work(self) -> NDArray[np.float32]:
+        """Return an array that a thread uses again, (min(size, RANGE),) float32."""
+        if not hasattr(self._local, "work"):
+            self._local.work = np.empty(min(self.size, RANGE), np.float32)
+        work: NDArray[np.float32] = self._local.work
+        return work
+
+    def _past(self) -> BundleError:
+        return damaged(f"a posting has a document past the {self.size} of the collection")
 
 
 def largest_impacts(offsets: NDArray[np.int64], impacts: Impacts) -> NDArray[np.float32]:
@@ -353,53 +340,6 @@ def as_stored(
     return np.where(impacts > 0, np.maximum(values, least), np.float32(0))
 
 
-class _List:
-    """The postings of one query term."""
-
-    __slots__ = ("bound", "documents", "impacts", "weight")
-
-    def __init__(self, documents: Numbers, impacts: Impacts, weight: float, bound: float) -> None:
-        self.documents, self.impacts = documents, impacts
-        self.weight, self.bound = np.float32(weight), bound
-
-
-class _Allowed:
-    """The documents that a search may return.
-
-    Args:
-        mask: whether each document is one of them, (documents,) bool.
-        lists: the lists that are searched.
-        count: how many they are.
-    """
-
-    def __init__(self, mask: Mask, lists: list[_List], count: int) -> None:
-        self._mask = mask
-        self._most = count * _PROBED  # a longer list is bisected for each allowed document
-        saved = sum(max(0, len(each.documents) - self._most) for each in lists)
-        self._numbers: Numbers | None = None
-        if saved > len(mask) / _LISTED:
-            # The type of the postings, because bisection would copy all of these to another one.
-            self._numbers = np.flatnonzero(mask).astype(lists[0].documents.dtype)
-
-    def postings(self, whole: _List) -> tuple[Numbers, Impacts]:
-        """Return the documents of a list that are allowed, ascending, and their impacts.
-
-        Few allowed documents are looked up in the list, which reads little of it. Otherwise each
-        document of the list is looked up in the mask.
-
-        Raises:
-            IndexError: a posting has a document past the collection.
-        """
-        documents = whole.documents
-        if self._numbers is not None and len(documents) > self._most:
-            positions = np.searchsorted(documents, self._numbers)
-            positions[positions == len(documents)] = 0
-            kept = positions[documents[positions] == self._numbers]
-        else:
-            kept = np.flatnonzero(self._mask[documents])
-        return documents[kept], whole.impacts[kept]
-
-
 def _best(sums: NDArray[np.float32], k: int, mask: Mask | None) -> Scored:
     """Return the k documents with the largest scores above 0, of all or of those allowed."""
     found = np.flatnonzero(sums if mask is None else np.where(mask, sums, 0))
@@ -408,166 +348,3 @@ def _best(sums: NDArray[np.float32], k: int, mask: Mask | None) -> Scored:
     if not np.isfinite(scores[best]).all():
         raise damaged("an impact is not finite")
     return found[best].astype(np.uint32), scores[best]
-
-
-def _read_by_max_score(lists: Sequence[_List], k: int) -> int:
-    """Return about how many postings MaxScore reads before it only probes.
-
-    It has a threshold of three quarters of the largest bound as soon as it has k documents, or a
-    higher one.
-
-    Args:
-        lists: largest bounds first.
-        k: number of wanted documents.
-    """
-    read = 0
-    for each, bound in zip(lists, _sums_from_each([each.bound for each in lists]), strict=True):
-        if read >= k and bound < 0.75 * lists[0].bound:
-            break
-        read += len(each.documents)
-    return read
-
-
-def _scan(
-    lists: list[_List], accumulator: NDArray[np.float32], k: int, mask: Mask | None
-) -> Scored:
-    """Return the scores of documents of which the k best are some, one range after the other.
-
-    Args:
-        lists: largest bounds first, which is the order of every document's sum.
-        accumulator: zeros, one per document, which they are afterwards, too.
-        k: number of wanted documents.
-        mask: whether each document may be returned; None allows all.
-    """
-    size, read = len(accumulator), sum(len(each.documents) for each in lists)
-    ranges = min(-(-size // _RANGE), max(1, read // (_SLICE * len(lists))))
-    begins = np.arange(0, size, -(-size // ranges), dtype=lists[0].documents.dtype)
-    cuts = [
-        [*np.searchsorted(each.documents, begins).tolist(), len(each.documents)] for each in lists
-    ]
-    found, values = np.empty(0, np.uint32), np.empty(0, np.float32)
-    least = np.float32(_NOTHING)  # a score that is not among the k best is lower
-    for at, begin in enumerate(starts := begins.tolist()):
-        sums = accumulator[: min(starts[1] if len(starts) > 1 else size, size - begin)]
-        for current, cut in zip(lists, cuts, strict=True):
-            part = slice(cut[at], cut[at + 1])
-            added = np.multiply(current.impacts[part], current.weight, dtype=np.float32)
-            np.add.at(sums, (current.documents[part] - begin).astype(np.intp), added)
-        if not sums.max() < least:  # NaN of a damaged bundle goes on, too
-            best = np.flatnonzero(~(sums < least))
-            if mask is not None:
-                best = best[mask[best + begin]]
-            found = np.append(found, best.astype(np.uint32) + begin)
-            values = np.append(values, sums[best])
-        if len(values) >= 2 * k:
-            least = np.partition(values, len(values) - k)[len(values) - k]
-            kept = ~(values < least)
-            found, values = found[kept], values[kept]
-        sums.fill(0)
-    return found, values
-
-
-def _max_score(
-    lists: list[_List],
-    accumulator: NDArray[np.float32],
-    touched: list[Numbers],
-    k: int,
-    allowed: _Allowed | None,
-) -> Scored:
-    """Run a vectorised MaxScore (Turtle & Flood 1995).
-
-    Scan the lists with large bounds first. Once the k-th best partial score exceeds the sum of the
-    remaining bounds, no new document can enter the top k. Then the remaining lists are only probed
-    at the documents that can still reach the top k. `touched` receives the documents that the
-    caller must clear in `accumulator`. Only allowed documents get a score, so that the threshold
-    is one of theirs.
-    """
-    bounds = _sums_from_each([each.bound for each in lists])
-    lengths = _sums_from_each([len(each.documents) for each in lists])
-    reached = 0  # number of documents with a score
-    unchecked = 0  # postings that were read since the threshold was found
-    for position, current in enumerate(lists):
-        remaining = bounds[position]
-        unchecked += len(current.documents)
-        # Finding the threshold costs about as much as scanning `reached` postings.
-        if reached >= k and lengths[position] > 2 * reached and 2 * unchecked >= reached:
-            unchecked = 0
-            documents = np.concatenate(touched)
-            scores = accumulator[documents]
-            threshold = np.partition(scores, reached - k)[reached - k]
-            # The margin keeps documents at the border, which rounding might lose.
-            if threshold * (1 - _HAIR) > remaining:
-                return _probe_rest(lists[position:], documents, scores, threshold, remaining, k)
-        if allowed is None:
-            scanned, impacts = current.documents, current.impacts
-        else:
-            scanned, impacts = allowed.postings(current)
-        sums = accumulator[scanned]
-        fresh = scanned[sums == 0]
-        touched.append(fresh)
-        reached += len(fresh)
-        sums += np.multiply(impacts, current.weight, dtype=np.float32)
-        accumulator[scanned] = sums
-    documents = np.concatenate(touched)
-    return documents, accumulator[documents]
-
-
-def _probe_rest(
-    lists: list[_List],
-    documents: Numbers,
-    scores: NDArray[np.float32],
-    threshold: float,
-    remaining: float,
-    k: int,
-) -> Scored:
-    """Add the remaining lists' impacts to the documents that can still reach the top k."""
-    documents_in, scores_in = documents, scores
-    order: NDArray[np.intp] | None = None
-    for current in lists:
-        if order is not None and len(current.documents) < len(documents_in):
-            _add(current, documents_in, scores_in)  # which takes less time than what follows
-            remaining -= current.bound
-            continue
-        racing = scores_in >= threshold * (1 - _HAIR) - remaining
-        documents_in, scores_in = documents_in[racing], scores_in[racing]
-        if order is None:
-            order = np.argsort(documents_in)
-            documents_in, scores_in = documents_in[order], scores_in[order]
-        gained = np.zeros(len(documents_in), np.float32)
-        _probe(current.documents, current.impacts, documents_in, gained)
-        scores_in = scores_in + current.weight * gained
-        remaining -= current.bound
-        if len(scores_in) >= k:  # always true unless LARGEST holds wrong values
-            threshold = np.partition(scores_in, len(scores_in) - k)[len(scores_in) - k]
-    return documents_in, scores_in
-
-
-def _sums_from_each(values: Sequence[float]) -> list[float]:
-    """Return the sum of each value and all that follow it.
-
-    >>> _sums_from_each([1, 2, 3])
-    [6, 5, 3]
-    """
-    return list(accumulate(reversed(values)))[::-1]
-
-
-def _add(current: _List, documents: Numbers, scores: NDArray[np.float32]) -> None:
-    """Add the impacts of a list to the scores of some documents, which ascend."""
-    at = np.searchsorted(documents, current.documents)
-    at[at == len(documents)] = 0
-    present = documents[at] == current.documents
-    impacts = current.impacts[present]
-    scores[at[present]] += np.multiply(impacts, current.weight, dtype=np.float32)
-
-
-def _probe(
-    postings: Numbers, impacts: Impacts, documents: Numbers, out: NDArray[np.float32]
-) -> None:
-    """Write the impact of each document to `out` and leave absent documents unchanged."""
-    if not len(postings):
-        return
-    # Of the type of the postings, because bisection would copy all of these to another one.
-    positions = np.searchsorted(postings, documents.astype(postings.dtype, copy=False))
-    positions[positions == len(postings)] = 0
-    present = postings[positions] == documents
-    out[present] = impacts[positions[present]]

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from ranklet.runtime.call.topk import Scored
 from ranklet.runtime.errors import BundleError
-from ranklet.runtime.lexical import impact_index
+from ranklet.runtime.lexical import impact_index, max_score
 from ranklet.runtime.lexical.impact_index import ImpactIndex
 
 Lists = dict[int, dict[int, float]]  # impact by term, then document
@@ -67,38 +67,63 @@ def assert_same(found: Scored, wanted: Scored) -> None:
     np.testing.assert_array_equal(found[1], wanted[1])
 
 
+def spied(monkeypatch: pytest.MonkeyPatch, name: str) -> list[int]:
+    """Return a list that gets an entry whenever a function of max_score.py is called."""
+    calls: list[int] = []
+    real: Callable[..., Any] = getattr(max_score, name)
+
+    def spy(search: Any, *others: Any, **named: Any) -> Any:
+        calls.append(len(search.lists))
+        return real(search, *others, **named)
+
+    monkeypatch.setattr(max_score, name, spy)
+    return calls
+
+
+def only(monkeypatch: pytest.MonkeyPatch, *, looked_up: bool) -> None:
+    """Let all but tiny indexes be searched in one of two ways, in ranges of 64 documents."""
+    for module, name, value in (
+        (impact_index, "_SMALL", 0),
+        (impact_index, "RANGE", 64),
+        (max_score, "RANGE", 64),
+        (max_score, "_FILTERED", 2.0 if looked_up else 0.0),
+        (max_score, "_BISECTION", 1),
+        (max_score, "_FEW", 1),
+        (max_score, "_WAITING", 5),
+        (max_score, "_SEEDS", 20),
+        (max_score, "_KEPT", 5),
+        (max_score, "_is_quick", lambda *_: looked_up),
+    ):
+        monkeypatch.setattr(module, name, value)
+
+
 @pytest.fixture
-def probed(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Return a list that gets an entry whenever MaxScore probes lists; only it is used."""
-    monkeypatch.setattr(impact_index, "_MANY", 10**9)
+def looked_up(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Return a list that gets an entry whenever documents are looked up; lists never are added."""
+    only(monkeypatch, looked_up=True)
+    return spied(monkeypatch, "_look_up")
+
+
+@pytest.fixture
+def added_up(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Return a list that gets an entry whenever lists are added up range by range."""
+    only(monkeypatch, looked_up=False)
+    return spied(monkeypatch, "_add_up")
+
+
+@pytest.fixture
+def added_in_uint32(monkeypatch: pytest.MonkeyPatch, added_up: list[int]) -> list[int]:
+    """Return `added_up`, where sums are as wide as thousands of lists need them."""
+    monkeypatch.setattr(max_score, "_UNITS", (1 << 16) - 1)
+    return added_up
+
+
+@pytest.fixture
+def added_whole(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Return a list that gets an entry whenever whole lists are added up."""
     monkeypatch.setattr(impact_index, "_SMALL", 0)
-    calls: list[int] = []
-    real: Callable[..., Any] = impact_index._probe_rest
-
-    def spy(lists: list[Any], *others: Any) -> Scored:
-        calls.append(len(lists))
-        found: Scored = real(lists, *others)
-        return found
-
-    monkeypatch.setattr(impact_index, "_probe_rest", spy)
-    return calls
-
-
-@pytest.fixture
-def scanned(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Return a list that gets an entry whenever all postings are added up range by range."""
-    for name, value in (("_MANY", 0), ("_RANGE", 64), ("_SLICE", 4), ("_SMALL", 0)):
-        monkeypatch.setattr(impact_index, name, value)
-    calls: list[int] = []
-    real: Callable[..., Any] = impact_index._scan
-
-    def spy(lists: list[Any], *others: Any) -> Scored:
-        calls.append(len(lists))
-        found: Scored = real(lists, *others)
-        return found
-
-    monkeypatch.setattr(impact_index, "_scan", spy)
-    return calls
+    monkeypatch.setattr(max_score, "_FILTERED", 0.0)
+    return spied(monkeypatch, "_add_all")
 
 
 @pytest.fixture
@@ -116,9 +141,9 @@ def summed(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return calls
 
 
-@pytest.fixture(params=["probed", "scanned", "summed"])
+@pytest.fixture(params=["looked_up", "added_up", "added_in_uint32", "added_whole", "summed"])
 def used(request: pytest.FixtureRequest) -> list[int]:
-    """Return `probed`, `scanned` or `summed`."""
+    """Return one of five fixtures, each of which is a way to search."""
     calls: list[int] = request.getfixturevalue(request.param)
     return calls
 
@@ -150,7 +175,9 @@ def test_retrieval_is_exhaustive_scoring(ties: bool, used: list[int]) -> None:
     assert len(used) >= 10
 
 
-def test_long_weak_lists_are_probed(probed: list[int]) -> None:
+def test_few_documents_are_looked_up_in_long_weak_lists(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(max_score, "RANGE", 1 << 10)
+    added = spied(monkeypatch, "_add_up")
     rng = np.random.default_rng(3)
     size = 20_000
     strong = {int(d): 9 + float(rng.random()) for d in rng.choice(size, 200, replace=False)}
@@ -158,8 +185,16 @@ def test_long_weak_lists_are_probed(probed: list[int]) -> None:
     weaker = dict.fromkeys(range(0, size, 2), 0.01)
     index = build({0: strong, 1: weak, 2: weaker}, 3, size)
     found = retrieve(index, [2, 1, 0], [1, 1, 1], 10)
-    assert probed == [2]
+    assert not added
     assert_same(found, exhaustive(index, [2, 1, 0], [1, 1, 1], 10))
+
+
+def test_impacts_of_less_than_a_unit_are_not_lost(added_up: list[int]) -> None:
+    index = build({0: {3: 1.0, 100: 0.5}, 1: {3: 1.0, 70: 0.3, 200: 1.0}}, 2, 300)
+    found = retrieve(index, [0, 1], [1.0, 1e-6], 10)
+    assert_same(found, exhaustive(index, [0, 1], [1.0, 1e-6], 10))
+    assert len(found[0]) == 4
+    assert added_up
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -237,16 +272,14 @@ def test_impacts_of_16_bits_are_added_up_in_32(impact: float) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("listed", [0, 10**9], ids=["by the mask", "by bisection"])
+@pytest.mark.parametrize("listed", [0.0, 10.0], ids=["bisected", "filtered"])
 @pytest.mark.parametrize("dtype", [np.float32, np.float16, np.uint8])
 @pytest.mark.parametrize("ties", [False, True])
 def test_a_mask_leaves_the_ranking_of_the_allowed_documents(
-    ties: bool, dtype: Any, listed: int, used: list[int], monkeypatch: pytest.MonkeyPatch
+    ties: bool, dtype: Any, listed: float, used: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whatever the mask and however a list is read, scores are the same to the bit."""
-    monkeypatch.setattr(impact_index, "_LISTED", listed or 1e-9)
-    if listed:
-        monkeypatch.setattr(impact_index, "_PROBED", 0)
+    monkeypatch.setattr(max_score, "_LISTED", listed)
     rng = np.random.default_rng(8)
     for _ in range(150):
         built = random_index(rng, ties=ties)
@@ -269,7 +302,6 @@ def test_a_mask_leaves_the_ranking_of_the_allowed_documents(
             found = retrieve_allowed(index, terms, weights, k, allowed)
             assert_same(found, exhaustive(index, terms, scaled, k, allowed))
             assert (allowed == kept).all()
-        assert not index._zeros().any()
     assert len(used) >= 10
 
 
