@@ -13,10 +13,10 @@ from ranklet.runtime.lexical.impact_index import (
     CODES,
     IMPACT_TYPES,
     ImpactIndex,
-    Impacts,
     as_stored,
     largest_impacts,
 )
+from ranklet.runtime.lexical.max_score import Impacts
 from ranklet.runtime.options import check_one_of
 
 _AT_ONCE = 1 << 20  # impacts that are converted at a time

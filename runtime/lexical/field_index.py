@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from ranklet.runtime.errors import BundleError
 from ranklet.runtime.lexical.bm25 import field_amount, idf, saturated_sum
-from ranklet.runtime.lexical.impact_index import ImpactIndex, Impacts, Numbers
+from ranklet.runtime.lexical.impact_index import ImpactIndex
+from ranklet.runtime.lexical.max_score import Impacts, Numbers
 from ranklet.runtime.storage.block_array import fetch_rows, is_absent
 
 if TYPE_CHECKING:
