@@ -84,7 +84,7 @@ def max_score(
 
     Raises:
         IndexError: a posting has a document past the collection.
-        BundleError: an impact is not finite.
+        BundleError: a bound is wrong or an impact is not finite.
     """
     search, none = _search(lists, k, mask), lists[0].documents[:0]
     share = 1.0 if mask is None else np.count_nonzero(mask) / size
@@ -105,8 +105,8 @@ def max_score(
 def _search(lists: Sequence[PostingList], k: int, mask: Mask | None) -> _Search:
     """Return a search with what is left from each list on."""
     left = [*accumulate(each.bound for each in reversed(lists))][::-1]
-    if not isfinite(left[0]):
-        raise damaged("an impact is not finite")
+    if not isfinite(left[0]) or lists[-1].bound < 0:
+        raise damaged("a largest impact is negative or not finite")
     return _Search(lists, [*left, 0.0], k, mask)
 
 
@@ -295,7 +295,13 @@ def _add(sums: NDArray[Any], current: PostingList, part: slice, begin: int) -> N
 
 
 def _essential(left: Sequence[float], least: float) -> int:
-    """Return in how many lists a document may begin that reaches a threshold, at least 1."""
+    """Return in how many lists a document may begin that reaches a threshold, at least 1.
+
+    Raises:
+        BundleError: a score is larger than all bounds together.
+    """
+    if least * (1 - _HAIR) > left[0]:
+        raise damaged("a stored maximum is not the largest impact of its term")
     return max(1, sum(each >= least * (1 - _HAIR) for each in left[:-1]))
 
 

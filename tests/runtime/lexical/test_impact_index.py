@@ -244,6 +244,15 @@ def test_a_posting_past_the_collection_is_damage_and_spoils_no_later_query(used:
     assert_same(retrieve(index, [0], [1], 5), (np.array([0]), np.array([1.0])))
 
 
+@pytest.mark.parametrize("largest", [0.1, -1.0, np.nan])
+def test_a_wrong_maximum_that_shows_is_damage(largest: float, added_up: list[int]) -> None:
+    index = build({0: dict.fromkeys(range(0, 300, 3), 1.0)}, 1, 300)
+    index.largest[:] = largest
+    with pytest.raises(BundleError, match="largest impact"):
+        retrieve(index, [0], [1.0], 5)
+    assert len(added_up) == (largest > 0)
+
+
 @pytest.mark.parametrize(
     ("documents", "message"),
     [([0, 1, 9], "past the 5"), ([1, 0, 2], "do not ascend"), ([0, 0, 2], "do not ascend")],
