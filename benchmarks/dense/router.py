@@ -1,4 +1,4 @@
-"""Routers whose documents a network encodes and whose queries a table or a small network encodes.
+"""Routers whose queries static embeddings or a small network encode.
 
 Both students learn from the same texts what the network says of them, no query among these, and
 are saved as sentence-transformers saves a router. Documents are encoded once, by the network.
@@ -28,7 +28,6 @@ from benchmarks.dense.query_table import (
 )
 from benchmarks.dense.small_network import EPOCHS, learn
 from benchmarks.fusion.collections import (
-    BM25,
     E5,
     MINILM,
     Compared,
@@ -49,7 +48,7 @@ from ranklet.corpus.rankers.dense import INDEXED
 from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.onnx.query_table import QUERIES as OF_QUERIES
 
-PACKAGES = ("onnxruntime", "sentence-transformers", "tokenizers", "torch", "transformers")
+PACKAGES = ("onnxruntime", "sentence-transformers")
 SURE = 0.01
 LEARNED = {  # whose texts the students of a network learn from
     MINILM: ("scifact", "qa-mix", "medquad", "google-wiki", "debian-packages"),
@@ -162,8 +161,6 @@ def _values(place: Place, each: Compared) -> Values:
     values = dict[str, NDArray[np.float64]]()
     for system in SYSTEMS:
         recipes = {system: each.model, f"BM25 + {system}": SUM}
-        if system == NETWORK:
-            recipes = {"BM25": BM25, **recipes}
         bundle = system_of(place, each, system)
         values |= values_of(place, each, bundle, recipes, _file(system), QUERIES)
     return values
@@ -208,14 +205,12 @@ def _costs(place: Place, collections: Iterable[Compared]) -> str:
                 if file.startswith(own) and file.removeprefix(own) not in INDEXED
             )  # fmt: skip
             ms = float(np.median(took[name]))
-            row = [each.model, name, f"{size / 1e6:.1f}", f"{ms:.2f}"]
-            rows.append([*row, f"{ms / float(np.median(took[NETWORK])):.2f} ×"])
-    return table(["", "queries by", "MB in the bundle", "ms per query", "of the network's"], rows)
+            rows.append([each.model, name, f"{size / 1e6:.1f}", f"{ms:.2f}"])
+    return table(["", "queries by", "MB", "ms per query"], rows)
 
 
 def _said() -> str:
     return f"""`**`: above BM25 + {STATIC} with p < {SURE} (paired). {QUERIES} queries of each \
-collection and its documents as in query_table. The students learned from {RANDOM[False]:,} \
-sequences of random words ({RANDOM[True]:,} with E5), and at most {SHORT:,} titles, sentences and \
-phrases of each collection with the same network (with E5 of {" and ".join(LEARNED[E5])}). The \
-small network has {len(LAYERS)} layers of the network, and learned for {EPOCHS} epochs."""
+collection, documents as in query_table. Students learned from {RANDOM[False]:,} sequences of \
+random words and at most {SHORT:,} short texts of each collection, the small network of \
+{len(LAYERS)} layers for {EPOCHS} epochs."""
