@@ -77,11 +77,40 @@ def on_processors() -> list[Training]:
         "reads": 30,
         "evaluations": 2,
     }
-    for name, others in (("NDRM1", ("NDRM3", "TK")), ("NDRM3", ("TK",)), ("TK", ())):
-        plans += [Training(f"{name}, small", "terms", {**terms, "architecture": name.lower()}, *own,
-                           300, (BM25, *(f"{each}, small" for each in others)), seed, asks=300)
-                  for seed in SEEDS]  # fmt: skip
-    return plans
+    on_terms = (("NDRM1", ("NDRM3", "TK", "TKL")), ("NDRM3", ("TK",)), ("TK", ()), ("TKL", ()))
+    plans += [
+        Training(f"{name}, small", "terms", {**terms, "architecture": name.lower()}, *own, 2_100,
+                 (BM25, *(f"{each}, small" for each in others)), seed, asks=500)
+        for seed in SEEDS
+        for name, others in on_terms
+    ]  # fmt: skip
+    return plans + _small_pairs()
+
+
+def _small_pairs() -> list[Training]:
+    """Return cross-encoders of two layers, which learn what large ones learn on a GPU, and less."""
+    at_home: Data = ("medquad", ("medquad",), 1_200)
+    vanilla, marked = "head vanilla", "Sim-Pair at home"
+    marks = [
+        Training(name, "cross_encoder", options, *at_home, (BM25, vanilla, *others))
+        for name, options, others in (
+            (marked, {"marking": "sim_pair"}, ()),
+            ("Pre-Pair at home", {"marking": "pre_pair"}, ()),
+            ("pooled markers at home", {"marking": "sim_pair", "head": "marker_avg"}, (marked,)),
+        )
+    ]
+    heads = [plan._replace(learns="medquad", ranks=("medquad",)) for plan in _heads()]
+    phases = [plan for plan in _phases() if plan.learns != "scifact"]
+    groups = {"heads": heads, "marks": marks, "phases": phases}
+    small: dict[str, Any] = {
+        "backbone": WHEEL, "tokens": 128, "batch": 4, "learning_rate": 3e-4, "evaluations": 2,
+    }  # fmt: skip
+    return [
+        plan._replace(options={**small, **plan.options}, seed=seed, asks=500, group=group)
+        for group, plans in groups.items()
+        for seed in SEEDS
+        for plan in plans
+    ]
 
 
 def named(plans: Sequence[Training], only: Sequence[str]) -> list[Training]:

@@ -29,7 +29,7 @@ from ranklet.training.rankers.tk.options import TKNetwork
 
 SIZES: dict[str, Any] = {"hidden": 128, "heads": 16}
 TERMS, PAIRS, BLOCK = 100, 50, 20  # documents of BM25 that are ranked anew, and per batch
-TOKENS, MARKS = 256, 256  # of query and document, and those that only marks may take
+TOKENS = 256  # of query and document, and as many that only marks may take
 
 
 def on_terms(data: Data, options: dict[str, Any]) -> Trained:
@@ -101,11 +101,12 @@ def pairwise(data: Data, options: dict[str, Any]) -> Trained:
     changes: dict[str, Any] = {
         name: options.pop(name) for name in ("marking", "head", "chunks") if name in options
     }
+    tokens = options.pop("tokens", TOKENS)
     if changes.get("marking", "none") != "none":
-        changes["mark_tokens"] = MARKS
+        changes["mark_tokens"] = tokens
     if "goes_on" in options:
         options["start"] = options.pop("goes_on")
-    settings = CrossEncoderSettings(**changes, max_tokens=TOKENS)
+    settings = CrossEncoderSettings(**changes, max_tokens=tokens)
     batches = {"batch": 6, "negatives_each": 7, "accumulation": 1}  # 48 pairs per step
     common = {"loss": "softmax", "learning_rate": 1e-4, **batches, **options}
     checkpoint = cross.train(*data, options=CrossOptions(settings=settings, **common))
