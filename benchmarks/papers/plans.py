@@ -89,7 +89,7 @@ def on_processors() -> list[Training]:
 
 def _small_pairs() -> list[Training]:
     """Return cross-encoders of two layers, which learn what large ones learn on a GPU, and less."""
-    at_home: Data = ("medquad", ("medquad",), 1_200)
+    at_home: Data = ("medquad", ("medquad",), 1_600)
     vanilla, marked = "head vanilla", "Sim-Pair at home"
     marks = [
         Training(name, "cross_encoder", options, *at_home, (BM25, vanilla, *others))
@@ -99,8 +99,8 @@ def _small_pairs() -> list[Training]:
             ("pooled markers at home", {"marking": "sim_pair", "head": "marker_avg"}, (marked,)),
         )
     ]
-    heads = [plan._replace(learns="medquad", ranks=("medquad",)) for plan in _heads()]
-    phases = [plan for plan in _phases() if plan.learns != "scifact"]
+    heads = [plan._replace(learns="medquad", ranks=("medquad",), steps=1_600) for plan in _heads()]
+    phases = [plan._replace(ranks=("medquad",)) for plan in _phases() if plan.learns != "scifact"]
     groups = {"heads": heads, "marks": marks, "phases": phases}
     small: dict[str, Any] = {
         "backbone": WHEEL, "tokens": 128, "batch": 4, "learning_rate": 3e-4, "evaluations": 2,
