@@ -106,6 +106,7 @@ def pairwise(data: Data, options: dict[str, Any]) -> Trained:
         changes["mark_tokens"] = tokens
     if "goes_on" in options:
         options["start"] = options.pop("goes_on")
+        options.pop("backbone", None)  # which the other began with
     settings = CrossEncoderSettings(**changes, max_tokens=tokens)
     batches = {"batch": 6, "negatives_each": 7, "accumulation": 1}  # 48 pairs per step
     common = {"loss": "softmax", "learning_rate": 1e-4, **batches, **options}
