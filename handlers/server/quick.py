@@ -14,15 +14,20 @@ IN_A_ROW = 32  # so at most one in so many answers takes longer in the event loo
 MOST_IN_A_ROW = 4096
 LONGEST = 1024  # bytes
 PLAIN_PATH = "/rank"
-# A query and at most 99 documents.
-_PLAIN = re.compile(rb'\s*\{\s*"query"\s*:\s*"[^"\\]*"\s*(,\s*"k"\s*:\s*\d{1,2}\s*)?\}\s*')
+# A query, at most 99 documents, and whether they come with their texts and marks.
+_PLAIN = re.compile(
+    rb'\s*\{\s*"query"\s*:\s*"[^"\\]*(?:\\.[^"\\]*)*"\s*'
+    rb'(?:,\s*"(?:k"\s*:\s*\d{1,2}|(?:marks|return_documents)"\s*:\s*(?:true|false))\s*)*\}\s*'
+)
 
 
 def is_plain(sent: bytes) -> bool:
     """Return whether a request asks for nothing that may take long after many quick answers.
 
-    >>> is_plain(b'{"query": "dough", "k": 20}'), is_plain(b'{"query": "dough", "explain": true}')
-    (True, False)
+    >>> is_plain(b'{"query": "dough", "k": 20, "marks": true}')
+    True
+    >>> is_plain(b'{"query": "dough", "explain": true}'), is_plain(b'{"query": "dough", "k": 200}')
+    (False, False)
     """
     return len(sent) <= LONGEST and bool(_PLAIN.fullmatch(sent))
 
