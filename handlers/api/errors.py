@@ -55,7 +55,7 @@ def panics_as_errors() -> Iterator[None]:
     """
     try:
         yield
-    except (Exception, KeyboardInterrupt, SystemExit):
+    except (Exception, KeyboardInterrupt, SystemExit, GeneratorExit):
         raise
     except BaseException as error:
         raise PanicError(f"{type(error).__name__}: {error}") from error
