@@ -21,9 +21,13 @@ def ranges(begins: NDArray[np.integer], counts: NDArray[np.integer]) -> NDArray[
 
     >>> ranges(np.array([5, 0, 7]), np.array([2, 0, 3])).tolist()
     [5, 6, 7, 8, 9]
+
+    Args:
+        begins: first number of each range, (ranges,).
+        counts: how many numbers each has, (ranges,).
     """
-    before = np.cumsum(counts) - counts
-    found: NDArray[np.int64] = (begins - before).repeat(counts)
+    before = np.cumsum(counts, dtype=np.int64) - counts
+    found = (begins - before).repeat(counts).astype(np.int64, copy=False)
     found += np.arange(len(found))
     return found
 

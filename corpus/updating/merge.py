@@ -16,6 +16,7 @@ from ranklet.corpus.building.writer import BundleWriter
 from ranklet.corpus.building.writing import write_indexed
 from ranklet.corpus.evaluation.proof_report import REPORT
 from ranklet.corpus.indexing.origins import Origins
+from ranklet.corpus.indexing.ragged import ranges
 from ranklet.corpus.indexing.reuse import Contents, first_passages
 from ranklet.corpus.sources.bundle_documents import metadata_of_each
 from ranklet.corpus.updating.changes import first_ids
@@ -123,7 +124,7 @@ def _join(sources: Sequence[BundleFiles], prefer: Prefer) -> Joined:
     part = np.repeat(whole, lengths)
     ends = np.cumsum(lengths)
     first = np.repeat(ends - lengths, lengths)
-    number = np.repeat(wholes, lengths) + np.arange(len(part)) - first
+    number = ranges(wholes, lengths)
     origins = Origins.of(sources, part, number)
     contents = Contents.joined(origins, collections, first, metadata_of_each(sources, chosen))
     return Joined(contents, origins)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ranklet.corpus.indexing.ragged import ranges
 from ranklet.runtime.errors import InputError
 
 MOST_TOKENS = 512  # a document's first tokens, which are used
@@ -87,24 +88,6 @@ def chunk_counts(
     return np.clip(wanted, 1, document_lengths).astype(np.int64)
 
 
-def concatenated_ranges(
-    starts: NDArray[np.integer], lengths: NDArray[np.integer]
-) -> NDArray[np.int64]:
-    """Return the concatenated ranges [start, start + length).
-
-    Args:
-        starts: first value of each range, (ranges,).
-        lengths: number of values of each range, (ranges,).
-
-    Returns:
-        (sum of lengths,) int64.
-    """
-    ends = np.cumsum(lengths, dtype=np.int64)
-    total = int(ends[-1]) if len(ends) else 0
-    shift = starts - (ends - lengths)  # (ranges,) difference of a value to its running number
-    return np.repeat(shift, lengths) + np.arange(total, dtype=np.int64)
-
-
 def _flatten(
     sequences: Sequence[NDArray[np.integer]],
 ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
@@ -117,7 +100,7 @@ def _split(
     starts: NDArray[np.int64], lengths: NDArray[np.int64], chunks: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return starts and lengths of chunks. Lengths within a row differ by at most one token."""
-    number = concatenated_ranges(np.zeros_like(chunks), chunks)  # 0, 1, … within each row
+    number = ranges(np.zeros_like(chunks), chunks)  # 0, 1, … within each row
     length, parts = lengths.repeat(chunks), chunks.repeat(chunks)
     begin, end = number * length // parts, (number + 1) * length // parts
     return starts.repeat(chunks) + begin, end - begin
@@ -128,7 +111,7 @@ def _rows(
 ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
     """Return tokens and offsets of the rows that begin at `starts`; rows may be repeated."""
     offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
-    return tokens[concatenated_ranges(starts, lengths)], offsets
+    return tokens[ranges(starts, lengths)], offsets
 
 
 def _stack(

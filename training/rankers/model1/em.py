@@ -13,9 +13,10 @@ from operator import itemgetter
 import numpy as np
 from numpy.typing import NDArray
 
+from ranklet.corpus.indexing.ragged import ranges
 from ranklet.corpus.indexing.translation_tables import Translations
 from ranklet.corpus.progress import progress
-from ranklet.training.rankers.model1.bitext import Bitext, concatenated_ranges
+from ranklet.training.rankers.model1.bitext import Bitext
 
 NULL = 0  # the empty word's rank among the sources; the tokens' ranks begin with 1
 BLOCK_LINKS = 1 << 20  # links per block, which need about 50 MB of temporary arrays
@@ -175,7 +176,7 @@ def _enumerate_links(bitext: Bitext) -> _Links:
     bounds = list(pairwise(_block_bounds(target, lengths)))
     for begin, end in progress(bounds, "linking words"):
         block = slice(begin, end)
-        links = source[concatenated_ranges(starts[block], lengths[block])]
+        links = source[ranges(starts[block], lengths[block])]
         first = target[begin]  # relative to the block's first token, keys stay small for `number`
         links += np.repeat((target[block] - first) * sources, lengths[block])
         key, link_types = number(links)
