@@ -9,14 +9,17 @@ import os
 import subprocess
 import sys
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager, nullcontext
+from contextvars import ContextVar
 from importlib import import_module
 from itertools import chain
+from itertools import count as counting
 from multiprocessing.connection import Connection, Pipe
 from pathlib import Path
 from queue import SimpleQueue
+from threading import Lock
 from typing import Any, Self
 
 import numpy as np
@@ -27,6 +30,7 @@ from ranklet.runtime.onnx.session import threads
 Block = list[bytes]
 Work = Callable[[Block], Block]  # what is done with each block
 Open = Callable[[Mapping[str, Any]], Work]  # a function of a module, which gets settings
+Order = tuple[str, Mapping[str, Any]]  # such a function's name, and its settings
 
 MANY = 32 << 20  # bytes from which on processes take less time than they need to start
 BLOCK = 1 << 20  # bytes of a block, unless one string has more
@@ -36,7 +40,13 @@ _WAITING = 3  # blocks per process that are given or returned at a time
 
 
 def each(
-    open_work: Open, settings: Mapping[str, Any], blocks: Iterable[Block], many: int | None = None
+    open_work: Open,
+    settings: Mapping[str, Any],
+    blocks: Iterable[Block],
+    size: int = 0,
+    *,
+    many: int | None = None,
+    spared: int = 0,
 ) -> Iterator[Block]:
     """Yield what becomes of each block, in order.
 
@@ -46,7 +56,10 @@ def each(
         open_work: returns what is done with each block.
         settings: what it gets, as JSON has them.
         blocks: strings, read a few blocks ahead.
+        size: how many bytes they have, as far as that is known. Blocks of unknown size wait in
+            memory until they are many.
         many: bytes from which on other processes do it; `MANY` by default.
+        spared: how many of these processes are left for what is done at the same time.
 
     Raises:
         CollectionError: a process cannot be started, or has ended.
@@ -54,36 +67,39 @@ def each(
     # Windows passes on no descriptors, and the executable of a frozen program is the program.
     able = os.name == "posix" and bool(sys.executable) and not hasattr(sys, "frozen")
     count = min(threads(), MOST) if able else 1
-    ahead, size, blocks = list[Block](), 0, iter(blocks)
     many = MANY if many is None else many
-    while count > 1 and size < many and (block := next(blocks, None)) is not None:
+    ahead, blocks, known = list[Block](), iter(blocks), size if size >= many else 0
+    while count > 1 and known < many and (block := next(blocks, None)) is not None:
         ahead.append(block)
-        size += sum(map(len, block))
-    if count == 1 or size < many:
+        known += sum(map(len, block))
+    if count == 1 or known < many:
         yield from map(open_work(settings), chain(ahead, blocks))
         return
-    name = f"{open_work.__module__}:{open_work.__qualname__}"
-    order = [name.encode(), json.dumps(settings).encode()]
-    with ExitStack() as stack:
-        idle = SimpleQueue[_Process]()
-        for _ in range(count):
-            idle.put(stack.enter_context(_Process(order)))
-        pool = stack.enter_context(ThreadPoolExecutor(count))
-
-        def done(block: Block) -> Block:
-            process = idle.get()
-            try:
-                return process.done(block)
-            finally:
-                idle.put(process)
-
+    order = f"{open_work.__module__}:{open_work.__qualname__}", settings
+    shared, most = _pool.get(), max(1, count - spared)
+    with (
+        nullcontext(shared) if shared else _Pool() as processes,
+        processes.doing(order, count) as done,
+        ThreadPoolExecutor(most) as threads_,
+    ):
         waiting = deque[Future[Block]]()
         for block in chain(ahead, blocks):
-            waiting.append(pool.submit(done, block))
-            if len(waiting) == _WAITING * count:
+            waiting.append(threads_.submit(done, block))
+            if len(waiting) == _WAITING * most:
                 yield waiting.popleft().result()
         while waiting:
             yield waiting.popleft().result()
+
+
+@contextmanager
+def one_pool() -> Iterator[None]:
+    """Let all that is done inside by `each` be done by the same processes."""
+    with _Pool() as processes:
+        token = _pool.set(processes)
+        try:
+            yield
+        finally:
+            _pool.reset(token)
 
 
 def blocks_of(strings: Iterable[bytes]) -> Iterator[Block]:
@@ -98,11 +114,56 @@ def blocks_of(strings: Iterable[bytes]) -> Iterator[Block]:
     yield block
 
 
-class _Process:
-    """A process that does the work that an order names, until the context ends."""
+class _Pool:
+    """Processes that are started when they are needed first, and end with the context."""
 
-    def __init__(self, order: Block) -> None:
-        self._order = order  # which it gets before its first block
+    def __init__(self) -> None:
+        self._stack, self._lock = ExitStack(), Lock()
+        self._idle = SimpleQueue[_Process]()
+        self._started = False
+        self._numbers = counting()
+        self._open = set[int]()  # numbers of the orders that are being done
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
+
+    @contextmanager
+    def doing(self, order: Order, count: int) -> Iterator[Callable[[Block], Block]]:
+        """Return what lets one of so many processes do a block of an order.
+
+        Several orders may be done at a time.
+        """
+        with self._lock:
+            for _ in range(0 if self._started else count):
+                self._idle.put(self._stack.enter_context(_Process()))
+            self._started = True
+            number = next(self._numbers)
+            self._open.add(number)
+
+        def done(block: Block) -> Block:
+            process = self._idle.get()
+            try:
+                return process.done(number, order, sorted(self._open), block)
+            finally:
+                self._idle.put(process)
+
+        try:
+            yield done
+        finally:
+            self._open.remove(number)
+
+
+_pool: ContextVar[_Pool | None] = ContextVar("pool", default=None)
+
+
+class _Process:
+    """A process that does the work that orders name, until the context ends."""
+
+    def __init__(self) -> None:
+        self._known = set[int]()  # numbers of the orders that it has got
         try:
             self._process, self._connection = start_process(__name__)
         except OSError as error:  # such as a limit of processes, or a Python that has moved
@@ -118,12 +179,12 @@ class _Process:
         self._process.kill()
         self._process.wait()
 
-    def done(self, block: Block) -> Block:
+    def done(self, number: int, order: Order, open_: Sequence[int], block: Block) -> Block:
+        """Return what becomes of a block by an order; it forgets those that are not open."""
+        head = [number, None if number in self._known else order, open_]
+        self._known.add(number)
         try:
-            if self._order:
-                _send(self._connection, self._order)
-                self._order = []
-            _send(self._connection, block)
+            _send(self._connection, [json.dumps(head).encode(), *block])
             return _receive(self._connection)
         except (EOFError, OSError) as error:
             raise CollectionError(
@@ -204,12 +265,16 @@ def _receive(connection: Connection) -> Block:
 
 def _serve(connection: Connection) -> None:
     """Do the work of each block that a connection brings, until it ends."""
+    works = dict[int, Work]()  # by the numbers of their orders
     try:
-        name, settings = (each.decode() for each in _receive(connection))
-        module, _, function = name.partition(":")
-        work: Work = getattr(import_module(module), function)(json.loads(settings))
         while True:
-            _send(connection, work(_receive(connection)))
+            head, *block = _receive(connection)
+            number, order, open_ = json.loads(head)
+            works = {each: works[each] for each in open_ if each in works}
+            if order:
+                module, _, function = order[0].partition(":")
+                works[number] = getattr(import_module(module), function)(order[1])
+            _send(connection, works[number](block))
     except (EOFError, ConnectionError):
         pass
 

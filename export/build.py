@@ -18,6 +18,7 @@ from ranklet.corpus.distributed.shards import Shards
 from ranklet.corpus.indexing.analysed import ANALYSING, AnalysedCollection, analyse
 from ranklet.corpus.indexing.searched import check_columns
 from ranklet.corpus.languages.options import TextOptions
+from ranklet.corpus.processes import one_pool
 from ranklet.corpus.progress import expect, one_bar, say
 from ranklet.corpus.sources.source import FINDING, Source, Texts, source_of
 from ranklet.export.build_options import BUILD, SOURCE, VOCABULARIES, BuildOptions, named_options
@@ -95,6 +96,7 @@ def build(
         hinted(lambda: needed_extra(models)),
         connected(options.engine) as cluster,
         one_bar(*_plan(len(models), export)),
+        one_pool(),
         BundleWriter(target, overwrite=overwrite) as writer,
         tempfile.TemporaryDirectory() as folder,
     ):
@@ -202,7 +204,7 @@ def _read(
     fields = {BM25Settings().field}
     found = analyse(
         source.documents(), fields, titles=titles, keep_metadata=True, options=words,
-        columns=columns, when_read=when_read,
+        columns=columns, when_read=when_read, size=source.size,
     )  # fmt: skip
     _having(found, columns)
     expect(ENCODING, len(found.documents) * ENCODING_SECONDS)

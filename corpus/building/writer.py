@@ -7,6 +7,7 @@ import zipfile
 from collections.abc import Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, suppress
+from contextvars import copy_context
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -110,7 +111,8 @@ class BundleWriter:
 
     def compress_early(self, strings: Strings, keys: Strings) -> None:
         """Begin to compress what `compressed` will write, while the caller goes on."""
-        self._early = strings, self._beside.submit(self._compressed, strings, keys)
+        run = copy_context().run  # in which the same processes are found
+        self._early = strings, self._beside.submit(run, self._compressed, strings, keys)
 
     def _compressed(self, strings: Strings, keys: Strings) -> CompressedStrings:
         return compressed(strings, dictionary_of(keys, strings), lambda: not self._left.is_set())

@@ -220,6 +220,7 @@ def analyse(
     columns: Sequence[str] = (),
     metadata: Mapping[str, Field] | None = None,
     when_read: Callable[[Strings, Strings], None] = lambda *_: None,
+    size: int = 0,
 ) -> AnalysedCollection:
     """Analyse a collection in the requested fields.
 
@@ -236,6 +237,7 @@ def analyse(
         columns: the columns of the metadata that are searched.
         metadata: the other fields, if they were collected elsewhere.
         when_read: is called with the texts and the ids once all were read, before their analysis.
+        size: how many bytes the documents have, as far as that is known.
 
     Raises:
         CollectionError: there is no document.
@@ -262,7 +264,7 @@ def analyse(
             title, text = shown_titles.add(document.title), texts.add(document.text)
             yield ranked_bytes(title, text, titles)
 
-    early = early_words(read(), options)
+    early = early_words(read(), options, size)
     if not first:
         raise CollectionError("the collection has no document")
     packed_ids, packed_titles, packed_texts = ids.strings(), shown_titles.strings(), texts.strings()

@@ -97,11 +97,12 @@ def collection_words(
     return CollectionWords(found, tokens.forward(found), shares)
 
 
-def early_words(texts: Iterator[bytes], options: TextOptions) -> EarlyWords | None:
+def early_words(texts: Iterator[bytes], options: TextOptions, size: int = 0) -> EarlyWords | None:
     """Read all texts, and return their words if these can be found meanwhile.
 
     They can where no word is divided by others and there is one language, which is given, or
-    English because the first texts are. Whether all are English is known later.
+    English because the first texts are. Whether all are English is known later. `size` is how many
+    bytes the texts have, as far as that is known.
     """
     language, first = options.language, list[bytes]()
     if language == AUTO:
@@ -111,7 +112,7 @@ def early_words(texts: Iterator[bytes], options: TextOptions) -> EarlyWords | No
         deque(texts, 0)
         return None
     settings = _settings((language,), stop_list(language), {})
-    return EarlyWords(_tokens(chain(first, texts), settings), settings)
+    return EarlyWords(_tokens(chain(first, texts), settings, size), settings)
 
 
 def _settings(
@@ -126,10 +127,10 @@ def _settings(
     }
 
 
-def _tokens(texts: Iterable[bytes], settings: Mapping[str, Any]) -> WordTokens:
+def _tokens(texts: Iterable[bytes], settings: Mapping[str, Any], size: int = 0) -> WordTokens:
     """Return the words of texts, which are found by `open_reader`."""
-    tokens = WordTokens()
-    for process, tokens_of, lengths, *new in each(open_reader, settings, blocks_of(texts)):
+    tokens, blocks = WordTokens(), blocks_of(texts)
+    for process, tokens_of, lengths, *new in each(open_reader, settings, blocks, size):
         spelled, numbers = [word.decode() for word in new], np.frombuffer(tokens_of, np.int32)
         tokens.add(Words(spelled, numbers, np.frombuffer(lengths, np.int64)), process)
     return tokens
@@ -159,7 +160,7 @@ def _classes(words: Sequence[str], languages: Sequence[str], normaliser: str) ->
     settings = {"languages": languages, "normaliser": normaliser}
     parts = (words[at : at + _WORDS] for at in range(0, len(words), _WORDS))
     blocks = (list(map(str.encode, part)) for part in parts)
-    found = chain.from_iterable(each(open_classes, settings, blocks, _MANY_WORDS))
+    found = chain.from_iterable(each(open_classes, settings, blocks, many=_MANY_WORDS))
     return dict(zip(words, map(bytes.decode, found), strict=True))
 
 

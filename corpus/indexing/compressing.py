@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.corpus.indexing.packer import packed
-from ranklet.corpus.processes import MANY, Work, blocks_of, each
+from ranklet.corpus.processes import Work, blocks_of, each
 from ranklet.runtime.storage.strings import (
     MOST_DICTIONARY,
     CompressedStrings,
@@ -58,9 +58,7 @@ def compressed(
         settings = {"dictionary": dictionary.decode("latin-1")}
         numbers = takewhile(lambda _: go_on(), range(len(strings)))
         blocks = blocks_of(map(strings.raw, numbers))
-        # What is known to be much need not wait in memory until it is.
-        many = 0 if strings.data.nbytes >= MANY else None
-        for streams in each(open_deflater, settings, blocks, many):
+        for streams in each(open_deflater, settings, blocks, strings.data.nbytes, spared=1):
             ends.extend(accumulate(map(len, streams), initial=ends.pop()))
             yield np.frombuffer(b"".join(streams), np.uint8)
 

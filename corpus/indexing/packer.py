@@ -1,7 +1,6 @@
 """Pack strings and numbers into files, so that a large collection takes no memory."""
 
 import mmap
-from array import array
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from tempfile import TemporaryFile
@@ -12,7 +11,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from ranklet.runtime.storage.strings import Strings
 
-_OFFSETS = 1 << 16  # offsets of strings that wait in memory
+_STRINGS, _BYTES = 1 << 12, 1 << 20  # strings that wait in memory, and their bytes
 _WRITTEN = 16 << 20  # bytes of an array that are written at a time
 
 
@@ -21,31 +20,30 @@ class Packer:
 
     def __init__(self) -> None:
         self._file = TemporaryFile()  # noqa: SIM115 (the mapping outlives any context)
-        self._offsets, self._waiting = NumberPacker(np.int64), array("q", [0])
-        self._count = self._end = 0
+        self._offsets = NumberPacker(np.int64)
+        self._offsets.add(np.zeros(1, np.int64))
+        self._waiting, self._size = list[bytes](), 0  # strings that are not in the file, and bytes
+        self._count = self._end = 0  # of the others
 
     def __del__(self) -> None:
         with suppress(OSError):  # of a full disk, whose error has ended the packing
             self._file.close()
 
     def __len__(self) -> int:
-        return self._count
+        return self._count + len(self._waiting)
 
     def add(self, string: str) -> bytes:
         """Add a string at the end, and return its UTF-8."""
         data = string.encode("utf-8", "replace")  # a lone surrogate must not stop indexing
-        if data:
-            self._file.write(data)
-        self._count += 1
-        self._end += len(data)
-        self._waiting.append(self._end)
-        if len(self._waiting) >= _OFFSETS:
-            self._pack_offsets()
+        self._waiting.append(data)
+        self._size += len(data)
+        if self._size >= _BYTES or len(self._waiting) >= _STRINGS:
+            self._pack()
         return data
 
     def strings(self) -> Strings:
         """Return the strings, mapped; nothing can be added then."""
-        self._pack_offsets()
+        self._pack()
         offsets = self._offsets.array()
         self._file.flush()
         data = np.empty(0, np.uint8)
@@ -56,9 +54,13 @@ class Packer:
         self._file.close()
         return Strings(data, offsets)
 
-    def _pack_offsets(self) -> None:
-        self._offsets.add(np.array(self._waiting, np.int64))
-        self._waiting = array("q")
+    def _pack(self) -> None:
+        """Write the strings that wait."""
+        waiting, self._waiting, self._size = self._waiting, [], 0
+        ends = self._end + np.cumsum(np.fromiter(map(len, waiting), np.int64))
+        self._file.write(b"".join(waiting))
+        self._offsets.add(ends)
+        self._count, self._end = self._count + len(waiting), int(ends[-1]) if waiting else self._end
 
 
 class NumberPacker:

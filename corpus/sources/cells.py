@@ -135,15 +135,15 @@ def as_id(value: object) -> str | None:
     >>> as_id("a/1"), as_id(7), as_id(7.0), as_id(None), as_id(""), as_id(True), as_id(1e17)
     ('a/1', '7', '7', None, None, None, None)
     """
+    if isinstance(value, str):
+        return value or None
     if isinstance(value, bool):
         return None
     if isinstance(value, float):  # a column of whole numbers with gaps may be stored as such
         return str(int(value)) if value.is_integer() and abs(value) < _EXACT else None
     if isinstance(value, Decimal):
         return str(int(value)) if value.is_finite() and value == value.to_integral_value() else None
-    if isinstance(value, int | date):
-        return in_words(value)
-    return (value or None) if isinstance(value, str) else None
+    return in_words(value) if isinstance(value, int | date) else None
 
 
 def as_text(value: object) -> str | None:
@@ -152,11 +152,13 @@ def as_text(value: object) -> str | None:
     >>> as_text(None), as_text(1998), as_text(["One.", None, "Two."]), as_text({}), as_text([["a"]])
     ('', '1998', 'One.\nTwo.', None, None)
     """
+    if isinstance(value, str):
+        return value
     if value is None:
         return ""
     if isinstance(value, bytes):
         return value.decode("utf-8", "surrogateescape")
-    if isinstance(value, str | int | float | Decimal | date):
+    if isinstance(value, int | float | Decimal | date):
         return in_words(value)
     if isinstance(value, list) and all(each is None or isinstance(each, str) for each in value):
         return "\n".join(each for each in value if each is not None)

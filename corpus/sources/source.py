@@ -144,6 +144,11 @@ class Source:
         """How documents are split into passages."""
         return self.options.splitting
 
+    @property
+    def size(self) -> int:
+        """How many bytes its files have; 0 if that is not known."""
+        return self._position.total if isinstance(self._given, Files) else 0
+
     def _share(self) -> float | None:
         return self._position.share()
 

@@ -4,6 +4,7 @@ import hashlib
 import os
 import signal
 import sys
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ from typing import Any
 import pytest
 
 from ranklet.corpus import processes
-from ranklet.corpus.processes import Block, Work, each
+from ranklet.corpus.processes import Block, Work, each, one_pool
 from ranklet.export.build import build
 from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.errors import CollectionError
@@ -108,6 +109,28 @@ def test_who_stops_early_leaves_no_process() -> None:
     found.close()  # type: ignore[attr-defined]
     with pytest.raises(ProcessLookupError):
         os.kill(process, 0)
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("several")
+def test_a_pool_does_several_orders_at_a_time_and_forgets_what_is_done() -> None:
+    blocks = [[b"a"]] * 9
+    with one_pool():
+        for _ in range(2):
+            first, second = each(open_counter, {}, blocks), each(open_counter, {}, blocks, spared=1)
+            found = list(zip(first, second, strict=True))
+            for results in zip(*found, strict=True):
+                counts = Counter(process for process, _ in results)
+                assert sorted(results) == sorted(
+                    [process, b"a%d" % at]
+                    for process, n in counts.items()
+                    for at in range(1, n + 1)
+                )
+            processes_ = {int(process) for both in found for process, _ in both}
+            assert len(processes_) <= 3
+    for process in processes_:
+        with pytest.raises(ProcessLookupError):
+            os.kill(process, 0)
 
 
 @pytest.mark.slow

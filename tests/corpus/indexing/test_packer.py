@@ -14,7 +14,7 @@ TEXTS = ["b", "", "ä", "half\ud800", "b"]
 def test_packed_strings_are_read_back(
     texts: list[str], waiting: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "_OFFSETS", waiting)
+    monkeypatch.setattr(module, "_STRINGS", waiting)
     packer = Packer()
     for text in texts:
         packer.add(text)
