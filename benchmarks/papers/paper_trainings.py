@@ -25,7 +25,7 @@ import numpy as np
 
 from benchmarks.built.trained import code_of
 from benchmarks.harness.place import MissingDataError, Place
-from benchmarks.papers import last_stage, light, students, translation
+from benchmarks.papers import last_stage, light, pretraining, students, translation
 from benchmarks.papers.comparing import section
 from benchmarks.papers.loans import Files, Found, with_needed, within, work_through
 from benchmarks.papers.plans import (
@@ -61,15 +61,15 @@ TUNED = {
 TRAIN = {
     "terms": on_terms, "dense": searching, "cross_encoder": pairwise,
     "last_stage": last_stage.train, "student": students.train,
-    "translation": translation.train, "light": light.train,
+    "translation": translation.train, "light": light.train, "pretraining": pretraining.train,
 }  # fmt: skip
 # The kinds of rankers whose code a training depends on, where its own kind is none of them.
 BUILT_OF = {
     "terms": ("conformer_kernel", "tk"), "last_stage": ("cross_encoder", "dense"),
     "student": ("colbert", "epic", "splade"), "translation": ("model1", "neural_model1"),
-    "light": ("srm",),
+    "light": ("srm",), "pretraining": (),
 }  # fmt: skip
-STATELESS = ("translation", "light")  # have more than one part, or no steps
+STATELESS = ("translation", "light", "pretraining")  # have more than one part, or no steps
 
 
 def run(place: Place, *, only: Sequence[str] = (), minutes: float | None = None) -> str:
@@ -160,7 +160,9 @@ def measured(place: Place, plan: Training) -> dict[str, Any]:
     handed_on = dict(zip(HANDED_ON, _paths(place, plan), strict=True))
     options |= {name: handed_on[name] for name in HANDED_ON if options.get(name)}
     saves = options.pop("saves", None)
-    if options.get("backbone") == WHEEL:
+    if "pretrained" in options:
+        options["backbone"] = options.pop("pretrained")
+    elif options.get("backbone") == WHEEL:
         options["backbone"] = wheel_splade()
     state = place.state(_name(f"{plan.name}.{plan.seed}"), _code(plan))
     if plan.kind not in STATELESS:
@@ -186,7 +188,7 @@ def measured(place: Place, plan: Training) -> dict[str, Any]:
     return found
 
 
-HANDED_ON = ("saves", "goes_on", "oracle", "teaches", "teachers")
+HANDED_ON = ("saves", "goes_on", "oracle", "pretrained", "teaches", "teachers")
 
 
 def _paths(place: Place, plan: Training) -> tuple[Any, ...]:
@@ -195,12 +197,16 @@ def _paths(place: Place, plan: Training) -> tuple[Any, ...]:
     saved = (
         place.work / _name(f"{plan.options.get(option)}.{plan.seed}") for option in HANDED_ON[:3]
     )
-    return (*saved, runs[SEEDS.index(plan.seed)], runs)
+    pretrained = place.work / _name(f"{plan.options.get('pretrained')}.0")  # one for all seeds
+    return (*saved, pretrained, runs[SEEDS.index(plan.seed)], runs)
 
 
 def _needs(place: Place, plan: Training) -> list[Path]:
-    _, start, oracle, _, teachers = _paths(place, plan)
-    found = {"goes_on": [start], "oracle": [oracle], "teachers": list(map(Path, teachers))}
+    _, start, oracle, backbone, _, teachers = _paths(place, plan)
+    found = {
+        "goes_on": [start], "oracle": [oracle], "pretrained": [backbone],
+        "teachers": list(map(Path, teachers)),
+    }  # fmt: skip
     return [path for option, paths in found.items() if option in plan.options for path in paths]
 
 

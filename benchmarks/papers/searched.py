@@ -58,10 +58,11 @@ class Trained(NamedTuple):
     """A trained ranker, and what ranks anew: its own lists under "", others by name.
 
     Attributes:
+        checkpoint: a Checkpoint, or another thing that can `save` itself and knows its `training`.
         chosen: what was chosen on queries that were held out, plain values by name.
     """
 
-    checkpoint: Checkpoint
+    checkpoint: Any
     rank: Callable[[Asked], Mapping[str, Lists]]
     chosen: Mapping[str, Any]
 
