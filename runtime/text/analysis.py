@@ -104,7 +104,10 @@ class Vocabulary:
         self.forms, self.lemma_of, self.counts, self.stopped = forms, lemma_of, counts, stopped
         self.beginning_of, self._make_classes = beginning_of, classes
         self._begin_with = lru_cache(maxsize=1 << 12)(forms.range_of)
+        self._place = lru_cache(maxsize=1 << 12)(forms.find)
         self._forms_in = lru_cache(maxsize=1 << 12)(self._with_class)
+        self._others_in = lru_cache(maxsize=1 << 6)(self._with_other_classes)
+        self.classes_of = lru_cache(maxsize=1 << 12)(self._classes_of)
         english = tuple(languages) == ENGLISH
         ids = [] if english else [*np.flatnonzero(lemma_of == STOPPED).tolist(), *stopped.tolist()]
         words, known = frozenset(map(forms.__getitem__, ids)), None
@@ -176,18 +179,45 @@ class Vocabulary:
         """Return how often the texts have each of some words, about, (words,) float64."""
         return decode_counts(self._frequencies[words])
 
+    def _classes_of(self, word: str) -> tuple[str, ...]:
+        """Return the classes of any word, the lemma first; none of a stop word that no index has.
+
+        Queries and texts share most words, so `classes_of` keeps those of the last ones.
+        """
+        known, with_beginning = self.find(word), self.beginning_of is not None
+        if known < 0:
+            return (self.lemma(word), self.beginning(word))[: 1 + with_beginning]
+        if self.lemma_of[known] == STOPPED:
+            return ()
+        every = (self.lemma_of, self.beginning_of)
+        return tuple(self.forms[each[known]] for each in every if each is not None)
+
     def forms_in(self, name: str, letters: Iterable[str]) -> Iterator[str]:
         """Yield the words of a class that begin with one of some letters."""
-        number = self.forms.find(name)
+        number = self._place(name)
         for letter in letters if number >= 0 else ():
-            yield from self._forms_in(number, letter)
+            begin, end = self._begin_with(letter)
+            if begin <= number < end:
+                yield from self._forms_in(number, begin, end)
+            else:
+                yield from map(self.forms.__getitem__, self._others_in(begin, end).get(number, ()))
 
-    def _with_class(self, number: int, letter: str) -> list[str]:
-        begin, end = self._begin_with(letter)
+    def _with_class(self, number: int, begin: int, end: int) -> list[str]:
+        """Return the words of a class in a range of ids."""
         found = self.lemma_of[begin:end] == number
         if self.beginning_of is not None:
             found |= self.beginning_of[begin:end] == number
         return [self.forms[begin + at] for at in np.flatnonzero(found).tolist()]
+
+    def _with_other_classes(self, begin: int, end: int) -> dict[int, set[int]]:
+        """Return the few words in a range of ids whose class is none of the range, by class."""
+        found: dict[int, set[int]] = {}
+        for every in (self.lemma_of, self.beginning_of):
+            classes = NONE if every is None else every[begin:end]
+            others = (classes >= 0) & ((classes < begin) | (classes >= end))
+            for at in np.flatnonzero(others).tolist():
+                found.setdefault(int(classes[at]), set()).add(begin + at)
+        return found
 
     def _count(self, word: str) -> int | None:
         place = self.forms.first_with(word)
@@ -459,14 +489,14 @@ class Analysis:
             for name in spelled(word):
                 yield begin, end, name
 
-    def placed_classes(self, text: str) -> list[tuple[int, int, int]]:
-        """Return the classes of a text's words with their characters: (begin, end, class)."""
-        places = list(self._analyzer.vocabulary.splitter.placed(text))
-        ids = list(self._ids([word for _, _, word in places]))
-        kept = [(*place[:2], each) for place, each in zip(places, ids, strict=True) if each >= 0]
-        every = self.in_field(np.array([each for _, _, each in kept], np.int32), CLASSES)
-        width = len(every) // max(1, len(kept))
-        return [(*kept[at // width][:2], kind) for at, kind in enumerate(every.tolist())]
+    def placed_classes(self, text: str) -> Iterator[tuple[int, int, str]]:
+        """Yield the classes of a text's words with their characters: (begin, end, class)."""
+        vocabulary = self._analyzer.vocabulary
+        for at, (begin, end, word) in enumerate(vocabulary.splitter.placed(text), 1):
+            if not at % LOOK:
+                self.look()
+            for name in vocabulary.classes_of(word):
+                yield begin, end, name
 
     def stopped(self, text: str, *, alike: bool = False) -> Iterator[str]:
         """Yield the stop words of a text, which words and lemmas leave out, as they are written.

@@ -3,21 +3,22 @@
 import re
 import unicodedata
 from bisect import bisect_right
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache, lru_cache
-from itertools import accumulate, chain
-
-import numpy as np
+from itertools import accumulate
 
 from ranklet.runtime.text.analysis import Analysis, Vocabulary
 from ranklet.runtime.text.splitter import Splitter
 from ranklet.runtime.text.words import placed_words
 
 Places = list[tuple[int, int]]  # (begin, end) of words in a text
+Run = tuple[int, str]  # where letters and digits in a row begin, and these
 
 # Letters with their marks; not where several words begin, because the analysis tells them apart.
 _MARK = r"[^\x00-\u02ff\u2010-\u2017\u201a-\u205e\s\w]"  # and no dash and no quote
 _NOT_ASCII = r"[^\x00-\x7f]+"
+_SPACES = bytes(each if each > 127 or chr(each).isalnum() else 32 for each in range(256))
+_USUAL, _SIGN, _ODD = range(3)  # kinds of characters: of words, between them, and see `_others`
 _INSIDE = rf"[^\W_]|{_MARK}"
 _SPACED = "\u0e00"  # the first letter of scripts without spaces, from Thai to Han
 _CONTEXT = "\u0530"  # from here on, past Cyrillic, a letter's spelling depends on others
@@ -49,60 +50,75 @@ class CommonWords:
         self._analysis = analysis
         self._splitter = splitter = vocabularies[0].splitter if vocabularies else None
         own = list(self._placed(query))
-        self._wanted = {kind for _, _, kind in own}
-        names = [] if analysis is None else analysis.spelled(np.array([*self._wanted], np.int32))
-        self._first = {*map(_letter, names), *(_letter(query[begin:]) for begin, _, _ in own)}
-        every = (v.forms_in(name, self._first) for v in vocabularies for name in names)
+        self._wanted = {name for _, _, name in own}
         written = {query[begin:end] for begin, end, _ in own}
-        forms = {*chain.from_iterable(every)}
+        self._first = {*map(_letter, self._wanted), *map(_letter, written)}
+        forms = {
+            form
+            for each in vocabularies
+            for name in self._wanted
+            for form in each.forms_in(name, self._first)
+        }
         if splitter is not None:
             forms |= {word for each in written if _is_plain(each, word := each.lower(), splitter)}
-        self._known: dict[str, Places] = {
-            form: [(0, len(form))]
+        self._forms = {
+            form
             for form in forms
             if form.isalnum() and (form.isascii() or max(form) < _CONTEXT)  # what is past it is odd
         }
-        self._beginnings = {each.lower()[:_SEARCHED] for each in (*self._known, *written)}
+        self._beginnings = list[str]()  # none of which begins with another
+        for each in sorted({word.lower()[:_SEARCHED] for word in (*self._forms, *written)}):
+            if not self._beginnings or not each.startswith(self._beginnings[-1]):
+                self._beginnings.append(each)
+        self._known = dict[str, Places]()  # the query's words in each run that was analysed
 
     def __call__(self, text: str) -> Places:
         """Return the places of the common words in a text, (begin, end), in their order."""
-        runs, known = self._runs(text), self._known
-        new = dict.fromkeys(run for _, run in runs if run not in known)
-        if asked := [run for run in new if self._may_be_asked(run)]:
-            self._learn(asked)
-        return [(at + begin, at + end) for at, run in runs for begin, end in known.get(run, ())]
+        found = None if self._splitter is None else self._search(text, self._splitter)
+        places, runs = found or ([], _runs(text, 0, len(text)))
+        asked = [(at, run) for at, run in runs if self._may_be_asked(run)]
+        if not asked:
+            return sorted(places)
+        if new := {run: None for _, run in asked if run not in self._known}:
+            self._learn(list(new))
+        by_run = {begin: [(begin, end)] for begin, end in places}
+        by_run |= {at: [(at + a, at + b) for a, b in self._known[run]] for at, run in asked}
+        return [place for _, every in sorted(by_run.items()) for place in every]
 
-    def _runs(self, text: str) -> list[tuple[int, str]]:
-        """Return where the runs of a text begin that may be words of the query, and the runs."""
-        splitter, lowered = self._splitter, text.lower()
-        if splitter is not None and len(lowered) == len(text):
-            odd = set() if text.isascii() else _odd(text, splitter)
-            if len(odd) <= _MANY:
-                return self._search(text, lowered, odd, splitter)
-        return [(each.start(), each[0]) for each in _run(text).finditer(text)]
+    def _search(self, text: str, splitter: Splitter) -> tuple[Places, list[Run]] | None:
+        """Return where the forms of the query's words are, and the runs that must be analysed.
 
-    def _search(
-        self, text: str, lowered: str, odd: Iterable[str], splitter: Splitter
-    ) -> list[tuple[int, str]]:
-        """Return the runs that are forms of the query's words, and those with odd letters."""
-        found, others = dict[int, str](), [at for each in odd for at in _places(text, each)]
-        known, pattern = self._known, _run(text)
+        If all runs must be, there is no answer.
+        """
+        lowered, odd = text.lower(), list[str]()
+        if len(lowered) != len(text):
+            return None
+        if not text.isascii():
+            signs, odd = _others(text, splitter)
+            if len(odd) > _MANY:
+                return None
+            for each in signs:
+                lowered = lowered.replace(each, " ")
+        spaced, forms, places = _spaced(lowered), self._forms, Places()
+        analysed = [at for each in odd for at in _places(text, each)]
         for beginning in self._beginnings:
-            at = lowered.find(beginning)
+            at = spaced.find(beginning)
             while at >= 0:
-                before = text[at - 1 : at]
-                if before.isalnum() or (before >= _CONTEXT and re.match(_INSIDE, before)):
-                    if text[at].isupper():  # a name in camel case
-                        others.append(at)
-                elif match := pattern.match(text, at):
-                    run, word = match[0], lowered[at : match.end()]
-                    if run in known or not _is_plain(run, word, splitter):
-                        found[at] = run
-                    elif word in known:
-                        found[at] = word
-                at = lowered.find(beginning, at + 1)
-        found.update(_beside(text, sorted(others)))
-        return sorted(found.items())
+                end = at + 1
+                if spaced[at - 1] == " ":
+                    end = spaced.find(" ", end)
+                    run = text[at:end]
+                    if run in forms:
+                        places.append((at, end))
+                    elif run != (word := spaced[at:end]):
+                        if not _is_plain(run, word, splitter):
+                            analysed.append(at)
+                        elif word in forms:
+                            places.append((at, end))
+                elif text[at].isupper():  # a name in camel case
+                    analysed.append(at)
+                at = spaced.find(beginning, end)
+        return places, list(_around(text, spaced, sorted(analysed)))
 
     def _may_be_asked(self, run: str) -> bool:
         return _letter(run) in self._first or (not run.isascii() and max(run) >= _SPACED)
@@ -111,14 +127,14 @@ class CommonWords:
         """Analyse some runs, all in one text, because each call takes as long as some words."""
         begins = [0, *accumulate(len(run) + 1 for run in runs)]
         self._known.update((run, []) for run in runs)
-        for begin, end, kind in self._placed("\n".join(runs)):
-            if kind in self._wanted:
+        for begin, end, name in self._placed("\n".join(runs)):
+            if name in self._wanted:
                 at = bisect_right(begins, begin) - 1
                 place = begin - begins[at], end - begins[at]
                 if place not in self._known[runs[at]][-1:]:  # of another class of the same word
                     self._known[runs[at]].append(place)
 
-    def _placed(self, text: str) -> Iterable[tuple[int, int, Hashable]]:
+    def _placed(self, text: str) -> Iterable[tuple[int, int, str]]:
         if self._analysis is None:
             return placed_words(text)
         return self._analysis.placed_classes(text)
@@ -131,48 +147,68 @@ def _is_plain(run: str, lowered: str, splitter: Splitter) -> bool:
     return run.isascii() and run.isupper() and lowered not in splitter.stopped
 
 
-def _odd(text: str, splitter: Splitter) -> set[str]:
-    """Return the letters of a text that may be spelled otherwise, or depend on those beside."""
-    usual = _usual(splitter)
-    new = set().union(*re.findall(_NOT_ASCII, text)) - usual
-    odd = {each for each in new if _is_odd(each, splitter)}
-    usual.update(new - odd)
-    return odd
+def _spaced(lowered: str) -> str:
+    """Return a text with a space in place of each sign of ASCII, and one more at its end.
+
+    >>> _spaced("a dough's end.")
+    'a dough s end  '
+    """
+    spaced = lowered.encode("utf-8", "surrogatepass").translate(_SPACES)
+    return f"{spaced.decode('utf-8', 'surrogatepass')} "
 
 
-def _run(text: str) -> re.Pattern[str]:
-    """Return the pattern of a run of a text, which may be one of the query's words."""
-    return _run_of(text.isascii())
+def _others(text: str, splitter: Splitter) -> tuple[list[str], list[str]]:
+    """Return the characters past ASCII that are in no word, and those that are odd.
+
+    Odd letters may be spelled otherwise, or depend on those beside.
+    """
+    kinds, every = _kinds(splitter), set().union(*re.findall(_NOT_ASCII, text))
+    return [each for each in every if kinds[each] == _SIGN], [
+        each for each in every if kinds[each] == _ODD
+    ]
+
+
+def _runs(text: str, begin: int, end: int) -> Iterator[Run]:
+    """Yield the runs in a part of a text, each of which may be one of the query's words."""
+    for each in _run(text.isascii()).finditer(text, begin, end):
+        yield each.start(), each[0]
 
 
 @cache
-def _run_of(is_ascii: bool) -> re.Pattern[str]:
+def _run(is_ascii: bool) -> re.Pattern[str]:
     return re.compile(r"[^\W_]+" if is_ascii else rf"[^\W_]+(?:{_MARK}+[^\W_]*)*")
 
 
+class _Kinds(dict[str, int]):
+    """What each character past ASCII is in a text, found out when it first occurs."""
+
+    def __init__(self, splitter: Splitter) -> None:
+        self._splitter = splitter
+
+    def __missing__(self, char: str) -> int:
+        found = self[char] = self._of(char)
+        return found
+
+    def _of(self, char: str) -> int:
+        if not re.match(_INSIDE, char):
+            return _SIGN
+        # The lower case of Σ depends on what follows.
+        odd = char >= _CONTEXT or char == "Σ" or self._splitter.fold(char) != char.lower()
+        return _ODD if odd else _USUAL
+
+
 @lru_cache(64)
-def _usual(splitter: Splitter) -> set[str]:
-    """Return the characters of which it is known that they are not odd; `_odd` adds to them."""
-    del splitter
-    return set()
+def _kinds(splitter: Splitter) -> _Kinds:
+    return _Kinds(splitter)
 
 
-def _is_odd(char: str, splitter: Splitter) -> bool:
-    if not re.match(_INSIDE, char):
-        return False
-    # The lower case of Σ depends on what follows.
-    return char >= _CONTEXT or char == "Σ" or splitter.fold(char) != char.lower()
-
-
-def _beside(text: str, places: Iterable[int]) -> Iterator[tuple[int, str]]:
-    """Yield the runs between the spaces around some places, which ascend."""
+def _around(text: str, spaced: str, places: Iterable[int]) -> Iterator[Run]:
+    """Yield the runs between the spaces around some places, which ascend; see `_spaced`."""
     end = 0
     for at in places:
         if at >= end:
-            begin, end = text.rfind(" ", 0, at) + 1, text.find(" ", at)
-            end = len(text) if end < 0 else end
-            for each in _run(text).finditer(text, begin, end):
-                yield each.start(), each[0]
+            begin, end = spaced.rfind(" ", 0, at) + 1, spaced.find(" ", at)
+            yield from _runs(text, begin, end)
 
 
 def _places(text: str, part: str) -> Iterator[int]:
