@@ -3,7 +3,7 @@
 import os
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import replace
-from functools import cache, partial, wraps
+from functools import partial, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, ParamSpec, Self, TypeVar, Unpack, cast
 
@@ -655,18 +655,21 @@ class Bundle(os.PathLike[str]):
             stored: whether the texts are the collection's.
             synonyms: whether synonyms count.
         """
+        made: CommonWords | None = None
 
-        @cache
-        def words() -> "CommonWords":
-            from ranklet.runtime.text.common_words import CommonWords
+        def places(text: str) -> "Places":
+            nonlocal made
+            if made is None:
+                from ranklet.runtime.text.common_words import CommonWords
 
-            analysis = self.files.analyzer.begin() if self.manifest.documents else None
-            found = self._search.synonyms(query) if synonyms else ()
-            others = (each.text for match in found for each in match.synonyms)
-            asked = "\n".join([query, *others])
-            return CommonWords(asked, analysis, self._search.vocabularies if stored else ())
+                analysis = self.files.analyzer.begin() if self.manifest.documents else None
+                found = self._search.synonyms(query) if synonyms else ()
+                asked = [query, *(each.text for match in found for each in match.synonyms)]
+                vocabularies = self._search.vocabularies if stored else ()
+                made = CommonWords("\n".join(asked), analysis, vocabularies)
+            return made(text)
 
-        return lambda text: words()(text)
+        return places
 
     def _run_on(
         self,

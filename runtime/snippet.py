@@ -2,9 +2,11 @@
 
 import re
 from collections.abc import Sequence
+from functools import cache
 
 _SPACE = r"\s+"
 _LAST_SPACE = r"(?<!\s)\s++\S*+\Z"
+_NEAR = 32  # characters before the end, in which there mostly is a space
 _BEFORE = 3  # of the characters that are left beside the words, one of so many stands before them
 
 
@@ -20,9 +22,9 @@ def excerpt(text: str, places: Sequence[tuple[int, int]], size: int) -> str:
         size: the most characters.
     """
     if len(text) <= size:
-        return " ".join(text.split())
+        return _on_one_line(text)
     begin, end = window(text, places, max(1, size - 4))
-    shown = " ".join(text[begin:end].split())
+    shown = _on_one_line(text[begin:end])
     return f"{'… ' if begin else ''}{shown}{' …' if end < len(text) else ''}"[:size]
 
 
@@ -43,12 +45,29 @@ def window(text: str, places: Sequence[tuple[int, int]], size: int) -> tuple[int
     begin = max(0, min(first - (size - (last - first)) // _BEFORE, len(text) - size))
     end = min(len(text), begin + size)
     if begin and not text[begin - 1].isspace():
-        space = re.compile(_SPACE).search(text, begin, first)
+        space = _pattern(_SPACE).search(text, begin, first)
         begin = space.end() if space else begin
     if end < len(text) and not text[end].isspace():
-        space = re.compile(_LAST_SPACE).search(text, max(last, begin + 1), end)
+        find, least = _pattern(_LAST_SPACE).search, max(last, begin + 1)
+        space = find(text, max(least, end - _NEAR), end) or find(text, least, end)
         end = space.start() if space else end
     return begin, end
+
+
+@cache
+def _pattern(written: str) -> re.Pattern[str]:
+    return re.compile(written)
+
+
+def _on_one_line(text: str) -> str:
+    r"""Return a text with one space in place of each white space.
+
+    >>> _on_one_line(" a  text\n"), _on_one_line(" words")
+    ('a text', 'words')
+    """
+    # Of white space only a space is printable.
+    only_spaces = text.isprintable() and "  " not in text
+    return text.strip(" ") if only_spaces else " ".join(text.split())
 
 
 def _densest(text: str, places: Sequence[tuple[int, int]], size: int) -> tuple[int, int]:

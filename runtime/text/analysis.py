@@ -192,15 +192,16 @@ class Vocabulary:
         every = (self.lemma_of, self.beginning_of)
         return tuple(self.forms[each[known]] for each in every if each is not None)
 
-    def forms_in(self, name: str, letters: Iterable[str]) -> Iterator[str]:
-        """Yield the words of a class that begin with one of some letters."""
-        number = self._place(name)
-        for letter in letters if number >= 0 else ():
-            begin, end = self._begin_with(letter)
-            if begin <= number < end:
-                yield from self._forms_in(number, begin, end)
-            else:
-                yield from map(self.forms.__getitem__, self._others_in(begin, end).get(number, ()))
+    def forms_in(self, names: Iterable[str], letters: Iterable[str]) -> set[str]:
+        """Return the words of some classes that begin with one of some letters."""
+        found, ranges = set[str](), [self._begin_with(letter) for letter in letters]
+        for number in map(self._place, names):
+            for begin, end in ranges if number >= 0 else ():
+                if begin <= number < end:
+                    found.update(self._forms_in(number, begin, end))
+                elif others := self._others_in(begin, end).get(number):
+                    found.update(self.forms[each] for each in others)
+        return found
 
     def _with_class(self, number: int, begin: int, end: int) -> list[str]:
         """Return the words of a class in a range of ids."""

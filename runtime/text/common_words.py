@@ -16,14 +16,13 @@ Run = tuple[int, str]  # where letters and digits in a row begin, and these
 
 # Letters with their marks; not where several words begin, because the analysis tells them apart.
 _MARK = r"[^\x00-\u02ff\u2010-\u2017\u201a-\u205e\s\w]"  # and no dash and no quote
-_NOT_ASCII = r"[^\x00-\x7f]+"
+_ASCII = bytes(range(128))
 _SPACES = bytes(each if each > 127 or chr(each).isalnum() else 32 for each in range(256))
 _USUAL, _SIGN, _ODD = range(3)  # kinds of characters: of words, between them, and see `_others`
 _INSIDE = rf"[^\W_]|{_MARK}"
 _SPACED = "\u0e00"  # the first letter of scripts without spaces, from Thai to Han
 _CONTEXT = "\u0530"  # from here on, past Cyrillic, a letter's spelling depends on others
 _SEARCHED = 4  # first letters of a word by which it is searched
-_LONGEST = 64  # letters of a word that is searched
 _MANY = 32  # different odd letters of a text, all of which is looked at then
 
 
@@ -52,13 +51,8 @@ class CommonWords:
         own = list(self._placed(query))
         self._wanted = {name for _, _, name in own}
         written = {query[begin:end] for begin, end, _ in own}
-        self._first = {*map(_letter, self._wanted), *map(_letter, written)}
-        forms = {
-            form
-            for each in vocabularies
-            for name in self._wanted
-            for form in each.forms_in(name, self._first)
-        }
+        self._first = {_letter(each) for each in {word[:1] for word in (*self._wanted, *written)}}
+        forms = set[str]().union(*(v.forms_in(self._wanted, self._first) for v in vocabularies))
         if splitter is not None:
             forms |= {word for each in written if _is_plain(each, word := each.lower(), splitter)}
         self._forms = {
@@ -76,8 +70,7 @@ class CommonWords:
         """Return the places of the common words in a text, (begin, end), in their order."""
         found = None if self._splitter is None else self._search(text, self._splitter)
         places, runs = found or ([], _runs(text, 0, len(text)))
-        asked = [(at, run) for at, run in runs if self._may_be_asked(run)]
-        if not asked:
+        if not (asked := [(at, run) for at, run in runs if self._may_be_asked(run)]):
             return sorted(places)
         if new := {run: None for _, run in asked if run not in self._known}:
             self._learn(list(new))
@@ -110,15 +103,15 @@ class CommonWords:
                     run = text[at:end]
                     if run in forms:
                         places.append((at, end))
-                    elif run != (word := spaced[at:end]):
-                        if not _is_plain(run, word, splitter):
-                            analysed.append(at)
-                        elif word in forms:
+                    elif run[1:] == (word := spaced[at:end])[1:] or _is_plain(run, word, splitter):
+                        if word in forms:
                             places.append((at, end))
+                    else:
+                        analysed.append(at)
                 elif text[at].isupper():  # a name in camel case
                     analysed.append(at)
                 at = spaced.find(beginning, end)
-        return places, list(_around(text, spaced, sorted(analysed)))
+        return places, list(_around(text, spaced, sorted(analysed))) if analysed else []
 
     def _may_be_asked(self, run: str) -> bool:
         return _letter(run) in self._first or (not run.isascii() and max(run) >= _SPACED)
@@ -142,9 +135,8 @@ class CommonWords:
 
 def _is_plain(run: str, lowered: str, splitter: Splitter) -> bool:
     """Return whether a run is one word, which is searched by its spelling in lower case."""
-    if run == lowered or run[1:] == lowered[1:]:
-        return len(run) <= _LONGEST
-    return run.isascii() and run.isupper() and lowered not in splitter.stopped
+    capitals = run.isascii() and run.isupper() and lowered not in splitter.stopped
+    return capitals or run[1:] == lowered[1:]
 
 
 def _spaced(lowered: str) -> str:
@@ -162,10 +154,10 @@ def _others(text: str, splitter: Splitter) -> tuple[list[str], list[str]]:
 
     Odd letters may be spelled otherwise, or depend on those beside.
     """
-    kinds, every = _kinds(splitter), set().union(*re.findall(_NOT_ASCII, text))
-    return [each for each in every if kinds[each] == _SIGN], [
-        each for each in every if kinds[each] == _ODD
-    ]
+    others = text.encode("utf-8", "surrogatepass").translate(None, _ASCII)
+    kinds = _kinds(splitter)
+    every = [(each, kinds[each]) for each in {*others.decode("utf-8", "surrogatepass")}]
+    return [char for char, kind in every if kind == _SIGN], [c for c, kind in every if kind == _ODD]
 
 
 def _runs(text: str, begin: int, end: int) -> Iterator[Run]:

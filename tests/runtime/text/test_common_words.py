@@ -31,7 +31,7 @@ def test_words_are_found_in_their_forms(
 
 WORDS = {
     "en": "knead Kneading KNEADS dough doughs mouse mice user userName UserNames WHO who the it's "
-    "O'Neill neill café Café naïve C++ .net 2.0 2 well-known str_replace NASA nasa ²x a I",
+    "O'Neill neill go went café Café naïve C++ .net 2.0 2 well-known str_replace NASA nasa ²x a I",
     "de": "Häuser haus HAUS Mueller müller Straße strasse gehen ging Dokumente dokument im über",
     "fr": "l’été été ETE l'homme hommes cœur coeur œuvre à du",
     "tr": "İstanbul istanbul ISPARTA’nın ısparta ev evler",
