@@ -86,5 +86,5 @@ def _densest(text: str, places: Sequence[tuple[int, int]], size: int) -> tuple[i
             at += 1
         found = different, last + 1 - at
         if found > most:
-            most, chosen = found, (places[at][0], min(end, places[at][0] + size))
-    return chosen
+            most, chosen = found, (places[at][0], end)
+    return chosen[0], min(chosen[1], chosen[0] + size)

@@ -171,9 +171,11 @@ class Documents:
 
     def location(self, number: int) -> "Location | None":
         """Return where a passage stands in its document; None if that is whole or not known."""
-        from ranklet.runtime.bundles.location import Location
+        if self.locations is None:
+            return None
+        from ranklet.runtime.bundles.location import Location  # few collections have any
 
-        return None if self.locations is None else Location.read(self.locations[number])
+        return Location.read(self.locations[number])
 
     def stored(
         self, *, shown: bool = True, tokens: bool = False

@@ -272,15 +272,18 @@ class Splitter:
         """
         text = self.whispered(text)
         plain, runs = self._runs(text)
-        origin: list[int] | range = range(len(text) + 1)
+        origin = None
         if not text.isascii():
             origin = [at for at, char in enumerate(_joined(text)) for _ in self._plain[ord(char)]]
             origin.append(len(text))
         for run in runs.finditer(plain):
             for at in range(run.start(), run.end(), _LONG):
                 for begin, end, word in self._placed[plain[at : min(at + _LONG, run.end())]]:
-                    last = origin[at + end - 1]
-                    yield origin[at + begin], max(last + 1, origin[at + end]), word
+                    if origin is None:
+                        yield at + begin, at + end, word
+                    else:
+                        last = origin[at + end - 1]
+                        yield origin[at + begin], max(last + 1, origin[at + end]), word
 
     def _each(self, chunk: str) -> Iterator[str]:
         """Yield the words of `placed` without their places."""
