@@ -11,7 +11,7 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout, suppress
 from itertools import islice
 from pathlib import Path
@@ -26,7 +26,10 @@ from ranklet import build
 from ranklet.corpus.collections.collection import Document
 from ranklet.corpus.collections.splits import read_split
 from ranklet.handlers import logs
+from ranklet.handlers.api.answers import rank
+from ranklet.handlers.api.limits import Limits
 from ranklet.handlers.server.metrics import Metrics
+from ranklet.handlers.server.service import encoded
 from ranklet.handlers.server.shared_counts import SharedCounts
 from ranklet.runtime.errors import RankletError
 from ranklet.runtime.ranking import load as load_bundle
@@ -175,29 +178,39 @@ def measure(bundle: Path, queries: Sequence[str], workers: Sequence[int], reques
 
 def added(bundle: Path, queries: Sequence[str], rounds: int) -> str:
     """Return what HTTP adds to `rank()`, next to what an echo takes on the same connections."""
-    ranker = load_bundle(bundle)
-    p50: dict[str, list[float]] = {"rank() in a process": [], "a bare echo": [], "POST /rank": []}
-    alone, _, ranked = p50.values()
+    ranker, limits = load_bundle(bundle), Limits()
+    calls: dict[str, Callable[[str], object]] = {
+        "rank() in a process": ranker.rank,
+        "… and its texts": lambda query: [hit.text for hit in ranker.rank(query)],
+        "… and snippets": lambda query: [hit.snippet for hit in ranker.rank(query)],
+        "… and all as JSON": lambda query: encoded(rank(ranker, {"query": query}, limits).body),
+    }
+    found: dict[str, list[float]] = {name: [] for name in (*calls, "a bare echo", "POST /rank")}
     with server(bundle) as (_, port), server(bundle, command=("-c", ECHO)) as (_, echo):
-        for turn in range(-1, rounds):  # the first warms up and is not counted
-            times = []
-            for query in queries:
-                begin = perf_counter()
-                ranker.rank(query)
-                times.append(perf_counter() - begin)
-            found = [float(np.median(times)) * 1e3]
-            found += [wrk(each, queries, 1, ROUND_SECONDS).p50 for each in (echo, port)]
-            if turn >= 0:
-                for name, ms in zip(p50, found, strict=True):
-                    p50[name].append(ms)
-    adds = float(np.median(np.subtract(ranked, alone)))
-    rows = [[name, f"{np.median(ms):.2f}"] for name, ms in p50.items()]
+        for turn in range(-1, rounds):
+            p50 = [_p50(call, queries) for call in calls.values()]
+            p50 += [wrk(each, queries, 1, ROUND_SECONDS).p50 for each in (echo, port)]
+            for ms, known in zip(p50, found.values(), strict=True):
+                known += [ms] * (turn >= 0)  # the first warms up and is not counted
+    ranked = found["POST /rank"]
+    adds = float(np.median(np.subtract(ranked, found["rank() in a process"])))
+    rows = [[name, f"{np.median(ms):.2f}"] for name, ms in found.items()]
     return f"""
 {table(["one after another", "p50, ms"], rows)}
 
 {goal("what HTTP adds to rank()", adds, MOST_ADDED)} Median of {rounds} rounds.
 {goal("metrics and the log", _framing() / float(np.median(ranked)) * 100, MOST_FRAMING, "% of it")}
 """
+
+
+def _p50(call: Callable[[str], object], queries: Sequence[str]) -> float:
+    """Return the median ms of a call for each of some queries."""
+    times = []
+    for query in queries:
+        begin = perf_counter()
+        call(query)
+        times.append(perf_counter() - begin)
+    return float(np.median(times)) * 1e3
 
 
 class Load(NamedTuple):
