@@ -213,4 +213,5 @@ def _said() -> str:
     return f"""`**`: above BM25 + {STATIC} with p < {SURE} (paired). {QUERIES} queries of each \
 collection, documents as in query_table. Students learned from {RANDOM[False]:,} sequences of \
 random words and at most {SHORT:,} short texts of each collection, the small network of \
-{len(LAYERS)} layers for {EPOCHS} epochs."""
+{len(LAYERS)} layers for {EPOCHS} epochs. By cosines alone {E5}'s learns little but the mean, \
+because all of its vectors are alike."""
