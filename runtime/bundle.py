@@ -988,7 +988,7 @@ class Bundle(os.PathLike[str]):
 
     def rates(self, pipeline: "PipelineLike" = None) -> bool:
         """Return whether it is known how likely hits of a pipeline answer a query."""
-        names = self.manifest.pipeline(pipeline).rankers()
+        names = self.manifest.pipeline(pipeline).rankers
         return self.manifest.calibration(names) is not None
 
     @short_tracebacks

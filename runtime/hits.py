@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 SNIPPET = 300  # characters
 _SHOWN = 3  # hits in a repr
 # What a hit of a collection reads when it is asked for.
-_LATE = ("title", "text", "metadata", "location")
+_LATE = ("title", "text", "passage", "metadata", "location")
 _READ = 100_000  # characters of a text, among which its best part is looked for
 _SHOWN_VALUE = 60  # characters of a value of the metadata on one line
 
@@ -172,11 +172,10 @@ class Hit(_Late):
         score: float,
         index: int,
         explanation: "Explanation | None",
-        passage: int | None,
         *,
         pinned: bool = False,
     ) -> Self:
-        """Return a hit that reads its title, text and metadata when they are asked for.
+        """Return a hit that reads its title, text, passage and metadata when they are asked for.
 
         Args:
             number: the document's number.
@@ -185,7 +184,6 @@ class Hit(_Late):
             score: as the attribute, like all others.
             index: the document's number among those that may be seen.
             explanation: None if it was not requested.
-            passage: None if the document is whole.
             pinned: as the attribute.
         """
         hit, put = object.__new__(cls), object.__setattr__
@@ -195,7 +193,6 @@ class Hit(_Late):
         put(hit, "score", score)
         put(hit, "index", index)
         put(hit, "explanation", explanation)
-        put(hit, "passage", passage)
         put(hit, "pinned", pinned)
         put(hit, "folded", ())
         put(hit, "relevance", None)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, fields, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -125,8 +126,9 @@ class Pipeline:
     def __str__(self) -> str:
         return " → ".join(str(stage) for stage in self.stages)
 
+    @cached_property
     def rankers(self) -> tuple[str, ...]:
-        """Return the names of the rankers that the pipeline uses, in order of use."""
+        """The names of the rankers that the pipeline uses, in order of use."""
         named = [each.ranker for each in self.stages if isinstance(each, Retrieve | Rescore)]
         return tuple(dict.fromkeys(named))
 
@@ -134,7 +136,7 @@ class Pipeline:
         """Return the pipeline without its keep stages, so that all documents get a score."""
         return Pipeline(tuple(each for each in self.stages if not isinstance(each, Keep)))
 
-    @property
+    @cached_property
     def boost(self) -> Boost | None:
         """The stage that adds what metadata say, if there is one."""
         return next((each for each in self.stages if isinstance(each, Boost)), None)
@@ -161,7 +163,7 @@ class Pipeline:
         """
         return self._with_lengths(lambda k: min(k, depth))
 
-    @property
+    @cached_property
     def depth(self) -> int:
         """The largest number of hits that the pipeline can return from one ranker's list."""
         retrieved = max(each.k for each in self.stages if isinstance(each, Retrieve))

@@ -108,7 +108,7 @@ def held(bundle: Path) -> dict[str, Any]:
         **{f"ranker {name}": entry for name, entry in rankers.items()},
         "documents": manifest.documents, "fields": manifest.fields, "titles": manifest.titles,
         "pipelines": {
-            name: pipeline.rankers() if name == SUM else pipeline
+            name: pipeline.rankers if name == SUM else pipeline
             for name, pipeline in manifest.pipelines.items()
         },
         "default": manifest.default_pipeline,

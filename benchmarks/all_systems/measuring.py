@@ -88,7 +88,7 @@ def values_of(
     pairs, count = system.reads == Reads.PAIRS, len(queries)
     read = evenly(count, scope.studies[study].read if pairs else count)
     queries = [queries[at] for at in read]
-    digest = digest_of(BundleFiles(path), system.pipeline.rankers())
+    digest = digest_of(BundleFiles(path), system.pipeline.rankers)
     told: list[Any] = [digest, system.pipeline.to_json(), [list(each) for each in queries]]
     key = sha256(json.dumps(told).encode()).hexdigest()[:16]
 

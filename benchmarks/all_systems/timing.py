@@ -71,7 +71,7 @@ def costs(scope: Scope, study: str, systems: Sequence[System]) -> dict[str, Cost
     found = {}
     for each in systems:
         p50, p99, memory, start = measured[each.name]
-        used = each.pipeline.rankers()
+        used = each.pipeline.rankers
         size = megabytes(files, {name: scope.rankers[name].reads for name in used})
         found[each.name] = Cost(p50, p99, size, memory, start, minutes(files, used, scope))
     return found

@@ -56,7 +56,7 @@ def write_ciff(bundle: BundleLike, target: str | Path, *, overwrite: bool = Fals
         for own in np.split(order, begins[1:]) if len(order) else ():
             spelled = vocabulary.forms[int(term[own[0]])]
             file.write(_framed(_postings(spelled, of_document[own], count[own])))
-        for number, passage in enumerate(documents.places(np.arange(len(rows)))):
+        for number, passage in enumerate(map(documents.place, range(len(rows)))):
             id_ = documents.ids[number]
             name = f"{id_}#{passage or 1}" if split else id_
             fields = (_number(1, number), _text(2, name), _number(3, lengths[number]))

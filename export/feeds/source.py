@@ -2,8 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 
-import numpy as np
-
 from ranklet.export.feeds.entries import Entry
 from ranklet.runtime.bundles.additions import refuse_additions
 from ranklet.runtime.bundles.files import BundleFiles
@@ -48,7 +46,7 @@ class Source:
         documents, metadata = self._documents, Metadata(self.bundle)
         vectors = {name: each.document_vectors() for name, each in self._rankers.items()}
         split = documents.first is not None
-        for number, passage in enumerate(documents.places(np.arange(len(self)))):
+        for number, passage in enumerate(map(documents.place, range(len(self)))):
             id_, title, text = documents.record(number)
             yield Entry(
                 f"{id_}#{passage or 1}" if split else id_,

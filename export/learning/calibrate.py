@@ -111,7 +111,7 @@ def calibrate(
 def refit(bundle: Bundle, queries: Sequence[JudgedQuery], pipeline: PipelineLike = None) -> Refit:
     """Return how likely a pipeline's hits answer a query, as judged queries teach it."""
     found = examples_of(bundle, queries, pipeline)
-    names = bundle.manifest.pipeline(pipeline).rankers()
+    names = bundle.manifest.pipeline(pipeline).rankers
     prior = SHIPPED.get(bundle.manifest.compared(names))
     after, folds = np.empty(len(found.query)), found.query % FOLDS
     for fold in range(FOLDS):

@@ -74,4 +74,4 @@ def cost_of(bundle: BundleFiles, queries: Sequence[JudgedQuery], pipeline: Pipel
 def size_of(bundle: BundleFiles, pipeline: Pipeline) -> float:
     """Return the size of the files that a pipeline needs, in 10⁶ bytes."""
     files = bundle.manifest.files
-    return sum(files[name].bytes for name in needed_files(bundle, pipeline.rankers())) / 1e6
+    return sum(files[name].bytes for name in needed_files(bundle, pipeline.rankers)) / 1e6

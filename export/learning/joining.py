@@ -74,7 +74,7 @@ def write_reduced(
     overwrite: bool,
 ) -> Path:
     """Write a bundle with no more rankers than some pipelines have, and networks in 8 bits."""
-    used = {ranker for each in pipelines.values() for ranker in each.rankers()}
+    used = {ranker for each in pipelines.values() for ranker in each.rankers}
     rankers = {name: each for name, each in source.manifest.rankers.items() if name in used}
     own, _ = standard_pipelines(rankers)
     with BundleWriter(target, overwrite=overwrite) as writer:

@@ -123,10 +123,10 @@ def base_of(before: Bundle, options: LearnOptions) -> tuple[str, Pipeline | None
     It is the default of the input, or one of its rankers if a network would read queries.
     """
     default = before.manifest.pipeline(None)
-    if options.network or not any(_is_network(before, name) for name in default.rankers()):
+    if options.network or not any(_is_network(before, name) for name in default.rankers):
         return DEFAULT, None
     for name, pipeline in before.manifest.pipelines.items():
-        if not any(_is_network(before, each) for each in pipeline.rankers()):
+        if not any(_is_network(before, each) for each in pipeline.rankers):
             return f"{name} of the input, without its network", pipeline
     return DEFAULT, None
 

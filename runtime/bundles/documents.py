@@ -152,15 +152,12 @@ class Documents:
         """Return the ids that no document has."""
         return {each for each in ids if self.find(each) < 0}
 
-    def places(self, numbers: NDArray[np.integer]) -> list[int | None]:
-        """Return which passage of its document each is, from 1; None where a document is whole."""
+    def place(self, number: int) -> int | None:
+        """Return which passage of its document one is, from 1; None if the document is whole."""
         if self.first is None:
-            return [None] * len(numbers)
-        begins, last = self.first[numbers], len(self) - 1
-        goes_on = (numbers < last) & (self.first[np.minimum(numbers + 1, last)] == begins)
-        places = (numbers - begins.astype(np.int64) + 1).tolist()
-        split = ((begins != numbers) | goes_on).tolist()
-        return [place if several else None for place, several in zip(places, split, strict=True)]
+            return None
+        begin, *others = self.first[number : number + 2].tolist()
+        return number - begin + 1 if begin != number or others == [begin] else None
 
     def passages(self, number: int) -> NDArray[np.uint32]:
         """Return the numbers of all passages of the document whose first passage is `number`."""

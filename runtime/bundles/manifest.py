@@ -231,7 +231,7 @@ class Manifest:
             wanted = self.default_pipeline
         if not isinstance(wanted, str):
             own = own_pipeline(wanted)
-            for name in own.rankers():
+            for name in own.rankers:
                 self.check_ranker(name)
             return own
         if wanted not in self.pipelines:
@@ -270,7 +270,7 @@ class Manifest:
                 f"{', '.join(self.pipelines)}"
             )
         for name, pipeline in self.pipelines.items():
-            for ranker in pipeline.rankers():
+            for ranker in pipeline.rankers:
                 if ranker not in self.rankers:
                     raise BundleError(
                         f"{MANIFEST}: pipeline {name!r} uses the ranker {ranker!r}, but the bundle "

@@ -1,6 +1,7 @@
 """The documents of one call, either stored documents by number or the caller's own texts."""
 
 from collections.abc import Sequence
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +22,7 @@ class StoredCandidates:
         """Their numbers in the collection, (candidates,) uint32."""
         return self._numbers
 
-    @property
+    @cached_property
     def owners(self) -> NDArray[np.uint32] | None:
         """The number of each one's document, (candidates,); None if all documents are whole."""
         first = self._documents.first

@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from functools import cache
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -91,7 +90,7 @@ class Execution:
                 "candidates are given; pass only those that are allowed"
             )
         self._pipeline, self._query, self._reach = pipeline, query, reach
-        self._ranker = cache(ranker)
+        self._open, self._rankers = ranker, dict[str, Ranker]()
         self._documents, self._given, self._known = documents, given, known or {}
         self._allowed, self._amounts = both(allowed, query.allowed), amounts
         self.deadline = Deadline() if deadline is None else deadline
@@ -107,7 +106,7 @@ class Execution:
         self._retrieved_before: dict[str, dict[str, NDArray[np.uint32]]] = {}
         # The score of candidates that there was no time to score, by ranker.
         self._floors: dict[str, float] = {}
-        self._ordered_by = self._boost_of = pipeline.rankers()[0]
+        self._ordered_by = self._boost_of = pipeline.rankers[0]
         # What each signal would add with the weight 1, (signals, candidates).
         self._signals: NDArray[np.float64] = np.empty((0, 0))
         # Ranks before an unfinished stage, which order the candidates that it did not score,
@@ -124,7 +123,7 @@ class Execution:
     def run(self) -> None:
         """Run every stage that there is time for."""
         if not self.deadline.limited:  # with a budget, later rankers may not be needed
-            encode_ahead(map(self._ranker, self._pipeline.rankers()[1:]), self._query)
+            encode_ahead(map(self._ranker, self._pipeline.rankers[1:]), self._query)
         for number, stage in enumerate(self._pipeline.stages):
             begin = perf_counter()
             if isinstance(stage, Keep):
@@ -149,7 +148,7 @@ class Execution:
 
     def rankers(self) -> tuple[str, ...]:
         """Return the names of the pipeline's rankers, in order of use."""
-        return self._pipeline.rankers()
+        return self._pipeline.rankers
 
     @property
     def budget_spent(self) -> bool:
@@ -255,6 +254,12 @@ class Execution:
             label = f"{explanation.label} (no time for: {'; '.join(self.left_out)})"
             explanation = replace(explanation, label=label)
         return explanation
+
+    def _ranker(self, name: str) -> Ranker:
+        """Return a ranker, which is the same in all stages."""
+        if name not in self._rankers:
+            self._rankers[name] = self._open(name)
+        return self._rankers[name]
 
     def _stored(self, numbers: NDArray[np.uint32]) -> Candidates:
         if self._documents is None:

@@ -94,7 +94,7 @@ class Spans:
         documents, text = self._documents, self.shown("text", number)
         location = documents.location(number)
         if location is None:
-            whole = documents.places(np.array([number])) == [None]
+            whole = documents.place(number) is None
             return (number if whole else -1 - number), Piece(0, text, place=place)
         first = number if documents.first is None else int(documents.first[number])
         return first, Piece(location.start, text, location.before, location.heading, place)

@@ -229,7 +229,7 @@ class LocalSearch(Search):
     def _run(self, call: Call, reach: int | None = None) -> "_LocalRun":
         query, pipeline, deadline, *_ = call
         allowed, documents = self._ranked_ones(call), self.documents if self.exists else None
-        (first, *_), rankers = pipeline.rankers(), self.files.manifest.rankers
+        (first, *_), rankers = pipeline.rankers, self.files.manifest.rankers
         if pipeline.boost is not None and KINDS[rankers[first].kind].every_term:
             from ranklet.runtime.search.boosting import over_all_matches
 
@@ -427,7 +427,7 @@ class LocalSearch(Search):
                 str(number), document_id, place, title, text, self.columns.of(number),
                 location=documents.location(number),
             )
-            for number, place in zip(numbers.tolist(), documents.places(numbers), strict=True)
+            for number, place in [(each, documents.place(each)) for each in numbers.tolist()]
             for _, title, text in [documents.record(number)]
         ]  # fmt: skip
 
@@ -455,10 +455,12 @@ class LocalSearch(Search):
             self.columns.fetch(numbers, self.documents.stored(tokens=tokens))
 
     def shown(self, name: str, number: int) -> Any:
-        """Return a document's title, text, metadata or location by that name."""
+        """Return a document's title, text, passage, metadata or location by that name."""
         if name == "metadata":
             return self.columns.of(number) if self._fields else {}
         documents = self.documents
+        if name == "passage":
+            return documents.place(number)
         if name == "location":
             return documents.location(number)
         return (documents.titles if name == "title" else documents.texts)[number]
@@ -472,7 +474,8 @@ class LocalSearch(Search):
     def ids(self, numbers: NDArray[np.uint32]) -> list[str]:
         """Return the ids of some documents."""
         documents = self.documents
-        fetch_rows(numbers, ragged=documents.stored(shown=False))
+        if self.files.is_remote:
+            fetch_rows(numbers, ragged=documents.stored(shown=False))
         return list(map(documents.ids.__getitem__, numbers.tolist()))
 
 
@@ -607,7 +610,7 @@ class _LocalRun(Run):
         indices = begins if self._begins is None else np.searchsorted(self._begins, begins)
         columns = (
             numbers.tolist(), repeat(self._search.shown), self._search.ids(numbers), scores,
-            indices.tolist(), explanations, documents.places(numbers),
+            indices.tolist(), explanations,
         )  # fmt: skip
         return list(map(partial(Hit.stored, pinned=pinned), *columns))
 

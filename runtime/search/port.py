@@ -436,9 +436,10 @@ class Search(ABC):
                 reach = max(reach, DEPTH)
             reach *= _PASSAGES
         run = self._run(call, reach)
-        few = run.execution.cut and run.execution.documents < min(selection.reach, depth)
-        if few and reach is not None and reach < depth:  # one document has many passages
-            again = self._run(call)
+        if reach is not None and reach < depth:
+            if not run.execution.cut or run.execution.documents >= min(selection.reach, depth):
+                return run
+            again = self._run(call)  # one document has many passages
             again.execution.timings[:0] = run.execution.timings
             run = again
         run.confirm(selection)

@@ -108,7 +108,7 @@ def _weights(bundle: BundleFiles, ranker: str) -> Mapping[str, float]:
 
 def check_weighing(bundle: BundleFiles, pipeline: Pipeline) -> None:
     """Raise InputError if no ranker of a pipeline has fields, though the bundle has some."""
-    if field_weights(bundle) and not any(_weights(bundle, each) for each in pipeline.rankers()):
+    if field_weights(bundle) and not any(_weights(bundle, each) for each in pipeline.rankers):
         raise InputError("no ranker of this pipeline has fields; name one with BM25, or leave them")
 
 

@@ -21,7 +21,7 @@ from ranklet.runtime.storage.strings import SortedStrings
 from ranklet.runtime.text.frequencies import decode_counts
 from ranklet.runtime.text.names import CLASSES, ENGLISH, UNSPACED
 from ranklet.runtime.text.spellings import unaccented
-from ranklet.runtime.text.splitter import LOOK, Placed, Splitter
+from ranklet.runtime.text.splitter import LOOK, Splitter
 from ranklet.runtime.text.words import SPLITTER
 
 if TYPE_CHECKING:
@@ -34,6 +34,8 @@ NONE, NO_CODES = np.empty(0, np.int32), np.empty(0, np.uint8)
 STOPPED = -1  # in `lemma_of`: a word that both words and lemmas leave out
 _FEW = 100  # tokens, which are looked up faster than the distinct ones among them are found
 NO_WORD = -2  # in `lemma_of`: a string that is a class and no word
+
+Asked = tuple[int, int, str, int]  # begin and end in the query, the word, and its id or `STOPPED`
 
 
 def splitter(
@@ -58,16 +60,16 @@ def splitter(
     return scripts.splitter(tuple(languages), frozenset(stopped), known)
 
 
-def _balanced(words: Iterable[str]) -> Iterator[str]:
+def _balanced(words: Iterable[Asked]) -> Iterator[Asked]:
     """Yield words that are no pairs of letters twice, because most other letters are in two pairs.
 
-    >>> list(_balanced(["東京", "ubuntu"]))
+    >>> [word for _, _, word, _ in _balanced([(0, 2, "東京", 4), (2, 8, "ubuntu", 3)])]
     ['東京', 'ubuntu', 'ubuntu']
     """
     from ranklet.runtime.text.scripts import is_unspaced  # not a cost of opening an English bundle
 
-    for word in words:
-        yield from [word] if is_unspaced(word) else [word, word]
+    for each in words:
+        yield from [each] if is_unspaced(each[2]) else [each, each]
 
 
 class Vocabulary:
@@ -347,7 +349,7 @@ class Analysis:
         self._analyzer, self.look = analyzer, look
         self._unknown: dict[str, int] = {}
         self._spellings: list[str] = []  # of the unknown words, in the order of their ids
-        self._query: tuple[str, list[Placed]] = ("", [])  # the last query and its words
+        self._query: tuple[str, list[Asked]] = ("", [])  # the last query and its words
 
     def tokens_of(self, texts: Sequence[str], field: str) -> list[NDArray[np.int32]]:
         """Return the token ids of each text; see `tokens`."""
@@ -375,35 +377,36 @@ class Analysis:
         """
         if field == "wordpieces":
             return self.tokens(text, field)
-        vocabulary, kept = self._analyzer.vocabulary, list[Placed]()
-        by_pairs = vocabulary.by_pairs and field == CLASSES
+        vocabulary, kept = self._analyzer.vocabulary, list[Asked]()
         for each in self._words_of(text):
-            begin, _, word = each
-            spans = bool(kept) and begin <= kept[-1][0] < each[1]
-            if spans and word.isalnum() and word.isascii() and vocabulary.find(word) >= 0:
+            begin, end, word, number = each
+            spans = bool(kept) and begin <= kept[-1][0] < end
+            if spans and word.isalnum() and word.isascii() and number < len(vocabulary):
                 kept = [part for part in kept if part[0] < begin]
             kept.append(each)
-        found = [word for _, _, word in kept]
-        ids = self._word_ids(_balanced(found) if by_pairs else found)
-        left = ids[~among(ids, vocabulary.stopped)]
-        return self.in_field(left if self._is_known(left) else ids, field)
+        by_pairs = vocabulary.by_pairs and field == CLASSES
+        ids = _indexed(_balanced(kept) if by_pairs else kept)
+        left = ids[~among(ids, vocabulary.stopped)] if len(vocabulary.stopped) else ids
+        return self.in_field(left if left is ids or self._is_known(left) else ids, field)
 
     def asked_words(self, query: str) -> list[tuple[str, str, str]]:
         """Return the words of a query without stop words: as typed, as compared, its lemma."""
         ids = self.asked(query, "words")
         words, lemmas = self.spelled(ids), self.spelled(self.in_field(ids, "lemmas"))
-        typed = {word: query[begin:end] for begin, end, word in self._words_of(query)}
+        typed = {word: query[begin:end] for begin, end, word, _ in self._words_of(query)}
         return [(typed.get(w, w), w, lemma) for w, lemma in zip(words, lemmas, strict=True)]
 
     def word(self, word: str, field: str) -> NDArray[np.int32]:
         """Return the tokens of one word, as texts are split into them, in a field of words."""
         return self.in_field(self._word_ids([word]), field)
 
-    def _words_of(self, query: str) -> list[Placed]:
-        """Return the words of a query with their places; several fields ask for them."""
+    def _words_of(self, query: str) -> list[Asked]:
+        """Return the words of a query with their places and ids; several fields ask for them."""
         text, words = self._query
         if text != query:
-            words = list(self._analyzer.vocabulary.splitter.placed(query))
+            placed = list(self._analyzer.vocabulary.splitter.placed(query))
+            ids = self._ids([word for _, _, word in placed])
+            words = [(*each, number) for each, number in zip(placed, ids, strict=True)]
             self._query = query, words
         return words
 
@@ -413,7 +416,7 @@ class Analysis:
 
     def has_unknown(self, tokens: NDArray[np.int32]) -> bool:
         """Return whether one of some words, or of their classes, is none of the vocabulary's."""
-        return bool((tokens >= len(self._analyzer.vocabulary)).any())
+        return bool(self._unknown) and bool((tokens >= len(self._analyzer.vocabulary)).any())
 
     def in_field(self, ids: NDArray[np.int32], field: str) -> NDArray[np.int32]:
         """Return the tokens of words in the field words, lemmas or classes, (tokens,) int32."""
@@ -423,16 +426,18 @@ class Analysis:
         lemmas = self._classes(ids, vocabulary.lemma_of, vocabulary.lemma)
         if field == "lemmas" or vocabulary.beginning_of is None:
             return lemmas
-        beginnings = self._classes(ids, vocabulary.beginning_of, vocabulary.beginning)
-        return np.column_stack([lemmas, beginnings]).ravel()
+        both = np.empty((len(ids), 2), np.int32)
+        both[:, 0] = lemmas
+        both[:, 1] = self._classes(ids, vocabulary.beginning_of, vocabulary.beginning)
+        return both.ravel()
 
     def _classes(
         self, ids: NDArray[np.int32], of_known: NDArray[np.int32], of_others: Callable[[str], str]
     ) -> NDArray[np.int32]:
         """Return a class of each word, (words,) int32."""
         size = len(of_known)
-        found = of_known[np.where(ids < size, ids, 0)]
-        for at in np.flatnonzero(ids >= size).tolist():
+        found = of_known.take(ids, mode="clip")
+        for at in np.flatnonzero(ids >= size).tolist() if self._unknown else ():
             found[at] = self._id_of(of_others(self._spellings[ids[at] - size]))
         return found
 
@@ -510,13 +515,12 @@ class Analysis:
         vocabulary, words = self._analyzer.vocabulary, self._words_of(text)
         left_out: AbstractSet[int] = frozenset()
         if len(vocabulary.stopped):
-            ids = self._word_ids([word for _, _, word in words])
+            ids = _indexed(words)
             asked = among(ids, vocabulary.stopped)
             if self._is_known(ids[~asked]):
                 left_out = frozenset(ids[asked].tolist())
-        for begin, end, word in words:
-            index = vocabulary.find(word)
-            stopped = index >= 0 and (vocabulary.lemma_of[index] == STOPPED or index in left_out)
+        for begin, end, word, number in words:
+            stopped = number == STOPPED or number in left_out
             if stopped or (alike and vocabulary.splitter.is_like_stopped(word)):
                 yield text[begin:end]
 
@@ -570,6 +574,11 @@ class PartAnalysis(Analysis):
             return super().name(token, field)
         spelled = super().name(token, "words")
         return self._whole.name(int(self._whole.numbers_of([spelled])[0]), field)
+
+
+def _indexed(words: Iterable[Asked]) -> NDArray[np.int32]:
+    """Return the ids of the words of a query that some index may have, (words,) int32."""
+    return np.array([number for *_, number in words if number != STOPPED], np.int32)
 
 
 def _renumbered(

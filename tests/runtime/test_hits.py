@@ -96,7 +96,8 @@ def test_hits_and_rankings_cannot_be_changed() -> None:
 
 def test_a_stored_hit_reads_once_what_it_is_asked_for_and_is_equal_to_any_other() -> None:
     values: dict[str, Any] = {
-        "title": "A", "text": "x " * 400, "metadata": {"year": 2024}, "location": None
+        "title": "A", "text": "x " * 400, "metadata": {"year": 2024}, "location": None,
+        "passage": 1,
     }  # fmt: skip
     asked: list[tuple[str, int]] = []
 
@@ -105,13 +106,14 @@ def test_a_stored_hit_reads_once_what_it_is_asked_for_and_is_equal_to_any_other(
         return values[name]
 
     def hit() -> Hit:
-        return Hit.stored(7, read, "a", 2.0, 5, None, 1)
+        return Hit.stored(7, read, "a", 2.0, 5, None)
 
     late, same = hit(), Hit("a", 2.0, values["title"], values["text"], 5, None, 1, {"year": 2024})
-    assert (late.id, late.score, late.name, late.index) == ("a", 2.0, "a · passage 1", 5)
+    assert (late.id, late.score, late.index) == ("a", 2.0, 5)
     assert not asked
     assert late.title + late.title == "AA"
     assert asked == [("title", 7)]
+    assert late.name == "a · passage 1"
     for make in (
         hit, lambda: copy.copy(hit()), lambda: copy.deepcopy(hit()), lambda: replace(hit()),
         lambda: pickle.loads(pickle.dumps(hit())),  # noqa: S301

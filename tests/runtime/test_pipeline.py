@@ -115,7 +115,7 @@ def test_a_wrong_recipe_is_refused(raw: Any, message: str) -> None:
 
 def test_the_rankers_are_named_once_in_order_of_use() -> None:
     stages = (Retrieve("a"), Retrieve("b"), Rescore("c"), Rescore("a"))
-    assert Pipeline(stages).rankers() == ("a", "b", "c")
+    assert Pipeline(stages).rankers == ("a", "b", "c")
 
 
 def test_cuts_can_be_left_out() -> None:

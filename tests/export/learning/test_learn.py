@@ -86,7 +86,7 @@ def test_model_1_learns_the_other_names(better: Path, bundle: Path) -> None:
     assert load(better).manifest.default_pipeline == "learned"
     assert load(better).rank(text)[0].id == first
     (own,) = load(better).manifest.relevance  # which ranklet does not know of these rankers
-    assert (own.rankers, own.queries) == (load(better).manifest.pipeline(None).rankers(), 252)
+    assert (own.rankers, own.queries) == (load(better).manifest.pipeline(None).rankers, 252)
     likely = load(better).rank(text, relevance=True).answerable
     assert likely is not None
     assert likely > 0.5
