@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.harness.report import table
-from benchmarks.papers.plans import Training, Values
+from benchmarks.papers.plans import RERANKING, Training, Values
 from ranklet.corpus.evaluation.measures import parse_measure
 from ranklet.corpus.evaluation.significance import Interval, holm, t_probability, t_quantile
 
@@ -21,7 +21,8 @@ class Pair(NamedTuple):
     """A ranker next to another on a collection, by one measure.
 
     Attributes:
-        alike: a key of trainings whose seeds differ alike, which learn and rank the same.
+        alike: a key of trainings whose seeds differ alike, which learn and rank the same; two lists
+            of one network differ less.
         values: of the ranker and of the other, (2, seeds, queries) float64.
     """
 
@@ -66,8 +67,8 @@ def section(found: Measured) -> str:
 
 *Queries* are those that both systems ranked. A difference is the mean over queries and seeds. Its \
 standard error has two parts: the queries, and the seeds, whose standard deviation is that of all \
-trainings of a kind that learn and rank the same. Where all of them have one seed, only queries \
-count. \
+trainings of a kind that learn and rank the same (two lists of one network apart). Where \
+all of them have one seed, only queries count. \
 *Seen with 80 %* is the smallest difference that the test finds in 80 of 100 cases ({POWER:g} \
 standard errors). Two-sided tests, with Holm's correction over all of such trainings by one \
 measure; intervals of 95 %. \
@@ -145,7 +146,7 @@ def _pair(values: All, plan: Training, other: str, collection: str, measure: str
     if len(queries) < 2:
         return None
     numbers = [[[of[name] for name in queries] for of in pair] for pair in both]
-    alike = plan.kind, plan.learns, plan.ranks, measure
+    alike = plan.kind, plan.learns, plan.ranks, measure, other == RERANKING
     return Pair(plan.name, other, collection, measure, alike, np.array(numbers).swapaxes(0, 1))
 
 
