@@ -538,7 +538,7 @@ class Bundle(os.PathLike[str]):
             ranking = run.ranking(selection, explain=explain)
         record("ranklet.rank", ranking.timings, k=k, hits=len(ranking))
         places = self._common_words(ranking.query, stored=documents is None, synonyms=synonyms)
-        for hit in ranking:
+        for hit in ranking.hits:
             hit.matching(places)
         marks = partial(self.marks, ranking.query, pipeline=pipeline, synonyms=synonyms)
         return ranking.marking(marks)

@@ -19,28 +19,9 @@ def distinct(numbers: NDArray[T]) -> NDArray[T]:
     [1, 4, 9]
     """
     ascending: NDArray[T] = np.sort(numbers, axis=None)
-    return np.asarray(ascending[_is_new(ascending)])
-
-
-def counted(numbers: NDArray[T]) -> tuple[NDArray[T], NDArray[np.intp], NDArray[np.intp]]:
-    """Return the different numbers of an array, which ascend, their first places, and counts.
-
-    >>> [each.tolist() for each in counted(np.array([4, 1, 4, 9]))]
-    [[1, 4, 9], [1, 0, 3], [1, 2, 1]]
-    """
-    order = numbers.argsort(kind="stable")
-    ascending = numbers[order]
-    begins = _is_new(ascending).nonzero()[0]
-    ends = np.full(len(begins), len(numbers))
-    ends[:-1] = begins[1:]
-    return ascending[begins], order[begins], ends - begins
-
-
-def _is_new(ascending: NDArray[Any]) -> NDArray[np.bool_]:
-    """Return which numbers differ from the one before."""
     new = np.ones(len(ascending), np.bool_)
     np.not_equal(ascending[1:], ascending[:-1], out=new[1:])
-    return new
+    return np.asarray(ascending[new])
 
 
 def evenly(count: int, most: int) -> list[int]:

@@ -20,7 +20,7 @@ from ranklet.runtime.execution import fusion
 from ranklet.runtime.execution.prefetch import encode_ahead
 from ranklet.runtime.hits import Timing
 from ranklet.runtime.pipeline import Boost, Fuse, Keep, Pipeline, Rescore, Retrieve
-from ranklet.runtime.sets import add_new, among, distinct
+from ranklet.runtime.sets import add_new, among
 
 if TYPE_CHECKING:
     from ranklet.runtime.bundles.documents import Documents
@@ -159,7 +159,7 @@ class Execution:
     def documents(self) -> int:
         """The number of documents among the candidates; passages of one count once."""
         owners = self.candidates.owners
-        return len(self.candidates) if owners is None else len(distinct(owners))
+        return len(self.candidates) if owners is None else len({*owners.tolist()})
 
     def top(self, k: int) -> tuple[NDArray[np.intp], NDArray[np.float32]]:
         """Return the positions of the k best candidates and their scores, best first.

@@ -178,11 +178,12 @@ class ImpactIndex:
         except IndexError as error:
             raise self._past() from error
         best = top_k(scores, k, ties=documents)
-        if not np.isfinite(scores[best]).all():
+        documents, scores = documents[best], scores[best]
+        if not np.isfinite(scores).all():
             raise damaged("an impact is not finite")
-        if len(best) and documents[best].max() >= self.size:
+        if len(best) and documents.max() >= self.size:
             raise self._past()
-        return documents[best].astype(np.uint32, copy=False), scores[best]
+        return documents.astype(np.uint32, copy=False), scores
 
     def matching(self, terms: NDArray[np.int32]) -> Mask:
         """Return which documents have at least one of some terms, (documents,) bool.

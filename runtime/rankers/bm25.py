@@ -22,7 +22,7 @@ from ranklet.runtime.lexical.bm25 import boosted, field_amount, idf, saturated_s
 from ranklet.runtime.lexical.field_index import TEXT, TITLE, FieldIndex, Formula
 from ranklet.runtime.lexical.impact_index import IMPACT_TYPES, ImpactIndex
 from ranklet.runtime.options import check_number, number, one_of
-from ranklet.runtime.sets import counted, distinct
+from ranklet.runtime.sets import distinct
 from ranklet.runtime.text.names import CLASSES, FIELDS
 
 if TYPE_CHECKING:
@@ -319,9 +319,15 @@ class BM25(Retriever):
         field, whole = self.settings.terms, query.everywhere[0]
 
         def make() -> Terms:
-            tokens = whole.tokens(field)
-            terms, at, counts = counted(tokens)
-            return Terms(terms, counts.astype(np.float32), at)
+            places: dict[int, list[int]] = {}  # of each term among the tokens
+            for at, token in enumerate(whole.tokens(field).tolist()):
+                places.setdefault(token, []).append(at)
+            every = sorted(places.items())
+            return Terms(
+                np.array([term for term, _ in every], np.int32),
+                np.array([len(own) for _, own in every], np.float32),
+                np.array([own[0] for _, own in every], np.intp),
+            )
 
         terms = query.once((Terms, field), make)
         return terms if query is whole else terms._replace(ids=query.tokens(field)[terms.at])
