@@ -1,8 +1,8 @@
-"""Routers whose queries static embeddings or a small network encode.
+"""Routers whose queries static embeddings encode.
 
-Both students learn from the same texts what the network says of them, no query among these, and
-are saved as sentence-transformers saves a router. Documents are encoded once, by the network.
-Every step is kept, so an interrupted run continues.
+These learn from texts what the network says of them, no query among these, and are saved as
+sentence-transformers saves a router. Documents are encoded once, by the network. Every step is
+kept, so an interrupted run continues.
 """
 
 import sys
@@ -16,17 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.dense.query_table import (
-    MEASURE,
-    RANDOM,
-    SHORT,
-    compared,
-    table_of,
-    texts_with_vectors,
-    values_of,
-    words_with_vectors,
-)
-from benchmarks.dense.small_network import EPOCHS, learn
+from benchmarks.dense.query_table import MEASURE, RANDOM, SHORT, compared, table_of, values_of
 from benchmarks.fusion.collections import (
     E5,
     MINILM,
@@ -43,28 +33,25 @@ from ranklet import runtime
 from ranklet.corpus.building.default_fusion import FUSION, fusion_of
 from ranklet.corpus.building.default_pipelines import SUM
 from ranklet.corpus.building.writer import BundleWriter
-from ranklet.corpus.evaluation.significance import compare
 from ranklet.corpus.rankers.dense import INDEXED
 from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.onnx.query_table import QUERIES as OF_QUERIES
 
 PACKAGES = ("onnxruntime", "sentence-transformers")
-SURE = 0.01
-LEARNED = {  # whose texts the students of a network learn from
+LEARNED = {  # whose texts the static embeddings of a network learn from
     MINILM: ("scifact", "qa-mix", "medquad", "google-wiki", "debian-packages"),
     E5: ("debian-de", "debian-de-en"),
 }
 COLLECTIONS = (*LEARNED[MINILM], "debian-de-en")
 QUERIES, TIMED = 300, 200  # of a collection, and of a network's collections
-LAYERS = (0, 1)  # of the network, with which the small network begins
-NETWORK, SMALL, STATIC = SYSTEMS = ("network", "small network", "static")  # encode queries
+NETWORK, STATIC = SYSTEMS = ("network", "static")  # encode queries
 CODE = ("corpus", "training", "export", "runtime/rankers")
 
 Values = Mapping[str, NDArray[np.float64]]  # of each query, by system
 
 
 def run(place: Place) -> str:
-    """Learn the students, and compare the systems on the queries of each collection."""
+    """Learn the static embeddings, and compare the systems on the queries of each collection."""
     found, last = dict[str, Values](), dict[str, Compared]()
     for each in _named(COLLECTIONS):
         try:
@@ -87,11 +74,10 @@ def system_of(place: Place, each: Compared, system: str) -> runtime.Bundle:
     network = bundle_of(place, each, model_of(each))
     if system == NETWORK:
         return network
-    router = _file(system)
-    made = place.keep(f"{each.model}.{router}", partial(_SAVE[system], place, each), CODE)
-    rankers = BundleFiles(rankers_of(place, each, made, f"{each.model}.{router}"))
+    made = place.keep(f"{each.model}.{_file(system)}", partial(_save, place, each), CODE)
+    rankers = BundleFiles(rankers_of(place, each, made, f"{each.model}.{_file(system)}"))
     kept = place.keep(
-        f"{each.name}.{router}.ranklet", partial(_write, network.files, rankers, each.model),
+        f"{each.name}.{_file(system)}.ranklet", partial(_write, network.files, rankers, each.model),
         CODE, f"{network.manifest.sha256} {rankers.manifest.sha256}",
     )  # fmt: skip
     return runtime.load(kept)
@@ -112,45 +98,23 @@ def _write(network: BundleFiles, rankers: BundleFiles, name: str, path: Path) ->
         writer.finish(replace(manifest, pipelines=fused.pipelines, default_pipeline=fused.default))
 
 
-def _save_static(place: Place, each: Compared, path: Path) -> None:
-    """Save a router whose queries have the table of `query_table`."""
-    from sentence_transformers.sentence_transformer.modules import StaticEmbedding
+def _save(place: Place, each: Compared, path: Path) -> None:
+    """Save a router whose queries have the table of `query_table`, and no prompt."""
+    from sentence_transformers import SentenceTransformer
+    from sentence_transformers.sentence_transformer.modules import (
+        Normalize,
+        Router,
+        StaticEmbedding,
+    )
 
-    model, learned = _model(each), table_of(place, each, _named(LEARNED[each.model]))
-    tokenizer = model[0].tokenizer.backend_tokenizer
+    whole: Any = SentenceTransformer(str(model_of(each)), device="cpu")
+    learned = table_of(place, each, _named(LEARNED[each.model]))
+    tokenizer = whole[0].tokenizer.backend_tokenizer
     tokenizer.no_truncation()
     tokenizer.no_padding()
     print(f"{each.model}, static: cosine {learned.cosine:.3f}", file=sys.stderr)
-    _save(path, each, [StaticEmbedding(tokenizer, embedding_weights=learned.rows)])
-
-
-def _save_small(place: Place, each: Compared, path: Path) -> None:
-    """Save a router whose queries have a few layers of the network."""
-    teacher, alone, words, of_words = words_with_vectors(place, each)
-    texts, of_texts = texts_with_vectors(place, teacher, _named(LEARNED[each.model]))
-    model = _model(each)
-    vectors = np.concatenate([of_words[len(alone) :], of_texts])
-    cosine = learn(model, LAYERS, [*words[len(alone) :], *texts], vectors)
-    print(f"{each.model}, small network: cosine {cosine:.3f}", file=sys.stderr)
-    _save(path, each, [*model][:2])
-
-
-_SAVE = {SMALL: _save_small, STATIC: _save_static}
-
-
-def _model(each: Compared) -> Any:
-    from sentence_transformers import SentenceTransformer
-
-    return SentenceTransformer(str(model_of(each)), device="cpu")
-
-
-def _save(path: Path, each: Compared, queries: Sequence[Any]) -> None:
-    """Save a router of some modules for queries, which read no prompt, and the whole network."""
-    from sentence_transformers import SentenceTransformer
-    from sentence_transformers.sentence_transformer.modules import Normalize, Router
-
-    whole = _model(each)
-    router = Router.for_query_document([*queries], [*whole][:2])
+    static = StaticEmbedding(tokenizer, embedding_weights=learned.rows)
+    router = Router.for_query_document([static], [*whole][:2])
     prompts = {**whole.prompts, "query": ""}
     made = SentenceTransformer(modules=[router, Normalize()], device="cpu", prompts=prompts)
     made.save(str(path))
@@ -167,27 +131,15 @@ def _values(place: Place, each: Compared) -> Values:
 
 
 def _file(system: str) -> str:
-    return f"{system.replace(' ', '-')}.router"
+    return f"{system}.router"
 
 
 def _quality(found: Mapping[str, Values]) -> str:
     names = [*next(iter(found.values()))]
-    rows = [
-        [each, *(f"{own[name].mean():.3f}{_sure(own, name)}" for name in names)]
-        for each, own in found.items()
-    ]
+    rows = [[each, *(f"{own[name].mean():.3f}" for name in names)] for each, own in found.items()]
     means = {name: np.mean([own[name].mean() for own in found.values()]) for name in names}
     rows.append(["mean", *(f"{means[name]:.3f}" for name in names)])
     return table([MEASURE, *names], rows)
-
-
-def _sure(values: Values, name: str) -> str:
-    """Return a mark where the hybrid of the small network is surely above that of the table."""
-    pair = (f"BM25 + {SMALL}", f"BM25 + {STATIC}")
-    if name != pair[0]:
-        return ""
-    (tested,) = compare({each: values[each] for each in pair}, pairs=[pair])
-    return "**" if tested.difference > 0 and tested.p < SURE else ""
 
 
 def _costs(place: Place, collections: Iterable[Compared]) -> str:
@@ -210,8 +162,6 @@ def _costs(place: Place, collections: Iterable[Compared]) -> str:
 
 
 def _said() -> str:
-    return f"""`**`: above BM25 + {STATIC} with p < {SURE} (paired). {QUERIES} queries of each \
-collection, documents as in query_table. Students learned from {RANDOM[False]:,} sequences of \
-random words and at most {SHORT:,} short texts of each collection, the small network of \
-{len(LAYERS)} layers for {EPOCHS} epochs. By cosines alone {E5}'s learns little but the mean, \
-because all of its vectors are alike."""
+    return f"""{QUERIES} queries of each collection, documents as in query_table. Static \
+embeddings learned from {RANDOM[False]:,} sequences of random words and at most {SHORT:,} short \
+texts of each collection."""
