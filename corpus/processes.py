@@ -10,7 +10,7 @@ import subprocess
 import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import ExitStack, contextmanager, nullcontext
 from contextvars import ContextVar
 from importlib import import_module
@@ -18,7 +18,6 @@ from itertools import chain
 from itertools import count as counting
 from multiprocessing.connection import Connection, Pipe
 from pathlib import Path
-from queue import SimpleQueue
 from threading import Lock
 from typing import Any, Self
 
@@ -79,16 +78,18 @@ def each(
     shared, most = _pool.get(), max(1, count - spared)
     with (
         nullcontext(shared) if shared else _Pool() as processes,
-        processes.doing(order, count) as done,
-        ThreadPoolExecutor(most) as threads_,
+        processes.doing(order, count, most) as give,
     ):
         waiting = deque[Future[Block]]()
-        for block in chain(ahead, blocks):
-            waiting.append(threads_.submit(done, block))
-            if len(waiting) == _WAITING * most:
+        try:
+            for block in chain(ahead, blocks):
+                waiting.append(give(block))
+                if len(waiting) == _WAITING * most:
+                    yield waiting.popleft().result()
+            while waiting:
                 yield waiting.popleft().result()
-        while waiting:
-            yield waiting.popleft().result()
+        finally:
+            wait([future for future in waiting if not future.cancel()])
 
 
 @contextmanager
@@ -119,8 +120,7 @@ class _Pool:
 
     def __init__(self) -> None:
         self._stack, self._lock = ExitStack(), Lock()
-        self._idle = SimpleQueue[_Process]()
-        self._started = False
+        self._processes = list[_Process]()
         self._numbers = counting()
         self._open = set[int]()  # numbers of the orders that are being done
 
@@ -131,29 +131,29 @@ class _Pool:
         self._stack.close()
 
     @contextmanager
-    def doing(self, order: Order, count: int) -> Iterator[Callable[[Block], Block]]:
-        """Return what lets one of so many processes do a block of an order.
+    def doing(
+        self, order: Order, count: int, most: int
+    ) -> Iterator[Callable[[Block], Future[Block]]]:
+        """Start so many processes, and return what gives a block of an order to one of the first.
 
-        Several orders may be done at a time.
+        Several orders may be done at a time. A process does what it was given in order.
         """
         with self._lock:
-            for _ in range(0 if self._started else count):
-                self._idle.put(self._stack.enter_context(_Process()))
-            self._started = True
+            while len(self._processes) < count:
+                self._processes.append(self._stack.enter_context(_Process()))
             number = next(self._numbers)
             self._open.add(number)
 
-        def done(block: Block) -> Block:
-            process = self._idle.get()
-            try:
-                return process.done(number, order, sorted(self._open), block)
-            finally:
-                self._idle.put(process)
+        def give(block: Block) -> Future[Block]:
+            with self._lock:
+                process = min(self._processes[:most], key=_Process.waiting)
+                return process.give(number, order, sorted(self._open), block)
 
         try:
-            yield done
+            yield give
         finally:
-            self._open.remove(number)
+            with self._lock:
+                self._open.remove(number)
 
 
 _pool: ContextVar[_Pool | None] = ContextVar("pool", default=None)
@@ -163,28 +163,40 @@ class _Process:
     """A process that does the work that orders name, until the context ends."""
 
     def __init__(self) -> None:
-        self._known = set[int]()  # numbers of the orders that it has got
+        self._known = set[int]()  # numbers of the orders that it was given
+        self._given = list[Future[Block]]()
         try:
             self._process, self._connection = start_process(__name__)
         except OSError as error:  # such as a limit of processes, or a Python that has moved
             raise CollectionError(
                 f"no process can be started to read texts ({error}); {_ALONE}"
             ) from error
+        self._thread = ThreadPoolExecutor(1)
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._connection.close()  # which ends it
         self._process.kill()
         self._process.wait()
+        self._thread.shutdown(cancel_futures=True)
+        self._connection.close()
 
-    def done(self, number: int, order: Order, open_: Sequence[int], block: Block) -> Block:
-        """Return what becomes of a block by an order; it forgets those that are not open."""
+    def waiting(self) -> int:
+        """Return how many blocks it was given and has not done."""
+        self._given = [future for future in self._given if not future.done()]
+        return len(self._given)
+
+    def give(self, number: int, order: Order, open_: Sequence[int], block: Block) -> Future[Block]:
+        """Let it do a block by an order, after all others, and forget orders that are not open."""
         head = [number, None if number in self._known else order, open_]
         self._known.add(number)
+        self._given.append(self._thread.submit(self._done, json.dumps(head).encode(), block))
+        return self._given[-1]
+
+    def _done(self, head: bytes, block: Block) -> Block:
         try:
-            _send(self._connection, [json.dumps(head).encode(), *block])
+            _send(self._connection, [head, *block])
             return _receive(self._connection)
         except (EOFError, OSError) as error:
             raise CollectionError(
