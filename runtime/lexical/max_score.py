@@ -30,6 +30,7 @@ _BISECTION = 25  # postings that are added up in the time in which one document 
 _SUM = 1 / 8  # and in the time in which one sum is cleared
 _LISTED = 1 / 32  # and in the time in which a mask is searched for one document
 _FILTERED = 1 / 4  # of the documents; lists are filtered by a mask that allows fewer
+_STARTING = 300  # documents that are looked up in the time of the calls for one list
 _FEW = 64  # documents of a range that are rather looked up than a further list is added up
 _WAITING = 2000  # documents that are looked up at once
 _GATHERED = 1 / 8  # of the documents; the sums of fewer are rather gathered
@@ -92,8 +93,8 @@ def max_score(
         return _look_up(search, 0.0, np.flatnonzero(mask).astype(none.dtype), joined=False)
     if share < _FILTERED:
         return _look_up(search, 0.0, none, joined=True)
-    if size <= RANGE:
-        return _add_all(search, sums)
+    if size <= RANGE or _is_short(lists, k):
+        return _add_all(search, size, sums)
     if _is_quick(search, least := _seed(search), size):
         return _look_up(search, least, none, joined=True)
     kind = np.uint16 if len(lists) < (1 << 16) - _UNITS else np.uint32
@@ -113,6 +114,14 @@ def _search(lists: Sequence[PostingList], k: int, mask: Mask | None) -> _Search:
 def _postings(lists: Sequence[PostingList]) -> int:
     """Return how many postings some lists have together."""
     return sum(len(each.documents) for each in lists)
+
+
+def _is_short(lists: Sequence[PostingList], k: int) -> bool:
+    """Return whether adding all lists up takes less time than what it takes to prune.
+
+    To prune, documents are looked up in all lists, for a first threshold and for exact scores.
+    """
+    return _BISECTION * (len(lists) + 2) * (_STARTING + 3 * k) > _postings(lists)
 
 
 def _seed(search: _Search) -> float:
@@ -200,8 +209,8 @@ def _look_up(
             promising = _promising(each, least, left[at + 1], mask)
             promising[there] = False
             joining = np.flatnonzero(promising)
-            added = np.multiply(each.impacts[joining], each.weight, dtype=np.float32)
-            documents, scores = _joined([(documents, scores), (each.documents[joining], added)])
+            joins = each.documents[joining], _products(each, joining)
+            documents, scores = _joined([(documents, scores), joins])
             if at:
                 order = np.argsort(documents, kind="stable")  # merges two that ascend
                 documents, scores = documents[order], scores[order]
@@ -210,17 +219,28 @@ def _look_up(
     return documents, scores
 
 
-def _add_all(search: _Search, sums: NDArray[np.float32]) -> Scored:
+def _add_all(search: _Search, size: int, sums: NDArray[np.float32]) -> Scored:
     """Return the scores of documents of which the k best are some, after adding up all lists."""
     lists, left, k, mask = search
-    sums.fill(0)
-    spots = [_add(sums, each, slice(None), 0) for each in lists]
-    some = next((each for each in spots if len(each) >= 4 * k), spots[0])
-    least = _kth(sums.take(some if mask is None else some[mask[some]]), k)
-    found = np.concatenate(spots[: _essential(left, least)])
-    found = distinct(found[np.flatnonzero(_reach(sums.take(found), least, 0.0))])
-    found = found if mask is None else found[mask[found]]
-    return found.astype(np.uint32), sums.take(found)
+    begins, cuts = _cuts(lists, size)
+    best: Scored = np.empty(0, np.uint32), np.empty(0, np.float32)
+    least = 0.0
+    for at, (begin, end) in enumerate(pairwise(begins)):
+        part = sums[: end - begin]
+        part.fill(0)
+        parts = [slice(cut[at], cut[at + 1]) for cut in cuts]
+        spots = [_add(part, *each, begin) for each in zip(lists, parts, strict=True)]
+        if not at:
+            some = next((each for each in spots if len(each) >= 4 * k), spots[0])
+            least = _kth(part.take(some if mask is None else some[mask[some]]), k)
+        found = np.concatenate(spots[: _essential(left, least)])
+        found = distinct(found[np.flatnonzero(_reach(part.take(found), least, 0.0))])
+        found = found if mask is None else found[mask[found + begin]]
+        best = _joined([best, (found.astype(np.uint32) + begin, part.take(found))])
+        if end < size:
+            least = max(least, _kth(best[1], k))
+            best = _reaching(least, 0.0, *best)
+    return best
 
 
 def _add_up(search: _Search, least: float, size: int, sums: NDArray[Any]) -> Numbers:
@@ -239,12 +259,11 @@ def _add_up(search: _Search, least: float, size: int, sums: NDArray[Any]) -> Num
     unit = max(search.left[0] / _UNITS, NOTHING)
     lists, left, k, mask = search = search.in_units(unit)
     least /= unit
-    begins = np.arange(0, size, RANGE, dtype=lists[0].documents.dtype)
-    cuts = [[*each.documents.searchsorted(begins).tolist(), len(each.documents)] for each in lists]
+    begins, cuts = _cuts(lists, size)
     best: Scored = np.empty(0, np.uint32), np.empty(0, np.float32)
     waiting: dict[int, list[Scored]] = {}  # by the list in which they are looked up first
     count, depth = 0, 0  # of those that wait; of lists that are added up
-    for at, (begin, end) in enumerate(pairwise([*begins.tolist(), size])):
+    for at, (begin, end) in enumerate(pairwise(begins)):
         if not depth:
             depth = essential = _essential(left, least)
         part, added, spots = sums[: end - begin], 0, list[NDArray[np.intp]]()
@@ -271,7 +290,7 @@ def _add_up(search: _Search, least: float, size: int, sums: NDArray[Any]) -> Num
         scores = part.take(found).astype(np.float32) - depth
         waiting.setdefault(depth, []).append((found.astype(np.uint32) + begin, scores))
         count += len(found)
-        if at in (0, 3, 15, len(begins) - 1) or count > _WAITING + 4 * k:
+        if at in (0, 3, 15) or end == size or count > _WAITING + 4 * k:
             settled = [
                 _look_up(search.after(first), least, *_joined(some), joined=False)
                 for first, some in waiting.items()
@@ -283,10 +302,17 @@ def _add_up(search: _Search, least: float, size: int, sums: NDArray[Any]) -> Num
     return np.sort(best[0])
 
 
+def _cuts(lists: Sequence[PostingList], size: int) -> tuple[list[int], list[list[int]]]:
+    """Return where ranges of documents begin, and the postings of each list there; and the ends."""
+    begins = np.arange(0, size, RANGE, dtype=lists[0].documents.dtype)
+    cuts = [[*each.documents.searchsorted(begins).tolist(), len(each.documents)] for each in lists]
+    return [*begins.tolist(), size], cuts
+
+
 def _add(sums: NDArray[Any], current: PostingList, part: slice, begin: int) -> NDArray[np.intp]:
     """Add a part of a list to the sums of documents from one on, and return where they are."""
     spots = (current.documents[part] - begin).astype(np.intp)
-    added = np.multiply(current.impacts[part], current.weight, dtype=np.float32)
+    added: NDArray[Any] = _products(current, part)
     if sums.dtype != np.float32:
         added = added.astype(sums.dtype)
         added += sums.dtype.type(1)
@@ -351,5 +377,10 @@ def add_to(
     places[places == len(current.documents)] = 0
     there = np.flatnonzero(current.documents[places] == wanted)
     places = places[there]
-    scores[there] += np.multiply(current.impacts[places], current.weight, dtype=np.float32)
+    scores[there] += _products(current, places)
     return places
+
+
+def _products(current: PostingList, part: slice | NDArray[np.intp]) -> NDArray[np.float32]:
+    """Return what some postings add to scores."""
+    return np.multiply(current.impacts[part], current.weight, dtype=np.float32)

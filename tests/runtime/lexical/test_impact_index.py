@@ -93,6 +93,7 @@ def only(monkeypatch: pytest.MonkeyPatch, *, looked_up: bool) -> None:
         (max_score, "_SEEDS", 20),
         (max_score, "_KEPT", 5),
         (max_score, "_is_quick", lambda *_: looked_up),
+        (max_score, "_is_short", lambda *_: False),
     ):
         monkeypatch.setattr(module, name, value)
 
@@ -120,9 +121,9 @@ def added_in_uint32(monkeypatch: pytest.MonkeyPatch, added_up: list[int]) -> lis
 
 @pytest.fixture
 def added_whole(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Return a list that gets an entry whenever whole lists are added up."""
-    monkeypatch.setattr(impact_index, "_SMALL", 0)
-    monkeypatch.setattr(max_score, "_FILTERED", 0.0)
+    """Return a list that gets an entry whenever all lists are added up, in one range or many."""
+    only(monkeypatch, looked_up=False)
+    monkeypatch.setattr(max_score, "_is_short", lambda *_: True)
     return spied(monkeypatch, "_add_all")
 
 
@@ -177,6 +178,7 @@ def test_retrieval_is_exhaustive_scoring(ties: bool, used: list[int]) -> None:
 
 def test_few_documents_are_looked_up_in_long_weak_lists(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(max_score, "RANGE", 1 << 10)
+    monkeypatch.setattr(max_score, "_is_short", lambda *_: False)
     added = spied(monkeypatch, "_add_up")
     rng = np.random.default_rng(3)
     size = 20_000
