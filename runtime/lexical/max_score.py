@@ -223,7 +223,7 @@ def _add_all(search: _Search, size: int, sums: NDArray[np.float32]) -> Scored:
     """Return the scores of documents of which the k best are some, after adding up all lists."""
     lists, left, k, mask = search
     begins, cuts = _cuts(lists, size)
-    best: Scored = np.empty(0, np.uint32), np.empty(0, np.float32)
+    best: list[Scored] = []
     least = 0.0
     for at, (begin, end) in enumerate(pairwise(begins)):
         part = sums[: end - begin]
@@ -236,11 +236,12 @@ def _add_all(search: _Search, size: int, sums: NDArray[np.float32]) -> Scored:
         found = np.concatenate(spots[: _essential(left, least)])
         found = distinct(found[np.flatnonzero(_reach(part.take(found), least, 0.0))])
         found = found if mask is None else found[mask[found + begin]]
-        best = _joined([best, (found.astype(np.uint32) + begin, part.take(found))])
+        best.append((found.astype(np.uint32) + begin, part.take(found)))
         if end < size:
-            least = max(least, _kth(best[1], k))
-            best = _reaching(least, 0.0, *best)
-    return best
+            documents, scores = _joined(best)
+            least = max(least, _kth(scores, k))
+            best = [_reaching(least, 0.0, documents, scores)]
+    return best[0] if len(best) == 1 else _joined(best)
 
 
 def _add_up(search: _Search, least: float, size: int, sums: NDArray[Any]) -> Numbers:
@@ -304,6 +305,8 @@ def _add_up(search: _Search, least: float, size: int, sums: NDArray[Any]) -> Num
 
 def _cuts(lists: Sequence[PostingList], size: int) -> tuple[list[int], list[list[int]]]:
     """Return where ranges of documents begin, and the postings of each list there; and the ends."""
+    if size <= RANGE:
+        return [0, size], [[0, len(each.documents)] for each in lists]
     begins = np.arange(0, size, RANGE, dtype=lists[0].documents.dtype)
     cuts = [[*each.documents.searchsorted(begins).tolist(), len(each.documents)] for each in lists]
     return [*begins.tolist(), size], cuts
