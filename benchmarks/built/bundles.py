@@ -20,8 +20,6 @@ from ranklet.training.checkpoint import Checkpoint, read_checkpoint
 
 GOOGLE_WIKI = "google-wiki"
 ENCODED_TOKENS = 16  # of a document, where only the speed of a query counts
-LIGHT = {"context": "neighbours", "window": 1, "distil_texts": 2_000, "distil_steps": 50,
-         "fine_tune": False}  # fmt: skip
 
 
 def kept_bundle(
@@ -93,21 +91,6 @@ def qa_mix_colbert(place: Place) -> Path:
         return {**_tuned(place), "colbert": read_checkpoint(trained.colbert(place))}
 
     return kept_bundle(place, "qa-mix-colbert", QA_MIX, checkpoints)
-
-
-def qa_mix_late(place: Place) -> Path:
-    """Return a bundle of qa-mix with BM25, ColBERT and static light vectors, for speed, as above.
-
-    Encoding takes some 10 minutes of one core.
-    """
-
-    def checkpoints() -> Mapping[str, Checkpoint]:
-        oracle = short(place, "colbert", **trained.COLBERT_FORM)
-        light = short(place, "srm", oracle=oracle, **LIGHT)
-        late = {"colbert": read_checkpoint(oracle), "light": read_checkpoint(light)}
-        return {**_tuned(place), **late}
-
-    return kept_bundle(place, "qa-mix-late", QA_MIX, checkpoints)
 
 
 class Cut(NamedTuple):

@@ -160,17 +160,14 @@ def contenders(place: Place) -> dict[str, Contender]:
     first: dict[str, Any] = {"stage": "retrieve", "ranker": "bm25", "k": 100}
     second = {"stage": "retrieve", "ranker": "dense", "k": 100}
     fuse = {"stage": "fuse", "method": "rrf", "inputs": ["bm25", "dense"], "weights": [1.0, 1.0]}
-    light, late = ({"stage": "rescore", "ranker": each} for each in ("light", "colbert"))
-    late_vectors, hybrid = bundles.qa_mix_late(place), bundles.qa_mix_hybrid(place)
+    hybrid = bundles.qa_mix_hybrid(place)
     given = {"text": question, "theirs": str(place.work / THEIRS), **_peer_index(place, hybrid)}
     small = next(
         each.name for each in (place.work / THEIRS / "onnx").iterdir() if "int8" in each.name
     )
     python = str(peer_python(place))
     return found | {
-        "ranklet, BM25 and static light vectors": _ours(late_vectors, question, [first, light]),
         "ranklet, BM25 and dense int8": _ours(hybrid, question, [first, second, fuse]),
-        "ranklet, BM25 and ColBERT int8": _ours(late_vectors, question, [first, late]),
         HYBRID: _ours(hybrid, question, "rrf"),
         "FastEmbed, fp32, and bm25s": Contender(FASTEMBED, given, python),
         "sentence-transformers, ONNX int8, and bm25s": Contender(
