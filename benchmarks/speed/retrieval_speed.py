@@ -23,6 +23,7 @@ from ranklet.runtime.rankers.opening import ranker_of
 PACKAGES = ("bm25s", "numba", "tantivy")
 ROUNDS = 3
 DEPTHS = (1000, 10)
+EIGHT_BITS = 0.01  # of a score: its impacts are rounded
 OURS = "ranklet `ImpactIndex.retrieve`"
 TANTIVY, BARE = "tantivy, search + numbers", "tantivy, bare search"
 
@@ -99,11 +100,14 @@ def _numbers(searcher: Any, query: Asked, k: int) -> Any:
 
 
 def _same_scores(ranker: BM25, index: Any, queries: list[Asked], k: int) -> None:
-    """Raise ValueError unless we and bm25s find the same scores: only equal work is compared."""
+    """Raise ValueError unless we and bm25s find the same scores, as far as our bits go.
+
+    Only equal work is compared.
+    """
     for query in queries[::10]:
         _, scores = ranker.index.retrieve(query.terms, query.counts, k)
         theirs = _retrieve(index, query, k).scores[0][: len(scores)]
-        if np.abs(scores - theirs).max(initial=0) > 1e-3:
+        if np.abs(scores / theirs - 1).max(initial=0) > EIGHT_BITS:
             raise ValueError(f"other scores than bm25s for {query.text!r}")
 
 
