@@ -172,8 +172,9 @@ def _notes(ranker: BM25, searcher: Any, queries: list[Asked]) -> str:
 memory or from mapped files in the page cache. Turns change after 25 queries: if they changed \
 after each, whoever follows the numpy backend, which sweeps arrays of all documents, would run cold.
 - bm25s: `n_threads=0`, `show_progress=False`, sorted results, no corpus; it returns arrays of \
-document numbers and scores, as we do. It has our k1 and b, and finds the same scores (checked on \
-every tenth query). Its call takes lists of queries; here a list of one, so its fixed cost per \
+document numbers and scores, as we do. It has our k1 and b, and finds the same scores within \
+{EIGHT_BITS:.0%}, because ours have 8 bits (checked on every tenth query). Its call takes lists of \
+queries; here a list of one, so its fixed cost per \
 call counts in full.
 - tantivy: one segment, frequencies without positions, and `count=False`, without which it would \
 visit every match to count it and could not skip (block-max WAND). It has fixed k1 = 1.2, b = 0.75 \
