@@ -112,12 +112,12 @@ def with_table(place: Place, each: Compared, source: str) -> runtime.Bundle:
 
 def table_of(place: Place, each: Compared, parts: Sequence[Compared]) -> Learned:
     """Return a table that learned from words, and then from texts of some collections."""
-    began, (teacher, alone, given, vectors) = monotonic(), words_with_vectors(place, each)
+    began, (teacher, alone, given, vectors) = monotonic(), _words_with_vectors(place, each)
     begin = beginning([*alone], vectors[: len(alone)], teacher.tokenizer.get_vocab_size())
     first = learned(teacher, given[len(alone) :], vectors[len(alone) :], begin, began)
     if not parts:
         return first
-    return learned(teacher, *texts_with_vectors(place, teacher, parts), first.rows, began)
+    return learned(teacher, *_texts_with_vectors(place, teacher, parts), first.rows, began)
 
 
 def _parts(each: Compared, source: str) -> list[Compared]:
@@ -143,7 +143,7 @@ class Words(NamedTuple):
     vectors: NDArray[np.float16]
 
 
-def words_with_vectors(place: Place, each: Compared) -> Words:
+def _words_with_vectors(place: Place, each: Compared) -> Words:
     """Return the words of a collection's network."""
     network = bundle_of(place, each, model_of(each)).files
     teacher = tables_of(network, each.model).teacher(network, each.model)
@@ -153,7 +153,7 @@ def words_with_vectors(place: Place, each: Compared) -> Words:
     return Words(teacher, alone, *_encoded(place, f"{each.model}.words", teacher, given))
 
 
-def texts_with_vectors(
+def _texts_with_vectors(
     place: Place, teacher: Teacher, parts: Sequence[Compared]
 ) -> tuple[list[str], NDArray[np.float16]]:
     """Return short texts of some collections with a network's vectors, (texts, dimension)."""
