@@ -5,7 +5,6 @@ third of the change is new, a third replaces other passages, and a third is dele
 """
 
 import json
-import os
 import shutil
 import subprocess
 import sys
@@ -15,7 +14,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import NamedTuple
 
-from benchmarks.harness.place import ROOT, Place
+from benchmarks.harness.place import Place
 from benchmarks.harness.report import goal, table
 from ranklet.corpus.collections.collection import Document
 from ranklet.corpus.collections.probes import unjudged_probes
@@ -160,9 +159,6 @@ def written(documents: Iterable[Document], path: Path) -> Path:
 def _seconds(code: str, *arguments: str | Path) -> float:
     begin = perf_counter()
     subprocess.run(
-        [sys.executable, "-c", code, *map(str, arguments)],
-        env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
-        stderr=subprocess.DEVNULL,
-        check=True,
+        [sys.executable, "-c", code, *map(str, arguments)], stderr=subprocess.DEVNULL, check=True
     )
     return perf_counter() - begin
