@@ -8,7 +8,7 @@ from typing import Any, BinaryIO
 from ranklet.commands.output import show, show_json
 from ranklet.handlers.api.fields import ABSENT, FACETS, FLAG, NAMES, OBJECT, TEXTS, Route, fields_of
 
-COLLECTION = "collection in Milvus to rank, such as milvus://HOST:PORT/NAME (docs/scaling.md#milvus)"
+COLLECTION = "collection in Milvus to rank, such as milvus://HOST:PORT/NAME (docs/scaling.md)"
 # How the value of an option is read from its text, and what the help calls it.
 _VALUES = {
     "integer": (int, "N"),
