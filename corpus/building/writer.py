@@ -27,6 +27,7 @@ from ranklet.runtime.lexical.impact_index import DOCUMENTS, IMPACTS, LARGEST, OF
 from ranklet.runtime.storage.address import BundleLike, on_disk, writable
 from ranklet.runtime.storage.arrays import id_type
 from ranklet.runtime.storage.strings import CompressedStrings, Strings
+from ranklet.runtime.writing.full_disk import full_disk_told
 from ranklet.runtime.writing.leftovers import Claim, clean_up, remove
 from ranklet.runtime.writing.locks import locked
 from ranklet.runtime.writing.private_folder import check_private
@@ -56,6 +57,7 @@ class BundleWriter:
     Raises:
         InputError: the target is an address.
         BuildError: the target exists, or is not a bundle and nothing else.
+        BundleError: the disk is full, then or when the context ends.
     """
 
     def __init__(self, target: BundleLike, *, overwrite: bool = False) -> None:
@@ -65,15 +67,16 @@ class BundleWriter:
         check_target(path, overwrite)
         with ExitStack() as held:
             try:
-                path.parent.mkdir(parents=True, exist_ok=True)
-                held.enter_context(locked(path))
-                clean_up(path)
-                check_target(path, overwrite)
-                self._before = _state(path)
-                self._claim = Claim(path)
-                held.callback(self._claim.release)
-                self._folder = self._claim.partial
-                self._folder.mkdir()
+                with full_disk_told(self.target):
+                    path.parent.mkdir(parents=True, exist_ok=True)
+                    held.enter_context(locked(path))
+                    clean_up(path)
+                    check_target(path, overwrite)
+                    self._before = _state(path)
+                    self._claim = Claim(path)
+                    held.callback(self._claim.release)
+                    self._folder = self._claim.partial
+                    self._folder.mkdir()
             except OSError as error:
                 raise BuildError(f"{str(target)!r} cannot be written: {error}") from error
             self._early: tuple[Strings, Future[CompressedStrings]] | None = None
@@ -85,8 +88,11 @@ class BundleWriter:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
         self._held.close()
+        if isinstance(error, OSError):
+            with full_disk_told(self.target):
+                raise error
 
     def array(self, name: str, values: NDArray[Any]) -> None:
         """Write an array as ``NAME``, which ends in .npy, version 1.0, C order.

@@ -10,16 +10,18 @@ from ranklet.corpus.building.writer import BundleWriter, check_source
 from ranklet.corpus.building.writing import write_indexed
 from ranklet.corpus.indexing.analysed import AnalysedCollection
 from ranklet.corpus.updating.joining import analyse_all, join
-from ranklet.corpus.updating.versions import following, keep_base, prune
+from ranklet.corpus.updating.versions import VERSIONS, following, keep_base, prune
 from ranklet.runtime.bundle import Bundle, open_search, open_version
 from ranklet.runtime.bundles.additions import HISTORY, Additions, Change, of_base, read_additions
 from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.bundles.manifest import REMARKS
-from ranklet.runtime.errors import InputError
+from ranklet.runtime.errors import BundleError, InputError
 from ranklet.runtime.extras import hinted
 from ranklet.runtime.ranking import load
 from ranklet.runtime.short_tracebacks import short_tracebacks
-from ranklet.runtime.storage.address import BundleLike
+from ranklet.runtime.storage.address import BundleLike, on_disk, writable
+from ranklet.runtime.writing.full_disk import full_disk_told
+from ranklet.runtime.writing.locks import locked
 
 
 @short_tracebacks
@@ -37,12 +39,32 @@ def compact(bundle: BundleLike, *, keep: int | None = None) -> Bundle:
         The bundle, which is open.
 
     Raises:
-        BundleError: it cannot be read.
+        BundleError: it cannot be read, or the disk is full.
         InputError: an address is given, or `keep` is below 0.
     """
     check_source(bundle, bundle)
     if keep is not None and not 0 <= keep < 1 << 62:
         raise InputError(f"keep is {keep:,}; give 0 to keep no earlier version, or a number above")
+    _make_room(bundle, VERSIONS)
+    try:
+        _compact(bundle, keep)
+    except BundleError as error:
+        if not isinstance(error.__cause__, OSError):
+            raise
+        _make_room(bundle, keep)  # the disk is full, perhaps of what would go in the end
+        _compact(bundle, keep)
+    return load(Path(bundle))
+
+
+def _make_room(bundle: BundleLike, keep: int | None) -> None:
+    """Remove what killed writers have left, and all but some earlier versions."""
+    place = writable(on_disk(bundle))
+    with full_disk_told(place, every=True), locked(place):
+        listed = read_additions(BundleFiles(bundle))
+        prune(place, listed.keep if keep is None else keep)
+
+
+def _compact(bundle: BundleLike, keep: int | None) -> None:
     with hinted(), BundleWriter(bundle, overwrite=True) as out:
         source = BundleFiles(bundle)
         listed, search = read_additions(source), open_search(source)
@@ -53,7 +75,6 @@ def compact(bundle: BundleLike, *, keep: int | None = None) -> Bundle:
             with source.damage_reported():
                 write_joined(analyse_all(join(search), source), source, out, listed)
         prune(out.target, listed.keep)
-    return load(Path(bundle))
 
 
 def restore(bundle: BundleLike, version: int) -> None:

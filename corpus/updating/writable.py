@@ -24,6 +24,7 @@ from ranklet.runtime.search.local import LocalSearch
 from ranklet.runtime.short_tracebacks import short_tracebacks
 from ranklet.runtime.storage.address import BundleLike
 from ranklet.runtime.storage.address import writable as place_of
+from ranklet.runtime.writing.full_disk import full_disk_told
 from ranklet.runtime.writing.leftovers import clean_up
 from ranklet.runtime.writing.locks import locked
 
@@ -107,7 +108,7 @@ class WritableBundle(Bundle):
             CollectionError: a document cannot be used; the message names its index and the field.
             InputError: documents have no ids, or are read in another way than the bundle's, or
                 do not meet the filter.
-            BundleError: the bundle is damaged.
+            BundleError: the bundle is damaged, or cannot be written, as on a full disk.
         """
         return self.change(documents, skip_bad=skip_bad, options=options, within=within)
 
@@ -149,7 +150,7 @@ class WritableBundle(Bundle):
         """Add and delete documents in one step; see `add` and `delete`."""
         wanted = as_list(delete, "delete", "put the one id in a list")
         place = place_of(self.path)
-        with hinted(), locked(place):
+        with hinted(), full_disk_told(place, every=True), locked(place):
             clean_up(place)
             self._reload()
             part = None if within is None else self._local.narrowed(within)
@@ -189,7 +190,7 @@ class WritableBundle(Bundle):
             InputError: there is no such version.
         """
         place = place_of(self.path)
-        with hinted(), locked(place):
+        with hinted(), full_disk_told(place, every=True), locked(place):
             clean_up(place)
             self._reload()
             done = Live(self._local).restore(version)
