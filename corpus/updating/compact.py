@@ -1,12 +1,14 @@
 """Join a base with its additions into the bundle that a build of all documents would write."""
 
 from collections.abc import Mapping
+from contextlib import ExitStack, suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from ranklet.corpus.building.writer import BundleWriter, check_source
+from ranklet.corpus.building.writer import BundleWriter, ChangedError, check_source
 from ranklet.corpus.building.writing import write_indexed
 from ranklet.corpus.indexing.analysed import AnalysedCollection
 from ranklet.corpus.updating.joining import analyse_all, join
@@ -15,13 +17,15 @@ from ranklet.runtime.bundle import Bundle, open_search, open_version
 from ranklet.runtime.bundles.additions import HISTORY, Additions, Change, of_base, read_additions
 from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.bundles.manifest import REMARKS
-from ranklet.runtime.errors import BundleError, InputError
+from ranklet.runtime.errors import BundleError, BusyError, InputError
 from ranklet.runtime.extras import hinted
 from ranklet.runtime.ranking import load
 from ranklet.runtime.short_tracebacks import short_tracebacks
 from ranklet.runtime.storage.address import BundleLike, on_disk, writable
 from ranklet.runtime.writing.full_disk import full_disk_told
-from ranklet.runtime.writing.locks import locked
+from ranklet.runtime.writing.locks import locked, waiting_at_most
+
+TRIES = 2  # to join without the lock, before writers have to wait
 
 
 @short_tracebacks
@@ -65,16 +69,46 @@ def _make_room(bundle: BundleLike, keep: int | None) -> None:
 
 
 def _compact(bundle: BundleLike, keep: int | None) -> None:
-    with hinted(), BundleWriter(bundle, overwrite=True) as out:
+    """Join a bundle while others write to it, whose writes go first.
+
+    The lock is held only while the joined bundle takes its place. If somebody has written until
+    then, it is made again, and the last time others wait.
+    """
+    for _ in range(TRIES):
+        with suppress(ChangedError):
+            _join_once(bundle, keep, late=True)
+            return
+    _join_once(bundle, keep, late=False)
+
+
+def _join_once(bundle: BundleLike, keep: int | None, *, late: bool) -> None:
+    with hinted(), BundleWriter(bundle, overwrite=True, late=late) as out:
         source = BundleFiles(bundle)
         listed, search = read_additions(source), open_search(source)
         listed = replace(listed, keep=listed.keep if keep is None else keep)
         if listed != of_base(source):
             if listed.keep:
-                keep_base(source, listed)
+                out.before = partial(keep_base, source, listed)
             with source.damage_reported():
                 write_joined(analyse_all(join(search), source), source, out, listed)
+        out.keep_out()
         prune(out.target, listed.keep)
+
+
+def join_beside(bundle: BundleLike) -> None:
+    """Join a bundle with what was added to it, unless another process is doing so.
+
+    Raises:
+        BundleError, BuildError: it cannot be read or written; it is as it was.
+    """
+    place = writable(on_disk(bundle))
+    with ExitStack() as held:
+        try:
+            with waiting_at_most(0):
+                held.enter_context(locked(place.with_name(f"{place.name}.join")))
+        except BusyError:
+            return
+        _compact(bundle, None)
 
 
 def restore(bundle: BundleLike, version: int) -> None:

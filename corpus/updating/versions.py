@@ -98,13 +98,18 @@ def keep_base(files: BundleFiles, listed: Additions) -> None:
     source = writable(files.path if isinstance(files.path, Path) else files.path.raw)
     target = folder / f"{BASE}{listed.base[:16]}{'' if source.is_dir() else '.zip'}"
     partial = folder / f".{target.name}.{secrets.token_hex(4)}.partial"
-    if source.is_dir():
-        shutil.copytree(source, partial, copy_function=_link)
-    else:
-        _link(source, partial)
-    sync_tree(partial)
-    partial.rename(target)
-    sync_folder(folder)
+    try:
+        if source.is_dir():
+            shutil.copytree(source, partial, copy_function=_link)
+        else:
+            _link(source, partial)
+        sync_tree(partial)
+        partial.rename(target)
+        sync_folder(folder)
+    except BaseException:
+        remove(partial)
+        remove(earlier)
+        raise
 
 
 def prune(path: Path | Address, keep: int) -> None:

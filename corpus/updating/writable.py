@@ -1,6 +1,7 @@
 """A bundle that can be written to while others read it."""
 
 import copyreg
+import logging
 from collections.abc import Iterable
 from dataclasses import replace
 from functools import partial
@@ -17,7 +18,7 @@ from ranklet.corpus.updating.live import Live
 from ranklet.corpus.updating.update import documents_to_add
 from ranklet.runtime.arguments import Where, as_list
 from ranklet.runtime.bundle import Bundle
-from ranklet.runtime.errors import InputError
+from ranklet.runtime.errors import InputError, RankletError
 from ranklet.runtime.extras import hinted
 from ranklet.runtime.ranking import load
 from ranklet.runtime.search.local import LocalSearch
@@ -27,6 +28,8 @@ from ranklet.runtime.storage.address import writable as place_of
 from ranklet.runtime.writing.full_disk import full_disk_told
 from ranklet.runtime.writing.leftovers import clean_up
 from ranklet.runtime.writing.locks import locked
+
+_log = logging.getLogger(__name__)
 
 
 @short_tracebacks
@@ -58,6 +61,8 @@ class WritableBundle(Bundle):
         bundle: its path.
         device: where models run; see `load`.
         strict: whether a missing device is an error; see `load`.
+        joins: whether a write also joins additions with the bundle when they are large. A server's
+            does not, so that nobody waits for it; see `join_beside`.
 
     Attributes:
         counts: what the last write has changed.
@@ -69,7 +74,12 @@ class WritableBundle(Bundle):
     """
 
     def __init__(
-        self, bundle: BundleLike | None, *, device: str = "auto", strict: bool = False
+        self,
+        bundle: BundleLike | None,
+        *,
+        device: str = "auto",
+        strict: bool = False,
+        joins: bool = True,
     ) -> None:
         if bundle is not None and not isinstance(bundle, Bundle):
             place_of(bundle)  # raises for an address
@@ -82,6 +92,7 @@ class WritableBundle(Bundle):
             raise InputError("an earlier version cannot be written to; `restore` it in the newest")
         opened.files.need_collection()
         self._search, self._device, self._strict = opened._search, device, strict
+        self._joins = joins
         self.counts, self.skipped = Counts(), tuple[str, ...]()
 
     @short_tracebacks
@@ -163,10 +174,19 @@ class WritableBundle(Bundle):
                     documents, wanted, missing_ok=missing_ok, skip_bad=skip_bad
                 )
             self._reload()
-            large = Live(self._local).is_large
         problems = str(source.problems).splitlines() if isinstance(source, Source) else ()
         self.counts, self.skipped = done.counts, (*problems, *done.refused)
-        return self.compact() if large else self
+        if self._joins and self.is_large:
+            try:
+                self.compact()
+            except (RankletError, OSError) as error:  # all was written, so this write succeeded
+                _log.warning("what was added could not be joined with the bundle: %s", error)
+        return self
+
+    @property
+    def is_large(self) -> bool:
+        """Whether what was added is so large that it is better joined with the bundle."""
+        return Live(self._local).is_large
 
     @short_tracebacks
     def compact(self, *, keep: int | None = None) -> Self:

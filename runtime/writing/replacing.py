@@ -16,9 +16,9 @@ def replace_target(new: Path, target: Path, aside: Path) -> None:
     """Replace a file or folder by another, and leave the old one at `new` or remove it.
 
     Linux exchanges two in one step, and a zip replaces a zip in one everywhere. Else the old one is
-    put aside for a moment, in which readers find nothing. The new one is on the disk before it takes
-    its place, and the change is on the disk when the old one is removed. After an error the old one
-    is back, except for zips where a system cannot exchange them.
+    put aside for a moment, in which readers find nothing. The new one is on the disk before it
+    takes its place, and the change is on the disk when the old one is removed. After an error the
+    old one is back, except for zips where a system cannot exchange them.
     """
     sync_tree(new)
     with ExitStack() as undo:
