@@ -33,6 +33,7 @@ BENCHMARKS = {
     "object_storage": "objects",
     "ray_build": "cluster",
     "http_load": "speed",
+    "waiting_writes": "speed",
     "gpu_checks": "gpu",
     "paper_trainings": "papers",
 }

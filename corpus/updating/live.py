@@ -20,16 +20,9 @@ from ranklet.corpus.indexing.field_types import BITS, NOTHING, Unusable, typed
 from ranklet.corpus.updating.addition import Kept, pack_addition
 from ranklet.corpus.updating.changes import Changes, Counts, by_id, find_changes
 from ranklet.corpus.updating.joining import place_new
-from ranklet.corpus.updating.versions import following, made_folder, publish
+from ranklet.corpus.updating.versions import following, publish, remove_strays
 from ranklet.runtime.bundle import open_version
-from ranklet.runtime.bundles.additions import (
-    Addition,
-    Additions,
-    Change,
-    of_base,
-    open_addition,
-    read_additions,
-)
+from ranklet.runtime.bundles.additions import Addition, Additions, Change, of_base, read_additions
 from ranklet.runtime.bundles.manifest import MAX_FIELDS, PLURALS, STRING
 from ranklet.runtime.bundles.parts import AdditionFiles, Shifts
 from ranklet.runtime.call.mask import Mask
@@ -131,12 +124,14 @@ class Live:
         """Which documents may be written, (documents,) bool; None for all."""
         return None if self.part is None else self.part.allowed()
 
-    def _check_new(self, addition: Addition, changing: Mapping[str, Sequence[Document]]) -> None:
+    def _check_new(self, content: bytes, changing: Mapping[str, Sequence[Document]]) -> None:
         """Check that new documents, the last of an addition, are part of what may be written."""
         condition = self.part.only if self.part else None
         if condition is None:
             return
-        columns = Metadata(open_addition(self.search.files, addition), self.search.metadata)
+        files = self.search.files
+        packed = AdditionFiles(files.path, files, content=content)
+        columns = Metadata(packed, self.search.metadata)
         new = evaluate(condition, columns)[-sum(map(len, changing.values())) :]
         ids = [id_ for id_, passages in changing.items() for _ in passages]
         if outside := [id_ for id_, inside in zip(ids, new.tolist(), strict=True) if not inside]:
@@ -157,12 +152,14 @@ class Live:
             return False
         change = Change(documents=opened.count(), restored=version)
         listed = opened.additions or of_base(files)
+        remove_strays(files.path, before)
         publish(files.path, before, following(before, listed, change))
         return True
 
     def _commit(self, changes: Changes) -> None:
         """Write an addition and the list that names it; nothing was written until then."""
         files, documents, before = self.search.files, self.search.documents, self.additions
+        remove_strays(files.path, before)
         deleted = [set(each) for each in before.deleted]
         rows = np.concatenate([np.empty(0, np.uint32), *map(documents.passages, changes.gone)])
         for part, _, own in self._shifts.shares(rows):
@@ -178,18 +175,17 @@ class Live:
             for part, numbers in zip(self.parts[1 + first :], deleted[1 + first :], strict=True)
             if isinstance(part.files, AdditionFiles)
         ]
-        folder = made_folder(files.path)
-        parts = list(before.parts[:first])
+        parts, contents = list(before.parts[:first]), dict[str, bytes]()
         if new:
             packed = pack_addition(files, kept, new, dict(self.search.metadata))
+            self._check_new(packed.content, changes.changing)
             name = f"{before.version + 1:06d}-{secrets.token_hex(4)}.zip"
-            (folder / name).write_bytes(packed.content)
             parts.append(Addition(name, len(packed.content), packed.sha256))
-            self._check_new(parts[-1], changes.changing)
+            contents[name] = packed.content
         numbers = [tuple(sorted(each)) for each in deleted[: 1 + first]] + [()] * bool(new)
         listed = Additions(before.base, next_place, 0, tuple(parts), tuple(numbers))
         listed = following(before, listed, changes.counts.change())
-        publish(files.path, before, listed, parts[first:])
+        publish(files.path, before, listed, contents)
 
     @property
     def is_large(self) -> bool:

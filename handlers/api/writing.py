@@ -14,6 +14,7 @@ from ranklet.handlers.api.limits import Limits
 from ranklet.handlers.api.reading import Request
 from ranklet.runtime.arguments import Where
 from ranklet.runtime.errors import CollectionError, InputError
+from ranklet.runtime.writing.locks import waiting_at_most
 
 Body = Mapping[str, Any]
 Order = Mapping[str, Any]  # what is written, as JSON: by whom, and the documents, ids or filter
@@ -27,12 +28,14 @@ class Writer(NamedTuple):
         device: where its models run; see `load`.
         within: the filter of the documents that the caller may see and write; None for all.
         elsewhere: writes what an order says and returns the counts; None to write in this process.
+        seconds: how long a write waits while another program writes to the bundle.
     """
 
     path: str
     device: str = "auto"
     within: Where | None = None
     elsewhere: Callable[[Order], dict[str, Any]] | None = None
+    seconds: float = Limits.seconds
 
     def add(self, body: Body, limits: Limits) -> dict[str, Any]:
         """Add the documents of a request; see Route.ADD.
@@ -98,15 +101,27 @@ class Writer(NamedTuple):
 
     def _written(self, what: Order) -> dict[str, Any]:
         order = {"path": self.path, "device": self.device, "within": self.within, **what}
-        return (self.elsewhere or written)(order)
+        order["seconds"] = self.seconds
+        if self.elsewhere:
+            return self.elsewhere(order)
+        with waiting_at_most(self.seconds):
+            return written(order)
 
 
-def written(order: Order) -> dict[str, Any]:
-    """Add or delete what an order says, and return the counts of the answer; see `Writer`."""
+def written(order: Order, *, joins: bool = True) -> dict[str, Any]:
+    """Add or delete what an order says, and return the counts of the answer; see `Writer`.
+
+    Args:
+        order: the order.
+        joins: see `WritableBundle`.
+
+    Raises:
+        BusyError: another program writes to the bundle; nothing was written.
+    """
     from ranklet.corpus.updating.writable import WritableBundle
 
     device, within = order["device"], order["within"]
-    bundle = WritableBundle(order["path"], device=device, strict=device == "cuda")
+    bundle = WritableBundle(order["path"], device=device, strict=device == "cuda", joins=joins)
     if "documents" in order:
         names = ("added", "replaced")
         try:
