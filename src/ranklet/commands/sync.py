@@ -30,6 +30,7 @@ def run(options: argparse.Namespace) -> None:
 
     from ranklet.corpus.sources.source import Source
     from ranklet.corpus.updating.sync import folder_of_texts, remember, sync
+    from ranklet.corpus.updating.synced_files import see_files
     from ranklet.corpus.updating.writable import WritableBundle
     from ranklet.export.build import build
     from ranklet.runtime.errors import RankletError
@@ -41,16 +42,20 @@ def run(options: argparse.Namespace) -> None:
     target = writable(options.bundle)
     if not target.exists():
         files = folder_of_texts(Path(options.folder), read)
+        seen, _ = see_files(files, {})  # before they are read, because they may change
         build(Source(files, read), target)
-        remember(WritableBundle(target), files)
-    bundle = WritableBundle(target)
+        remember(WritableBundle(target), files, seen)
+    bundle, said = WritableBundle(target), ""
     say(f"{sync(bundle, options.folder, read)}: {bundle.size} in {options.bundle}")
     while options.watch:
         sleep(PAUSE)
         try:
             counts = sync(bundle, options.folder, read)
         except RankletError as error:  # a file may be half written, or gone for a moment
-            say(f"nothing was changed: {error}")
+            if str(error) != said:
+                said = str(error)
+                say(said)
             continue
+        said = ""
         if counts.added or counts.replaced or counts.deleted:
             say(f"{counts}: {bundle.size} in {options.bundle}")
