@@ -48,7 +48,7 @@ def sync(
             calls saw in the folder are deleted.
         folder: a folder of texts and other documents, one per file, or with pages.
         options: how they are read. Texts are split as those of the bundle were. With `skip_bad`,
-            what the bundle holds of a file that cannot be read stays.
+            what the bundle holds of a file that cannot be read stays; `bundle.skipped` names it.
 
     Returns:
         What has changed.
@@ -65,7 +65,7 @@ def sync(
     current = {each for each, own in synced.items() if _is_current(bundle.files, own.version)}
     known = synced.pop(place, None)
     old = known or Synced()
-    trusted = place in current and old.options == str(files.options)
+    trusted = place in current and old.options == _options(files)
 
     now, unreadable = see_files(files, old.files)
     synced = _without_moved(synced, now.keys())
@@ -77,7 +77,7 @@ def sync(
     ]  # fmt: skip
     hidden, why = find_hidden(files, missing, old.mounts)
     ids, damaged = _read_ids(files, changed)
-    _report([*why.values(), *unreadable.values(), *damaged.values()], files)
+    problems = _find_problems([*why.values(), *unreadable.values(), *damaged.values()], files)
 
     touched = {*changed, *missing} - hidden - damaged.keys()
     here = {id_ for own in ids.values() for id_ in own}
@@ -93,10 +93,10 @@ def sync(
         bundle.counts = Counts(unchanged=len(bundle))
 
     version = _version_after(before, read_additions(bundle.files))
-    kept = dict.fromkeys([*hidden, *unreadable], UNREAD)
+    kept = dict.fromkeys([*hidden, *unreadable, *damaged], UNREAD)
     mounts = find_mounts(files) | (why.keys() & set(old.mounts))
     own = Synced(
-        version, str(files.options), {**dict.fromkeys(old.files), **now, **kept},
+        version, _options(files), {**dict.fromkeys(old.files), **now, **kept},
         tuple(sorted(mounts)),
     )  # fmt: skip
     others = {
@@ -104,6 +104,7 @@ def sync(
         for each, own in synced.items()
     }
     write_list(path, {**others, place: own})
+    bundle.skipped = tuple(problems.splitlines())
     return bundle.counts
 
 
@@ -126,12 +127,17 @@ def folder_of_texts(folder: Path, options: SourceOptions | None = None) -> Files
 def remember(bundle: WritableBundle, files: Files, seen: dict[str, Seen]) -> None:
     """Write the list of the files that a bundle was just built of, as they were before."""
     version = _version(read_additions(bundle.files))
-    own = Synced(version, str(files.options), seen, tuple(sorted(find_mounts(files))))
+    own = Synced(version, _options(files), seen, tuple(sorted(find_mounts(files))))
     write_list(list_path(bundle), {_place(files): own})
 
 
 def _place(files: Files) -> str:
     return str(files.folder.resolve())
+
+
+def _options(files: Files) -> str:
+    """Return how files are read; what cannot be read is read again with any options."""
+    return str(replace(files.options, skip_bad=False))
 
 
 def _version(listed: Additions) -> str:
@@ -189,8 +195,8 @@ def _read_ids(files: Files, names: Iterable[str]) -> tuple[dict[str, set[str]], 
     return ids, damaged
 
 
-def _report(faults: Sequence[Bad], files: Files) -> None:
-    """Say what cannot be read.
+def _find_problems(faults: Sequence[Bad], files: Files) -> str:
+    """Return in lines what cannot be read.
 
     Raises:
         CollectionError: something cannot, and `skip_bad` is not set.
@@ -203,8 +209,7 @@ def _report(faults: Sequence[Bad], files: Files) -> None:
             f"nothing was changed, because a part of {files.folder} cannot be read:\n{problems}\n"
             f"{problems.hint()}"
         )
-    if faults:
-        _log.warning("what the bundle holds of these stays:\n%s", problems)
+    return str(problems)
 
 
 def _say_unknown(bundle: WritableBundle, names: Set[str], files: Files) -> None:

@@ -140,7 +140,8 @@ def find_hidden(
             absent = isinstance(error, FileNotFoundError | NotADirectoryError)
             if name not in hidden and not (absent and not (root / name).is_symlink()):
                 hidden.add(name)
-                why[name] = Bad(str(root / name), "broken", f"cannot be read ({error.strerror})")
+                found = "is a link to nothing" if absent else f"cannot be read ({error.strerror})"
+                why[name] = Bad(str(root / name), "broken", found)
     return hidden, why
 
 

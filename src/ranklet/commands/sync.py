@@ -6,10 +6,15 @@ build it by `ranklet build FOLDER --model …` to have another one.
 
 import argparse
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ranklet.commands.arguments import add_group, options_from
 from ranklet.commands.output import say
 from ranklet.corpus.sources.options import SourceOptions
+
+if TYPE_CHECKING:
+    from ranklet.corpus.updating.changes import Counts
+    from ranklet.corpus.updating.writable import WritableBundle
 
 PAUSE = 1.0  # seconds between two looks at the folder
 
@@ -45,17 +50,26 @@ def run(options: argparse.Namespace) -> None:
         seen, _ = see_files(files, {})  # before they are read, because they may change
         build(Source(files, read), target)
         remember(WritableBundle(target), files, seen)
-    bundle, said = WritableBundle(target), ""
-    say(f"{sync(bundle, options.folder, read)}: {bundle.size} in {options.bundle}")
+    bundle = WritableBundle(target)
+    counts = sync(bundle, options.folder, read)
+    _tell(counts, bundle)
+    said = bundle.skipped
     while options.watch:
         sleep(PAUSE)
         try:
             counts = sync(bundle, options.folder, read)
         except RankletError as error:  # a file may be half written, or gone for a moment
-            if str(error) != said:
-                said = str(error)
-                say(said)
-            continue
-        said = ""
-        if counts.added or counts.replaced or counts.deleted:
-            say(f"{counts}: {bundle.size} in {options.bundle}")
+            now = tuple(str(error).splitlines())
+            if now != said:
+                say(*now)
+        else:
+            now = bundle.skipped
+            if now != said or counts.added or counts.replaced or counts.deleted:
+                _tell(counts, bundle)
+        said = now
+
+
+def _tell(counts: "Counts", bundle: "WritableBundle") -> None:
+    say(f"{counts}: {bundle.size} in {bundle.path}")
+    if bundle.skipped:
+        say("what the bundle holds of these stays:", *bundle.skipped)
