@@ -118,7 +118,26 @@ def read_page(text: str, *, main: bool = False) -> Page:
     page = _Page(text.translate(_OWN))
     page.read()
     title = _tidy("".join(page.title)).replace("\n", " ")
-    return Page(title, *_without_marks(page.text(main=main)))
+    own = Page(title, *_without_marks(page.text(main=main)))
+    if not main or (title and any(each.level == 1 for each in own.headings)):
+        return own
+    _, every = _without_marks(page.text(main=False))
+    heading = _only_heading(every)
+    here = heading in {each.text for each in own.headings}
+    if (title and here) or _words(heading) <= _words(title):
+        return own
+    return own._replace(title=" – ".join(filter(None, (heading, title))))
+
+
+def _only_heading(headings: Headings) -> str:
+    """Return the one heading of the first level, or the only one of others; "" if there is none."""
+    first = [each.text for each in headings if each.level == 1 and each.text]
+    found = first or [each.text for each in headings if each.text]
+    return found[0] if len(found) == 1 else ""
+
+
+def _words(text: str) -> set[str]:
+    return set(re.findall(r"\w+", text.casefold()))
 
 
 class _Page:
@@ -267,6 +286,7 @@ class _Page:
             self._readings.append(text)
         else:
             self._body.append((text, self._regions.region))
+            self._regions.region.add(text, linked=self._regions.in_link)
 
 
 def _alternative(tag: str) -> str:

@@ -8,6 +8,7 @@ import secrets
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -36,6 +37,18 @@ MOST = 3  # additions; a search asks each of them
 GROWTH = 8  # an addition is joined with what follows it unless it is so many times as large,
 FEW = 100  # and has more passages than this, because each addition makes queries slower
 SHARE, LEAST = 10, 1000  # additions are joined with the base if they are a tenth of it, and so many
+
+
+class OutsideError(CollectionError):
+    """Documents are no part of what may be written.
+
+    Args:
+        reasons: what to do about each of them, by their ids.
+    """
+
+    def __init__(self, reasons: Mapping[str, str]) -> None:
+        super().__init__("\n".join(reasons.values()))
+        self.reasons = reasons
 
 
 class Written(NamedTuple):
@@ -80,7 +93,7 @@ class Live:
         Raises:
             InputError, UnknownDocumentError: as `update`.
             CollectionError: a document has a value that a field cannot hold, or is or replaces
-                one that is no part of what may be written.
+                one that is no part of what may be written, and `skip_bad` is not set.
         """
         files = self.search.files
         words_of(files.manifest)  # raises if nothing says how words are read
@@ -94,8 +107,16 @@ class Live:
         )
         if changes.changing:
             check_packages(files.manifest)
-        if changes.changing or changes.gone:
-            self._commit(changes)
+        try:
+            if changes.changing or changes.gone:
+                self._commit(changes)
+        except OutsideError as error:  # only the packed columns say what the filter allows
+            if not skip_bad:
+                raise
+            inside = (own for id_, own in parts.items() if id_ not in error.reasons)
+            left = chain.from_iterable(inside)
+            again = self.write(left, deleted, missing_ok=missing_ok, skip_bad=True)
+            return Written(again.counts, (*refused.values(), *error.reasons.values()))
         return Written(changes.counts, tuple(refused.values()))
 
     def _find_refused(self, parts: Mapping[str, Sequence[Document]]) -> dict[str, str]:
@@ -103,12 +124,12 @@ class Live:
         types, refused = dict(self.search.metadata), dict[str, str]()
         others = self._others(parts)
         for at, (id_, (document, *_)) in enumerate(parts.items()):
-            place = getattr(document.metadata, "place", "") or f"documents[{at}]"
+            place = _place(document) or f"documents[{at}]: "
             if id_ in others:
-                refused[id_] = f"{place}: its id {id_!r:.80} is taken; give it another"
+                refused[id_] = f"{place}its id {id_!r:.80} is taken; give it another"
             for name, value in document.metadata.items():
                 if fault := _fault(name, value, types):
-                    refused[id_] = f"{place}: {fault}"
+                    refused[id_] = f"{place}{fault}"
         return refused
 
     def _others(self, ids: Iterable[str]) -> set[str]:
@@ -133,12 +154,13 @@ class Live:
         packed = AdditionFiles(files.path, files, content=content)
         columns = Metadata(packed, self.search.metadata)
         new = evaluate(condition, columns)[-sum(map(len, changing.values())) :]
-        ids = [id_ for id_, passages in changing.items() for _ in passages]
-        if outside := [id_ for id_, inside in zip(ids, new.tolist(), strict=True) if not inside]:
-            raise CollectionError(
-                f"the document {outside[0]!r:.80} has not the fields of the documents that may be "
-                "written; give it those"
-            )
+        own = [passages[0] for passages in changing.values() for _ in passages]
+        if outside := [each for each, inside in zip(own, new.tolist(), strict=True) if not inside]:
+            raise OutsideError({
+                each.id: f"{_place(each)}the document {each.id!r:.80} has not the fields of the "
+                "documents that may be written; give it those"
+                for each in outside
+            })  # fmt: skip
 
     @property
     def _shifts(self) -> Shifts:
@@ -215,6 +237,12 @@ def first_to_join(sizes: Sequence[int], new: int) -> int:
     return first
 
 
+def _place(document: Document) -> str:
+    """Return where a document stands in its source, as a message begins; "" if that is unknown."""
+    place = getattr(document.metadata, "place", "")
+    return f"{place}: " if place else ""
+
+
 def _fault(name: str, value: object, types: dict[str, str]) -> str:
     """Return why a field cannot hold a value, "" if it can; types of new fields are added."""
     try:
@@ -224,9 +252,9 @@ def _fault(name: str, value: object, types: dict[str, str]) -> str:
     if found is None or found[0] == NOTHING:
         return ""
     if name not in types:
-        types[name] = next(type_ for type_, bit in BITS.items() if found[0] & bit)
-        if len(types) > MAX_FIELDS:
+        if len(types) >= MAX_FIELDS:
             return f"{name!r:.80} would be one of more than {MAX_FIELDS} fields"
+        types[name] = next(type_ for type_, bit in BITS.items() if found[0] & bit)
     type_ = types[name]
     if type_ == STRING or found[0] & BITS[type_]:
         return ""

@@ -3,6 +3,7 @@
 Only here handlers see more than the runtime, and only once somebody writes.
 """
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from hashlib import sha256
@@ -82,7 +83,9 @@ class Writer(NamedTuple):
         request = Request(Route.REMEMBER, body, limits)
         document = {name: request[name] for name in ("id", "title", "text")}
         if not document["id"]:
-            digest = sha256(f"{document['title']}\n{document['text']}".encode()).hexdigest()
+            # With the filter, because another key's id would be taken, and tell that it is.
+            made_of = [self.within or {}, document["title"], document["text"]]
+            digest = sha256(json.dumps(made_of, sort_keys=True, default=str).encode()).hexdigest()
             document["id"] = f"memory-{digest[:16]}"
         # Else its writer might not be allowed to see it.
         plain = {key: v for key, v in (self.within or {}).items() if not isinstance(v, dict | list)}

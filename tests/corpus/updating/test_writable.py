@@ -359,6 +359,15 @@ def test_refused_documents_are_named_and_the_others_not_written(three: WritableB
         three.add(["a text"])
 
 
+def test_documents_with_a_field_too_many_are_left_out(
+    three: WritableBundle, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(writing, "MAX_FIELDS", len(three.metadata) + 1)
+    given = [document("d", one=1), document("e", two=1), document("f", two=2)]
+    three.add(given, skip_bad=True)
+    assert (found(three), len(three.skipped)) == (["a", "b", "c", "d"], 2)
+
+
 def test_what_cannot_be_written_to_is_refused(three: WritableBundle) -> None:
     with pytest.raises(InputError, match="is an address"):
         ranklet.open("https://example.org/x.zip", writable=True)

@@ -9,13 +9,14 @@ from string import ascii_lowercase
 from typing import Any, NamedTuple
 
 import pytest
+from tests.damage import change_array, put
 from tests.metadata_rows import allows
 from tests.range_server import RangeServer
 
 import ranklet
 from ranklet.corpus.sources.options import SourceOptions
 from ranklet.export.build import build
-from ranklet.runtime import Completion, InputError, Query, load
+from ranklet.runtime import BundleError, Completion, InputError, Query, load
 from ranklet.runtime.bundle import Bundle
 
 Row = dict[str, Any]
@@ -296,3 +297,13 @@ def test_completions_on_object_storage_are_those_on_disk(tmp_path: Path) -> None
 def test_what_cannot_be_completed(bundle: Bundle, options: Any, message: str) -> None:
     with pytest.raises(InputError, match=message):
         bundle.complete(**options)
+
+
+@pytest.mark.parametrize("number", [3, (1 << 16) - 1])
+def test_damage_that_a_completion_finds_is_one_error(tmp_path: Path, number: int) -> None:
+    build([{"text": "dough", "tenant": each} for each in "aab"], tmp_path / "b")
+    damaged = change_array(tmp_path / "b", "rankers/bm25/documents.npy", put(number, slice(None)))
+    part = load(damaged).only({"tenant": "a"})
+    for ask in (part.complete, lambda _: part.rank("doush").suggestion):
+        with pytest.raises(BundleError, match="ranklet verify"):
+            ask("dou")
