@@ -1,26 +1,42 @@
-"""Read mail: .eml and .mbox (RFC 5322, RFC 4155)."""
+"""Read mail: .eml and .mbox (RFC 5322, MIME by RFC 2045 to 2049, RFC 4155)."""
 
-from collections.abc import Iterator
+import binascii
+import re
+from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE
+from collections.abc import Iterator, Mapping
 from datetime import datetime
-from email import message_from_bytes
-from email.errors import HeaderParseError
-from email.header import decode_header, make_header
 from email.message import Message
+from email.parser import BytesFeedParser
 from email.policy import Compat32
-from email.utils import parsedate_to_datetime
+from email.utils import parsedate, parsedate_to_datetime
 from pathlib import Path
 from typing import Any
 
 from ranklet.corpus.collections.opening import LONGEST
+from ranklet.corpus.sources.charsets import decode, decode_page
 from ranklet.corpus.sources.documents.part import Part, Parts
 from ranklet.corpus.sources.html import read_page
 from ranklet.runtime.errors import CollectionError
 
 _MOST = 4 * LONGEST  # bytes of a message with all that is attached to it
+_LONGEST_HEADER, _MOST_PARAMETERS = 1 << 16, 1_000  # because reading them takes quadratic time
+_SEPARATOR = re.compile(rb"From (?:\S+|\S+ at \S+) +(.*)")  # mailing lists hide the "@"
+_WORD = re.compile(r"=\?([^?\s]{1,80})\?([bBqQ])\?")  # begins an encoded word (RFC 2047)
+_PLAIN, _HTML = "text/plain", ("text/html", "text/enriched", "text/richtext")
+_READ = (_PLAIN, *_HTML, "text/calendar", "message/rfc822")  # though they have a name
+_EVENT = re.compile(  # a line of iCalendar (RFC 5545) that people read
+    r'''^(?:SUMMARY|LOCATION|DESCRIPTION)(?:;(?:[^":\n]|"[^"\n]*")*)?:(.*)''', re.MULTILINE
+)
 
 
 class _Policy(Compat32):
-    """Headers as they are, because the newer policy takes gigabytes for some."""
+    """Headers as they are, but not longer than any honest one."""
+
+    def header_source_parse(self, sourcelines: list[str]) -> tuple[str, str]:
+        name, value = super().header_source_parse(sourcelines)
+        if name.lower().startswith("content-"):
+            value = ";".join(value.split(";", _MOST_PARAMETERS)[:_MOST_PARAMETERS])
+        return name, value[:_LONGEST_HEADER]
 
     def header_fetch_parse(self, name: str, value: str) -> str:  # noqa: ARG002 (it is inherited)
         return value
@@ -30,98 +46,212 @@ def read_message(path: Path) -> Parts:
     """Yield the message of an .eml file, whose attachments are only named."""
     with path.open("rb") as file:
         data = file.read(_MOST + 1)
-    _check(len(data), path)
-    yield _part(data)
+    # Some programs write a byte order mark or an empty line before the first header.
+    data = decode(data).encode() if data.startswith((BOM_UTF16_BE, BOM_UTF16_LE)) else data
+    data = data.removeprefix(BOM_UTF8).lstrip(b"\r\n")
+    try:
+        yield _part([data])
+    except CollectionError as error:
+        raise CollectionError(f"{path} {error}") from None
 
 
 def read_mailbox(path: Path) -> Parts:
-    """Yield the messages of an .mbox file in their order."""
-    for page, data in enumerate(_messages(path), 1):
-        yield _part(data, page)
+    """Yield the messages of an .mbox file in their order; one that fails does not end it."""
+    for page, lines in enumerate(_messages(path), 1):
+        try:
+            part = _part(lines, page)
+        except MemoryError:
+            raise
+        except CollectionError as error:
+            part = Part("", "", page, fault=str(error))
+        except Exception as error:
+            fault = f"is damaged or nested too deeply ({type(error).__name__}: {error})"
+            part = Part("", "", page, fault=fault)
+        yield part
 
 
-def _messages(path: Path) -> Iterator[bytes]:
-    """Yield the messages, before each of which stands a line that begins with "From "."""
-    lines, size, blank = list[bytes](), 0, True
+def _messages(path: Path) -> Iterator[list[bytes]]:
+    """Yield the lines of each message; of one that is too long only so many that it shows.
+
+    A line between messages stands behind an empty one and has an address and a date, because many
+    programs leave a paragraph that begins with "From " as it is. It has no date only if the first
+    one of the file has none.
+    """
+    lines, size, blank, dated = list[bytes](), 0, True, None
     with path.open("rb") as file:
         while line := file.readline(_MOST):
-            if blank and line.startswith(b"From "):
+            line = line.removeprefix(BOM_UTF8) if dated is None else line
+            if blank and line.startswith(b"From ") and (not dated or _is_dated(line)):
                 if lines:
-                    yield b"".join(lines)
+                    yield lines
                 lines, size = [], 0
-            else:
+                dated = _is_dated(line) if dated is None else dated
+            elif size <= _MOST and (lines or line.strip()):
                 lines.append(line)
                 size += len(line)
-                _check(size, path)
             blank = not line.strip()
     if lines:
-        yield b"".join(lines)
+        yield lines
 
 
-def _check(size: int, path: Path) -> None:
-    if size > _MOST:
-        raise CollectionError(f"{path} has a message of more than {_MOST:,} bytes")
+def _is_dated(line: bytes) -> bool:
+    found = _SEPARATOR.match(line[:1_000])
+    return found is not None and parsedate(found[1].decode("latin-1")) is not None
 
 
-def _part(data: bytes, page: int = 0) -> Part:
-    message = message_from_bytes(data, policy=_Policy())
-    texts, names = list[str](), list[str]()
-    for part in _leaves(message):
-        if _is_attached(part):
-            names.append(_decode(part.get_filename() or part.get_content_type()))
-        elif part.get_content_maintype() == "text":
-            texts.append(_text(part))
-    fields = {"from": _decode(message["from"]), "date": _date(message), "attachments": names}
-    return Part(
-        _decode(message["subject"]),
-        "\n\n".join(filter(None, texts)),
-        page,
-        {name: value for name, value in fields.items() if value},
-    )
+def _part(lines: list[bytes], page: int = 0) -> Part:
+    if sum(map(len, lines)) > _MOST:
+        raise CollectionError(f"has more than {_MOST:,} bytes in one message")
+    parser = BytesFeedParser(policy=_Policy())
+    for line in lines:
+        parser.feed(line)
+    message = parser.close()
+    text = "\n\n".join(filter(None, _texts(message)))
+    if len(text) > LONGEST:
+        raise CollectionError(f"has more than {LONGEST:,} characters in one message")
+    charset = next(filter(None, (_parameter(each, "charset") for each in message.walk())), None)
+    fields: Mapping[str, Any] = {
+        "from": _header(message["from"], charset),
+        "date": _date(message),
+        "attachments": list(_attachments(message)),
+    }
+    title = _header(message["subject"], charset)
+    return Part(title, text, page, {name: value for name, value in fields.items() if value})
+
+
+def _texts(part: Message) -> list[str]:
+    """Return the texts that readers see in a part; of alternatives the plain or the best one."""
+    kind, inside = part.get_content_type(), _inside(part)
+    if _is_attached(part):
+        return []
+    if kind == "multipart/alternative" and inside:
+        best = sorted(inside, key=_preference)
+        return next((texts for texts in map(_texts, best) if any(texts)), [])
+    if kind == "message/rfc822":  # its subject is shown where it is forwarded
+        return [text for each in inside for text in (_header(each["subject"]), *_texts(each))]
+    return [text for each in inside for text in _texts(each)] if inside else [_text(part)]
+
+
+def _preference(part: Message) -> int:
+    kind = part.get_content_type()
+    return 0 if kind == _PLAIN else 1 if kind in _HTML or part.is_multipart() else 2
+
+
+def _inside(part: Message) -> list[Message]:
+    payload: Any = part.get_payload() if part.is_multipart() else []
+    return list(payload)
 
 
 def _is_attached(part: Message) -> bool:
-    return bool(part.get_filename()) or part.get_content_disposition() == "attachment"
+    """Return whether a part is only named: what is no text, or is to be stored as a file."""
+    if part.get_content_disposition() == "attachment":
+        return True
+    if part.get_content_type() in _READ:
+        return False
+    group = part.get_content_maintype()
+    return bool(_file_name(part)) or group not in ("text", "multipart", "message")
 
 
-def _leaves(message: Message) -> Iterator[Message]:
-    """Yield the parts of a message that have none, of alternatives the plain one."""
-    waiting = [message]
-    while waiting:
-        part = waiting.pop()
-        inside: Any = part.get_payload() if part.is_multipart() else []
-        if not inside or _is_attached(part):
-            yield part
-        elif part.get_content_type() == "multipart/alternative":
-            plain = [each for each in inside if each.get_content_type() == "text/plain"]
-            waiting.append(next((each for each in plain if _text(each)), inside[-1]))
-        else:
-            waiting.extend(reversed(inside))
+def _attachments(part: Message, around: str = "") -> Iterator[str]:
+    """Yield the names of what is attached, but not of the pictures that a page shows."""
+    kind = part.get_content_type()
+    attached = _is_attached(part)
+    shown = around == "multipart/related" and part.get_content_maintype() == "image"
+    if attached and (not shown or part.get_content_disposition() == "attachment"):
+        subject = _header(_inside(part)[0]["subject"]) if part.is_multipart() else ""
+        yield _file_name(part) or subject or _header(kind)
+    elif not attached:
+        yield from filter(None, [_file_name(part)])
+        for each in _inside(part):
+            yield from _attachments(each, kind)
 
 
 def _text(part: Message) -> str:
     data: Any = part.get_payload(decode=True) or b""
-    try:
-        text = data.decode(part.get_content_charset("utf-8"), "replace")
-    except LookupError:  # an encoding that Python does not know
-        text = data.decode("utf-8", "replace")
-    if part.get_content_subtype() == "html":
-        return read_page(text).text
-    return str(text).replace("\r\n", "\n").strip()
+    kind, label = part.get_content_type(), _parameter(part, "charset")
+    if kind in _HTML:
+        return read_page(decode_page(data, label)).text
+    text = decode(data, label).replace("\r\n", "\n")
+    if kind == "text/calendar":
+        events = _EVENT.findall(re.sub(r"\n[ \t]", "", text))
+        text = re.sub(r"\\([nN,;\\])", _unescape, "\n".join(events))
+    if _parameter(part, "delsp").lower() == "yes":
+        text = _join_lines(text)
+    return text.strip()
+
+
+def _unescape(found: re.Match[str]) -> str:
+    return "\n" if found[1] in "nN" else found[1]
+
+
+def _join_lines(text: str) -> str:
+    """Join lines that were divided inside of words (format=flowed; DelSp=yes, RFC 3676)."""
+    lines, before = list[str](), None
+    for line in text.split("\n"):
+        quote = len(line) - len(line.lstrip(">"))
+        words = line[quote:].removeprefix(" ")  # one is stuffed
+        if quote == before:
+            lines[-1] += words  # whose space was left out
+        else:
+            lines.append(line[:quote] + " " * bool(quote) + words)
+        before = None
+        if words.endswith(" ") and words != "-- ":  # of a signature
+            lines[-1], before = lines[-1][:-1], quote
+    return "\n".join(lines)
 
 
 def _date(message: Message) -> datetime | None:
     try:
         return parsedate_to_datetime(str(message["date"]))
-    except (ValueError, TypeError, OverflowError):
+    except (ValueError, TypeError, OverflowError, IndexError):
         return None
 
 
-def _decode(value: str | None) -> str:
-    """Return the words of a header, which may be encoded, or in UTF-8 as it is."""
-    raw = (value or "").encode("ascii", "surrogateescape").decode("utf-8", "replace")
-    try:
-        text = str(make_header(decode_header(raw)))
-    except (LookupError, ValueError, HeaderParseError):
-        text = raw
-    return " ".join(text.split())
+def _file_name(part: Message) -> str:
+    return _parameter(part, "filename", "content-disposition") or _parameter(part, "name")
+
+
+def _parameter(part: Message, name: str, header: str = "content-type") -> str:
+    """Return a parameter of a header, which may be encoded in two ways; "" for none."""
+    value: Any = part.get_param(name, header=header)
+    if isinstance(value, tuple):  # RFC 2231: encoding, language and bytes
+        label, _, text = value
+        value = decode(text.encode("latin-1", "surrogateescape"), label)
+        return " ".join(value.split())
+    return _header(value)
+
+
+def _header(value: str | None, charset: str | None = None) -> str:
+    """Return the words of a header, which may be encoded (RFC 2047), or bytes as they are.
+
+    Args:
+        value: the header, in which bytes that are no ASCII are lone surrogates.
+        charset: the encoding of such bytes, if they are not in UTF-8.
+    """
+    text = decode((value or "").encode("ascii", "surrogateescape"), None, charset)
+    # Neighbours in one encoding are joined before they are decoded, because programs divide
+    # characters between them.
+    runs, at = [("utf-8", b"")], 0
+    while (begin := _WORD.search(text, at)) and (end := text.find("?=", begin.end())) >= 0:
+        between = text[at : begin.start()]
+        label = begin[1].partition("*")[0].lower()  # before the language
+        pieces = [(label, _bytes(begin[2], text[begin.end() : end]))]
+        if between.strip() or not at:
+            pieces.insert(0, ("utf-8", between.encode()))
+        for name, data in pieces:
+            if name == runs[-1][0]:
+                data = runs.pop()[1] + data
+            runs.append((name, data))
+        at = end + 2
+    words = "".join(decode(data, label) for label, data in runs)
+    return " ".join(f"{words}{text[at:]}".split())
+
+
+def _bytes(encoding: str, word: str) -> bytes:
+    """Return what an encoded word stands for, as far as it is one."""
+    data = word.encode()
+    if encoding in "qQ":
+        return binascii.a2b_qp(data, header=True)
+    data = re.sub(rb"[^A-Za-z0-9+/]", b"", data)
+    data = data[:-1] if len(data) % 4 == 1 else data
+    return binascii.a2b_base64(data + b"=" * (-len(data) % 4))
