@@ -3,14 +3,17 @@
 import binascii
 import re
 from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from email.message import Message
 from email.parser import BytesFeedParser
 from email.policy import Compat32
 from email.utils import parsedate, parsedate_to_datetime
+from functools import partial
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from ranklet.corpus.collections.opening import LONGEST
 from ranklet.corpus.sources.charsets import decode, decode_page
@@ -18,7 +21,8 @@ from ranklet.corpus.sources.documents.part import Part, Parts
 from ranklet.corpus.sources.html import read_page
 from ranklet.runtime.errors import CollectionError
 
-_MOST = 4 * LONGEST  # bytes of a message with all that is attached to it
+# Bytes and ends of lines of a message with all that is attached to it.
+_MOST, _MOST_LINES = 2 * LONGEST, 2_000_000
 _LONGEST_HEADER, _MOST_PARAMETERS = 1 << 16, 1_000  # because reading them takes quadratic time
 _SEPARATOR = re.compile(rb"From (?:\S+|\S+ at \S+) +(.*)")  # mailing lists hide the "@"
 _WORD = re.compile(r"=\?([^?\s]{1,80})\?([bBqQ])\?")  # begins an encoded word (RFC 2047)
@@ -45,53 +49,50 @@ class _Policy(Compat32):
 def read_message(path: Path) -> Parts:
     """Yield the message of an .eml file, whose attachments are only named."""
     with path.open("rb") as file:
-        data = file.read(_MOST + 1)
-    # Some programs write a byte order mark or an empty line before the first header.
-    data = decode(data).encode() if data.startswith((BOM_UTF16_BE, BOM_UTF16_LE)) else data
-    data = data.removeprefix(BOM_UTF8).lstrip(b"\r\n")
-    try:
-        yield _part([data])
-    except CollectionError as error:
-        raise CollectionError(f"{path} {error}") from None
+        try:
+            part = _part(_lines(file))
+        except CollectionError as error:
+            raise CollectionError(f"{path} {error}") from None
+        yield part
 
 
 def read_mailbox(path: Path) -> Parts:
     """Yield the messages of an .mbox file in their order; one that fails does not end it."""
-    for page, lines in enumerate(_messages(path), 1):
-        try:
-            part = _part(lines, page)
-        except MemoryError:
-            raise
-        except CollectionError as error:
-            part = Part("", "", page, fault=str(error))
-        except Exception as error:
-            fault = f"is damaged or nested too deeply ({type(error).__name__}: {error})"
-            part = Part("", "", page, fault=fault)
-        yield part
+    with path.open("rb") as file:
+        for page, lines in groupby(_number(file), itemgetter(0)):
+            try:
+                part = _part((line for _, line in lines), page)
+            except (OSError, MemoryError):
+                raise
+            except CollectionError as error:
+                part = Part("", "", page, fault=str(error))
+            except Exception as error:
+                fault = f"is damaged or nested too deeply ({type(error).__name__}: {error})"
+                part = Part("", "", page, fault=fault)
+            yield part
 
 
-def _messages(path: Path) -> Iterator[list[bytes]]:
-    """Yield the lines of each message; of one that is too long only so many that it shows.
+def _lines(file: IO[bytes]) -> Iterator[bytes]:
+    return iter(partial(file.readline, LONGEST + 1), b"")
 
-    A line between messages stands behind an empty one and has an address and a date, because many
+
+def _number(file: IO[bytes]) -> Iterator[tuple[int, bytes]]:
+    """Yield the lines of a mailbox with the number of their message.
+
+    The line before a message stands behind an empty one and has an address and a date, because many
     programs leave a paragraph that begins with "From " as it is. It has no date only if the first
     one of the file has none.
     """
-    lines, size, blank, dated = list[bytes](), 0, True, None
-    with path.open("rb") as file:
-        while line := file.readline(_MOST):
-            line = line.removeprefix(BOM_UTF8) if dated is None else line
-            if blank and line.startswith(b"From ") and (not dated or _is_dated(line)):
-                if lines:
-                    yield lines
-                lines, size = [], 0
-                dated = _is_dated(line) if dated is None else dated
-            elif size <= _MOST and (lines or line.strip()):
-                lines.append(line)
-                size += len(line)
-            blank = not line.strip()
-    if lines:
-        yield lines
+    page, inside, blank, dated = 1, False, True, None
+    for line in _lines(file):
+        line = line.removeprefix(BOM_UTF8) if dated is None else line  # noqa: PLW2901
+        if blank and line.startswith(b"From ") and (not dated or _is_dated(line)):
+            page, inside = page + inside, False
+            dated = _is_dated(line) if dated is None else dated
+        elif inside or line.strip():
+            inside = True
+            yield page, line
+        blank = not line.strip()
 
 
 def _is_dated(line: bytes) -> bool:
@@ -99,11 +100,18 @@ def _is_dated(line: bytes) -> bool:
     return found is not None and parsedate(found[1].decode("latin-1")) is not None
 
 
-def _part(lines: list[bytes], page: int = 0) -> Part:
-    if sum(map(len, lines)) > _MOST:
-        raise CollectionError(f"has more than {_MOST:,} bytes in one message")
+def _part(lines: Iterable[bytes], page: int = 0) -> Part:
     parser = BytesFeedParser(policy=_Policy())
+    size = count = 0
     for line in lines:
+        # Some programs write a byte order mark or an empty line before the first header.
+        line = line if size else line.removeprefix(BOM_UTF8).lstrip(b"\r\n")  # noqa: PLW2901
+        if not size and line.startswith((BOM_UTF16_BE, BOM_UTF16_LE)):
+            raise CollectionError("is in UTF-16; save it as it was sent")
+        size += len(line)
+        count += 1 + line.count(b"\r")
+        if size > _MOST or count > _MOST_LINES or len(line) > LONGEST:
+            raise CollectionError(f"has more than {_MOST:,} bytes or {_MOST_LINES:,} lines")
         parser.feed(line)
     message = parser.close()
     text = "\n\n".join(filter(None, _texts(message)))
