@@ -6,6 +6,7 @@ as the wider encodings of Windows, because that is what programs have written un
 
 import codecs
 import re
+from functools import lru_cache
 
 # Names that Python has not, behind the encoding's own one.
 _LABELS = {
@@ -68,6 +69,7 @@ def find_codec(label: str | None) -> str | None:
     return _WIDER.get(found, found) if found else None
 
 
+@lru_cache(maxsize=64)
 def _look_up(label: str | None) -> str | None:
     """Return Python's name of just the encoding that a label says."""
     name = (label or "").strip().lower().removeprefix("x-")

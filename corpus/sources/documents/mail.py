@@ -23,13 +23,15 @@ from ranklet.runtime.errors import CollectionError
 
 # Bytes and ends of lines of a message with all that is attached to it.
 _MOST, _MOST_LINES = 2 * LONGEST, 2_000_000
-_LONGEST_HEADER, _MOST_PARAMETERS = 1 << 16, 1_000  # because reading them takes quadratic time
-_SEPARATOR = re.compile(rb"From (?:\S+|\S+ at \S+) +(.*)")  # mailing lists hide the "@"
+# Reading a header takes quadratic time, and each line is compared with all marks around it.
+_LONGEST_HEADER, _MOST_PARAMETERS, _DEEPEST = 1 << 16, 1_000, 50
+_BATCH = 1 << 16  # bytes that are read at once
+_SEPARATOR = re.compile(rb"From (?:\S+ at \S+|\S+) +(.*)")  # mailing lists hide the "@"
 _WORD = re.compile(r"=\?([^?\s]{1,80})\?([bBqQ])\?")  # begins an encoded word (RFC 2047)
 _PLAIN, _HTML = "text/plain", ("text/html", "text/enriched", "text/richtext")
 _READ = (_PLAIN, *_HTML, "text/calendar", "message/rfc822")  # though they have a name
 _EVENT = re.compile(  # a line of iCalendar (RFC 5545) that people read
-    r'''^(?:SUMMARY|LOCATION|DESCRIPTION)(?:;(?:[^":\n]|"[^"\n]*")*)?:(.*)''', re.MULTILINE
+    r"""^(?:SUMMARY|LOCATION|DESCRIPTION)(?:;(?:[^":\n]|"[^"\n]*")*)?:(.*)""", re.MULTILINE
 )
 
 
@@ -44,6 +46,18 @@ class _Policy(Compat32):
 
     def header_fetch_parse(self, name: str, value: str) -> str:  # noqa: ARG002 (it is inherited)
         return value
+
+
+class _Message(Message):
+    """A message or a part of one, which knows how many are around it."""
+
+    depth = 0
+
+    def attach(self, payload: Any) -> None:
+        payload.depth = self.depth + 1
+        if payload.depth > _DEEPEST:
+            raise CollectionError(f"has more than {_DEEPEST} parts inside of each other")
+        super().attach(payload)
 
 
 def read_message(path: Path) -> Parts:
@@ -67,8 +81,7 @@ def read_mailbox(path: Path) -> Parts:
             except CollectionError as error:
                 part = Part("", "", page, fault=str(error))
             except Exception as error:
-                fault = f"is damaged or nested too deeply ({type(error).__name__}: {error})"
-                part = Part("", "", page, fault=fault)
+                part = Part("", "", page, fault=f"is damaged ({type(error).__name__}: {error})")
             yield part
 
 
@@ -101,8 +114,9 @@ def _is_dated(line: bytes) -> bool:
 
 
 def _part(lines: Iterable[bytes], page: int = 0) -> Part:
-    parser = BytesFeedParser(policy=_Policy())
+    parser = BytesFeedParser(_Message, policy=_Policy())
     size = count = 0
+    batch = bytearray()
     for line in lines:
         # Some programs write a byte order mark or an empty line before the first header.
         line = line if size else line.removeprefix(BOM_UTF8).lstrip(b"\r\n")  # noqa: PLW2901
@@ -112,7 +126,11 @@ def _part(lines: Iterable[bytes], page: int = 0) -> Part:
         count += 1 + line.count(b"\r")
         if size > _MOST or count > _MOST_LINES or len(line) > LONGEST:
             raise CollectionError(f"has more than {_MOST:,} bytes or {_MOST_LINES:,} lines")
-        parser.feed(line)
+        batch += line
+        if len(batch) > _BATCH:
+            parser.feed(batch)
+            batch.clear()
+    parser.feed(batch)
     message = parser.close()
     text = "\n\n".join(filter(None, _texts(message)))
     if len(text) > LONGEST:
@@ -211,7 +229,7 @@ def _join_lines(text: str) -> str:
 def _date(message: Message) -> datetime | None:
     try:
         return parsedate_to_datetime(str(message["date"]))
-    except (ValueError, TypeError, OverflowError, IndexError):
+    except (ValueError, TypeError, OverflowError):
         return None
 
 
@@ -236,7 +254,10 @@ def _header(value: str | None, charset: str | None = None) -> str:
         value: the header, in which bytes that are no ASCII are lone surrogates.
         charset: the encoding of such bytes, if they are not in UTF-8.
     """
-    text = decode((value or "").encode("ascii", "surrogateescape"), None, charset)
+    value = value or ""
+    if value.isascii() and "=?" not in value:
+        return " ".join(value.split())
+    text = decode(value.encode("ascii", "surrogateescape"), None, charset)
     # Neighbours in one encoding are joined before they are decoded, because programs divide
     # characters between them.
     runs, at = [("utf-8", b"")], 0
