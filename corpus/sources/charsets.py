@@ -49,8 +49,8 @@ _DECLARED = re.compile(
     re.IGNORECASE,
 )
 _HEAD = 1 << 12  # characters in which a page says its encoding
-_MARKS = (  # what begins a text, and in XML without a byte order mark its first elements
-    (codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"),
+_MARKS = (  # that begin a text, or XML without a byte order mark
+    (codecs.BOM_UTF8, "utf-8-sig"), (b"\xff\xfe", "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"),
     (b"<\0", "utf-16-le"), (b"\0<", "utf-16-be"),
 )  # fmt: skip
 
@@ -62,8 +62,8 @@ _EUC = re.compile(rb"\x8e([\xa1-\xdf])|([\xa1-\xfe])([\xa1-\xfe])")
 def find_codec(label: str | None) -> str | None:
     """Return Python's name of the encoding that a label means, or None for an unknown one.
 
-    >>> [find_codec(each) for each in ("Latin1", "gb2312", "x-sjis", "iso-8859-8-i", "zlib", "\\0")]
-    ['cp1252', 'gb18030', 'cp932', 'iso8859-8', None, None]
+    >>> [find_codec(each) for each in ("Latin1", "gb2312", "x-sjis", "iso-8859-8-i", "zlib")]
+    ['cp1252', 'gb18030', 'cp932', 'iso8859-8', None]
     """
     found = _look_up(label)
     return _WIDER.get(found, found) if found else None

@@ -16,8 +16,8 @@ _PAGES = ("application/xhtml+xml", "text/html")
 def read_book(path: Path) -> Parts:
     """Yield the chapters of a book that have text, in their order, without its contents.
 
-    A chapter that is encrypted for the book's buyer is a fault. Others may be read, and so may a
-    book of which only fonts are listed as encrypted, because those are only made unusable elsewhere.
+    A chapter that is encrypted for the book's buyer is a fault, and others are read. Many books
+    only list fonts as encrypted, so that they cannot be used elsewhere.
 
     Raises:
         CollectionError: it is damaged, or no chapter has text.

@@ -98,7 +98,7 @@ def _number(file: IO[bytes]) -> Iterator[tuple[int, bytes]]:
     """
     page, inside, blank, dated = 1, False, True, None
     for line in _lines(file):
-        line = line.removeprefix(BOM_UTF8) if dated is None else line  # noqa: PLW2901
+        line = line.removeprefix(BOM_UTF8) if dated is None else line
         if blank and line.startswith(b"From ") and (not dated or _is_dated(line)):
             page, inside = page + inside, False
             dated = _is_dated(line) if dated is None else dated
@@ -119,7 +119,7 @@ def _part(lines: Iterable[bytes], page: int = 0) -> Part:
     batch = bytearray()
     for line in lines:
         # Some programs write a byte order mark or an empty line before the first header.
-        line = line if size else line.removeprefix(BOM_UTF8).lstrip(b"\r\n")  # noqa: PLW2901
+        line = line if size else line.removeprefix(BOM_UTF8).lstrip(b"\r\n")
         if not size and line.startswith((BOM_UTF16_BE, BOM_UTF16_LE)):
             raise CollectionError("is in UTF-16; save it as it was sent")
         size += len(line)

@@ -12,10 +12,12 @@ from ranklet.corpus.sources.charsets import decode, decode_page, find_codec
      ("gb2312", "镕喆".encode("gbk"), "镕喆"), ("gb_2312-80", "镕".encode("gbk"), "镕"),
      ("ks_c_5601-1987", "똠방".encode("cp949"), "똠방"), ("windows-949", b"\x8cc", "똠"),
      ("shift_jis", "髙①".encode("cp932"), "髙①"), ("x-sjis", "①".encode("cp932"), "①"),
-     ("iso-2022-jp", b"\x1b$B-!F|K\\\x1b(I1\x1b(B a\n", "①日本ｱ a\n"), ("x-euc-jp", b"\xad\xa1\x8e\xb1", "①ｱ"),
-     ("iso-8859-8-i", b"\xf9", "ש"), ("iso88599", b"\xdd\x80", "İ€"), ("tis-620", b"\xa1\x85", "ก…"),
-     ("big5", "裏€".encode("cp950"), "裏€"), ("x-mac-cyrillic", b"\x80", "А"), ("unicode", b"a\0", "a"),
-     ("utf-8", b"a\xff", "a\ufffd"), ("windows-1252", b"\x81", "\ufffd"), (None, b"\xff\xfea\0", "a"),
+     ("iso-2022-jp", b"\x1b$B-!F|K\\\x1b(I1\x1b(B a\n", "①日本ｱ a\n"),
+     ("x-euc-jp", b"\xad\xa1\x8e\xb1", "①ｱ"), ("iso88599", b"\xdd\x80", "İ€"),
+     ("iso-8859-8-i", b"\xf9", "ש"), ("tis-620", b"\xa1\x85", "ก…"), ("unicode", b"a\0", "a"),
+     ("big5", "裏€".encode("cp950"), "裏€"), ("x-mac-cyrillic", b"\x80", "А"),
+     ("utf-8", b"a\xff", "a\ufffd"), ("windows-1252", b"\x81", "\ufffd"),
+     (None, b"\xff\xfea\0", "a"),
      ("nonsense", b"caf\xe9", "café"), ("\0", "é".encode(), "é"), ("punycode", b"a-b", "a-b")],
 )  # fmt: skip
 def test_a_text_is_decoded_by_its_label(label: str | None, data: bytes, text: str) -> None:
