@@ -79,6 +79,7 @@ def test_an_attachment_may_have_any_name(tmp_path: Path) -> None:
         "filename*=\0''x.pdf": "x.pdf",
         'filename="=?iso-8859-1?q?caf=E9?="': "café",
         'filename="müde.pdf"': "müde.pdf",
+        "filename=Bu.pdf; filename*=UTF-8''B%C3%BC.pdf": "Bü.pdf",
         "": "application/pdf",
     }
     parts = "".join(
