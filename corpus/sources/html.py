@@ -55,47 +55,6 @@ _OWN = dict.fromkeys(map(ord, _HARD + _LEVELS))
 _MARK = re.compile(f"[{_LEVELS}]")
 _KEPT = str.maketrans({" ": _HARD, "\u00a0": _HARD, "\t": 4 * _HARD})
 
-_DECLARED = re.compile(
-    r"""<(?:meta\s[^>]{0,500}?charset|\?xml\s[^>]{0,100}?encoding)\s{0,9}=\s{0,9}["']?\s{0,9}([\w:.-]{1,40})""",
-    re.IGNORECASE,
-)
-_HEAD = 1 << 12  # characters in which a page says its encoding
-_ALIASES = {  # what browsers take for these names
-    **dict.fromkeys(("iso-8859-1", "latin1", "latin-1", "ascii", "us-ascii"), "cp1252"),
-    **dict.fromkeys(("gb2312", "gbk", "x-gbk"), "gb18030"),
-    **dict.fromkeys(("shift_jis", "shift-jis", "sjis", "x-sjis"), "cp932"),
-    **dict.fromkeys(("euc-kr", "ks_c_5601-1987"), "cp949"),
-    **dict.fromkeys(("iso-8859-11", "tis-620"), "cp874"),
-    "iso-8859-9": "cp1254",
-}
-_ENCODINGS = re.compile(
-    r"(ascii|us-ascii|latin|x-|s?jis|shift|ks|tis|cp|windows-?|iso|utf-?(8|16)|big5|gb|euc|koi8|mac|hz)[\w-]*",
-    re.ASCII,
-)
-
-
-def declared_encoding(text: str, encoding: str) -> str:
-    """Return a page as its own declaration says, if it is not in the encoding that was tried.
-
-    Args:
-        text: the page, in which bytes that could not be decoded are lone surrogates.
-        encoding: the one that was tried.
-    """
-    try:
-        text.encode()
-        if "\x1b" not in text:  # of ISO-2022-JP, whose bytes are ASCII
-            return text
-    except UnicodeEncodeError:
-        pass
-    found = _DECLARED.search(text, 0, _HEAD)
-    if found is None or not _ENCODINGS.fullmatch(found[1].lower()):
-        return text
-    name = _ALIASES.get(found[1].lower(), found[1].lower())
-    try:
-        return text.encode(encoding, "surrogateescape").decode(name, "surrogateescape")
-    except (LookupError, ValueError):
-        return text
-
 
 class Page(NamedTuple):
     """A page as readers see it: its title, which may be empty, its text, and headings of that."""
