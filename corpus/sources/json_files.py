@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import IO, Any
 
-from ranklet.corpus.collections.opening import LONGEST, Position, content, lines, open_text
+from ranklet.corpus.collections.bounds import LONGEST
+from ranklet.corpus.collections.opening import Position, content, lines, open_text
 from ranklet.corpus.sources.cells import Bad, Record, Records, is_decoded, not_decoded, plain
 from ranklet.corpus.sources.columns import TEXTS, is_known
 from ranklet.runtime.errors import CollectionError

@@ -8,7 +8,8 @@ from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
-from ranklet.corpus.collections.opening import LONGEST, Position, format_suffix, lines, open_text
+from ranklet.corpus.collections.bounds import LONGEST
+from ranklet.corpus.collections.opening import Position, format_suffix, lines, open_text
 from ranklet.corpus.sources.cells import Bad, Cell, Record, Records
 from ranklet.runtime.errors import CollectionError
 

@@ -24,7 +24,7 @@ def read_book(path: Path) -> Parts:
         )
         title, chapters = _contents(archive, package)
         for page, name in enumerate(chapters, 1):
-            text = b"".join(archive.pieces(name)).decode("utf-8", "surrogateescape")
+            text = archive.content(name).decode("utf-8", "surrogateescape")
             chapter = read_page(declared_encoding(text, "utf-8"))
             parts = dict.fromkeys(filter(None, (title, chapter.title)))
             yield Part(": ".join(parts), chapter.text, page, headings=chapter.headings)

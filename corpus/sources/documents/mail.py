@@ -11,7 +11,7 @@ from email.utils import parsedate_to_datetime
 from pathlib import Path
 from typing import Any
 
-from ranklet.corpus.collections.opening import LONGEST
+from ranklet.corpus.collections.bounds import LONGEST
 from ranklet.corpus.sources.documents.part import Part, Parts
 from ranklet.corpus.sources.html import read_page
 from ranklet.runtime.errors import CollectionError
