@@ -9,6 +9,17 @@ LONGEST = 1 << 25  # characters of a line, a field or a text, of which no docume
 DENSEST = 100  # bytes or characters that a byte of a file may stand for
 ALLOWED = 1 << 23  # and what any file may stand for
 HELD = 1 << 28  # bytes of memory for what is kept of a file while the rest of it is read
+PIECES = 1 << 20  # fields, values, lines or tags of a text, each of which takes memory of its own
+
+
+def count_pieces(text: str, signs: str, what: str, most: int = PIECES) -> None:
+    """Count the signs that divide a text, before it is divided.
+
+    Raises:
+        CollectionError: there are more than that.
+    """
+    if len(text) > most and (found := sum(map(text.count, signs))) > most:
+        raise CollectionError(f"{what} has {found:,} parts, and {most:,} are read; divide it")
 
 
 class Allowance:

@@ -128,21 +128,15 @@ def lines(path: Path, file: IO[str]) -> Iterator[str]:
         yield line
 
 
-def content(path: Path, file: IO[str], longest: int | None = None) -> str:
-    """Return all that is left in a file.
-
-    Args:
-        path: the file's path, for messages.
-        file: the open file.
-        longest: the most characters; `LONGEST` by default.
+def content(path: Path, file: IO[str]) -> str:
+    """Return all that is left in a file, whose path is for messages.
 
     Raises:
-        CollectionError: there are more characters.
+        CollectionError: it has more than `LONGEST` characters.
     """
-    longest = LONGEST if longest is None else longest
-    text = file.read(longest + 1)
-    if len(text) > longest:
-        raise CollectionError(f"{path} has more than {longest:,} characters; divide it into parts")
+    text = file.read(LONGEST + 1)
+    if len(text) > LONGEST:
+        raise CollectionError(f"{path} has more than {LONGEST:,} characters; divide it into parts")
     return text
 
 

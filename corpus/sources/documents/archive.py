@@ -195,10 +195,10 @@ def xml_events(pieces: Iterable[bytes], what: str) -> Iterator[Event]:
 
 def _size(value: Any) -> int:
     """Return the bytes of memory that a value takes with the values inside of it."""
-    inside = (
-        value.values() if isinstance(value, dict) else value if isinstance(value, tuple) else ()
-    )
-    return sys.getsizeof(value) + sum(map(_size, inside))
+    size = sys.getsizeof(value)
+    if isinstance(value, dict | tuple):
+        size += sum(map(_size, value.values() if isinstance(value, dict) else value))
+    return size
 
 
 def _attribute(name: str) -> str:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from ranklet.corpus.collections.bounds import Text
 from ranklet.corpus.collections.headings import Heading
 from ranklet.corpus.sources.documents.archive import Archive, Event
-from ranklet.corpus.sources.documents.part import Part, Parts
+from ranklet.corpus.sources.documents.part import Part, Parts, describe_fault
 
 # A text box is there twice, for old readers too. What was moved is there where it was, too. What
 # stands above Japanese words says how they sound, and would divide them.
@@ -83,19 +83,26 @@ def read_slides(path: Path) -> Parts:
         )
         slides = [related[each].target for each in ids if each in related]
         for page, slide in enumerate(slides, 1):
-            title, text = Text(path), Text(path)
-            others = archive.related(slide).values()
-            kinds = ("diagramData", "notesSlide")
-            for part in (
-                slide,
-                *(each.target for kind in kinds for each in others if each.kind == kind),
-            ):
-                for each in paragraphs(path, archive.events(part)):
-                    if each.placeholder in _TITLES:
-                        _append(title, each, " ")
-                    elif each.placeholder not in _REPEATED:
-                        _append(text, each)
-            yield Part(str(title), str(text), page)
+            try:
+                yield _read_slide(path, archive, slide, page)
+            except MemoryError:
+                raise
+            except Exception as error:
+                yield Part("", "", page, fault=describe_fault(path, error))
+
+
+def _read_slide(path: Path, archive: Archive, slide: str, page: int) -> Part:
+    title, text = Text(path), Text(path)
+    others = archive.related(slide).values()
+    kinds = ("diagramData", "notesSlide")
+    targets = [each.target for kind in kinds for each in others if each.kind == kind]
+    for target in (slide, *targets):
+        for each in paragraphs(path, archive.events(target)):
+            if each.placeholder in _TITLES:
+                _append(title, each, " ")
+            elif each.placeholder not in _REPEATED:
+                _append(text, each)
+    return Part(str(title), str(text), page)
 
 
 def _append(text: Text, paragraph: Paragraph, between: str = _BETWEEN) -> int:

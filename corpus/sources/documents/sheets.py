@@ -1,4 +1,4 @@
-"""Read the sheets of Excel files: .xlsx (ISO/IEC 29500)."""
+"""Read the sheets of .xlsx files (ISO/IEC 29500), and of others by calamine."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -7,11 +7,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ranklet.corpus.collections.bounds import Allowance, Text
-from ranklet.corpus.sources.cells import Record, Records, as_text
+from ranklet.corpus.sources.cells import Bad, Record, Records, as_text
 from ranklet.corpus.sources.documents.archive import NO_ATTRIBUTES, Archive, Event
-from ranklet.corpus.sources.documents.part import Part, Parts
+from ranklet.corpus.sources.documents.calamine import OTHERS, as_number, read_by_calamine, show_time
+from ranklet.corpus.sources.documents.part import Part, Parts, describe_fault
 from ranklet.corpus.sources.tables import check_names
 
+SHEETS = (".xlsx", *OTHERS)
 _COLUMNS = 16_384
 _BUILT_IN = {  # what the formats show that no file describes
     **dict.fromkeys(map(str, (*range(14, 18), 22, *range(27, 37), *range(50, 59))), "day"),
@@ -47,14 +49,19 @@ class Book(NamedTuple):
 
 def read_sheets(path: Path) -> Parts:
     """Yield each sheet as a text, with a paragraph per row."""
-    with Archive(path) as archive:
-        for page, sheet in enumerate(_sheets(archive), 1):
-            text = Text(path)
+    for page, sheet in enumerate(_open(path), 1):
+        title, text = f"{path.stem}: {sheet.name}", Text(path)
+        try:
             for _, row in sheet.rows:
                 text.add("\n\n" * (text.size > 0))
                 for column, cell in enumerate(filter(None, map(as_text, row.values()))):
                     text.add(" | " * (column > 0), cell)
-            yield Part(f"{path.stem}: {sheet.name}", str(text), page)
+        except MemoryError:
+            raise
+        except Exception as error:
+            yield Part(title, "", page, fault=describe_fault(path, error))
+        else:
+            yield Part(title, str(text), page)
 
 
 def read_rows(path: Path, *, header: bool) -> Records:
@@ -65,59 +72,77 @@ def read_rows(path: Path, *, header: bool) -> Records:
         header: whether the first row names the columns; else they are "1", "2", and so on.
 
     Raises:
-        CollectionError: the file is damaged, two columns of a sheet have one name, or the cells
-            have more characters than such a file stands for.
+        CollectionError: the file is damaged.
+        InputError: a package is missing.
     """
     allowance = Allowance(path)
+    for page, sheet in enumerate(_open(path), 1):
+        try:
+            yield from _name_rows(path, sheet, page, allowance, header=header)
+        except MemoryError:
+            raise
+        except Exception as error:
+            yield Bad(f"{path}, {sheet.name}", "broken", describe_fault(path, error))
+
+
+def _name_rows(
+    path: Path, sheet: Sheet, page: int, allowance: Allowance, *, header: bool
+) -> Records:
+    names: dict[int, str] = {}
+    for number, row in sheet.rows:
+        place = f"{path}, {sheet.name}, row {number}"
+        allowance.take(len(names) + sum(len(str(each)) for each in row.values()))
+        if header and not names:
+            names = {column: str(as_text(each)).strip() for column, each in row.items()}
+            check_names(list(names.values()), place)
+            continue
+        fields = {names.get(column, str(column + 1)): each for column, each in row.items()}
+        yield Record(place, {"page": page, **dict.fromkeys(names.values()), **fields})
+
+
+def _open(path: Path) -> Iterator[Sheet]:
+    """Yield the sheets of a file, of which one is read at a time."""
+    if path.suffix.lower() != ".xlsx":
+        for name, rows in read_by_calamine(path):
+            yield Sheet(name, rows)
+        return
     with Archive(path) as archive:
-        for page, sheet in enumerate(_sheets(archive), 1):
-            names: dict[int, str] = {}
-            for number, row in sheet.rows:
-                place = f"{path}, {sheet.name}, row {number}"
-                allowance.take(len(names) + sum(len(str(each)) for each in row.values()))
-                if header and not names:
-                    names = {column: str(as_text(each)).strip() for column, each in row.items()}
-                    check_names(list(names.values()), place)
-                    continue
-                fields = {names.get(column, str(column + 1)): each for column, each in row.items()}
-                yield Record(place, {"page": page, **dict.fromkeys(names.values()), **fields})
+        main = archive.main()
+        related = archive.related(main)
+        targets = dict(related.values())
+        book = Book([], {}, since_1904=False)
+        if "sharedStrings" in targets:
+            shared = archive.events(targets["sharedStrings"])
+            book.texts.extend(archive.kept(_read_shared(path, shared)))
+        if "styles" in targets:
+            styles = archive.kept(_read_styles(archive.events(targets["styles"])))
+            book = book._replace(shows=_what_styles_show(styles))
+        for kind, name, attributes in archive.events(main):
+            if name == "workbookPr" and kind == "begin":
+                book = book._replace(since_1904=attributes.get("date1904") in ("1", "true"))
+            elif name == "sheet" and kind == "begin":
+                found = related.get(attributes.get("r:id", ""))
+                if found and found.kind == "worksheet":  # and no chart
+                    rows = _rows(path, archive.events(found.target), book)
+                    yield Sheet(attributes.get("name", ""), rows)
 
 
-def _sheets(archive: Archive) -> Iterator[Sheet]:
-    main = archive.main()
-    related = archive.related(main)
-    targets = dict(related.values())
-    book = Book([], {}, since_1904=False)
-    if "sharedStrings" in targets:
-        book.texts.extend(archive.kept(_read_shared(archive.events(targets["sharedStrings"]))))
-    if "styles" in targets:
-        styles = archive.kept(_read_styles(archive.events(targets["styles"])))
-        book = book._replace(shows=_what_styles_show(styles))
-    for kind, name, attributes in archive.events(main):
-        if name == "workbookPr" and kind == "begin":
-            book = book._replace(since_1904=attributes.get("date1904") in ("1", "true"))
-        elif name == "sheet" and kind == "begin":
-            found = related[attributes["r:id"]]
-            if found.kind == "worksheet":  # and no chart
-                yield Sheet(attributes.get("name", ""), _rows(archive.events(found.target), book))
-
-
-def _read_shared(events: Iterable[Event]) -> Iterator[str]:
+def _read_shared(path: Path, events: Iterable[Event]) -> Iterator[str]:
     """Yield the texts that cells name by their numbers, without readings of Japanese words."""
-    pieces: list[str] = []
+    pieces = Text(path)
     text = reading = False
     for kind, name, _ in events:
         if kind == "text":
             if text and not reading:
-                pieces.append(name)
+                pieces.add(name)
         elif name == "t":
             text = kind == "begin"
         elif name == "rPh":
             reading = kind == "begin"
         elif name == "si":
             if kind == "end":
-                yield _unescape("".join(pieces))
-            pieces = []
+                yield _unescape(str(pieces))
+            pieces = Text(path)
 
 
 def _unescape(text: str) -> str:
@@ -172,24 +197,24 @@ def find_shown(code: str) -> str:
     return "time" if letters <= set("hms") and letters != {"m"} else "day"
 
 
-def _rows(events: Iterable[Event], book: Book) -> Iterator[tuple[int, Row]]:
+def _rows(path: Path, events: Iterable[Event], book: Book) -> Iterator[tuple[int, Row]]:
     """Yield the rows that have values."""
-    row, pieces, cell = Row(), list[str](), NO_ATTRIBUTES
+    row, pieces, cell = Row(), Text(path), NO_ATTRIBUTES
     number, column = 0, -1
     text = reading = False
     for kind, name, attributes in events:
         if kind == "text":
             if text and not reading:
-                pieces.append(name)
+                pieces.add(name)
         elif name in ("v", "t"):  # a value, or a text in the cell itself
             text = kind == "begin"
         elif name == "rPh":
             reading = kind == "begin"
         elif name == "c" and kind == "begin":
-            cell, pieces = attributes, []
+            cell, pieces = attributes, Text(path)
             column = _column(attributes.get("r", "")) if "r" in attributes else column + 1
         elif name == "c":
-            value = _value("".join(pieces), cell, book)
+            value = _value(str(pieces), cell, book)
             if value is not None and value != "":
                 row[column] = value
         elif name == "row" and kind == "begin":
@@ -214,7 +239,7 @@ def _value(text: str, cell: Mapping[str, str], book: Book) -> Any:
     shows = book.shows.get(cell.get("s", ""))
     if shows and (moment := as_moment(number, shows, since_1904=book.since_1904)) is not None:
         return moment
-    return int(number) if number.is_integer() and abs(number) < 1 << 53 else number
+    return as_number(number)
 
 
 def as_moment(number: float, shows: str, *, since_1904: bool) -> date | str | None:
@@ -231,8 +256,7 @@ def as_moment(number: float, shows: str, *, since_1904: bool) -> date | str | No
         return None
     seconds = round(number * 86_400)
     if shows == "span" or (number < 1 and (shows == "time" or not since_1904)):
-        minutes, rest = divmod(seconds, 60)
-        return f"{minutes // 60:02}:{minutes % 60:02}" + (f":{rest:02}" if rest else "")
+        return show_time(seconds)
     first = datetime(1904, 1, 1) if since_1904 else datetime(1899, 12, 30 + (number < 60))
     try:
         moment = first + timedelta(seconds=seconds)
