@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote, unquote
 
-from ranklet.corpus.collections.opening import LONGEST, Position
+from ranklet.corpus.collections.bounds import LONGEST
+from ranklet.corpus.collections.opening import Position
 from ranklet.corpus.sources.arrow import check_names
 from ranklet.corpus.sources.cells import Records
 from ranklet.corpus.sources.json_files import as_record

@@ -36,7 +36,7 @@ def read_book(path: Path) -> Parts:
                 empty = False
                 yield Part("", "", page, fault=f"{name} is encrypted for the book's buyer")
                 continue
-            chapter = read_page(decode_page(b"".join(archive.pieces(name))))
+            chapter = read_page(decode_page(archive.content(name)))
             if chapter.text:  # a cover is a picture
                 empty = False
                 parts = dict.fromkeys(filter(None, (title, chapter.title)))

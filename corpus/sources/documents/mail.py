@@ -13,7 +13,7 @@ from operator import itemgetter
 from pathlib import Path
 from typing import IO, Any
 
-from ranklet.corpus.collections.opening import LONGEST
+from ranklet.corpus.collections.bounds import LONGEST
 from ranklet.corpus.sources.charsets import decode, decode_page
 from ranklet.corpus.sources.documents.mail_headers import HeaderPolicy, read_header, read_parameter
 from ranklet.corpus.sources.documents.part import Part, Parts
