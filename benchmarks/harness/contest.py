@@ -47,14 +47,14 @@ def contest(
     """
     path = place.work / f"{module}.json"
     path.write_text(json.dumps(request))
-    package = install(ROOT, place.work / "package")
+    paths = map(str, (install(ROOT, place.work / "package"), ROOT))
     count = dict.fromkeys(ONE_THREAD, str(threads))
     done = subprocess.run(
         [str(python or peer_python(place)), "-m", f"benchmarks.{package}.{module}", str(path)],
         cwd=ROOT,
         env={
             "PATH": os.defpath,
-            "PYTHONPATH": os.pathsep.join(map(str, (package, ROOT))),
+            "PYTHONPATH": os.pathsep.join(paths),
             "HF_HUB_OFFLINE": "1",
             "ORT_DISABLE_TELEMETRY": "1",
             "RANKLET_THREADS": str(threads),

@@ -50,7 +50,7 @@ WHOLE = Type("integer", "a whole number", (int,))
 NUMBER = Type("number", "a number", (int, float))
 OBJECT = Type("object", "an object", (dict,))
 DOCUMENTS = Type("array", "a list of at least one document", (list,))
-TEXTS = Type("", "a text, or a list of at least one", (str, list))
+TEXTS = Type("", "a text, or a list of texts", (str, list))
 RECORDS = Type("array", "a list of at least one object with an id and a text", (list,))
 FACETS = Type("", "a list of fields, or an object of options by field", (list, dict))
 NAMES = Type("array", "a list of at least one name", (list,))
@@ -84,6 +84,11 @@ class Field(NamedTuple):
     values: tuple[str, ...] = ()
 
     @property
+    def filled(self) -> bool:
+        """Whether a list must have an entry, as in Python."""
+        return self.needed or self.type is NAMES or Route.RERANK in self.routes
+
+    @property
     def sentence(self) -> str:
         """The help as a sentence."""
         return f"{self.help[:1].upper()}{self.help[1:]}."
@@ -102,7 +107,8 @@ class Field(NamedTuple):
         if self.type is ANYTHING:
             return {"description": self.sentence}
         if self.type is TEXTS:
-            many = {"type": "array", "minItems": 1, "maxItems": self.largest(limits)}
+            many = {"type": "array", "minItems": int(self.filled)}
+            many["maxItems"] = self.largest(limits)
             one = {"type": "string"}
             return {"anyOf": [one, {**many, "items": one}], "description": self.sentence}
         if self.type is FACETS:
@@ -115,7 +121,7 @@ class Field(NamedTuple):
             bounds = {"maxLength": self.largest(limits), "enum": list(self.values) or None}
             bounds["pattern"] = r"\S" if self.needed else None
         elif self.type is DOCUMENTS:
-            bounds = {"minItems": 1, "maxItems": self.largest(limits)}
+            bounds = {"minItems": int(self.filled), "maxItems": self.largest(limits)}
             bounds["items"] = {"$ref": "#/components/schemas/Document"}
         elif self.type is NAMES:
             bounds = {"minItems": 1, "maxItems": self.largest(limits), "items": {"type": "string"}}

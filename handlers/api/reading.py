@@ -241,7 +241,7 @@ def read(field: Field, value: Any, limits: Limits) -> Any:
     most = field.largest(limits)
     if field.type is WHOLE and isinstance(value, float) and value.is_integer():
         value = int(value)  # JSON does not tell 5.0 from 5
-    empty = value == [] and field.type is not FACETS  # without any, matches are counted
+    empty = value == [] and field.filled
     if type(value) not in field.type.python or empty:  # a boolean is no int here
         fraction = field.type is WHOLE and isinstance(value, float)
         found = "a fraction" if fraction else _json_type(value)

@@ -34,6 +34,9 @@ SERVER = "io.modelcontextprotocol/serverInfo"
 NO_JSON, NO_REQUEST, NO_METHOD, WRONG_PARAMS = -32700, -32600, -32601, -32602
 TOO_MANY = -32000
 WRONG_REVISION = -32022
+_STATUSES = {NO_METHOD: 404} | dict.fromkeys(
+    (NO_JSON, NO_REQUEST, WRONG_PARAMS, WRONG_REVISION), 400
+)
 CALL, CANCELLED = "tools/call", "notifications/cancelled"  # the methods that `service` must know
 _ABILITIES: Mapping[str, Any] = {"tools": {}}
 _IDENTITY = {"name": "ranklet", "version": __version__}
@@ -126,6 +129,23 @@ def written(message: Message) -> bytes:
     """Return a message as a line; a lone surrogate, which UTF-8 cannot hold, as an escape."""
     text = json.dumps(message, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     return text.encode("utf-8", "backslashreplace") + b"\n"
+
+
+def http_status(answer: Message, message: Message, header: str | None) -> int:
+    """Return the HTTP status of an answer to a message.
+
+    Until 2025 an error is an answer like any other; since 2026 the code of an error decides.
+
+    Args:
+        answer: the answer.
+        message: the message.
+        header: MCP-Protocol-Version, None without one.
+    """
+    params = message.get("params") or {}
+    stated = isinstance(meta := params.get("_meta"), dict) and REVISION in meta
+    if "error" not in answer or not (stated or header in STATELESS):
+        return 200
+    return _STATUSES.get(answer["error"]["code"], 200)
 
 
 def refusal(fault: FaultError) -> Message | None:

@@ -93,7 +93,7 @@ class Form:
     @property
     def address(self) -> str:
         """The address of the page that it asks for."""
-        return f"/?{urlencode(self.pairs)}"
+        return f"./?{urlencode(self.pairs)}"
 
     def request(self, types: Mapping[str, str]) -> dict[str, Any]:
         """Return the request for POST /rank, without offset.

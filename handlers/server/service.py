@@ -39,7 +39,14 @@ from ranklet.handlers.api.limits import RANKING_SHARE, Room
 from ranklet.handlers.api.openapi import describe
 from ranklet.handlers.api.reading import IN_BODY, in_url, parse
 from ranklet.handlers.api.writing import Writer
-from ranklet.handlers.mcp.protocol import FaultError, Protocol, check_revision, refusal, writes
+from ranklet.handlers.mcp.protocol import (
+    FaultError,
+    Protocol,
+    check_revision,
+    http_status,
+    refusal,
+    writes,
+)
 from ranklet.handlers.mcp.protocol import read as read_message
 from ranklet.handlers.playground.api_page import api_page
 from ranklet.handlers.playground.form import Form
@@ -254,12 +261,13 @@ class Service:
             limits = replace(self.settings.limits, seconds=budget_ms / 1e3 / RANKING_SHARE)
             answer: Any
             try:
-                check_revision(request.headers.get("mcp-protocol-version"))
+                check_revision(revision := request.headers.get("mcp-protocol-version"))
                 protocol = Protocol(lambda: bundle, limits, writer=writer, wrote=self._writes.count)
-                answer = protocol.answer(read_message(data))
+                answer = protocol.answer(message := read_message(data))
+                status = http_status(answer, message, revision) if answer else 202
             except FaultError as fault:
                 answer = refusal(fault)
-            status = 202 if answer is None else 400 if "error" in answer else 200
+                status = 400 if answer else 202
             return answer
 
         async def sent(body: Body) -> bytes:

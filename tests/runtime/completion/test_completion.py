@@ -222,6 +222,53 @@ def test_completions(bundle: Bundle, typed: str, wanted: list[str]) -> None:
     assert [each.text for each in bundle.complete(typed)] == wanted
 
 
+SPELLED = {
+    "O'Reilly books": ["o’r", "O'R", "oʼreilly b"],
+    "L’été": ["l'e", "l’é", "L`e"],
+    "Co\u00adoperation": ["cooper", "co\u00adop"],
+    "\u200bZero waste": ["zero w"],
+    "Straße 7": ["strasse", "straß", "STRASS"],
+    "Ｆｕｌｌ ｗｉｄｔｈ": ["full w", "ｆｕｌｌ"],
+    "ﾊﾟｿｺﾝ教室": ["パソコ", "ﾊﾟｿ"],
+    "ﻛﺘﺎﺏ": ["كتا", "کت"],
+    "हिन्दी कविता": ["हिंदी", "हिन्दी क", "हिन्"],
+    "¿Cómo hacer pan?": ["como ha", "¿como", "¿Cómo h"],
+    "«Guerre et paix»": ["guerre et", "«gu"],
+    '"The Hobbit" and more': ["the hobbit a", '"the h'],
+    "(500) Days": ["500 d", "(500"],
+    "🎉 Party": ["party", "🎉", "🎉 pa"],
+    "Rock & Roll": ["rock & r", "rock r"],
+    "C++ Primer": ["c++", "C+", "c++ pr"],
+    ".NET runtime": [".net", "net r"],
+    "łódź": ["lodz", "Łó"],
+    "!!!": ["!!"],
+}
+
+
+RYE = ("Rye’s bread", "RYE'S BREAD", "(Rye's) bread")
+
+
+@pytest.fixture(scope="module")
+def spelled(tmp_path_factory: pytest.TempPathFactory) -> Bundle:
+    made = [{"title": each, "text": "x", "genre": each} for each in SPELLED]
+    made += [{"title": each, "text": "x", "genre": "C Programming"} for each in RYE]
+    return load(build(made, tmp_path_factory.mktemp("spelled") / "b.ranklet"))
+
+
+@pytest.mark.parametrize(
+    ("typed", "title"), [(each, title) for title, every in SPELLED.items() for each in every]
+)
+def test_titles_and_values_are_found_as_a_search_spells_them(
+    spelled: Bundle, typed: str, title: str
+) -> None:
+    assert title in [each.text for each in spelled.complete(typed, 20)]
+
+
+def test_signs_tell_names_apart_and_spellings_of_one_are_offered_once(spelled: Bundle) -> None:
+    assert [each.text for each in spelled.complete("c++")] == ["C++ Primer"]
+    assert len({each.text for each in spelled.complete("rye's")} & set(RYE)) == 1
+
+
 @pytest.mark.parametrize(
     ("query", "options", "wanted"),
     [
