@@ -235,10 +235,12 @@ class Run(ABC):
         if not len(positions):
             return np.empty((0, 1 + len(NUMBERS) * len(names)))
         columns, rankers = self.execution.scaled(), self.files.manifest.rankers
-        words = len(self._query.analysis.asked(self._query.text, "lemmas"))
+        text = self._query.text
+        indexed = self.files.manifest.documents  # without them there is no vocabulary
+        words = self._query.analysis.asked(text, "lemmas") if indexed else text.split()
         return np.hstack(
             [
-                np.full((len(positions), 1), length(words)),
+                np.full((len(positions), 1), length(len(words))),
                 *(
                     evidence(
                         columns[name].astype(np.float64), positions,

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.kinds import reranked_by
+from tests.kinds import TinyRankers, reranked_by
 
 from ranklet.export.build import build
 from ranklet.runtime import load
@@ -183,3 +183,10 @@ def test_what_ranklet_brings_has_a_weight_per_number() -> None:
         numbers = np.array([[1.4] + [each] * (len(weights) - 2) for each in (3.0, 0.0)])
         better, worse = chances(numbers, weights).tolist()
         assert better > worse, compared
+
+
+def test_texts_of_ones_own_need_no_collection(tiny: TinyRankers) -> None:
+    own = load(tiny.exported("dense"), device="cpu")
+    texts = ["a red apple", "the blue car"]
+    ranking = own.rank("red apple", texts, pipeline="dense", relevance=True)
+    assert ranking.answerable == ranking[0].relevance
