@@ -13,6 +13,7 @@ BENCHMARKS = {
     "fidelity": "quality",
     "words": "quality",
     "relevance": "quality",
+    "relevance_vectors": "quality",
     "fields": "quality",
     "context": "quality",
     "retrieval_speed": "speed",

@@ -20,7 +20,7 @@ from ranklet.export.learning.costs import Cost, cost_of
 from ranklet.export.learning.joining import write_reduced
 from ranklet.export.learning.judgements import read_judgements
 from ranklet.export.learning.options import LEARN, LearnOptions
-from ranklet.export.learning.parts import FEW, Parts, cut_parts, fitting
+from ranklet.export.learning.parts import FEW, Parts, cut_parts, fitting, some
 from ranklet.export.learning.rankers import learn_rankers
 from ranklet.export.learning.result import Learned, Row, provenance_of
 from ranklet.export.learning.selection import WEIGHING, Selected, base_of, select, signals_of
@@ -157,8 +157,9 @@ def _relevance(bundle: Bundle, step: Step, task: Task, seconds: float) -> Refit 
 
     None if there are too few of them, or no time. A query takes some seconds.
     """
-    queries = [*task.parts.report, *task.parts.choose][:CALIBRATING]
-    queries = queries[: int(task.budget.left(task.budget.measured) / seconds)]
+    parts, left = task.parts, task.budget.left(task.budget.measured)
+    queries = [*[*parts.report, *parts.choose][:CALIBRATING], *parts.unanswered[:CALIBRATING]]
+    queries = some(queries, max(0, int(left / (2 * seconds))))  # most are ranked twice
     return refit(bundle, queries, step.pipeline) if len(queries) >= LEAST else None
 
 

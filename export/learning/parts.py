@@ -26,6 +26,7 @@ class Parts(NamedTuple):
         choose: which choose between pipelines.
         report: which are ranked once, at the end.
         answers: the relevant documents of all queries but those to report on.
+        unanswered: those of which nothing that was judged is relevant.
     """
 
     learn: list[JudgedQuery]
@@ -33,6 +34,7 @@ class Parts(NamedTuple):
     choose: list[JudgedQuery]
     report: list[JudgedQuery]
     answers: frozenset[str]
+    unanswered: Sequence[JudgedQuery] = ()
 
     @property
     def seen(self) -> int:
@@ -60,16 +62,18 @@ def cut_parts(splits: Mapping[str, Sequence[JudgedQuery]]) -> Parts:
     Raises:
         InputError: there are too few queries.
     """
-    rest = {name: list(queries) for name, queries in splits.items()}
+    every = merge_splits(splits)
+    answered = {name: [one for one in of if one.relevant] for name, of in splits.items()}
+    rest = {name: queries for name, queries in answered.items() if queries}
     report = next(
         (rest.pop(name) for name in ("test", "dev") if name in rest and len(rest) > 1), []
     )
     choose = rest.pop("dev") if "dev" in rest and len(rest) > 1 and report else []
-    pool = _distinct([query for queries in rest.values() for query in queries])
+    pool = merge_splits(rest)
     total = len(pool) + len(report) + len(choose)
     few = len(pool) + len(choose) < FEW
     if few:
-        pool, choose = _distinct([*pool, *choose]), []
+        pool, choose = merge_splits({"pool": pool, "dev": choose}), []
     ends = ENDS["train" if report else "few" if few else "all"]
     if few and report:
         ends = (0, 0, 100, 100)
@@ -78,7 +82,8 @@ def cut_parts(splits: Mapping[str, Sequence[JudgedQuery]]) -> Parts:
         learn, chosen = [*learn, *chosen], choose
     answers = frozenset(name for query in (*learn, *tune, *chosen) for name in query.relevant)
     parts = Parts(
-        learn, tune, some(chosen, CHOOSING), some(report or reported, REPORTING), answers
+        learn, tune, some(chosen, CHOOSING), some(report or reported, REPORTING), answers,
+        [query for query in every if not query.relevant],
     )  # fmt: skip
     sizes = dict(zip(("learn from", "tune on", "choose on", "report on"), parts.sizes, strict=True))
     needed = list(sizes)[2 if few else 1 :]
@@ -118,10 +123,10 @@ def _cut(pool: list[JudgedQuery], ends: Sequence[int]) -> list[list[JudgedQuery]
     return found
 
 
-def _distinct(queries: list[JudgedQuery]) -> list[JudgedQuery]:
+def merge_splits(splits: Mapping[str, Sequence[JudgedQuery]]) -> list[JudgedQuery]:
     """Return queries with an id each; one that is in two splits has the judgements of both."""
     found: dict[str, JudgedQuery] = {}
-    for query in queries:
+    for query in (query for queries in splits.values() for query in queries):
         known = found.get(query.id)
         if known and known.text != query.text:
             query = query._replace(id=f"{query.id}-{len(found)}")

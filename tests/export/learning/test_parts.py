@@ -37,6 +37,14 @@ def test_splits_that_are_named_are_used() -> None:
     assert len(parts.learn) + len(parts.tune) == 400
 
 
+def test_queries_without_an_answer_are_in_no_part_and_are_kept() -> None:
+    none = [each._replace(relevant={}) for each in queries(30, "n")]
+    splits = {"train": queries(400), "dev": none}
+    parts, without = cut_parts(splits), cut_parts({"train": queries(400)})
+    assert parts[:5] == without[:5]
+    assert parts.unanswered == none
+
+
 def test_queries_that_share_answers_with_those_that_were_learned_from_are_counted() -> None:
     parts = cut_parts({"train": queries(400), "test": queries(50)})
     assert parts.seen == 50
