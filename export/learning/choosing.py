@@ -1,103 +1,229 @@
-"""Choose which rankers a pipeline adds up, and their weights, on queries that none learned from.
+"""Choose the pipeline that is kept.
 
 Rankers are added one after the other, each time the one that gains most, as long as it gains more
-than one standard error. All values are cross-validated: the weights by which a query is ranked were
-learned on other queries.
+than one standard error. Rankers that learned nothing from the judged queries are chosen and
+measured on all of these, and the others on those that none of them learned from.
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from time import monotonic
-from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ranklet.corpus.building.default_pipelines import RERANKED, stages
+from ranklet.corpus.building.default_pipelines import RERANKED, rerankers
 from ranklet.corpus.collections.splits import JudgedQuery
-from ranklet.corpus.evaluation.measures import Judged
-from ranklet.corpus.progress import progress
-from ranklet.corpus.tuning.coordinate_ascent import coordinate_ascent
-from ranklet.corpus.tuning.cross_validation import held_out
-from ranklet.corpus.tuning.judged_candidates import judged_lists
+from ranklet.corpus.evaluation.overlap import trained_rankers
+from ranklet.export.learning.candidates import BM25, LEAST_PAIRS
+from ranklet.export.learning.limits import Cost, measure_cost
+from ranklet.export.learning.options import LearnOptions
+from ranklet.export.learning.parts import Parts, some
+from ranklet.export.learning.weighing import (
+    Material,
+    Step,
+    Values,
+    learn_boost,
+    read_pools,
+    rerank_last,
+    weigh,
+)
 from ranklet.runtime.bundle import Bundle
-from ranklet.runtime.call.topk import top_k
+from ranklet.runtime.execution.execution import feature_of
 from ranklet.runtime.kinds import KINDS
-from ranklet.runtime.pipeline import Fuse, Keep, Pipeline, Rescore, Retrieve
+from ranklet.runtime.pipeline import Keep, Pipeline, Rescore
+from ranklet.runtime.rankers.opening import ranker_of
+from ranklet.runtime.search.boosting import check_boost
+from ranklet.runtime.signals import Signal, read_signals
 
-DEPTH = 200  # of each list
-RESTARTS = 2
-NAME = "learned"  # of the pipeline
-LAST = "last"  # the name of a sum in which a ranker of pairs is
+DEFAULT = "the input, as it is"
+NO_GAIN = "it gained no more than one standard error on the queries to choose on"
+NO_TIME = "there was no time to weigh it"
 
-Values = NDArray[np.float64]  # of a measure, (queries,)
 Fits = Callable[[float], bool]  # whether there is time for a piece of work of some seconds
 
 
-class Pool(NamedTuple):
-    """What rankers say of the documents that some of them have retrieved for a query.
+@dataclass(frozen=True, eq=False)
+class Choice:
+    """A pipeline that may be kept.
 
     Attributes:
-        ids: of the documents.
-        scores: by ranker, times the ranker's scale, (documents,) float32.
+        bundle: that it is of.
+        step: the pipeline. Its values begin with those of the queries to choose on.
+        proven: whether its values are of all queries, and none of its rankers learned from them.
+        cost: None where nothing limits it.
     """
 
-    ids: list[str]
-    scores: Mapping[str, NDArray[np.float32]]
+    bundle: Bundle
+    step: Step
+    proven: bool
+    cost: Cost | None
 
 
-class More(NamedTuple):
-    """Further queries, from which some rankers have learned, so that they weigh only the others.
+@dataclass(frozen=True, eq=False)
+class Selected:
+    """The pipelines that may be kept.
 
     Attributes:
-        queries: judged ones, other than those that choose.
-        pools: of these.
-        trained: the names of the rankers that have learned from them.
+        found: those of rankers that learned nothing, then those on the way to the best of all.
+        tried: places of those that are proven, the best first, until one surely gains; at most one
+            of each of the two sorts.
+        everyone: the queries that those of rankers that learned nothing are measured on.
+        skipped: the rankers that do not take part, with the reason.
     """
 
-    queries: Sequence[JudgedQuery] = ()
-    pools: Sequence[Pool] = ()
-    trained: Collection[str] = ()
+    found: Sequence[Choice]
+    tried: Sequence[int]
+    everyone: Sequence[JudgedQuery]
+    skipped: dict[str, str]
 
 
-NO_MORE = More()
+class _Selection:
+    """Selects pipelines of bundles within the limits of a learning.
 
-
-class Step(NamedTuple):
-    """A pipeline on the way to the chosen one.
-
-    Attributes:
-        members: names of its rankers.
-        weights: of the members, learned on all queries that they may learn from.
-        values: cross-validated, (queries,).
-        pipeline: that is served.
+    Args:
+        options: the limits, and the measure.
+        parts: the queries.
+        signals: metadata whose weights are learned.
+        fits: whether there is time for a piece of work.
     """
 
-    members: tuple[str, ...]
-    weights: tuple[float, ...]
-    values: Values
-    pipeline: Pipeline
+    def __init__(
+        self, options: LearnOptions, parts: Parts, signals: Sequence[Signal], fits: Fits
+    ) -> None:
+        self._options, self._parts = options, parts
+        self._signals, self._fits = signals, fits
+        self.skipped: dict[str, str] = {}
+
+    def usable(self, bundle: Bundle) -> list[str]:
+        """Return the names of the rankers that may take part."""
+        if self._options.network:
+            return list(bundle.manifest.rankers)
+        names = [name for name in bundle.manifest.rankers if not is_network(bundle, name)]
+        why = "a network would read each query (--no-network), and no table replaces it"
+        self.skipped |= {name: why for name in bundle.manifest.rankers if name not in names}
+        return names
+
+    def select(
+        self, bundle: Bundle, names: Sequence[str], material: Material, *, proven: bool
+    ) -> list[Choice]:
+        """Return pipelines of more and more rankers, from the words on, within the limits."""
+        rankers, measure = bundle.manifest.rankers, self._options.measure
+        last = [name for name in rerankers(rankers) if name in names]
+        names = [name for name in names if name not in last]
+        networks = [name for name in names if is_network(bundle, name)]
+        words = [name for name in names if rankers[name].kind == BM25]
+        firsts = words or [next(name for name in names if KINDS[rankers[name].kind].retrieves)]
+        others = [name for name in names if name not in firsts]
+        paths, untried = [], list[str]()
+        for first in firsts:
+            steps, left = path(bundle, material, [first], others, networks, measure, self._fits)
+            paths.append(steps)
+            untried += left
+        steps = paths[cheapest([each[-1].values for each in paths])]
+        costs = [self._cost(bundle, each) for each in steps]
+        queries = material.queries[: material.measured]
+        for name in last:
+            depth = self._depth(bundle, steps[-1], name, costs[-1])
+            if not self._fits(0.0):
+                self.skipped[name] = NO_TIME
+            elif depth < LEAST_PAIRS:
+                why = f"it would read fewer than {LEAST_PAIRS} documents within --max-ms"
+                self.skipped[name] = why
+            else:
+                step, base = rerank_last(bundle, queries, steps[-1], name, measure, depth)
+                self._add(bundle, step, base, steps, costs)
+        if self._signals:
+            step, base = learn_boost(bundle, queries, steps[-1], self._signals, measure)
+            self._add(bundle, step, base, steps, costs)
+        names += [*last, *(feature_of(each.field) for each in self._signals)]
+        for name in names:
+            if name not in steps[-1].members:
+                self.skipped.setdefault(name, NO_TIME if name in untried else NO_GAIN)
+        found = []
+        for step, cost in zip(steps, costs, strict=True):
+            if cost is None or cost.within(self._options):
+                found.append(Choice(bundle, step, proven, cost))
+            else:
+                self.skipped[" + ".join(step.members)] = f"it takes {cost}"
+        return found
+
+    def _add(
+        self, bundle: Bundle, step: Step, base: Values, steps: list[Step], costs: list[Cost | None]
+    ) -> None:
+        if surely_better(step.values, base):
+            steps.append(step)
+            costs.append(self._cost(bundle, step))
+
+    def _cost(self, bundle: Bundle, step: Step) -> Cost | None:
+        """Return what a pipeline costs, or None where nothing limits it."""
+        free = self._options.max_ms is None and self._options.max_mb is None
+        return None if free else measure_cost(bundle.files, self._parts.choose, step.pipeline)
+
+    def _depth(self, bundle: Bundle, step: Step, name: str, cost: Cost | None) -> int:
+        """Return how many documents a ranker of pairs has time to read after a step."""
+        slowest = self._options.max_ms
+        if slowest is None or cost is None:
+            return RERANKED
+        few = Pipeline((*step.pipeline.stages, Keep(LEAST_PAIRS), Rescore(name)))
+        pair = measure_cost(bundle.files, self._parts.choose, few).p95 - cost.p95
+        return min(RERANKED, int(0.9 * (slowest - cost.p95) / max(pair / LEAST_PAIRS, 1e-3)))
 
 
-def pools_of(bundle: Bundle, queries: Sequence[JudgedQuery], names: Sequence[str]) -> list[Pool]:
-    """Return the documents that some ranker retrieves for each query, scored by all rankers."""
-    lists = stages(names, bundle.manifest.rankers, DEPTH)
-    # The scores of the fusion are not used. It lets several lists become one.
-    pipeline = Pipeline((*lists, Fuse("rrf", tuple(names), (1.0,) * len(names))))
-    return [
-        Pool(*bundle.features(query.text, pipeline=pipeline))
-        for query in progress(queries, "scoring candidates by all rankers")
-    ]
+def select(
+    own: Bundle, after: Bundle, parts: Parts, options: LearnOptions, signals: Sequence[Signal],
+    more: int, fits: Fits = lambda _: True,
+) -> Selected:  # fmt: skip
+    """Return the pipelines of two bundles among which the kept one is.
+
+    Args:
+        own: the input, whose rankers have learned nothing from the queries, unless its provenance
+            says so.
+        after: a bundle with all rankers; the input itself if none was learned.
+        parts: the queries.
+        options: the limits, and the measure.
+        signals: metadata whose weights are learned.
+        more: queries, at most, that teach weights besides those to choose and to report on.
+        fits: whether there is time for a piece of work.
+    """
+    selection = _Selection(options, parts, signals, fits)
+    taught, choose = some([*parts.learn, *parts.tune], more), parts.choose
+    everyone = [*choose, *parts.report, *taught]
+    before, names = [], _static(own, selection.usable(own))
+    if len(names) > 1 or (names and signals):
+        pools = read_pools(own, everyone, names)
+        before = selection.select(own, names, Material(everyone, pools), proven=True)
+        before = before and [before[cheapest([each.step.values for each in before])]]
+    later = list[Choice]()
+    if after is not own or set(selection.usable(own)) - set(names):
+        selection.skipped.clear()  # all rankers are tried again, beside the new ones
+        names = selection.usable(after)
+        last = rerankers(after.manifest.rankers)
+        pools = read_pools(after, choose, [name for name in names if name not in last])
+        static = _static(after, names)
+        if taught and len(static) > 1:
+            pools += read_pools(after, taught, static)
+        queries = [*choose, *taught][: len(pools)]
+        trained = [name for name in names if name not in static]
+        material = Material(queries, pools, len(choose), trained)
+        later = selection.select(after, names, material, proven=False)
+    found = [*before, *later]
+    count = len(choose)
+    tried = list[int]()
+    if found:
+        tried = [cheapest([each.step.values[:count] for each in found])]
+    if before and later:
+        best = 1 + cheapest([each.step.values for each in later])
+        tried.append(0 if tried[0] else best)
+    return Selected(found, tried, everyone, selection.skipped)
 
 
 def path(
     bundle: Bundle,
-    queries: Sequence[JudgedQuery],
-    pools: Sequence[Pool],
+    material: Material,
     first: Sequence[str],
     others: Sequence[str],
     one_of: Sequence[str],
     measure: str,
-    more: More = NO_MORE,
     fits: Fits = lambda _: True,
 ) -> tuple[list[Step], list[str]]:
     """Return pipelines of more and more rankers, each better than the one before.
@@ -107,68 +233,31 @@ def path(
 
     Args:
         bundle: with all rankers.
-        queries: to choose on.
-        pools: of these.
-        first: the rankers that every pipeline has.
+        material: queries to choose on, and what teaches weights.
+        first: the rankers to begin with.
         others: that may be added.
         one_of: rankers of which at most one may be added, because a network reads the query.
         measure: the goal.
-        more: queries that weights are learned on, too, where no ranker has learned from them.
         fits: whether there is time.
     """
     began, longest = monotonic(), 0.0
-    steps = [weigh(bundle, queries, pools, tuple(first), measure, more)]
+    steps, members = [weigh(bundle, material, first, measure)], tuple(first)
     while True:
-        last = steps[-1]
-        left = [name for name in others if name not in last.members]
-        if set(one_of) & set(last.members):
+        left = [name for name in others if name not in members]
+        if set(one_of) & set(members):
             left = [name for name in left if name not in one_of]
-        tried, untried = [], list[str]()
+        tried, untried = dict[str, Step](), list[str]()
         for name in left:
             longest, began = max(longest, monotonic() - began), monotonic()
-            if not fits(2 * longest):
+            if fits(2 * longest):
+                tried[name] = weigh(bundle, material, (*members, name), measure)
+            else:
                 untried.append(name)
-                continue
-            tried.append(weigh(bundle, queries, pools, (*last.members, name), measure, more))
-        best = max(tried, key=lambda each: float(each.values.mean()), default=None)
-        if best is None or not surely_better(best.values, last.values):
+        best = max(tried, key=lambda name: float(tried[name].values.mean()), default=None)
+        if best is None or not surely_better(tried[best].values, steps[-1].values):
             return steps, untried
-        steps.append(best)
-
-
-def rerank_last(
-    bundle: Bundle,
-    queries: Sequence[JudgedQuery],
-    step: Step,
-    name: str,
-    measure: str,
-    depth: int = RERANKED,
-) -> tuple[Step, Values]:
-    """Return a pipeline whose best documents a ranker of pairs reads last, and what was before.
-
-    Its scores are added to those that the documents had. Both values are of the same queries.
-
-    Args:
-        bundle: with all rankers.
-        queries: to choose on, perhaps fewer than those of the step.
-        step: the pipeline that it follows.
-        name: of the ranker.
-        measure: the goal.
-        depth: how many documents it reads.
-    """
-    fuse = step.pipeline.stages[-1]
-    before = fuse.name if isinstance(fuse, Fuse) else step.members[-1]
-    stages = (*step.pipeline.stages, Keep(depth), Rescore(name))
-    ids, columns = [], []
-    for query in progress(queries, f"reading documents by {name}"):
-        own, scores = bundle.features(query.text, pipeline=Pipeline(stages))
-        ids.append(own)
-        columns.append(np.column_stack([scores[before], scores[name]]))
-    base = held_out(judged_lists(queries, ids, [each[:, :1] for each in columns]), measure)
-    weights, values = learned_weights(judged_lists(queries, ids, columns), measure)
-    pipeline = Pipeline((*stages, Fuse("linear", (before, name), weights, LAST)))
-    whole = (*(round(weights[0] * each, 6) for each in step.weights), weights[1])
-    return Step((*step.members, name), whole, values, pipeline), base
+        steps.append(tried[best])
+        members = (*members, best)
 
 
 def surely_better(values: Values, base: Values) -> bool:
@@ -184,77 +273,56 @@ def surely_better(values: Values, base: Values) -> bool:
     return bool(differences.mean() > max(0.0, error))
 
 
-def cheapest(steps: Sequence[Step]) -> int:
-    """Return the place of the first step that is within one standard error of the best.
+def cheapest(values: Sequence[Values]) -> int:
+    """Return the place of the first pipeline that is within one standard error of the best.
 
     Breiman et al. 1984, "Classification and Regression Trees", §3.4.3, have this rule.
+
+    Args:
+        values: of each pipeline on the same queries, the cheapest one first.
     """
-    best = max(range(len(steps)), key=lambda place: float(steps[place].values.mean()))
+    best = max(values, key=lambda each: float(each.mean()))
     return next(
-        place
-        for place, each in enumerate(steps)
-        if place == best or not surely_better(steps[best].values, each.values)
+        place for place, each in enumerate(values) if each is best or not surely_better(best, each)
     )
 
 
-def weigh(
-    bundle: Bundle,
-    queries: Sequence[JudgedQuery],
-    pools: Sequence[Pool],
-    members: tuple[str, ...],
-    measure: str,
-    more: More = NO_MORE,
-) -> Step:
-    """Return a pipeline that adds up rankers by learned weights; see `path`."""
-    if not set(members).isdisjoint(more.trained):
-        more = NO_MORE
-    kinds = {name: entry.kind for name, entry in bundle.manifest.rankers.items()}
-    recipe = stages(members, bundle.manifest.rankers, DEPTH)
-    lists = [stage.ranker for stage in recipe if isinstance(stage, Retrieve)]
-    ids, columns = [], []
-    for pool in (*pools, *more.pools):
-        own = np.logical_or.reduce(
-            [
-                in_list(pool.scores[name], DEPTH, KINDS[kinds[name]].index == "impacts")
-                for name in lists
-            ]
-        )
-        ids.append([pool.ids[place] for place in np.flatnonzero(own).tolist()])
-        columns.append(np.column_stack([pool.scores[name][own] for name in members]))
-    judged = judged_lists([*queries, *more.queries], ids, columns)
-    weights, values = learned_weights(judged, measure, len(queries))
-    fuse = (Fuse("linear", members, weights),) if len(members) > 1 else ()
-    return Step(members, weights, values, Pipeline((*recipe, *fuse)))
+def find_base(before: Bundle, options: LearnOptions) -> tuple[str, Pipeline | None]:
+    """Return what a pipeline must be better than, in words, and its stages; None for the default.
 
-
-def learned_weights(
-    judged: Judged, measure: str, measured: int | None = None
-) -> tuple[tuple[float, ...], Values]:
-    """Return the weights of features that are learned on all queries, and cross-validated values.
-
-    Weights are as a bundle stores them. A single feature has 1. Values are those of the first
-    queries, as many as are measured.
+    It is the default of the input, or one of its rankers if a network would read queries.
     """
-    values = held_out(judged, measure, measured=measured, restarts=RESTARTS)
-    if judged.features.shape[2] == 1:
-        return (1.0,), values
-    weights = coordinate_ascent(judged, measure, restarts=RESTARTS).weights
-    return tuple(round(each, 6) for each in weights), values
+    default = before.manifest.pipeline(None)
+    if options.network or not any(is_network(before, name) for name in default.rankers):
+        return DEFAULT, None
+    for name, pipeline in before.manifest.pipelines.items():
+        if not any(is_network(before, each) for each in pipeline.rankers):
+            return f"{name} of the input, without its network", pipeline
+    return DEFAULT, None
 
 
-def in_list(scores: NDArray[np.float32], depth: int, matching: bool = False) -> NDArray[np.bool_]:
-    """Return which documents a retriever has among its first, (documents,) bool.
+def find_signals(bundle: Bundle, options: LearnOptions) -> tuple[Signal, ...]:
+    """Return the metadata whose weights are learned: those that are given, or the bundle's own.
 
-    Args:
-        scores: its scores, (documents,).
-        depth: the length of its list.
-        matching: whether only documents with a score above 0 are in it.
-
-    >>> in_list(np.array([1, 3, 0, 2], np.float32), 2).tolist()
-    [False, True, False, True]
-    >>> in_list(np.array([1, 3, 0, 2], np.float32), 9, matching=True).tolist()
-    [True, True, False, True]
+    Raises:
+        InputError: the bundle has no such field, or of another type.
     """
-    found = np.zeros(len(scores), np.bool_)
-    found[top_k(scores, depth)] = True
-    return found & (scores > 0) if matching else found
+    if options.boost is None:
+        own = bundle.manifest.pipeline(None).boost
+        return () if own is None else own.signals
+    signals = read_signals(options.boost, weight=0.0)
+    check_boost(signals, bundle.metadata, bundle.manifest.remarks)
+    return signals
+
+
+def is_network(bundle: Bundle, name: str) -> bool:
+    """Return whether a ranker of a bundle runs a network over each query."""
+    return ranker_of(bundle.files, name).provider not in ("", "numpy")  # a table's is numpy
+
+
+def _static(bundle: Bundle, names: Sequence[str]) -> list[str]:
+    """Return which rankers learned nothing from judged queries; none if none of these retrieves."""
+    rankers = bundle.manifest.rankers
+    others = {*trained_rankers(bundle.manifest), *rerankers(rankers)}
+    found = [name for name in names if name not in others]
+    return found if any(KINDS[rankers[name].kind].retrieves for name in found) else []

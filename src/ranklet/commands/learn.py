@@ -29,7 +29,7 @@ def needs(options: argparse.Namespace) -> str:
 def run(options: argparse.Namespace) -> int:
     """Learn, write the bundle and print what was gained; return the exit status."""
     from ranklet.export.learning.learn import learn
-    from ranklet.export.learning.table import table
+    from ranklet.export.learning.result import table
     from ranklet.runtime.console import suggest_command
 
     chosen = options_from(LEARN, vars(options))
