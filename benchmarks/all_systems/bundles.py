@@ -34,7 +34,7 @@ WRITING = (
     *(f"export/{name}" for name in ("onnx", "proof", "sparse")),
     *(f"export/{name}.py" for name in ("bundles", "options")),
     *(f"corpus/building/{name}.py" for name in ("document_encoding", "resumable", "writer")),
-    "export/learning/joining.py",
+    "export/learning/bundles.py",
     "runtime/onnx",
     "runtime/lexical",
     "runtime/text",

@@ -43,178 +43,149 @@ Fits = Callable[[float], bool]  # whether there is time for a piece of work of s
 
 
 @dataclass(frozen=True, eq=False)
-class Choice:
-    """A pipeline that may be kept.
-
-    Attributes:
-        bundle: that it is of.
-        step: the pipeline. Its values begin with those of the queries to choose on.
-        proven: whether its values are of all queries, and none of its rankers learned from them.
-        cost: None where nothing limits it.
-    """
-
-    bundle: Bundle
-    step: Step
-    proven: bool
-    cost: Cost | None
-
-
-@dataclass(frozen=True, eq=False)
 class Selected:
-    """The pipelines that may be kept.
+    """The pipelines that may be kept, all within the limits.
 
     Attributes:
-        found: those of rankers that learned nothing, then those on the way to the best of all.
-        tried: places of those that are proven, the best first, until one surely gains; at most one
-            of each of the two sorts.
-        everyone: the queries that those of rankers that learned nothing are measured on.
-        skipped: the rankers that do not take part, with the reason.
+        steps: the best one of rankers that learned nothing, whose values are of everyone, then
+            those on the way to the best of all.
+        costs: of the steps, where there are limits to measure them by.
+        tried: places of those that are proven, the better one first, until one surely gains.
+        everyone: all queries, those to choose on first.
+        skipped: what does not take part, with the reason.
     """
 
-    found: Sequence[Choice]
+    steps: Sequence[Step]
+    costs: Sequence[Cost | None]
     tried: Sequence[int]
     everyone: Sequence[JudgedQuery]
     skipped: dict[str, str]
 
 
 class _Selection:
-    """Selects pipelines of bundles within the limits of a learning.
-
-    Args:
-        options: the limits, and the measure.
-        parts: the queries.
-        signals: metadata whose weights are learned.
-        fits: whether there is time for a piece of work.
-    """
+    """Selects pipelines of a bundle; see `select`."""
 
     def __init__(
-        self, options: LearnOptions, parts: Parts, signals: Sequence[Signal], fits: Fits
-    ) -> None:
-        self._options, self._parts = options, parts
+        self, bundle: Bundle, parts: Parts, options: LearnOptions, signals: Sequence[Signal],
+        fits: Fits,
+    ) -> None:  # fmt: skip
+        self._bundle, self._parts, self._options = bundle, parts, options
         self._signals, self._fits = signals, fits
+        self.networks = [name for name in bundle.manifest.rankers if is_network(bundle, name)]
         self.skipped: dict[str, str] = {}
 
-    def usable(self, bundle: Bundle) -> list[str]:
-        """Return the names of the rankers that may take part."""
-        if self._options.network:
-            return list(bundle.manifest.rankers)
-        names = [name for name in bundle.manifest.rankers if not is_network(bundle, name)]
-        why = "a network would read each query (--no-network), and no table replaces it"
-        self.skipped |= {name: why for name in bundle.manifest.rankers if name not in names}
-        return names
-
-    def select(
-        self, bundle: Bundle, names: Sequence[str], material: Material, *, proven: bool
-    ) -> list[Choice]:
-        """Return pipelines of more and more rankers, from the words on, within the limits."""
-        rankers, measure = bundle.manifest.rankers, self._options.measure
-        last = [name for name in rerankers(rankers) if name in names]
-        names = [name for name in names if name not in last]
-        networks = [name for name in names if is_network(bundle, name)]
-        words = [name for name in names if rankers[name].kind == BM25]
-        firsts = words or [next(name for name in names if KINDS[rankers[name].kind].retrieves)]
+    def walk(
+        self, material: Material, names: Sequence[str], last: Sequence[str]
+    ) -> list[tuple[Step, Cost | None]]:
+        """Return pipelines of more and more rankers, within the limits."""
+        bundle, measure = self._bundle, self._options.measure
+        rankers = bundle.manifest.rankers
+        firsts = [name for name in names if rankers[name].kind == BM25]
+        firsts = firsts or [name for name in names if KINDS[rankers[name].kind].retrieves][:1]
         others = [name for name in names if name not in firsts]
-        paths, untried = [], list[str]()
-        for first in firsts:
-            steps, left = path(bundle, material, [first], others, networks, measure, self._fits)
-            paths.append(steps)
-            untried += left
-        steps = paths[cheapest([each[-1].values for each in paths])]
-        costs = [self._cost(bundle, each) for each in steps]
-        queries = material.queries[: material.measured]
+        found = [
+            path(bundle, material, [first], others, self.networks, measure, self._fits)
+            for first in firsts
+        ]
+        best = cheapest([steps[-1].values[: material.chosen] for steps, _ in found])
+        steps, untried = found[best]
+        costs = [self._cost(step) for step in steps]
+
+        def add(step: Step, base: Values) -> None:
+            if surely_better(step.values, base):
+                steps.append(step)
+                costs.append(self._cost(step))
+
         for name in last:
-            depth = self._depth(bundle, steps[-1], name, costs[-1])
+            depth = self._depth(steps[-1], name, costs[-1])
             if not self._fits(0.0):
                 self.skipped[name] = NO_TIME
             elif depth < LEAST_PAIRS:
                 why = f"it would read fewer than {LEAST_PAIRS} documents within --max-ms"
                 self.skipped[name] = why
             else:
-                step, base = rerank_last(bundle, queries, steps[-1], name, measure, depth)
-                self._add(bundle, step, base, steps, costs)
+                add(*rerank_last(bundle, self._parts.choose, steps[-1], name, measure, depth))
         if self._signals:
-            step, base = learn_boost(bundle, queries, steps[-1], self._signals, measure)
-            self._add(bundle, step, base, steps, costs)
-        names += [*last, *(feature_of(each.field) for each in self._signals)]
-        for name in names:
+            queries = material.queries[: len(steps[-1].values)]
+            add(*learn_boost(bundle, queries, steps[-1], self._signals, measure))
+        for name in (*names, *last, *(feature_of(each.field) for each in self._signals)):
             if name not in steps[-1].members:
                 self.skipped.setdefault(name, NO_TIME if name in untried else NO_GAIN)
-        found = []
-        for step, cost in zip(steps, costs, strict=True):
-            if cost is None or cost.within(self._options):
-                found.append(Choice(bundle, step, proven, cost))
-            else:
-                self.skipped[" + ".join(step.members)] = f"it takes {cost}"
-        return found
+        return [
+            (step, cost)
+            for step, cost in zip(steps, costs, strict=True)
+            if self._within(step, cost)
+        ]
 
-    def _add(
-        self, bundle: Bundle, step: Step, base: Values, steps: list[Step], costs: list[Cost | None]
-    ) -> None:
-        if surely_better(step.values, base):
-            steps.append(step)
-            costs.append(self._cost(bundle, step))
+    def _within(self, step: Step, cost: Cost | None) -> bool:
+        if cost is None or cost.within(self._options):
+            return True
+        self.skipped[" + ".join(step.members)] = f"it takes {cost}"
+        return False
 
-    def _cost(self, bundle: Bundle, step: Step) -> Cost | None:
+    def _cost(self, step: Step) -> Cost | None:
         """Return what a pipeline costs, or None where nothing limits it."""
-        free = self._options.max_ms is None and self._options.max_mb is None
-        return None if free else measure_cost(bundle.files, self._parts.choose, step.pipeline)
+        if self._options.max_ms is None and self._options.max_mb is None:
+            return None
+        return measure_cost(self._bundle.files, self._parts.choose, step.pipeline)
 
-    def _depth(self, bundle: Bundle, step: Step, name: str, cost: Cost | None) -> int:
+    def _depth(self, step: Step, name: str, cost: Cost | None) -> int:
         """Return how many documents a ranker of pairs has time to read after a step."""
         slowest = self._options.max_ms
         if slowest is None or cost is None:
             return RERANKED
         few = Pipeline((*step.pipeline.stages, Keep(LEAST_PAIRS), Rescore(name)))
-        pair = measure_cost(bundle.files, self._parts.choose, few).p95 - cost.p95
+        pair = measure_cost(self._bundle.files, self._parts.choose, few).p95 - cost.p95
         return min(RERANKED, int(0.9 * (slowest - cost.p95) / max(pair / LEAST_PAIRS, 1e-3)))
 
 
 def select(
-    own: Bundle, after: Bundle, parts: Parts, options: LearnOptions, signals: Sequence[Signal],
-    more: int, fits: Fits = lambda _: True,
+    before: Bundle, after: Bundle, parts: Parts, options: LearnOptions, more: int = 0,
+    fits: Fits = lambda _: True,
 ) -> Selected:  # fmt: skip
-    """Return the pipelines of two bundles among which the kept one is.
+    """Return the pipelines of a bundle among which the kept one is.
 
     Args:
-        own: the input, whose rankers have learned nothing from the queries, unless its provenance
-            says so.
-        after: a bundle with all rankers; the input itself if none was learned.
+        before: the input, or what has tables in place of its networks.
+        after: a bundle with all rankers.
         parts: the queries.
         options: the limits, and the measure.
-        signals: metadata whose weights are learned.
         more: queries, at most, that teach weights besides those to choose and to report on.
         fits: whether there is time for a piece of work.
     """
-    selection = _Selection(options, parts, signals, fits)
+    signals, rankers = find_signals(before, options), after.manifest.rankers
+    selection = _Selection(after, parts, options, signals, fits)
+    names = [name for name in rankers if options.network or name not in selection.networks]
+    why = "a network would read each query (--no-network), and no table replaces it"
+    refused = {name: why for name in rankers if name not in names}
+    last = [name for name in rerankers(rankers) if name in names]
+    names = [name for name in names if name not in last]
+    trained = set(trained_rankers(after.manifest))
+    untrained = [name for name in names if name not in trained]
+    own = [(each.kind, each.settings) for each in before.manifest.rankers.values()]
+    static = [name for name in untrained if (rankers[name].kind, rankers[name].settings) in own]
     taught, choose = some([*parts.learn, *parts.tune], more), parts.choose
-    everyone = [*choose, *parts.report, *taught]
-    before, names = [], _static(own, selection.usable(own))
-    if len(names) > 1 or (names and signals):
-        pools = read_pools(own, everyone, names)
-        before = selection.select(own, names, Material(everyone, pools), proven=True)
-        before = before and [before[cheapest([each.step.values for each in before])]]
-    later = list[Choice]()
-    if after is not own or set(selection.usable(own)) - set(names):
-        selection.skipped.clear()  # all rankers are tried again, beside the new ones
-        names = selection.usable(after)
-        last = rerankers(after.manifest.rankers)
-        pools = read_pools(after, choose, [name for name in names if name not in last])
-        static = _static(after, names)
-        if taught and len(static) > 1:
-            pools += read_pools(after, taught, static)
-        queries = [*choose, *taught][: len(pools)]
-        trained = [name for name in names if name not in static]
-        material = Material(queries, pools, len(choose), trained)
-        later = selection.select(after, names, material, proven=False)
-    found = [*before, *later]
-    count = len(choose)
+    everyone = [*choose, *taught, *parts.report]
+    pools = read_pools(after, choose, names)
+    if any(rankers[name].kind != BM25 for name in untrained) or (untrained and signals):
+        pools += read_pools(after, everyone[len(choose) :], untrained)
+    material = Material(everyone, pools, len(choose), len(taught), static, trained)
+    found = list[tuple[Step, Cost | None]]()
+    if len(pools) > len(choose) and (len(static) > 1 or signals):
+        found = selection.walk(material, static, [])
+        found = [found[cheapest([step.values for step, _ in found])]] if found else []
+    proven = len(found)
+    if set(names) - set(static) or last:
+        selection.skipped.clear()  # all are tried again, with the others
+        found += selection.walk(material, names, last)
     tried = list[int]()
     if found:
-        tried = [cheapest([each.step.values[:count] for each in found])]
-    if before and later:
-        best = 1 + cheapest([each.step.values for each in later])
-        tried.append(0 if tried[0] else best)
-    return Selected(found, tried, everyone, selection.skipped)
+        values = [step.values[: len(choose)] for step, _ in found]
+        tried = [cheapest(values)]
+        if 0 < proven < len(found):
+            tried.append(0 if tried[0] else 1 + cheapest(values[1:]))
+    steps, costs = [step for step, _ in found], [cost for _, cost in found]
+    return Selected(steps, costs, tried, everyone, {**refused, **selection.skipped})
 
 
 def path(
@@ -253,11 +224,19 @@ def path(
                 tried[name] = weigh(bundle, material, (*members, name), measure)
             else:
                 untried.append(name)
-        best = max(tried, key=lambda name: float(tried[name].values.mean()), default=None)
-        if best is None or not surely_better(tried[best].values, steps[-1].values):
+        best = max(
+            tried, key=lambda name: tried[name].values[: material.chosen].mean(), default=None
+        )
+        if best is None or not surely_better(*_common(tried[best], steps[-1])):
             return steps, untried
         steps.append(tried[best])
         members = (*members, best)
+
+
+def _common(first: Step, second: Step) -> tuple[Values, Values]:
+    """Return the values of both on the queries that both are measured on."""
+    count = min(len(first.values), len(second.values))
+    return first.values[:count], second.values[:count]
 
 
 def surely_better(values: Values, base: Values) -> bool:
@@ -318,11 +297,3 @@ def find_signals(bundle: Bundle, options: LearnOptions) -> tuple[Signal, ...]:
 def is_network(bundle: Bundle, name: str) -> bool:
     """Return whether a ranker of a bundle runs a network over each query."""
     return ranker_of(bundle.files, name).provider not in ("", "numpy")  # a table's is numpy
-
-
-def _static(bundle: Bundle, names: Sequence[str]) -> list[str]:
-    """Return which rankers learned nothing from judged queries; none if none of these retrieves."""
-    rankers = bundle.manifest.rankers
-    others = {*trained_rankers(bundle.manifest), *rerankers(rankers)}
-    found = [name for name in names if name not in others]
-    return found if any(KINDS[rankers[name].kind].retrieves for name in found) else []

@@ -8,17 +8,15 @@ from functools import partial
 from pathlib import Path
 from time import monotonic
 
-import numpy as np
-
 from ranklet.corpus.building.writer import check_source, check_target
 from ranklet.corpus.collections.splits import JudgedQuery
 from ranklet.corpus.evaluation.systems import evaluate
 from ranklet.corpus.progress import say
 from ranklet.corpus.sources.bundle_documents import whole_documents
 from ranklet.export.learning.bundles import write_reduced
-from ranklet.export.learning.calibrate import LEAST, Refit, refit
+from ranklet.export.learning.calibrate import LEAST, refit
 from ranklet.export.learning.candidates import BM25, Task, read_bm25
-from ranklet.export.learning.choosing import Choice, Selected, find_base, find_signals, select
+from ranklet.export.learning.choosing import Selected, find_base, find_signals, select
 from ranklet.export.learning.judgements import read_judgements
 from ranklet.export.learning.limits import Budget, Cost, OutOfBudgetError, measure_cost
 from ranklet.export.learning.options import LEARN, LearnOptions
@@ -26,7 +24,7 @@ from ranklet.export.learning.parts import FEW, Parts, count_passes, cut_parts, f
 from ranklet.export.learning.result import Learned, Row, provenance_of
 from ranklet.export.learning.training import UNTUNED, learn_rankers, with_tables
 from ranklet.export.learning.weighing import Step, Values, at_the_clock
-from ranklet.export.learning.work import Work, kept_work
+from ranklet.export.learning.work import kept_work
 from ranklet.runtime import load
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.bundles.additions import refuse_additions
@@ -84,7 +82,11 @@ def learn(
     training = options.training and not parts.few
     before, began = load(source), monotonic()
     if not training and len(files.manifest.rankers) == 1 and not find_signals(before, options):
-        raise InputError(_nothing_to_weigh(parts, options))
+        raise InputError(
+            "the bundle has only one ranker, so there are no weights to learn, and nothing is "
+            f"trained with --no-training or by {sum(parts.sizes):,} judged queries, where {FEW} "
+            "are needed; judge more queries, or build the bundle with --model"
+        )
     say(_opening(parts, options, budget))
     cost = measure_cost(before.files, parts.choose, find_base(before, options)[1])
     budget.measured = 2 * (monotonic() - began)  # of the pipeline that is kept, and its writing
@@ -98,9 +100,9 @@ def learn(
         collection = work.collection(lambda: whole_documents(files, columns), splits)
         begin, able = _begin(files, options), with_tables(files, parts, options, work, budget)
         task = Task(able, collection, parts, options, begin, work, budget)
-        made, skipped = _rankers(task) if training else (None, {})
-        result = _Choosing(before, cost, task, place, overwrite).run(made, skipped)
-    return replace(result, minutes=budget.minutes, memory=peak_bytes())
+        made, untrained = _rankers(task) if training else (None, {})
+        result = _Choosing(before, cost, task).run(made, place, overwrite=overwrite)
+    return replace(result, untrained=untrained, minutes=budget.minutes, memory=peak_bytes())
 
 
 def _rankers(task: Task) -> tuple[Path | None, dict[str, str]]:
@@ -120,110 +122,83 @@ class _Choosing:
         before: the input.
         cost: of its pipeline.
         task: what was learned from.
-        place: where the bundle is written to.
-        overwrite: whether a bundle there is replaced.
     """
 
-    def __init__(
-        self, before: Bundle, cost: Cost, task: Task, place: Path, overwrite: bool
-    ) -> None:
+    def __init__(self, before: Bundle, cost: Cost, task: Task) -> None:
         self._before, self._cost, self._task = before, cost, task
-        self._place, self._overwrite = place, overwrite
         self._name, self._base = find_base(before, task.options)
 
-    def run(self, made: Path | None, skipped: Mapping[str, str]) -> Learned:
-        """Return what was learned, given the bundle with all rankers, if there is one."""
-        task, options, measured = self._task, self._task.options, self._task.budget.measured
-        own = load(Path(str(task.files.path)))
+    def run(self, made: Path | None, place: Path, *, overwrite: bool) -> Learned:
+        """Return what was learned, given the bundle with all rankers, if there is one.
+
+        A bundle that is sure to gain is written to a place.
+        """
+        options, budget = self._task.options, self._task.budget
+        own = load(self._task.files.path)
         after = own if made is None else load(made)
-        each = _seconds_of_query(after, task.parts)
-        parts, more = fit_parts(task.parts, task.budget.left(measured) / each)
-        if parts.sizes != task.parts.sizes:
+        each = _seconds_of_query(after, self._task.parts)
+        parts, more = fit_parts(self._task.parts, budget.left(budget.measured) / each)
+        if parts.sizes != self._task.parts.sizes:
             say(f"there is time for {_ranked(parts)} only")
-        fits = partial(task.budget.fits, reserved=measured + 2 * each * len(parts.report))
-        signals = find_signals(self._before, options)
-        selected = select(own, after, parts, options, signals, more, fits)
-        rows = self._prove(parts, selected)
-        tuned = _said(task.work) if task.work.has(BM25) else ""
-        told = {**skipped, **selected.skipped}
-        ordered = [rows[place] for place in sorted(rows)]
-        result = Learned(
-            None, ordered, options.measure, parts.sizes, told, parts.seen, tuned,
-            why="" if selected.found else _why_nothing(selected),
-        )  # fmt: skip
-        kept = next((place for place in rows if rows[place].kept), None)
+        fits = partial(budget.fits, reserved=budget.measured + 2 * each * len(parts.report))
+        selected = select(own, after, parts, options, more, fits)
+        rows = self._prove(after, parts, selected)
+        shown = [rows[at] for at in sorted(rows)]
+        skipped = selected.skipped
+        result = Learned(None, shown, options.measure, parts.sizes, skipped, seen=parts.seen)
+        kept = next((at for at in rows if rows[at].kept), None)
         if kept is None:
-            return result
+            limited = any(why.startswith("it takes") for why in skipped.values())
+            why = "no pipeline is within the limits"
+            return replace(result, why=why if limited else "one ranker has no weights to learn")
         if (gain := rows[kept].gain).low <= 0:
             count = len(rows[kept].values)
             return replace(result, why=f"a gain of {gain} on {count:,} queries is not sure")
-        return self._write(selected.found[kept], result, max(each, rows[kept].cost.p95 / 1e3))
-
-    def _write(self, chosen: Choice, result: Learned, seconds: float) -> Learned:
-        """Write the pipeline that was chosen. A query takes it some seconds."""
-        pipeline = chosen.step.pipeline
-        relevance = self._relevance(chosen.bundle, pipeline, seconds)
+        pipeline = selected.steps[kept].pipeline
+        queries = [*self._task.parts.report, *self._task.parts.choose][:CALIBRATING]
+        seconds = max(each, rows[kept].cost.p95 / 1e3)
+        queries = queries[: int(budget.left(budget.measured) / seconds)]
+        relevance = refit(after, queries, pipeline) if len(queries) >= LEAST else None
         if relevance is None:
-            result = replace(result, skipped={**result.skipped, "relevance of its own": _TOO_FEW})
+            result = replace(result, skipped={**skipped, "relevance of its own": _TOO_FEW})
         target = write_reduced(
-            chosen.bundle.files,
-            self._place,
+            after.files,
+            place,
             {NAME: at_the_clock(pipeline)},
             NAME,
             {"learned": provenance_of(result)},
             () if relevance is None else (relevance.calibration,),
             called={UNTUNED: BM25} if UNTUNED in pipeline.rankers else None,
-            overwrite=self._overwrite,
+            overwrite=overwrite,
         )
         return replace(result, target=target, relevance=relevance)
 
-    def _relevance(self, bundle: Bundle, pipeline: Pipeline, seconds: float) -> Refit | None:
-        """Return how likely its hits answer a query, by queries that no ranker has read.
-
-        None if there are too few of them, or no time.
-        """
-        budget, parts = self._task.budget, self._task.parts
-        queries = [*parts.report, *parts.choose][:CALIBRATING]
-        queries = queries[: int(budget.left(budget.measured) / seconds)]
-        return refit(bundle, queries, pipeline) if len(queries) >= LEAST else None
-
-    def _prove(self, parts: Parts, selected: Selected) -> dict[int, Row]:
+    def _prove(self, after: Bundle, parts: Parts, selected: Selected) -> dict[int, Row]:
         """Return the rows by the place of what was selected; the input has −1.
 
         What may be kept is ranked first, until one surely gains, and then the others on the way to
         it as long as there is time. Nothing has read the reported queries before.
         """
-        found, choose, report = selected.found, len(parts.choose), parts.report
-        whole = np.empty(0)
-        if any(each.proven for each in found):
-            whole = self._values(self._before, selected.everyone, self._base)
-            base = whole[choose : choose + len(report)]
-        else:
-            base = self._values(self._before, report, self._base)
-        rows, sure = {-1: Row(self._name, base, base, self._cost)}, list[int]()
-        for place in selected.tried:
-            rows[place] = self._row(found[place], parts, whole, base)
-            if rows[place].gain.low > 0:
-                sure = [place]
-                break
-        for kept in (*sure, *selected.tried)[:1]:
+        steps, everyone, report = selected.steps, selected.everyone, parts.report
+        proven = any(len(step.values) == len(everyone) for step in steps)
+        whole = self._values(self._before, everyone if proven else report, self._base)
+        base = whole[-len(report) :]
+        rows, kept, began = {-1: Row(self._name, base, base, self._cost)}, -1, monotonic()
+        others = [at for at in range(len(steps)) if at not in selected.tried]
+        for at in (*selected.tried, *others):
+            seconds = (monotonic() - began) / len(rows)
+            if (at in others or kept >= 0) and self._task.budget.left(0) < 2 * seconds:
+                continue
+            step, values, own = steps[at], steps[at].values, whole
+            if len(values) < len(everyone):
+                values, own = self._values(after, report, step.pipeline), base
+            cost = selected.costs[at] or measure_cost(after.files, parts.choose, step.pipeline)
+            rows[at] = Row(_name(step), values, own, cost)
+            kept = at if kept < 0 and at not in others and rows[at].gain.low > 0 else kept
+        if steps:
+            kept = selected.tried[0] if kept < 0 else kept
             rows[kept] = replace(rows[kept], kept=True)
-        began, ranked = monotonic(), 0
-        for place in range(len(found)):
-            left = self._task.budget.left(0)
-            if place not in rows and left > 2 * (monotonic() - began) / max(1, ranked):
-                rows[place] = self._row(found[place], parts, whole, base)
-                ranked += 1
         return rows
-
-    def _row(self, choice: Choice, parts: Parts, whole: Values, base: Values) -> Row:
-        """Return what a pipeline gains; the input has `whole` on all queries, and `base`."""
-        step, files = choice.step, choice.bundle.files
-        values, own = step.values, whole
-        if not choice.proven:
-            values, own = self._values(choice.bundle, parts.report, step.pipeline), base
-        cost = choice.cost or measure_cost(files, parts.choose, step.pipeline)
-        return Row(_name(step), values, own, cost)
 
     def _values(
         self, bundle: Bundle, queries: Sequence[JudgedQuery], pipeline: Pipeline | None
@@ -231,12 +206,6 @@ class _Choosing:
         measure = self._task.options.measure
         (found,) = evaluate(bundle, queries, {NAME: pipeline}, measures=[measure], depth=100)
         return found.values[measure]
-
-
-def _why_nothing(selected: Selected) -> str:
-    if any(why.startswith("it takes") for why in selected.skipped.values()):
-        return "no pipeline is within the limits"
-    return "there is only one ranker, so there are no weights to learn"
 
 
 def _name(step: Step) -> str:
@@ -289,37 +258,12 @@ def _digest(files: BundleFiles, parts: Parts, options: LearnOptions) -> str:
 
 
 def _opening(parts: Parts, options: LearnOptions, budget: Budget) -> str:
-    learn_, tune, *_ = parts.sizes
-    cost = f"within {options.minutes:g} minutes and {budget.memory / 1e9:.1f} GB of memory"
-    use = f"{_ranked(parts)}, {cost}"
-    if parts.few:
-        return (
-            f"{use}; they are too few to tune or train a ranker (fewer than {FEW}), so only the "
-            "weights of the bundle's rankers are learned, by cross-validation"
-        )
-    return f"{learn_ + tune:,} queries to learn from, {use}"
+    few = f" (fewer than {FEW} of all: only weights are learned)" if parts.few else ""
+    return (
+        f"{len(parts.learn) + len(parts.tune):,} queries to learn from{few}, {_ranked(parts)}, "
+        f"within {options.minutes:g} minutes and {budget.memory / 1e9:.1f} GB of memory"
+    )
 
 
 def _ranked(parts: Parts) -> str:
     return f"{len(parts.choose):,} queries to choose on and {len(parts.report):,} to report on"
-
-
-def _nothing_to_weigh(parts: Parts, options: LearnOptions) -> str:
-    few = f"{sum(parts.sizes):,} judged queries are too few to tune or train a ranker ({FEW} are "
-    why, more = f"{few}needed)", "judge more queries"
-    if not options.training:
-        why, more = "--no-training learns weights only", "leave it out"
-    return (
-        f"{why}, and the bundle has only one ranker, so there are no weights to learn; {more}, or "
-        "build the bundle with --model"
-    )
-
-
-def _said(work: Work) -> str:
-    tuned = work.made(BM25)
-    settings = tuned.settings
-    weights = "".join(f"{name} {each:g}, " for name, each in (settings.fields or {}).items())
-    return (
-        f"k1 {settings.k1:g}, b {settings.b:g}, title boost {settings.title_boost:g}, {weights}"
-        f"{tuned.normaliser or 'words'}"
-    )

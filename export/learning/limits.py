@@ -14,16 +14,13 @@ from ranklet.export.learning.options import LearnOptions
 from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.errors import RankletError
 from ranklet.runtime.memory import granted_bytes, resident_bytes
-from ranklet.runtime.pipeline import Pipeline, PipelineLike
+from ranklet.runtime.pipeline import PipelineLike
 
 MEMORY_SHARE = 0.5  # of the machine's memory, which learning may take
 LEAST_MEMORY = 2e9  # bytes, where the machine has less or does not say
 TIMED, WARM = 100, 5  # queries, and those before them that are not counted
-
-# VmHWM is the largest resident memory so far, in KiB; only Linux says it.
 MEASURE = """
 import json, sys
-from pathlib import Path
 from time import perf_counter
 import numpy as np
 from ranklet import runtime
@@ -33,10 +30,7 @@ for text in texts[:warm] + texts:
     begin = perf_counter()
     bundle.rank(text, k=10, pipeline=pipeline)
     took.append(1e3 * (perf_counter() - begin))
-status = Path("/proc/self/status")
-words = status.read_text().split() if status.is_file() else ["VmHWM:", "0"]
-memory = 1024 * int(words[words.index("VmHWM:") + 1]) / 1e6
-print(json.dumps([*np.percentile(took[warm:], [50, 95]), memory]))
+print(np.percentile(took[warm:], 95))
 """
 
 
@@ -104,15 +98,11 @@ class Cost(NamedTuple):
     """What a pipeline costs.
 
     Attributes:
-        p50: milliseconds of a query with ten hits, the median.
-        p95: the 95th percentile.
-        memory: the largest resident memory of its process, in 10⁶ bytes; 0 if it is not known.
+        p95: milliseconds of a query with ten hits, at the 95th percentile.
         mb: size of the files that it needs, in 10⁶ bytes.
     """
 
-    p50: float
     p95: float
-    memory: float
     mb: float
 
     def within(self, options: LearnOptions) -> bool:
@@ -136,11 +126,6 @@ def measure_cost(
     recipe = bundle.manifest.pipeline(pipeline)
     texts = [query.text for query in queries[:TIMED]]
     given = json.dumps([str(bundle.path), recipe.to_json(), texts, WARM])
-    p50, p95, memory = in_fresh_process(MEASURE, given=given)
-    return Cost(p50, p95, memory, measure_size(bundle, recipe))
-
-
-def measure_size(bundle: BundleFiles, pipeline: Pipeline) -> float:
-    """Return the size of the files that a pipeline needs, in 10⁶ bytes."""
-    files = bundle.manifest.files
-    return sum(files[name].bytes for name in needed_files(bundle, pipeline.rankers)) / 1e6
+    needed = [bundle.manifest.files[name] for name in needed_files(bundle, recipe.rankers)]
+    size = sum(each.bytes for each in needed) / 1e6
+    return Cost(in_fresh_process(MEASURE, given=given), size)

@@ -13,7 +13,7 @@ FEW = 200  # queries below which nothing is trained
 LEAST = 20  # queries below which nothing can be chosen
 LEAST_RANKED = 100  # queries to choose and to report on, however little time there is
 WEIGHING = 1_000  # queries, at most, that teach weights besides those to choose and to report on
-RANKED, WEIGHED = 4, 3  # how often a query is ranked that is chosen or reported on, and another one
+RANKED, WEIGHED = 3, 2  # how often a query is ranked that is chosen or reported on, and another one
 CHOOSING, REPORTING = 400, 1_000  # queries, at most, which are ranked by every candidate
 # Percentiles at which a part ends, in the order of `Parts`.
 ENDS = {"all": (46, 58, 75, 100), "few": (0, 0, 65, 100), "train": (66, 80, 100, 100)}

@@ -51,9 +51,9 @@ class Learned:
             the best of all.
         measure: of the values.
         parts: how many queries were learned from, tuned on, chosen on and reported on.
-        skipped: what was not tried or not chosen, with the reason.
+        skipped: what was not chosen, with the reason.
+        untrained: what was not learned, with the reason, which was said before.
         seen: how many reported queries share a relevant document with any other query.
-        bm25: the settings that were tuned, in words; empty if they were not.
         relevance: how likely the kept pipeline's hits answer a query; None if that is as it was.
         minutes: that it took.
         memory: the largest resident memory that it took, in bytes; 0 if it is not known.
@@ -65,8 +65,8 @@ class Learned:
     measure: str
     parts: tuple[int, int, int, int]
     skipped: Mapping[str, str] = field(default_factory=dict)
+    untrained: Mapping[str, str] = field(default_factory=dict)
     seen: int = 0
-    bm25: str = ""
     relevance: Refit | None = None
     minutes: float = 0.0
     memory: float = 0.0
@@ -99,7 +99,6 @@ def provenance_of(learned: Learned) -> dict[str, Any]:
             for row in learned.rows
         ],
         "skipped": dict(learned.skipped),
-        "bm25": learned.bm25,
     }
 
 

@@ -46,26 +46,32 @@ class Pool(NamedTuple):
 
 @dataclass(frozen=True)
 class Material:
-    """Judged queries with their pools.
+    """Judged queries with their pools: those to choose on, then others that teach, then the rest.
 
     Attributes:
         queries: judged ones.
-        pools: of these.
-        chosen: how many of the queries, the first ones, are measured; None for all. The others only
-            teach weights.
-        trained: the names of the rankers that have learned from those others, so that these do not
-            teach their weights.
+        pools: of the queries; perhaps of those to choose on alone.
+        chosen: how many are there to choose on; None for all.
+        taught: how many teach weights, besides, of rankers that have not learned from them.
+        static: the names of the rankers that learned nothing from any; all queries teach and
+            measure their weights.
+        trained: the names of those that have learned from the ones that teach.
     """
 
     queries: Sequence[JudgedQuery]
     pools: Sequence[Pool]
     chosen: int | None = None
+    taught: int = 0
+    static: Collection[str] = ()
     trained: Collection[str] = ()
 
-    @property
-    def measured(self) -> int:
-        """How many queries are measured."""
-        return len(self.queries) if self.chosen is None else self.chosen
+    def rows(self, names: Collection[str]) -> tuple[int, int]:
+        """Return how many queries, the first ones, teach some rankers' weights, and measure."""
+        whole = len(self.pools)
+        if self.chosen is None or set(names) <= set(self.static):
+            return whole, whole
+        trained = not set(names).isdisjoint(self.trained)
+        return min(whole, self.chosen + (0 if trained else self.taught)), self.chosen
 
     @cached_property
     def grouped(self) -> NDArray[np.intp]:
@@ -109,8 +115,8 @@ def weigh(bundle: Bundle, material: Material, members: Sequence[str], measure: s
         members: names of the rankers.
         measure: the goal.
     """
-    rankers, measured, names = bundle.manifest.rankers, material.measured, tuple(members)
-    count = measured if set(names) & set(material.trained) else len(material.queries)
+    rankers, names = bundle.manifest.rankers, tuple(members)
+    count, measured = material.rows(names)
     lists = _retrieving(bundle, names)
     ids, columns = [], []
     for pool in material.pools[:count]:

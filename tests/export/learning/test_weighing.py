@@ -40,7 +40,7 @@ def test_a_list_has_no_documents_that_do_not_match() -> None:
 def test_rankers_that_learned_nothing_are_weighed_on_more_queries(bundle: Bundle) -> None:
     whole, few = material(120), 20
     own = Material(whole.queries[:few], whole.pools[:few])
-    more = Material(whole.queries, whole.pools, few, {"model1_pieces"})
+    more = Material(whole.queries, whole.pools, few, 100, trained={"model1_pieces"})
     members = ("bm25", "model1")
     one, both = (weigh(bundle, each, members, MEASURE) for each in (own, more))
     assert both.weights == weigh(bundle, whole, members, MEASURE).weights != one.weights
@@ -48,6 +48,17 @@ def test_rankers_that_learned_nothing_are_weighed_on_more_queries(bundle: Bundle
     trained = (*members, "model1_pieces")  # which has seen the answers of those queries
     first, second = (weigh(bundle, each, trained, MEASURE) for each in (own, more))
     assert first.weights == second.weights
+
+
+def test_rankers_that_learned_from_none_are_measured_on_all_queries(bundle: Bundle) -> None:
+    whole, members = material(120), ("bm25", "model1")
+    given = Material(whole.queries, whole.pools, 20, 40, members, {"model1_pieces"})
+    found, alike = (weigh(bundle, each, members, MEASURE) for each in (given, whole))
+    assert found.weights == alike.weights
+    assert found.values.tolist() == alike.values.tolist()
+    assert [given.rows(each) for each in (["bm25"], ["tuned"], ["bm25", "model1_pieces"])] == [
+        (120, 120), (60, 20), (20, 20)
+    ]  # fmt: skip
 
 
 def test_a_ranker_whose_weight_is_0_takes_no_part(bundle: Bundle) -> None:
