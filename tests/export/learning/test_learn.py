@@ -266,6 +266,7 @@ def test_a_table_in_place_of_a_network_is_kept_where_it_gains(
     assert found.target is not None
     assert found.kept is not None
     assert found.kept.gain.low > 0
+    assert len(found.kept.values) == len(queries)  # all prove weights, not a part alone
     learned = load(tmp_path / "b")
     assert learned.manifest.rankers["dense"].settings["encoder"] == "query_table"
     assert len(learned.rank(queries[0].text, k=5)) == 5
