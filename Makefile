@@ -23,14 +23,14 @@ $(VENV)/.ready: pyproject.toml setup.py
 
 setup: $(VENV)/.ready  ## virtual environment with ranklet and all that the other targets need
 
-demo: setup     ## Python's own documentation: build, learn, answer (about 3 minutes)
+demo: setup     ## Python's own documentation: build and answer (about 2 minutes)
 	$(BIN)/ranklet demo
 
 demo-lexical: setup  ## the same by words alone (seconds)
 	$(BIN)/ranklet demo --lexical
 
 # One process per core and one thread per process, because tiny models on several threads wait for
-# one another. The demo's test, the longest by far, goes first.
+# one another.
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder
 
 # KIND=model1 runs what holds for one kind of ranker: the tests of its modules, and of every kind.
@@ -38,7 +38,7 @@ test: setup     ## every test, doctests included; KIND=NAME: those of one kind o
 ifdef KIND
 	$(PYTEST) --kind $(KIND) tests
 else
-	$(PYTEST) tests/commands/demo/test_demo.py tests
+	$(PYTEST) tests
 endif
 
 quick: setup    ## the quick tests of every folder

@@ -12,6 +12,8 @@ from ranklet.runtime.sets import evenly
 FEW = 200  # queries below which nothing is trained
 LEAST = 20  # queries below which nothing can be chosen
 LEAST_RANKED = 100  # queries to choose and to report on, however little time there is
+WEIGHING = 1_000  # queries, at most, that teach weights besides those to choose and to report on
+RANKED, WEIGHED = 3, 2  # how often a query is ranked that is chosen or reported on, and another one
 CHOOSING, REPORTING = 400, 1_000  # queries, at most, which are ranked by every candidate
 # Percentiles at which a part ends, in the order of `Parts`.
 ENDS = {"all": (46, 58, 75, 100), "few": (0, 0, 65, 100), "train": (66, 80, 100, 100)}
@@ -97,21 +99,29 @@ def cut_parts(splits: Mapping[str, Sequence[JudgedQuery]]) -> Parts:
     return parts
 
 
-def fitting(parts: Parts, passes: float) -> Parts:
-    """Return parts that there is time to choose and to report on.
+def fit_parts(parts: Parts, passes: float) -> tuple[Parts, int]:
+    """Return parts that there is time to choose and to report on, and how many more can teach.
 
-    Each of these queries is ranked twice, by the input and by what was learned. At least
-    `LEAST_RANKED` of each part are kept, because fewer cannot be sure of anything.
+    At least `LEAST_RANKED` queries of each part are kept, because fewer cannot be sure of anything.
 
     Args:
         parts: the queries.
         passes: how often a query can be ranked.
     """
-    share = passes / (2 * (len(parts.choose) + len(parts.report)))
-    if share >= 1:
-        return parts
-    choose, report = (some(each, max(LEAST_RANKED, int(share * len(each)))) for each in parts[2:4])
-    return parts._replace(choose=choose, report=report)
+    share = passes / (RANKED * (len(parts.choose) + len(parts.report)))
+    if share < 1:
+        choose, report = (
+            some(each, max(LEAST_RANKED, int(share * len(each)))) for each in parts[2:4]
+        )
+        parts = parts._replace(choose=choose, report=report)
+    left = passes - RANKED * (len(parts.choose) + len(parts.report))
+    return parts, max(0, min(WEIGHING, int(left / WEIGHED)))
+
+
+def count_passes(parts: Parts) -> int:
+    """Return how often queries are ranked where there is time to choose and to report on all."""
+    learn, tune, choose, report = parts.sizes
+    return WEIGHED * min(WEIGHING, learn + tune) + RANKED * (choose + report)
 
 
 def _cut(pool: list[JudgedQuery], ends: Sequence[int]) -> list[list[JudgedQuery]]:

@@ -67,7 +67,7 @@ def test_weights_come_near_the_truth(tmp_path: Path) -> None:
     learned = learn(bundle, tmp_path / "clicks.csv", tmp_path / "out.ranklet", OPTIONS)
     assert learned.kept is not None
     assert "boost by day" in learned.kept.name
-    assert learned.gain(learned.kept).low > 0.1
+    assert learned.kept.gain.low > 0.1
     assert learned.bundle is not None
     boost = learned.bundle.manifest.pipeline(None).boost
     assert isinstance(boost, Boost)
