@@ -125,7 +125,7 @@ class Database:
             "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') "
             "AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY name"
         )
-        names = [name for (name,) in found]
+        names = [str(name) for (name,) in found]
         if self.table.lower() in map(str.lower, names):  # as SQLite compares them
             return self.table
         kinds = database.execute("PRAGMA table_list")  # nothing before SQLite 3.37

@@ -29,7 +29,10 @@ class HeaderPolicy(Compat32):
 
 def read_parameter(part: Message, name: str, header: str = "content-type") -> str:
     """Return a parameter of a header, which may be encoded in two ways; "" for none."""
-    given: list[tuple[str, Any]] = part.get_params([], header)
+    try:
+        given: list[tuple[str, Any]] = part.get_params([], header)
+    except (TypeError, ValueError):  # for parameters in an order that nobody can tell
+        given = []
     values = [value for each, value in given if each.lower() == name]
     # A program that writes both forms has the second one for letters that the first one has not.
     for value in values:

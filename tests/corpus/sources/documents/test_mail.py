@@ -80,6 +80,7 @@ def test_an_attachment_may_have_any_name(tmp_path: Path) -> None:
         'filename="=?iso-8859-1?q?caf=E9?="': "café",
         'filename="müde.pdf"': "müde.pdf",
         "filename=Bu.pdf; filename*=UTF-8''B%C3%BC.pdf": "Bü.pdf",
+        "filename*0=a; filename*=b": "application/pdf",
         "": "application/pdf",
     }
     parts = "".join(
