@@ -50,7 +50,7 @@ def section(name: str, title: str, body: str, packages: Sequence[str]) -> str:
         f"{processor()}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f} · "
         f"Python {platform.python_version()}, {versions}"
     )
-    return f"## {name}: {title}\n\n{body.strip()}\n\n{made}\n"
+    return f"## {name}\n\n{title}.\n\n{body.strip()}\n\n{made}\n"
 
 
 def write(name: str, content: str) -> Path:

@@ -6,7 +6,7 @@ from benchmarks import BENCHMARKS
 from tests.docs.pages import ROOT
 
 FOLDER = ROOT / "benchmarks"
-SECTION = re.compile(r"^## (\w+): ", re.MULTILINE)
+SECTION = re.compile(r"^## (\w+)$", re.MULTILINE)
 LINE = re.compile(r"^\| .+\? \| .+\. \| \[(\w+)\]\((\S+?)#\S+\) \|$", re.MULTILINE)
 
 
