@@ -179,7 +179,7 @@ FIELDS = (
           "query_characters", needed=True),
     Field("tokens", WHOLE, Route.CONTEXT, default=1_000, least=1, most=MOST_TOKENS,
           help="the most tokens of the whole text by the bundle's tokenizer, or else the most "
-          "words (docs/context.md)"),
+          "words (docs/answers.md)"),
     Field("tokens", WHOLE, Route.SEARCH, least=1, most=MOST_TOKENS,
           help="return parts of documents that fit into so many tokens, each with its source, in "
           "place of documents"),
@@ -200,7 +200,7 @@ FIELDS = (
           _LARGEST),
     Field("relevance", FLAG, _SCORED, "say how likely each hit answers the query", False),
     Field("min_relevance", NUMBER, _FOUND, "leave out hits that are less likely to answer the "
-          "query (docs/relevance.md)", None, 0, 1),
+          "query (docs/answers.md)", None, 0, 1),
     Field("where", OBJECT, _FOUND | Route.COMPLETE,
           'filter by metadata, such as {"year": {">=": 2020}} (docs/filtering.md)'),
     Field("boost", OBJECT, _FOUND | Route.EXPLAIN,

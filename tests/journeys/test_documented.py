@@ -18,7 +18,7 @@ from tests.newcomer import Newcomer
 from ranklet.commands import COMMANDS, mcp
 
 PAGES = ("README.md", "docs/your-own-data.md")
-INTEGRATIONS, CONTEXT = "docs/integrations.md", "docs/context.md"
+INTEGRATIONS, ANSWERS = "docs/integrations.md", "docs/answers.md"
 DEMO = "ranklet demo --lexical\n"
 
 
@@ -74,7 +74,7 @@ def test_the_examples_with_other_frameworks_run_as_written(newcomer: Newcomer) -
 
 @pytest.mark.slow
 def test_the_examples_of_contexts_run_as_written(newcomer: Newcomer) -> None:
-    Reader(newcomer).read((ROOT / CONTEXT).read_text("utf-8"))
+    Reader(newcomer).read((ROOT / ANSWERS).read_text("utf-8").split("\n## Context\n")[1])
 
 
 def test_the_settings_for_assistants_start_a_command_that_there_is() -> None:

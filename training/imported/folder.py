@@ -230,7 +230,7 @@ def check_files(folder: Path) -> None:
             raise ModelFolderError(
                 f"{str(path.parent)!r} has its weights only in {path.name}, a pickle file, which "
                 "can run any code and is never opened; save the model again with "
-                "safe_serialization=True, or write it as safetensors (docs/building.md)"
+                "safe_serialization=True, or write it as safetensors (docs/models.md)"
             )
         if _JSON.fullmatch(path.name):
             read_json(path, object)

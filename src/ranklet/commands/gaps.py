@@ -2,7 +2,7 @@
 
 QUERIES has one query per line, again and again if it was asked so, or is JSON Lines with a text;
 with - it is read from the standard input. A word that no document has is a text to write, or a
-synonym to add; docs/relevance.md says how likely an answer is.
+synonym to add; docs/answers.md says how likely an answer is.
 """
 
 import argparse

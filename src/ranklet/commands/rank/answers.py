@@ -91,5 +91,5 @@ def ignored_words(ranking: "Ranking") -> list[str]:
     words = [each for each in ranking.ignored if not is_sign(each)]
     lines = [f"left out as stop words: {', '.join(words)}"] if words else []
     if signs:
-        lines.append(f"without a meaning here: {', '.join(signs)} (docs/query-syntax.md)")
+        lines.append(f"without a meaning here: {', '.join(signs)} (docs/searching.md)")
     return lines
