@@ -12,6 +12,7 @@ import signal
 import subprocess
 import sys
 from contextlib import suppress
+from functools import partial
 from queue import SimpleQueue
 from threading import Event, Lock, Thread
 from time import monotonic
@@ -141,8 +142,7 @@ def main() -> None:
     Thread(target=read, daemon=True).start()
     while line := orders.get():
         order = json.loads(line)
-        until = monotonic() + order["seconds"]
-        give_up.set(lambda until=until: ended.is_set() or monotonic() >= until)
+        give_up.set(partial(_is_over, ended, monotonic() + order["seconds"]))
         try:
             answer: dict[str, Any] = {"counts": written(order, joins=False)}
         except Exception as error:
@@ -154,6 +154,10 @@ def main() -> None:
         if "counts" in answer:
             joiner.look(order["path"])
     joiner.end()
+
+
+def _is_over(ended: Event, until: float) -> bool:
+    return ended.is_set() or monotonic() >= until
 
 
 class _Joiner:
