@@ -48,8 +48,9 @@ def run(options: argparse.Namespace) -> None:
     if not target.exists():
         files = folder_of_texts(Path(options.folder), read)
         seen, _ = see_files(files, {})  # before they are read, because they may change
-        build(Source(files, read), target)
-        remember(WritableBundle(target), files, seen)
+        source = Source(files, read)
+        build(source, target)
+        remember(WritableBundle(target), files, seen, whole=not source.problems.counts)
     bundle = WritableBundle(target)
     counts = sync(bundle, options.folder, read)
     _tell(counts, bundle)
