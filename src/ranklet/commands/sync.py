@@ -54,20 +54,20 @@ def run(options: argparse.Namespace) -> None:
     bundle = WritableBundle(target)
     counts = sync(bundle, options.folder, read)
     _tell(counts, bundle)
-    said = bundle.skipped
+    told = bundle.skipped
     while options.watch:
         sleep(PAUSE)
         try:
             counts = sync(bundle, options.folder, read)
         except RankletError as error:  # a file may be half written, or gone for a moment
             now = tuple(str(error).splitlines())
-            if now != said:
+            if now != told:
                 say(*now)
         else:
             now = bundle.skipped
-            if now != said or counts.added or counts.replaced or counts.deleted:
+            if now != told or counts.added or counts.replaced or counts.deleted:
                 _tell(counts, bundle)
-        said = now
+        told = now
 
 
 def _tell(counts: "Counts", bundle: "WritableBundle") -> None:
