@@ -187,7 +187,7 @@ def forbid_listing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
 def forbid_reading(folder: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     (folder / "sub" / "b.md").write_text("Another text, which nobody can read.")
-    opened = Path.open
+    opened: Callable[..., object] = Path.open
 
     def open_(path: Path, *given: str, **options: Any) -> object:
         if path.name == "b.md":
