@@ -128,7 +128,8 @@ def _word(piece: bytes, times: int, *related: tuple[str, str]) -> Callable[[Path
 
 def _slides(path: Path) -> None:
     ids = '<p:sldId r:id="r0"/>' * 100_000
-    slide = f"<p:sld {_SLIDES}><p:sp><a:p><a:r><a:t>{'word ' * 100_000}</a:t></a:r></a:p></p:sp></p:sld>"
+    text = "word " * 100_000
+    slide = f"<p:sld {_SLIDES}><a:p><a:r><a:t>{text}</a:t></a:r></a:p></p:sld>"
     parts = {"ppt/p.xml": f"<p:x {_SLIDES}>{ids}</p:x>".encode(), "ppt/s.xml": slide.encode()}
     _zip(path, _office("ppt/p.xml", parts, ("slide", "s.xml")))
 

@@ -12,6 +12,10 @@ HELD = 1 << 28  # bytes of memory for what is kept of a file while the rest of i
 PIECES = 1 << 20  # fields, values, lines or tags of a text, each of which takes memory of its own
 
 
+class DenseFileError(CollectionError):
+    """A file stands for so much that no more of it is read."""
+
+
 def count_pieces(text: str, signs: str, what: str, most: int = PIECES) -> None:
     """Count the signs that divide a text, before it is divided.
 
@@ -41,11 +45,11 @@ class Allowance:
         """Count what the file became.
 
         Raises:
-            CollectionError: that is more than honest files stand for.
+            DenseFileError: that is more than honest files stand for.
         """
         self._left -= count
         if self._left < 0:
-            raise CollectionError(
+            raise DenseFileError(
                 f"{self._path} stands for more than {self._most:,} {self._unit}, {DENSEST} times "
                 f"as many as it has bytes; {self._remedy}"
             )
