@@ -145,7 +145,8 @@ def test_numbers_are_what_their_formats_show(tmp_path: Path) -> None:
     cells = "".join(f'<c s="{style}"><v>{number}</v></c>' for style, number in given)
     path = write_xml(tmp_path / "a.xlsx", f"<row>{cells}</row>", styles=styles)
     assert values(path) == [
-        date(1900, 1, 1), date(1900, 2, 28), "00:00", "08:30", "36:00", "00:14:24", 43_000.5, "06:00",
+        date(1900, 1, 1), date(1900, 2, 28), "00:00", "08:30", "36:00", "00:14:24", 43_000.5,
+        "06:00",
     ]  # fmt: skip
     since = '<workbookPr date1904="1"/>'
     path = write_xml(tmp_path / "a.xlsx", f"<row>{cells}</row>", styles=styles, book=since)
