@@ -11,12 +11,11 @@ from email.utils import parsedate_to_datetime
 from pathlib import Path
 from typing import Any
 
-from ranklet.corpus.collections.bounds import LONGEST
 from ranklet.corpus.sources.documents.part import Part, Parts
 from ranklet.corpus.sources.html import read_page
 from ranklet.runtime.errors import CollectionError
 
-_MOST = 4 * LONGEST  # bytes of a message with all that is attached to it
+_MOST = 3 << 24  # bytes of a message with all that is attached to it
 
 
 class _Policy(Compat32):
