@@ -78,7 +78,8 @@ def test_a_file_that_stands_for_too_much_is_one_bad_file(tmp_path: Path, name: s
 @pytest.mark.parametrize(
     ("name", "content"),
     [
-        ("a.html", "<p>" * 60), ("a.html", "x\n" * 60), ("a.md", "x\n\n" * 60), ("a.md", "*a* " * 60),
+        ("a.html", "<p>" * 60), ("a.html", "x\n" * 60),
+        ("a.md", "x\n\n" * 60), ("a.md", "*a* " * 60),
         ("a.md", "| a | b |\n|-|-|\n" + "| c | d |\n" * 20), ("a.md", "- a\n" * 40),
         ("a.csv", "text," + ",".join(map(str, range(60))) + "\nx\n"),
         ("a.csv", 'text,b\n"' + 'x,\n"",' * 90 + '",y\n'), ("a.tsv", "text\t" + "b\t" * 60 + "\n"),
