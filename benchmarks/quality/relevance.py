@@ -43,15 +43,15 @@ OF_SCORES = {WORDS: (2.5,), VECTORS: (0.0,), SUMS: (2.0, 0.0)}  # by ranker
 PICTURE = ROOT / "docs" / "relevance.svg"
 TOLD = """\
 Each query is asked with its answers and without them. *Right*: the share of queries whose best \
-hit answers them. *AUC*: how often a right best hit has more than a wrong one, by the score and by \
-relevance. *Error*: the calibration error with weights of other domains, and after `ranklet \
-calibrate` has learned from so many of a collection's queries, both of all others, a mean of five \
-draws. *Says*: what the command then prints. Weights, and what was chosen, are of queries of train; \
-the table is of dev (scifact: test). Forms of one collection have one domain, as have both \
-of Wikipedia, and all of Debian. *Packages alike* are those of which eight or more begin with the \
-same word, and *lines of packages* are found by the first sentences of their descriptions. There \
-are at most 500 queries of a split and 4,000 documents besides their answers, with vectors 250 and \
-1,000."""
+hit answers them. *AUC*: how often a right best hit has more than a wrong one, by the score and \
+by relevance. *Error*: the calibration error with weights of other domains, and after `ranklet \
+calibrate` has learned from so many of a collection's queries, both of all others, a mean of \
+five draws. *Says*: what the command then prints. Weights, and what was chosen, are of queries \
+of train; the table is of dev (scifact: test). Forms of one collection have one domain, as have \
+both of Wikipedia, and all of Debian. *Packages alike* are those of which eight or more begin \
+with the same word, and *lines of packages* are found by the first sentences of their \
+descriptions. There are at most 500 queries of a split and 4,000 documents besides their \
+answers, with vectors 250 and 1,000."""
 
 
 class Found(NamedTuple):
