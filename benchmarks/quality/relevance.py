@@ -35,7 +35,7 @@ from ranklet.runtime.writing.atomic_file import atomic_file
 PACKAGES = ()
 JUDGED = 100  # queries of its own that a collection is calibrated on
 DRAWS = 5  # of these queries
-UNSEEN, LEARNED = 0.08, 0.06  # goals of the mean error
+UNSEEN, LEARNED = 8, 6  # goals of the mean error, %
 ASKING = (*CODE_HERE, "runtime/execution", "runtime/relevance.py", "runtime/search")
 WORDS, VECTORS, SUMS = "words", "vectors", "words and vectors"
 PIPELINES = {WORDS: BM25, VECTORS: MINILM, SUMS: SUM}
@@ -139,9 +139,7 @@ def domain(name: str) -> str:
     return next(each.domain for each in MEASURED if each.name == name)
 
 
-def brought(
-    found: Splits, system: str, without: str = "", of_scores: Sequence[float] = ()
-) -> tuple[float, ...]:
+def brought(found: Splits, system: str, without: str = "") -> tuple[float, ...]:
     """Return the weights that collections teach, by domains of which each counts the same.
 
     The weight of the score itself is given, because more of it tells better within a collection
@@ -155,7 +153,7 @@ def brought(
         for name, each in taught.items()
     ]
     scores = np.arange(numbers.shape[1]) % len(NUMBERS) == 1
-    fixed = np.array(of_scores or OF_SCORES[system])
+    fixed = np.array(OF_SCORES[system])
     constant, *others = fit_logistic(
         numbers[:, ~scores],
         np.concatenate([each.relevant for each in taught.values()]),
@@ -238,8 +236,8 @@ def section(place: Place, system: str, found: Splits) -> tuple[str, list[float]]
 All collections teach {taught}. Below {BELOW} are {hidden:.0%} of the queries without an answer, \
 and {right:.0%} of those whose best hit is right.
 
-{goal("mean error of unseen collections", means[2], UNSEEN, "")}
-{goal(f"mean error after {JUDGED} judged queries", means[3], LEARNED, "")}"""
+{goal("mean error of unseen collections", 100 * means[2], UNSEEN, "%")}
+{goal(f"mean error after {JUDGED} judged queries", 100 * means[3], LEARNED, "%")}"""
     return text, means[2:4]
 
 
