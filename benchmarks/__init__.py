@@ -23,6 +23,7 @@ BENCHMARKS = {
     "cold_start": "footprint",
     "memory": "footprint",
     "bundle_sizes": "footprint",
+    "worst_files": "footprint",
     "growth": "growth",
     "encoding_speed": "speed",
     "cross_speed": "speed",

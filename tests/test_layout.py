@@ -246,7 +246,7 @@ def test_an_editable_install_imports_the_folders_of_a_clone(
     clone: Path, tmp_path: Path, tool: str
 ) -> None:
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(tmp_path)], check=True)
-    python, (site,) = tmp_path / "bin" / "python", tmp_path.glob("lib/*/site-packages")
+    python, (site,) = str(tmp_path / "bin" / "python"), tmp_path.glob("lib/*/site-packages")
     (site / "others.pth").write_text(f"{Path(pytest.__file__).parents[1]}\n")  # setuptools, pip
     options = ["--quiet", "--no-deps", "--no-build-isolation", "--editable", str(clone)]
     install = [python, "-m", *tool.split(), "install", *options]

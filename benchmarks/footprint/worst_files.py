@@ -13,7 +13,7 @@ from typing import Any
 
 from benchmarks.harness.place import ROOT, Place
 from benchmarks.harness.report import goal, table
-from ranklet.corpus.collections.bounds import LONGEST
+from ranklet.corpus.collections.bounds import LONGEST, PIECES
 
 MOST = 500  # MB
 # Reads a file as a build does, with so many seconds of a processor and bytes at most.
@@ -128,7 +128,8 @@ def _word(piece: bytes, times: int, *related: tuple[str, str]) -> Callable[[Path
 
 def _slides(path: Path) -> None:
     ids = '<p:sldId r:id="r0"/>' * 100_000
-    slide = f"<p:sld {_SLIDES}><p:sp><a:p><a:r><a:t>{'word ' * 100_000}</a:t></a:r></a:p></p:sp></p:sld>"
+    text = "word " * 100_000
+    slide = f"<p:sld {_SLIDES}><a:p><a:r><a:t>{text}</a:t></a:r></a:p></p:sld>"
     parts = {"ppt/p.xml": f"<p:x {_SLIDES}>{ids}</p:x>".encode(), "ppt/s.xml": slide.encode()}
     _zip(path, _office("ppt/p.xml", parts, ("slide", "s.xml")))
 
@@ -254,11 +255,13 @@ FILES: dict[str, Callable[[Path], None]] = {
         [b"BT /F 12 Tf (word) Tj ET"], b"100000 beginbfchar\n" + b"<0041> <0041>\n" * 270_000
     ),
     "a.eml: a page of tags": lambda path: _write(path, _mail(120_000_000)),
-    "a.mbox: small messages": _plain(b"", b"From a@b.c Fri May 31 12:00:00 2024\n\na\n\n"),
-    "a.html: tags": _plain(b"", b"<b>a"),
-    "a.html: words in tags": _plain(b"", "<b>жж".encode()),
-    "a.html: paragraphs": _plain(b"", b"<p>"),
-    "a.html: headings": _plain(b"", b"<h1>a"),
+    "a.mbox: small messages": _plain(
+        b"", b"From a@b.c Fri May 31 12:00:00 2024\n\na\n\n", size=1 << 22
+    ),
+    "a.html: tags": _plain(b"", b"<p>", size=3 * PIECES),
+    "a.html: words in tags": _plain(b"", "<b>жж".encode(), size=5 * PIECES),
+    "a.html: headings": _plain(b"", b"<h1>a", size=5 * PIECES),
+    "a.html: long and wide": _plain(b"", "<p>{}".format("жж" * 50).encode(), size=LONGEST - 99),
     "a.html.gz: tags": _plain(b"", b"<b>a"),
     "a.md: lists": _plain(b"", b"- a\n"),
     "a.md: emphasis": _plain(b"", b"*a* "),
@@ -266,14 +269,17 @@ FILES: dict[str, Callable[[Path], None]] = {
     "a.md: links": _plain(b"[a]: http://b.c/" + b"d" * 1_000_000 + b"\n\n", b"[a] "),
     "a.md: quotations": _plain(b"", b"> > > > > > > a\n\n"),
     "a.md: a table": _plain(b"|" + b"a|" * 1000 + b"\n|" + b"-|" * 1000 + b"\n", b"a\n"),
-    "a.txt: signs beyond 65,535": _plain(b"", "😀".encode()),
-    "a.json: lists": _plain(b'[{"text": "a", "b": [', b"[],", b"[]]}]"),
-    "a.json: objects": _plain(b'{"text": "a", "b": [', b'{"a":[]},', b"1]}", 4 * LONGEST),
-    "a.json: long texts": _plain(b'{"a": "', "😀".encode(), b'"}', 4 * LONGEST),
-    "a.jsonl: texts": _plain(b'{"text": "a", "b": [', '"жж",'.encode(), b"1]}\n"),
-    "a.csv: columns": _plain(b"", b"ab,"),
-    "a.csv: fields": _plain(b"text,b\nword,", b'""",', b"\n"),
-    "a.tsv: columns": _plain(b"", b"ab\t"),
+    "a.txt: long and wide": _plain(b"", "😀".encode()),
+    "a.md: long and wide": _plain(b"", "{}\n\n".format("жж" * 100).encode(), size=LONGEST - 99),
+    "a.json: lists": _plain(b'[{"text": "a", "b": [', b"[],", b"[]]}]", 3 * PIECES),
+    "a.json: objects": _plain(b'{"text": "a", "b": [', b'{"a":[]},', b"1]}", 6 * PIECES),
+    "a.json: long and wide": _plain(b'{"text": "', "😀".encode(), b'"}'),
+    "a.jsonl: texts": _plain(b'{"text": "a", "b": [', '"жж",'.encode(), b"1]}\n", 10 * PIECES),
+    "a.jsonl: long and wide": _plain(b'{"text": "', "😀".encode(), b'"}\n'),
+    "a.csv: columns": _plain(b"", b"ab,", size=3 * PIECES - 9),
+    "a.csv: fields": _plain(b"text,b\nword,", b'""', b"\n"),
+    "a.csv: long and wide": _plain(b"text,b\nword,", "😀".encode(), b"\n"),
+    "a.tsv: columns": _plain(b"", b"ab\t", size=3 * PIECES - 9),
     "a.csv.gz: rows": _plain(b"text\n", b"some words\n", size=20 * LONGEST),
     "a.jsonl.zst: rows": _plain(b"", b'"some words"\n', size=20 * LONGEST),
 }

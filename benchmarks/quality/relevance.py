@@ -33,25 +33,25 @@ from ranklet.runtime.relevance import NUMBERS, chances
 from ranklet.runtime.writing.atomic_file import atomic_file
 
 PACKAGES = ()
-JUDGED = (0, 100)  # queries of its own that a collection is calibrated on
-DRAWS = 3  # of these queries
-UNSEEN, LEARNED = 0.08, 0.06  # goals of the mean error
+JUDGED = 100  # queries of its own that a collection is calibrated on
+DRAWS = 5  # of these queries
+UNSEEN, LEARNED = 8, 6  # goals of the mean error, %
 ASKING = (*CODE_HERE, "runtime/execution", "runtime/relevance.py", "runtime/search")
 WORDS, VECTORS, SUMS = "words", "vectors", "words and vectors"
 PIPELINES = {WORDS: BM25, VECTORS: MINILM, SUMS: SUM}
-OF_SCORES = {WORDS: (3.0,), VECTORS: (0.0,), SUMS: (2.0, 0.0)}  # by ranker
+OF_SCORES = {WORDS: (2.5,), VECTORS: (0.0,), SUMS: (2.0, 0.0)}  # by ranker
 PICTURE = ROOT / "docs" / "relevance.svg"
 TOLD = """\
 Each query is asked with its answers and without them. *Right*: the share of queries whose best \
-hit answers them. *AUC*: how often a right best hit has more than a wrong one, by the score and by \
-relevance. *Error*: the calibration error in ten bins with weights of other domains, then after \
-`ranklet calibrate` has learned from so many of a collection's queries, of all others, a mean of \
-three draws. *Says*: what the command then prints. Weights, and what was chosen, are of queries of \
-train; the table is of dev (scifact: test). Forms of one collection have one domain, as have both \
-of Wikipedia, and all of Debian. *Packages alike* are those of which eight or more begin with the \
-same word, and *lines of packages* are found by the first sentences of their descriptions. There \
-are at most 500 queries of a split and 4,000 documents besides their answers, with vectors 250 and \
-1,000."""
+hit answers them. *AUC*: how often a right best hit has more than a wrong one, by the score and \
+by relevance. *Error*: the calibration error with weights of other domains, and after `ranklet \
+calibrate` has learned from so many of a collection's queries, both of all others, a mean of \
+five draws. *Says*: what the command then prints. Weights, and what was chosen, are of queries \
+of train; the table is of dev (scifact: test). Forms of one collection have one domain, as have \
+both of Wikipedia, and all of Debian. *Packages alike* are those of which eight or more begin \
+with the same word, and *lines of packages* are found by the first sentences of their \
+descriptions. There are at most 500 queries of a split and 4,000 documents besides their \
+answers, with vectors 250 and 1,000."""
 
 
 class Found(NamedTuple):
@@ -90,7 +90,7 @@ def run(place: Place) -> str:
         likely = chances(first.numbers, brought(found, WORDS, domain(name)))
         told[name] = {WORDS: Told(likely, first.relevant)}
     with atomic_file(PICTURE) as file:
-        file.write(picture(told, {WORDS: errors}, JUDGED).encode())
+        file.write(picture(told, {WORDS: errors}, (0, JUDGED)).encode())
     return f"{TOLD} [Picture](../../docs/relevance.svg).\n\n{text}"
 
 
@@ -139,9 +139,7 @@ def domain(name: str) -> str:
     return next(each.domain for each in MEASURED if each.name == name)
 
 
-def brought(
-    found: Splits, system: str, without: str = "", of_scores: Sequence[float] = ()
-) -> tuple[float, ...]:
+def brought(found: Splits, system: str, without: str = "") -> tuple[float, ...]:
     """Return the weights that collections teach, by domains of which each counts the same.
 
     The weight of the score itself is given, because more of it tells better within a collection
@@ -155,7 +153,7 @@ def brought(
         for name, each in taught.items()
     ]
     scores = np.arange(numbers.shape[1]) % len(NUMBERS) == 1
-    fixed = np.array(of_scores or OF_SCORES[system])
+    fixed = np.array(OF_SCORES[system])
     constant, *others = fit_logistic(
         numbers[:, ~scores],
         np.concatenate([each.relevant for each in taught.values()]),
@@ -169,7 +167,7 @@ def brought(
 
 
 def calibrated(
-    place: Place, each: Measured, system: str, judged: int, prior: Sequence[float]
+    place: Place, each: Measured, system: str, prior: Sequence[float]
 ) -> list[Calibrated]:
     """Return what `ranklet calibrate` makes of a collection that ranklet brings these weights for.
 
@@ -182,7 +180,7 @@ def calibrated(
         shipped = {bundle.manifest.compared(rankers): tuple(prior)}
         asked, rng, made = queries[each.split], np.random.default_rng(0), []
         for _ in range(DRAWS):
-            drawn = sorted(rng.choice(len(asked), judged, replace=False).tolist())
+            drawn = sorted(rng.choice(len(asked), JUDGED, replace=False).tolist())
             folder, target = path.with_suffix(".judged"), path.with_suffix(".ranklet")
             _write_judged(folder, [asked[at] for at in drawn])
             with patch.object(relevance, "SHIPPED", shipped):
@@ -194,7 +192,7 @@ def calibrated(
             made.append(Calibrated(own.weights, refit.after, drawn))
         path.write_text(json.dumps(made))
 
-    name = f"relevance.{each.name}.{system}.{judged}.calibrated.json".replace(" ", "-")
+    name = f"relevance.{each.name}.{system}.calibrated.json".replace(" ", "-")
     code = (*ASKING, "export/learning/calibrate.py", "corpus/tuning/calibration.py")
     made = place.keep(name, make, code, " ".join(f"{each:.6g}" for each in prior))
     return [Calibrated(tuple(a), b, c) for a, b, c in json.loads(made.read_text())]
@@ -215,12 +213,12 @@ def section(place: Place, system: str, found: Splits) -> tuple[str, list[float]]
         asked = found[each.name][1]
         first, prior = asked.of(asked.best), brought(found, system, each.domain)
         likely, truth = chances(first.numbers, prior), first.relevant
-        errors, said = [calibration_error(likely, truth)], 0.0
-        for judged in JUDGED[1:]:
-            own = calibrated(place, each, system, judged, prior)
-            errors.append(float(np.mean([_kept_error(first, one) for one in own])))
-            said = float(np.mean([one.said for one in own]))
-        values = [auc(first.scores, truth), auc(likely, truth), *errors, said]
+        made = calibrated(place, each, system, prior)
+        kept = [first.of(~np.isin(first.query, one.queries)) for one in made]
+        before = [_error(own, prior) for own in kept]
+        after = [_error(own, one.weights) for own, one in zip(kept, made, strict=True)]
+        errors = [before, after, [one.said for one in made]]
+        values = [auc(first.scores, truth), auc(likely, truth), *np.mean(errors, axis=1).tolist()]
         sums.append(values)
         low = likely < BELOW
         below.append([low[first.hidden].mean(), low[truth == 1].mean()])
@@ -228,8 +226,7 @@ def section(place: Place, system: str, found: Splits) -> tuple[str, list[float]]
         rows.append([each.name, f"{truth[~first.hidden].mean():.2f}", *shown])
     means = np.mean(np.array(sums), axis=0).tolist()
     rows.append(["**mean**", "", *(f"**{value:.3f}**" for value in means)])
-    head = ["collection", "right", "AUC of scores", "AUC", "error"]
-    head += [*(f"after {count}" for count in JUDGED[1:]), "says"]
+    head = ["collection", "right", "AUC of scores", "AUC", "error", f"after {JUDGED}", "says"]
     hidden, right = np.mean(below, axis=0)
     taught = ", ".join(f"{each:.3f}" for each in brought(found, system))
     text = f"""**{system}**
@@ -239,12 +236,10 @@ def section(place: Place, system: str, found: Splits) -> tuple[str, list[float]]
 All collections teach {taught}. Below {BELOW} are {hidden:.0%} of the queries without an answer, \
 and {right:.0%} of those whose best hit is right.
 
-{goal("mean error of unseen collections", means[2], UNSEEN, "")}
-{goal(f"mean error after {JUDGED[-1]} judged queries", means[-2], LEARNED, "")}"""
-    return text, means[2:-1]
+{goal("mean error of unseen collections", 100 * means[2], UNSEEN, "%")}
+{goal(f"mean error after {JUDGED} judged queries", 100 * means[3], LEARNED, "%")}"""
+    return text, means[2:4]
 
 
-def _kept_error(first: Found, made: Calibrated) -> float:
-    """Return the error of the queries that a calibration has not learned from."""
-    kept = first.of(~np.isin(first.query, made.queries))
-    return calibration_error(chances(kept.numbers, made.weights), kept.relevant)
+def _error(first: Found, weights: Sequence[float]) -> float:
+    return calibration_error(chances(first.numbers, weights), first.relevant)

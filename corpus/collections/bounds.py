@@ -1,6 +1,7 @@
 """Count what a file becomes while it becomes it, so that a few bytes cannot fill the memory."""
 
 import io
+import sys
 from pathlib import Path
 
 from ranklet.runtime.errors import CollectionError
@@ -9,7 +10,23 @@ LONGEST = 1 << 25  # characters of a line, a field or a text, of which no docume
 DENSEST = 100  # bytes or characters that a byte of a file may stand for
 ALLOWED = 1 << 23  # and what any file may stand for
 HELD = 1 << 28  # bytes of memory for what is kept of a file while the rest of it is read
+WIDEST = 2 * LONGEST  # bytes of memory that a page takes, whose characters may take four each
 PIECES = 1 << 20  # fields, values, lines or tags of a text, each of which takes memory of its own
+
+
+def check_markup(text: str, signs: str) -> None:
+    """Check a text with markup before it is read, of which several copies are made.
+
+    Raises:
+        CollectionError: it has more than `PIECES` signs, or takes too much memory.
+    """
+    if sys.getsizeof(text) > WIDEST:
+        raise CollectionError(f"takes more than {WIDEST:,} bytes of memory; divide it")
+    count_pieces(text, signs, "it")
+
+
+class DenseFileError(CollectionError):
+    """A file stands for so much that no more of it is read."""
 
 
 def count_pieces(text: str, signs: str, what: str, most: int = PIECES) -> None:
@@ -41,11 +58,11 @@ class Allowance:
         """Count what the file became.
 
         Raises:
-            CollectionError: that is more than honest files stand for.
+            DenseFileError: that is more than honest files stand for.
         """
         self._left -= count
         if self._left < 0:
-            raise CollectionError(
+            raise DenseFileError(
                 f"{self._path} stands for more than {self._most:,} {self._unit}, {DENSEST} times "
                 f"as many as it has bytes; {self._remedy}"
             )

@@ -8,7 +8,7 @@ import html
 import re
 from typing import NamedTuple
 
-from ranklet.corpus.collections.bounds import count_pieces
+from ranklet.corpus.collections.bounds import check_markup
 from ranklet.corpus.collections.headings import Heading, Headings
 from ranklet.corpus.sources.html_regions import Place, Region, Regions
 
@@ -73,20 +73,19 @@ def read_page(text: str, *, main: bool = False) -> Page:
         main: whether to leave out what all pages of a site repeat, such as menus; see `Regions`.
 
     Raises:
-        CollectionError: it has too many tags and lines.
+        CollectionError: it has too many tags and lines, or is too large.
 
     >>> read_page("<title>Cats</title><p>They <b>sl</b>eep.<br>A lot.<script>x</script>")
     Page(title='Cats', text='They sleep.\nA lot.', headings=())
     """
-    count_pieces(text, "<\n", "it")
+    check_markup(text, "<\n")
     page = _Page(text.translate(_OWN))
     page.read()
     title = _tidy("".join(page.title)).replace("\n", " ")
     own = Page(title, *_without_marks(page.text(main=main)))
     if not main or (title and any(each.level == 1 for each in own.headings)):
         return own
-    _, every = _without_marks(page.text(main=False))
-    heading = _only_heading(every)
+    heading = _only_heading(_without_marks(page.shown(Place.HEADER))[1])
     here = heading in {each.text for each in own.headings}
     if (title and here) or _words(heading) <= _words(title):
         return own
@@ -136,15 +135,16 @@ class _Page:
 
     def text(self, *, main: bool) -> str:
         """Return the text that readers see, or what of it is the page's own."""
-        if main and (own := self._shown(Place.MAIN)):
+        if main and (own := self.shown(Place.MAIN)):
             return own
-        if main and (other := self._shown(Place.OTHER)):
-            article = self._shown(Place.ARTICLE)
+        if main and (other := self.shown(Place.OTHER)):
+            article = self.shown(Place.ARTICLE)
             # Short articles beside a longer text are others that it refers to.
             return article if 2 * len(article) >= len(other) else other
-        return self._shown(Place.REPEATED)
+        return self.shown(Place.REPEATED)
 
-    def _shown(self, least: Place) -> str:
+    def shown(self, least: Place) -> str:
+        """Return the text of a place and of those that are more surely the page's own."""
         pieces = (text if region.place >= least else "\n" for text, region in self._body)
         return _tidy("".join(pieces))
 

@@ -9,9 +9,8 @@ _REPEATED = frozenset((
     "nav", "navigation", "menu", "menubar", "search", "dialog", "alertdialog",
 ))  # fmt: skip
 # Those of a page, while those of an article are its own.
-_REPEATED_OUTSIDE = frozenset((
-    "header", "footer", "aside", "banner", "contentinfo", "complementary",
-))  # fmt: skip
+_HEADERS = frozenset(("header", "banner"))
+_REPEATED_OUTSIDE = frozenset(("footer", "aside", "contentinfo", "complementary"))
 _ROLE = re.compile(r"""\srole\s*=\s*["']?\s*([a-z]+)""", re.IGNORECASE)
 _OPEN = re.compile(r"\sopen(?=[\s=/>])", re.IGNORECASE)  # of a dialog, which pages show then
 _LONGEST = 500  # characters of a tag that are tried, because trying takes quadratic time
@@ -20,8 +19,9 @@ _LONGEST = 500  # characters of a tag that are tried, because trying takes quadr
 _BOXES = frozenset(("div", "section", "form", "ul", "table", "dialog"))
 _NAMES = re.compile(r"""\s(?:id|class)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))""", re.IGNORECASE)
 _PREFIX = "(?:(?:page|site|main|global|top|bottom)[-_]?)?"
+_HEADER = re.compile(f"{_PREFIX}header", re.IGNORECASE)
 _CALLED = re.compile(
-    rf"{_PREFIX}(?:header|footer|side-?bar|breadcrumbs?|nav(?:igation)?(?:bar|header|footer)?)",
+    rf"{_PREFIX}(?:footer|side-?bar|breadcrumbs?|nav(?:igation)?(?:bar|header|footer)?)",
     re.IGNORECASE,
 )
 _MENU = re.compile(f"{_PREFIX}(?:sub)?menu", re.IGNORECASE)
@@ -39,9 +39,10 @@ class Place(IntEnum):
     """Where a text stands; a higher place is more surely the page's own."""
 
     REPEATED = 0
-    OTHER = 1
-    ARTICLE = 2  # the page's, or one of several, or of those that a page refers to
-    MAIN = 3
+    HEADER = 1  # which is repeated, too, but may have the page's heading
+    OTHER = 2
+    ARTICLE = 3  # the page's, or one of several, or of those that a page refers to
+    MAIN = 4
 
 
 class Region:
@@ -122,17 +123,26 @@ def _region(around: Place, name: str, tag: str) -> Region:
         return Region(Place.MAIN)
     if roles & _REPEATED and not (name == "dialog" and _OPEN.search(tag)):
         return Region(Place.REPEATED)
+    if "article" in roles and around >= Place.OTHER:
+        return Region(max(around, Place.ARTICLE))
     if around is Place.OTHER:
+        if roles & _HEADERS:
+            return Region(Place.HEADER)
         if roles & _REPEATED_OUTSIDE:
             return Region(Place.REPEATED)
         if name in _BOXES:
-            names = [each for found in _NAMES.findall(tag) for each in "".join(found).split()]
-            is_content = not _CONTENT.isdisjoint(names)
-            if any(map(_CONSENT.fullmatch, names)) or (
-                any(map(_CALLED.fullmatch, names)) and not is_content
-            ):
-                return Region(Place.REPEATED)
-            return Region(around, is_menu=any(map(_MENU.fullmatch, names)))
-    if around is not Place.REPEATED and "article" in roles:
-        return Region(max(around, Place.ARTICLE))
+            return _named_region(tag)
     return Region(around)
+
+
+def _named_region(tag: str) -> Region:
+    """Return the region of a box outside of <main> and <article>, by its id and classes."""
+    names = [each for found in _NAMES.findall(tag) for each in "".join(found).split()]
+    if any(map(_CONSENT.fullmatch, names)):
+        return Region(Place.REPEATED)
+    if _CONTENT.isdisjoint(names):
+        if any(map(_CALLED.fullmatch, names)):
+            return Region(Place.REPEATED)
+        if any(map(_HEADER.fullmatch, names)):
+            return Region(Place.HEADER)
+    return Region(Place.OTHER, is_menu=any(map(_MENU.fullmatch, names)))

@@ -62,7 +62,7 @@ def sync(
     bundle._reload()
     before, path = read_additions(bundle.files), list_path(bundle)
     place, synced = _place(files), read_list(path)
-    current = {each for each, own in synced.items() if _is_current(bundle.files, own.version)}
+    current = {name for name in synced if _is_current(bundle.files, synced[name].version)}
     known = synced.pop(place, None)
     old = known or Synced()
     trusted = place in current and old.options == _options(files)
@@ -77,14 +77,18 @@ def sync(
     ]  # fmt: skip
     hidden, why = find_hidden(files, missing, old.mounts)
     ids, damaged = _read_ids(files, changed)
+    for name in now.keys() - {*changed}:
+        if (seen := old.files[name]) and seen.fault:  # it is named again, but not read again
+            damaged[name] = Bad(str(files.folder / name), "broken", seen.fault)
     problems = _find_problems([*why.values(), *unreadable.values(), *damaged.values()], files)
 
     touched = {*changed, *missing} - hidden - damaged.keys()
-    here = {id_ for own in ids.values() for id_ in own}
-    gone = [id_ for id_ in bundle.ids() if id_ not in here and _file_of(id_) in touched]
+    here = {id_ for each in ids.values() for id_ in each}
+    held = bundle.ids() if touched else ()
+    gone = [id_ for id_ in held if id_ not in here and _file_of(id_) in touched]
     if known is None:
-        others = {name for own in synced.values() for name in own.files}
-        _say_unknown(bundle, {*now, *others}, files)
+        elsewhere = {name for each in synced.values() for name in each.files}
+        _say_unknown(bundle, {*now, *elsewhere}, files)
     usable = [files.folder / name for name in changed if ids[name] or name not in damaged]
     if usable or gone:
         chosen = replace(files, paths=usable, unreadable=()) if usable else None
@@ -93,17 +97,18 @@ def sync(
         bundle.counts = Counts(unchanged=len(bundle))
 
     version = _version_after(before, read_additions(bundle.files))
-    kept = dict.fromkeys([*hidden, *unreadable, *damaged], UNREAD)
+    kept = dict.fromkeys([*hidden, *unreadable], UNREAD)
+    kept |= {name: now[name]._replace(fault=bad.found) for name, bad in damaged.items()}
     mounts = find_mounts(files) | (why.keys() & set(old.mounts))
     own = Synced(
         version, _options(files), {**dict.fromkeys(old.files), **now, **kept},
         tuple(sorted(mounts)),
     )  # fmt: skip
-    others = {
-        each: replace(own, version=version) if each in current else own
-        for each, own in synced.items()
+    other = {
+        name: replace(each, version=version) if name in current else each
+        for name, each in synced.items()
     }
-    write_list(path, {**others, place: own})
+    write_list(path, {**other, place: own})
     bundle.skipped = tuple(problems.splitlines())
     return bundle.counts
 
@@ -124,9 +129,16 @@ def folder_of_texts(folder: Path, options: SourceOptions | None = None) -> Files
     return files
 
 
-def remember(bundle: WritableBundle, files: Files, seen: dict[str, Seen]) -> None:
-    """Write the list of the files that a bundle was just built of, as they were before."""
-    version = _version(read_additions(bundle.files))
+def remember(bundle: WritableBundle, files: Files, seen: dict[str, Seen], *, whole: bool) -> None:
+    """Write the list of the files that a bundle was just built of.
+
+    Args:
+        bundle: the bundle.
+        files: the files.
+        seen: the files as they were before they were read.
+        whole: whether all could be read; else they are compared again by the next `sync`.
+    """
+    version = _version(read_additions(bundle.files)) if whole else ""
     own = Synced(version, _options(files), seen, tuple(sorted(find_mounts(files))))
     write_list(list_path(bundle), {_place(files): own})
 

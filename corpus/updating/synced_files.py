@@ -26,6 +26,7 @@ class Seen(NamedTuple):
     changed: int  # ns; a copy that keeps the other time has another one
     inode: int
     sha256: str
+    fault: str = ""  # why some of it cannot be read
 
 
 UNREAD = Seen(0, 0, 0, 0, "")  # a file that could not be read

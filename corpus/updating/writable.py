@@ -13,7 +13,7 @@ from ranklet.corpus.sources.options import SourceOptions
 from ranklet.corpus.sources.paths import Files
 from ranklet.corpus.sources.source import Source, Texts
 from ranklet.corpus.updating.changes import Counts
-from ranklet.corpus.updating.compact import compact, restore
+from ranklet.corpus.updating.compact import compact, join_beside, restore
 from ranklet.corpus.updating.live import Live
 from ranklet.corpus.updating.update import documents_to_add
 from ranklet.runtime.arguments import Where, as_list
@@ -62,7 +62,7 @@ class WritableBundle(Bundle):
         device: where models run; see `load`.
         strict: whether a missing device is an error; see `load`.
         joins: whether a write also joins additions with the bundle when they are large. A server's
-            does not, so that nobody waits for it; see `join_beside`.
+            does not, so that nobody waits for it, and calls `join_beside` afterwards.
 
     Attributes:
         counts: what the last write has changed.
@@ -187,6 +187,15 @@ class WritableBundle(Bundle):
     def is_large(self) -> bool:
         """Whether what was added is so large that it is better joined with the bundle."""
         return Live(self._local).is_large
+
+    def join_beside(self) -> None:
+        """Join the bundle with what was added to it, unless another process is doing so.
+
+        Raises:
+            BundleError, BuildError: that is impossible; the bundle is as it was.
+        """
+        join_beside(self.path)
+        self._reload()
 
     @short_tracebacks
     def compact(self, *, keep: int | None = None) -> Self:

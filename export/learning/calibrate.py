@@ -25,7 +25,7 @@ from ranklet.runtime.storage.address import BundleLike, on_disk, writable
 
 LEAST = 50  # judged queries
 READ = 3  # best hits of each query; of the others hardly any is relevant
-PULL = 8  # queries that say as much as what ranklet brings; chosen by `benchmarks relevance`
+PULL = 2  # queries that say as much as what ranklet brings; chosen among 1 to 16
 FOLDS = 5  # of the cross-validation that tells how true the probabilities are
 
 

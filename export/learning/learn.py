@@ -140,7 +140,8 @@ class _Choosing:
         parts, more = fit_parts(self._task.parts, budget.left(budget.measured) / each)
         if parts.sizes != self._task.parts.sizes:
             say(f"there is time for {_ranked(parts)} only")
-        fits = partial(budget.fits, reserved=budget.measured + 2 * each * len(parts.report))
+        later = more + len(parts.choose) + 2 * len(parts.report)
+        fits = partial(budget.fits, reserved=budget.measured + each * later)
         selected = select(own, after, parts, options, more, fits)
         rows = self._prove(after, parts, selected)
         shown = [rows[at] for at in sorted(rows)]

@@ -111,6 +111,20 @@ class Writer(NamedTuple):
             return written(order)
 
 
+def is_large(path: str) -> bool:
+    """Return whether what was added to a bundle is better joined with it."""
+    from ranklet.corpus.updating.writable import WritableBundle
+
+    return WritableBundle(path).is_large
+
+
+def join(path: str) -> None:
+    """Join a bundle with what was added to it, while others write to it."""
+    from ranklet.corpus.updating.writable import WritableBundle
+
+    WritableBundle(path).join_beside()
+
+
 def written(order: Order, *, joins: bool = True) -> dict[str, Any]:
     """Add or delete what an order says, and return the counts of the answer; see `Writer`.
 

@@ -416,7 +416,7 @@ class Service:
                 begin = perf_counter()
                 data = await sent(held)
                 record.stages.append(("read body", (perf_counter() - begin) * 1e3))
-                if may and await asyncio.to_thread(may, data):
+                if may is not None and await asyncio.to_thread(may, data):
                     pool = self._writers
                 body = await self._worked(
                     pool,

@@ -12,14 +12,15 @@ import signal
 import subprocess
 import sys
 from contextlib import suppress
+from functools import partial
 from queue import SimpleQueue
 from threading import Event, Lock, Thread
 from time import monotonic
-from typing import Any, NoReturn
+from typing import Any
 
 from ranklet.handlers import logs
 from ranklet.handlers.api.errors import RequestError, failure
-from ranklet.handlers.api.writing import Order, written
+from ranklet.handlers.api.writing import Order, is_large, join, written
 from ranklet.runtime.errors import BundleError, BusyError, RankletError, RemoteError
 from ranklet.runtime.writing.locks import give_up
 
@@ -141,8 +142,7 @@ def main() -> None:
     Thread(target=read, daemon=True).start()
     while line := orders.get():
         order = json.loads(line)
-        until = monotonic() + order["seconds"]
-        give_up.set(lambda until=until: ended.is_set() or monotonic() >= until)
+        give_up.set(partial(_is_over, ended, monotonic() + order["seconds"]))
         try:
             answer: dict[str, Any] = {"counts": written(order, joins=False)}
         except Exception as error:
@@ -156,6 +156,10 @@ def main() -> None:
     joiner.end()
 
 
+def _is_over(ended: Event, until: float) -> bool:
+    return ended.is_set() or monotonic() >= until
+
+
 class _Joiner:
     """Joins a bundle with what was added to it in a process of its own, if that is large."""
 
@@ -165,11 +169,9 @@ class _Joiner:
 
     def look(self, path: str) -> None:
         """Begin unless nothing is large, or the last one has just begun or goes on."""
-        from ranklet.corpus.updating.writable import WritableBundle
-
         running = self._process is not None and self._process.poll() is None
         with suppress(RankletError, OSError):
-            if not running and monotonic() >= self._next and WritableBundle(path).is_large:
+            if not running and monotonic() >= self._next and is_large(path):
                 self._process = _started(path, stdin=subprocess.DEVNULL, stdout=sys.stderr)
                 self._next = monotonic() + _JOINS_AGAIN
 
@@ -180,18 +182,18 @@ class _Joiner:
             self._process.wait()
 
 
-def join(path: str) -> NoReturn:
+def _join(path: str) -> None:
     """Join a bundle with what was added to it, at the least priority."""
-    from ranklet.corpus.updating.compact import join_beside
-
-    if hasattr(os, "nice"):
+    if hasattr(os, "nice"):  # not on Windows
         os.nice(19)
     try:
-        join_beside(path)
+        join(path)
     except RankletError as error:
         logs.write("WARNING", f"what was added is not joined with the bundle yet: {error}")
-    sys.exit()
 
 
 if __name__ == "__main__":
-    join(sys.argv[1]) if sys.argv[1:] else main()
+    if sys.argv[1:]:
+        _join(sys.argv[1])
+    else:
+        main()

@@ -123,6 +123,7 @@ def test_a_recipe_that_cannot_be_used(
     assert message in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_only_what_a_recipe_has_built_is_replaced_by_it(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ) -> None:
@@ -138,6 +139,17 @@ def test_only_what_a_recipe_has_built_is_replaced_by_it(
         main(["build", "-o", "other.ranklet"])
     assert "'other.ranklet' was not built by ranklet.toml" in capsys.readouterr().err
     assert main(["build", "-o", "other.ranklet", "--force"]) == 0
+
+
+def test_a_folder_like_those_of_the_hub_reads_nothing_beside_it(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: Capture
+) -> None:
+    (tmp_path / "snapshots").mkdir()
+    monkeypatch.chdir(folder.rename(tmp_path / "snapshots" / "a"))
+    Path("ranklet.toml").write_text('source = "."\noutput = "b"')
+    with pytest.raises(SystemExit):
+        main(["build"])
+    assert 'says source = "."' in capsys.readouterr().err
 
 
 def test_a_named_recipe_may_name_any_path(

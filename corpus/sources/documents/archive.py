@@ -8,7 +8,7 @@ from posixpath import dirname, join, normpath
 from typing import Any, NamedTuple, TypeVar
 from xml.parsers import expat
 
-from ranklet.corpus.collections.bounds import HELD, LONGEST, Allowance
+from ranklet.corpus.collections.bounds import HELD, LONGEST, Allowance, DenseFileError
 from ranklet.runtime.errors import CollectionError
 
 _PIECE = 1 << 16
@@ -126,12 +126,12 @@ class Archive:
         """Yield values that the caller keeps while the rest of the file is read.
 
         Raises:
-            CollectionError: all of them together take more than `HELD` bytes of memory.
+            DenseFileError: all of them together take more than `HELD` bytes of memory.
         """
         for each in values:
             self._memory -= _size(each)
             if self._memory < 0:
-                raise CollectionError(
+                raise DenseFileError(
                     f"{self._path} has more parts than {HELD:,} bytes of memory hold; divide it"
                 )
             yield each

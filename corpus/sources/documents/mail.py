@@ -21,7 +21,7 @@ from ranklet.corpus.sources.html import read_page
 from ranklet.runtime.errors import CollectionError
 
 # Bytes and ends of lines of a message with all that is attached to it.
-_MOST, _MOST_LINES = 2 * LONGEST, 2_000_000
+_MOST, _MOST_LINES = 3 << 24, 2_000_000
 _DEEPEST = 50  # parts inside of each other, because each line is compared with all their marks
 _BATCH = 1 << 16  # bytes that are read at once
 _SEPARATOR = re.compile(rb"From (?:\S+ at \S+|\S+) +(.*)")  # mailing lists hide the "@"

@@ -85,8 +85,6 @@ def read_slides(path: Path) -> Parts:
         for page, slide in enumerate(slides, 1):
             try:
                 yield _read_slide(path, archive, slide, page)
-            except MemoryError:
-                raise
             except Exception as error:
                 yield Part("", "", page, fault=describe_fault(path, error))
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from ranklet.corpus.collections.bounds import DenseFileError
 from ranklet.corpus.collections.headings import Headings
 from ranklet.runtime.errors import RankletError
 
@@ -34,7 +35,14 @@ Parts = Iterator[Part]
 
 
 def describe_fault(path: Path, error: Exception) -> str:
-    """Return in one line what is wrong with a file, whose readers may raise any error."""
+    """Return in one line what is wrong with a part of a file, whose readers may raise any error.
+
+    Raises:
+        DenseFileError: that is the error, which ends the file.
+        MemoryError: the same.
+    """
+    if isinstance(error, DenseFileError | MemoryError):
+        raise error
     if isinstance(error, RankletError):
         return str(error).removeprefix(f"{path} ")
     if isinstance(error, OSError):

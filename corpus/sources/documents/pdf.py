@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from ranklet.corpus.collections.bounds import LONGEST, Allowance
-from ranklet.corpus.sources.documents.part import Part, Parts
+from ranklet.corpus.collections.bounds import LONGEST, Allowance, DenseFileError
+from ranklet.corpus.sources.documents.part import Part, Parts, describe_fault
 from ranklet.runtime.errors import CollectionError, InputError
 from ranklet.runtime.extras import install
 
@@ -70,7 +70,7 @@ def read_pdf(path: Path) -> Parts:
             left -= 1
             drawn.show(_count_codes(operands))
             if left < 0:
-                raise CollectionError(f"{path} draws more than its size allows; divide it")
+                raise DenseFileError(f"{path} draws more than its size allows; divide it")
 
         for number in range(1, pages + 1):
             text, fault = "", ""
@@ -79,10 +79,8 @@ def read_pdf(path: Path) -> Parts:
                     page = reader.pages[number - 1]
                     drawn.begin(page)
                     text = page.extract_text(visitor_operand_before=count)
-                except (CollectionError, MemoryError):
-                    raise
                 except Exception as error:
-                    fault = f"is damaged or too large ({type(error).__name__}: {error})"
+                    fault = describe_fault(path, error)
             text = _DIVIDED.sub("", text).strip()
             empty += not text and not fault
             if text or fault:

@@ -56,8 +56,6 @@ def read_sheets(path: Path) -> Parts:
                 text.add("\n\n" * (text.size > 0))
                 for column, cell in enumerate(filter(None, map(as_text, row.values()))):
                     text.add(" | " * (column > 0), cell)
-        except MemoryError:
-            raise
         except Exception as error:
             yield Part(title, "", page, fault=describe_fault(path, error))
         else:
@@ -79,8 +77,6 @@ def read_rows(path: Path, *, header: bool) -> Records:
     for page, sheet in enumerate(_open(path), 1):
         try:
             yield from _name_rows(path, sheet, page, allowance, header=header)
-        except MemoryError:
-            raise
         except Exception as error:
             yield Bad(f"{path}, {sheet.name}", "broken", describe_fault(path, error))
 

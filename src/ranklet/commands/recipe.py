@@ -156,6 +156,8 @@ def _is_inside(key: str, value: Any, folder: Path) -> bool:
     try:
         inside, place = folder.resolve(), Path(value).resolve()
         places = [place]
+        if place.parent.name == "snapshots":  # of the hub's cache, whose files lie beside them
+            places.append(place.parent.parent)
         if key == OUTPUT:  # and what stands beside a bundle under its name
             around = place.parent.glob("*")
             places += [each for each in around if each.name.lstrip(".").startswith(place.name)]

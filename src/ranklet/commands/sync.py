@@ -48,25 +48,26 @@ def run(options: argparse.Namespace) -> None:
     if not target.exists():
         files = folder_of_texts(Path(options.folder), read)
         seen, _ = see_files(files, {})  # before they are read, because they may change
-        build(Source(files, read), target)
-        remember(WritableBundle(target), files, seen)
+        source = Source(files, read)
+        build(source, target)
+        remember(WritableBundle(target), files, seen, whole=not source.problems.counts)
     bundle = WritableBundle(target)
     counts = sync(bundle, options.folder, read)
     _tell(counts, bundle)
-    said = bundle.skipped
+    told = bundle.skipped
     while options.watch:
         sleep(PAUSE)
         try:
             counts = sync(bundle, options.folder, read)
         except RankletError as error:  # a file may be half written, or gone for a moment
             now = tuple(str(error).splitlines())
-            if now != said:
+            if now != told:
                 say(*now)
         else:
             now = bundle.skipped
-            if now != said or counts.added or counts.replaced or counts.deleted:
+            if now != told or counts.added or counts.replaced or counts.deleted:
                 _tell(counts, bundle)
-        said = now
+        told = now
 
 
 def _tell(counts: "Counts", bundle: "WritableBundle") -> None:

@@ -135,6 +135,7 @@ def replace_by_another(folder: Path, bundle: Path) -> None:
     (folder.parent / "copied").rename(bundle)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("change", [rebuild, index, restore, delete, replace_by_another])
 def test_of_another_version_all_files_are_compared(
     folder: Path, bundle: WritableBundle, tmp_path: Path, change: Callable[[Path, Path], None]
@@ -186,7 +187,7 @@ def forbid_listing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
 def forbid_reading(folder: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     (folder / "sub" / "b.md").write_text("Another text, which nobody can read.")
-    opened = Path.open
+    opened: Callable[..., object] = Path.open
 
     def open_(path: Path, *given: str, **options: Any) -> object:
         if path.name == "b.md":
@@ -233,6 +234,17 @@ def test_what_cannot_be_read_is_not_gone(
     shutil.rmtree(folder / "sub")
     sync(bundle, folder)
     assert set(bundle.ids()) == {"mail.mbox#page=1", "mail.mbox#page=2"}
+
+
+def test_what_cannot_be_read_is_named_each_time(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    damage(folder, pytest.MonkeyPatch())
+    for _ in range(2):
+        assert main(["sync", str(folder), str(tmp_path / "s.ranklet"), "--skip-bad"]) == 0
+        assert "b.md (begins with the byte order mark" in capsys.readouterr().out
+    assert main(["sync", str(folder), str(tmp_path / "s.ranklet")]) == 1
+    assert "b.md (begins with the byte order mark" in capsys.readouterr().err
 
 
 def test_files_that_are_named_like_pages_are_files(folder: Path, bundle: WritableBundle) -> None:

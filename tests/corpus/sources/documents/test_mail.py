@@ -186,7 +186,7 @@ def test_a_message_that_fails_does_not_end_its_mailbox(
     assert [each.id for each in read(tmp_path, skip_bad=True)] == ["a.mbox#page=1", "a.mbox#page=5"]
     message = refused(tmp_path)
     assert "3 of 5 documents" in message
-    assert "#page=4 (has more than 67,108,864 bytes or 5,000 lines)" in message
+    assert "#page=4 (has more than 50,331,648 bytes or 5,000 lines)" in message
     write(tmp_path / "a.mbox", "From a\nSubject: a\n\n\xfe")
     assert [each.text for each in read(tmp_path)] == ["þ"]
 

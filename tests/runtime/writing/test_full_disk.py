@@ -93,7 +93,7 @@ def test_what_killed_writers_left_goes_before_anything_is_written(
     (tmp_path / "texts").mkdir()
     (tmp_path / "texts" / "new.txt").write_text("a new text")
     bundle = made(tmp_path)
-    folder = Path(additions_of(bundle.path))  # type: ignore[arg-type]
+    folder = Path(additions_of(bundle.path))
     strays = [folder / name for name in ("000003-0a.zip", ".list.json.0b.partial", "000009.json")]
     for each in strays:
         each.write_bytes(bytes(1000))
