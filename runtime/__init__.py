@@ -1,4 +1,4 @@
-"""Rank with an exported bundle. This needs numpy and tokenizers, but never PyTorch.
+"""Rank with an exported bundle: words need numpy alone, networks onnxruntime, nothing PyTorch.
 
 >>> from ranklet import runtime
 >>> runtime.rank("remove indentation", bundle="python-docs.ranklet")  # doctest: +SKIP
