@@ -57,17 +57,15 @@ no query that was learned from shares:
 
 {_of_last(found)}{_of_own(found)}{_of_pairs(scope)}Members and weights are chosen for MRR@10 on \
 queries of train that are not reported, as `ranklet learn` does it. Each list of a \
-pipeline has {DEPTH} documents. SPLADE is not here, because no trained one is at hand.
+pipeline has {DEPTH} documents.
 
 ### What they cost, {timed}
 
 {expenses(measured)}
 
-One thread of one processor, in turns, the first 10 hits with their texts; p99 over {scope.timed} \
-queries. *MB*: the files that a system needs of the bundle, documents included. *Memory*: the peak \
-resident memory of a fresh process with one answer. *First answer*: from the start of that \
-process. *Training minutes*: of all that a system has learned from, with the tuning of BM25; \
-members of a pipeline are added up.
+One thread, in turns, the first 10 hits with their texts; p99 over {scope.timed} queries. *MB*: \
+the files that a system needs of the bundle. *Memory*: the peak of a fresh process with one \
+answer, and *first answer* from its start. *Training minutes*: of all that a system has learned from.
 
 {table(["collection", "split", "passages", "queries", "held out"], sizes)}
 

@@ -97,15 +97,11 @@ numpy peaks at {_mb(base[0])} MB, which every peak is less; medians of {ROUNDS} 
 
 {chr(10).join(verdicts)}
 
-*To look at* is what the answers need, or what opening reads whole to check it: the accumulator \
-(4 bytes a document); the offsets of all rows (opening proves that they ascend); the postings of \
-the different terms that were asked for (8 bytes each; MaxScore skips some); ids, titles and texts \
-of the hits. Not in it: Python code, and the pages that looking up words touches. A mapped file \
-counts as resident in the units in which the kernel maps it: it maps what the page cache has \
-around the page that was asked for, 64 KB by default, and more where the cache holds large folios. \
-Such pages belong to the page cache, are shared by all processes and can be taken back at any \
-time; only the private part is the process's own. bm25s without mmap and its vocabulary are \
-private.
+*To look at* is what the answers need, or what opening reads whole to check it: the accumulator, \
+the offsets of all rows, the postings of the different terms that were asked for, and ids, titles \
+and texts of the hits. A mapped file counts as resident in the windows in which the kernel maps \
+it, 64 KB by default. They are page cache, which processes share; only the private part is the \
+process's own. bm25s without mmap and its vocabulary are private.
 """
 
 

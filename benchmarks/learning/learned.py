@@ -90,7 +90,7 @@ def run(place: Place) -> str:
     minutes = float(os.environ.get(MINUTES, "6"))
     rows = [_row(study, learned(place, study, minutes)) for study in STUDIES]
     head = ["collection", "queries", "before", "after", "claimed gain (95 %)"]
-    head += ["gain on kept queries (95 %)", "members", "minutes", "GB", "ms, p95"]
+    head += ["gain on kept queries (95 %)", "members", "minutes"]
     return f"""
 {table(head, rows)}
 
@@ -183,7 +183,7 @@ def _plain(found: Learned, bundle: Path, kept: list[JudgedQuery]) -> dict[str, A
 
 def _row(study: Study, found: dict[str, Any]) -> list[str]:
     learn_, tune, choose, report = found["parts"]
-    ms, wrote = found["ms"], not found["members"].startswith("nothing")
+    wrote = not found["members"].startswith("nothing")
     return [
         study.label,
         f"{learn_ + tune:,} + {choose:,} + {report:,}",
@@ -193,6 +193,4 @@ def _row(study: Study, found: dict[str, Any]) -> list[str]:
         str(Interval(*found["gain"])) if wrote else "",
         found["members"],
         f"{found['minutes']:.1f}",
-        f"{found['memory'] / 1e9:.1f}",
-        f"{ms[0]:.1f} → {ms[1]:.1f}",
     ]

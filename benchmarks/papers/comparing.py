@@ -12,7 +12,6 @@ from ranklet.corpus.evaluation.measures import parse_measure
 from ranklet.corpus.evaluation.significance import Interval, holm, t_probability, t_quantile
 
 MARGIN = 0.01  # differences within it are none; stated before anything was measured
-POWER = 2.80  # standard errors that a two-sided test at .05 sees in 80 of 100 cases
 Measured = Sequence[tuple[Training, Mapping[str, Any]]]
 All = dict[tuple[str, int, str], Values]  # by ranker, seed and collection
 
@@ -61,7 +60,7 @@ def section(found: Measured) -> str:
             rows[pair.key] = [*row, f"{p:.2g}"]
     head = ["ranker", "learned from", "seeds", "minutes", "steps", "planned"]
     tests = ["ranker", "next to", "collection", "measure", "seeds", "queries", "its value",
-             "the other's", "difference", "by seed", "seen with 80 %", "p"]  # fmt: skip
+             "the other's", "difference", "p"]  # fmt: skip
     return f"""
 {table(head, _trained(found))}
 
@@ -69,8 +68,7 @@ def section(found: Measured) -> str:
 standard error has two parts: the queries, and the seeds, whose standard deviation is that of all \
 trainings of a kind that learn and rank the same (two lists of one network apart). Where \
 all of them have one seed, only queries count. \
-*Seen with 80 %* is the smallest difference that the test finds in 80 of 100 cases ({POWER:g} \
-standard errors). Two-sided tests, with Holm's correction over all of such trainings by one \
+Two-sided tests, with Holm's correction over all of such trainings by one \
 measure; intervals of 95 %. \
 "equal" says that the interval is within ± {MARGIN:g}.
 
@@ -109,7 +107,6 @@ def _row(pair: Pair, noise: float, freedom: int) -> tuple[list[object], float]:
     row: list[object] = [
         pair.name, pair.other, pair.collection, pair.measure, seeds, f"{queries:,}",
         f"{first:.4f}", f"{second:.4f}", f"{ends}{equal}",
-        " ".join(f"{each:+.3f}" for each in pair.by_seed), f"{POWER * error:.3f}",
     ]  # fmt: skip
     return row, t_probability(mean / error, free) if error else 1.0
 

@@ -165,22 +165,14 @@ def _notes(ranker: BM25, searcher: Any, queries: list[Asked]) -> str:
         numbers, _ = ranker.index.retrieve(query.terms, query.counts, 10)
         shared.append(len(set(numbers.tolist()) & set(_numbers(searcher, query, 10))) / 10)
     terms = np.mean([len(query.terms) for query in queries])
-    return f"""How it was kept fair:
-
-- Analysis is not timed: ours and bm25s get token ids, tantivy a finished query object (an OR of \
-{terms:.1f} terms on average; it still looks up each term in its dictionary). All run warm, from \
-memory or from mapped files in the page cache. Turns change after 25 queries: if they changed \
-after each, whoever follows the numpy backend, which sweeps arrays of all documents, would run cold.
-- bm25s: `n_threads=0`, `show_progress=False`, sorted results, no corpus; it returns arrays of \
-document numbers and scores, as we do. It has our k1 and b, and finds the same scores within \
-{EIGHT_BITS:.0%}, because ours have 8 bits (checked on every tenth query). Its call takes lists of \
-queries; here a list of one, so its fixed cost per \
-call counts in full.
-- tantivy: one segment, frequencies without positions, and `count=False`, without which it would \
-visit every match to count it and could not skip (block-max WAND). It has fixed k1 = 1.2, b = 0.75 \
-and rounded lengths, so it ranks a little differently: {np.mean(shared):.0%} of our top 10 are in \
-its top 10. *Bare search* leaves the hits inside Rust; *search + numbers* reads each hit and its \
-document number (a fast field), which is what ours and bm25s return.
-- `rank_ids` and `rank` are our whole calls: text analysis, retrieval, external ids, and for \
-`rank` titles and texts of all k hits.
+    return f"""- Analysis is not timed: ours and bm25s get token ids, tantivy a query object (an \
+OR of {terms:.1f} terms on average). All run warm. Turns change after 25 queries.
+- bm25s has our k1 and b, finds the same scores within {EIGHT_BITS:.0%}, and gets a list of one \
+query. It returns arrays of document numbers and scores, as we do.
+- tantivy has one segment and no counting, so that it can skip. It has fixed k1 = 1.2, b = 0.75 \
+and rounded lengths: {np.mean(shared):.0%} of our top 10 are in its top 10. *Bare search* leaves \
+the hits inside Rust; *search + numbers* reads each hit's document number, which is what ours and \
+bm25s return.
+- `rank_ids` and `rank` are our whole calls, from text to ids, for `rank` with titles and texts of \
+all k hits.
 """

@@ -39,7 +39,6 @@ def test_systems_are_compared_on_the_queries_that_both_ranked() -> None:
     assert over_bm25[4:8] == ["1", "40", "0.5098", "0.2500"]
     assert over_other[4:8] == ["1", "30", "0.5100", "0.5000"]
     assert over_other[8].startswith("+0.010 (+0.007 to +0.013)")
-    assert over_other[10] == "0.004"  # 2.8 standard errors of .0083 / √30
     assert not rows(page, "NDRM1", "TK")
     assert "| NDRM1 | medquad | 1 | 2.0 | 5 | 2,100 |" in page
 
@@ -54,7 +53,6 @@ def test_the_error_has_the_noise_of_seeds() -> None:
     assert row[4:8] == ["2", "40", "0.2800", "0.2500"]
     # A deviation of .0141 between two seeds is an error of .01, and t is 12.7 by one of freedom.
     assert row[8] == "+0.030 (-0.097 to +0.157)"
-    assert row[9] == "+0.020 +0.040"
 
 
 def test_an_interval_within_the_margin_is_called_equal() -> None:
