@@ -65,7 +65,7 @@ pipeline has {DEPTH} documents.
 
 One thread, in turns, the first 10 hits with their texts; p99 over {scope.timed} queries. *MB*: \
 the files that a system needs of the bundle. *Memory*: the peak of a fresh process with one \
-answer, and *first answer* from its start. *Training minutes*: of all that a system has learned from.
+answer, and *first answer* from its start. *Training minutes*: of all that it has learned from.
 
 {table(["collection", "split", "passages", "queries", "held out"], sizes)}
 
