@@ -13,7 +13,7 @@ from benchmarks import BENCHMARKS
 from benchmarks.harness.place import ROOT
 
 RESULTS = ROOT / "benchmarks" / "results"  # a page for each subject
-ALWAYS = ("ranklet", "numpy")  # packages whose versions every section names
+ALWAYS = ("numpy",)  # packages whose versions every section names
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
@@ -46,9 +46,8 @@ def section(name: str, title: str, body: str, packages: Sequence[str]) -> str:
     """Return a benchmark's section, with how it was made."""
     versions = ", ".join(f"{each} {_version(each)}" for each in (*ALWAYS, *packages))
     made = (
-        f"`python -m benchmarks {name}` · {datetime.now(UTC):%Y-%m-%d} · commit {_commit()} · "
-        f"{processor()}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f} · "
-        f"Python {platform.python_version()}, {versions}"
+        f"{datetime.now(UTC):%Y-%m-%d}, commit {_commit()}, {processor()}, {os.cpu_count()} cores, "
+        f"load {os.getloadavg()[0]:.1f}, Python {platform.python_version()}, {versions}"
     )
     return f"## {name}\n\n{title}.\n\n{body.strip()}\n\n{made}\n"
 
