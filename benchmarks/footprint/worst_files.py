@@ -15,6 +15,7 @@ from benchmarks.harness.place import ROOT, Place
 from benchmarks.harness.report import goal, table
 from ranklet.corpus.collections.bounds import LONGEST, PIECES
 
+PACKAGES = ("pypdf", "python-calamine")
 MOST = 500  # MB
 # Reads a file as a build does, with so many seconds of a processor and bytes at most.
 _READER = """
