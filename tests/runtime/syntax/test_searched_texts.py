@@ -33,6 +33,7 @@ def has(row: dict[str, Any], words: list[str], fields: tuple[str, ...]) -> bool:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fields", [("author", "tags"), ("author", "tags", "title")])
 def test_clauses_are_found_in_each_searched_text(tmp_path: Path, fields: tuple[str, ...]) -> None:
     draw = random.Random(3)
