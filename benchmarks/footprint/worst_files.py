@@ -280,7 +280,9 @@ FILES: dict[str, Callable[[Path], None]] = {
     "a.html: tags": _plain(b"", b"<p>", size=3 * PIECES),
     "a.html: words in tags": _plain(b"", "<b>жж".encode(), size=5 * PIECES),
     "a.html: headings": _plain(b"", b"<h1>a", size=5 * PIECES),
-    "a.html: long and wide": _plain(b"", "<p>{}".format("жж" * 50).encode(), size=LONGEST - 99),
+    "a.html: long and wide": _plain(
+        b"", "<p>{}".format("жж" * 50).encode(), size=3 * LONGEST // 4 - 99
+    ),
     "a.html.gz: tags": _plain(b"", b"<b>a"),
     "a.md: lists": _plain(b"", b"- a\n"),
     "a.md: emphasis": _plain(b"", b"*a* "),
@@ -289,7 +291,9 @@ FILES: dict[str, Callable[[Path], None]] = {
     "a.md: quotations": _plain(b"", b"> > > > > > > a\n\n"),
     "a.md: a table": _plain(b"|" + b"a|" * 1000 + b"\n|" + b"-|" * 1000 + b"\n", b"a\n"),
     "a.txt: long and wide": _plain(b"", "😀".encode()),
-    "a.md: long and wide": _plain(b"", "{}\n\n".format("жж" * 100).encode(), size=LONGEST - 99),
+    "a.md: long and wide": _plain(
+        b"", "{}\n\n".format("жж" * 100).encode(), size=3 * LONGEST // 4 - 99
+    ),
     "a.json: lists": _plain(b'[{"text": "a", "b": [', b"[],", b"[]]}]", 3 * PIECES),
     "a.json: objects": _plain(b'{"text": "a", "b": [', b'{"a":[]},', b"1]}", 6 * PIECES),
     "a.json: long and wide": _plain(b'{"text": "', "😀".encode(), b'"}'),

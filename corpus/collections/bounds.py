@@ -10,7 +10,7 @@ LONGEST = 1 << 25  # characters of a line, a field or a text, of which no docume
 DENSEST = 100  # bytes or characters that a byte of a file may stand for
 ALLOWED = 1 << 23  # and what any file may stand for
 HELD = 1 << 28  # bytes of memory for what is kept of a file while the rest of it is read
-WIDEST = 2 * LONGEST + 100  # bytes of memory of a text, whose characters may take four each
+WIDEST = 3 * LONGEST // 2  # bytes of memory of a text, whose characters may take four each
 PIECES = 1 << 20  # fields, values, lines or tags of a text, each of which takes memory of its own
 
 
