@@ -110,7 +110,8 @@ class Calibration:
 
 
 # Fitted on collections of questions, titles and claims, half of them without an answer
-# (`python -m benchmarks relevance`), by what a pipeline's rankers compare.
+# (`python -m benchmarks relevance`), by what a pipeline's rankers compare. Those of vectors do not
+# know the query's length, because `relevance_vectors` has not run since.
 SHIPPED: Mapping[tuple[str, ...], tuple[float, ...]] = MappingProxyType(
     {
         ("words",): (-6.312, 0.513, 2.5, 0.544, 0.448),

@@ -152,10 +152,14 @@ def _drop_unknown(
         if kept:
             found[split] = kept
     if not any(each.relevant for queries in found.values() for each in queries):
-        example = f", such as {min(gone)!r}" if gone else ""
+        why = "judge some that have one"
+        if gone:
+            why = (
+                f"of its {len(relevant):,} relevant documents, {len(gone):,} are not in the "
+                f"bundle, such as {min(gone)!r}"
+            )
         raise InputError(
-            f"{source!r} has no query with a relevant document that the bundle has; of its "
-            f"{len(relevant):,} relevant documents, {len(gone):,} are not in the bundle{example}"
+            f"{source!r} has no query with a relevant document that the bundle has; {why}"
         )
     if gone:
         warn(

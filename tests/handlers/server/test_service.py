@@ -105,7 +105,10 @@ def test_what_assistants_ask_for_has_the_status_of_their_revision(
 
 def test_empty_lists_are_what_they_are_in_python(server: "Server") -> None:
     plain = server.post("/rank", {"query": "dough"}).json()["hits"]
-    for each in ({"pin": []}, {"hide": []}, {"pin": [], "hide": [], "facets": []}):
+    nothing: tuple[dict[str, list[str]], ...] = (
+        {"pin": []}, {"hide": []}, {"pin": [], "hide": [], "facets": []},
+    )  # fmt: skip
+    for each in nothing:
         assert server.post("/rank", {"query": "dough", **each}).json()["hits"] == plain
         arguments = {"query": "dough", **each}
         call = {"name": "search", "arguments": arguments}
