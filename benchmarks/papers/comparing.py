@@ -60,7 +60,7 @@ def section(found: Measured) -> str:
             rows[pair.key] = [*row, f"{p:.2g}"]
     head = ["ranker", "learned from", "seeds", "minutes", "steps", "planned"]
     tests = ["ranker", "next to", "collection", "measure", "seeds", "queries", "its value",
-             "the other's", "difference", "p"]  # fmt: skip
+             "difference", "p"]  # fmt: skip
     return f"""
 {table(head, _trained(found))}
 
@@ -103,10 +103,10 @@ def _row(pair: Pair, noise: float, freedom: int) -> tuple[list[object], float]:
     margin = t_quantile(0.05, free) * error
     ends = Interval(mean, mean - margin, mean + margin)
     equal = " equal" if ends.low >= -MARGIN and ends.high <= MARGIN else ""
-    first, second = pair.values.mean((1, 2))
+    value = pair.values[0].mean()
     row: list[object] = [
         pair.name, pair.other, pair.collection, pair.measure, seeds, f"{queries:,}",
-        f"{first:.4f}", f"{second:.4f}", f"{ends}{equal}",
+        f"{value:.4f}", f"{ends}{equal}",
     ]  # fmt: skip
     return row, t_probability(mean / error, free) if error else 1.0
 
