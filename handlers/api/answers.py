@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from ranklet.handlers.api.errors import RequestError
 from ranklet.handlers.api.examples import example_queries
-from ranklet.handlers.api.fields import Route
+from ranklet.handlers.api.field import Route
 from ranklet.handlers.api.limits import Limits, Room
 from ranklet.handlers.api.reading import Request, typed
 from ranklet.runtime.bundle import Bundle

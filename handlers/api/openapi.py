@@ -6,7 +6,8 @@ allows, and the server refuses what it does not allow.
 
 from typing import Any
 
-from ranklet.handlers.api.fields import DOCUMENTS, FACETS, OBJECT, Field, Route, fields_of
+from ranklet.handlers.api.field import DOCUMENTS, FACETS, LISTED, OBJECT, Field, Route
+from ranklet.handlers.api.fields import fields_of
 from ranklet.handlers.api.limits import Limits
 from ranklet.version import __version__
 
@@ -186,7 +187,7 @@ def _request(route: Route, limits: Limits, **instead: Schema) -> Schema:
 
 def _or_null(field: Field, limits: Limits) -> Schema:
     schema = field.schema(limits)
-    if field.type is FACETS:
+    if field.type in (FACETS, LISTED):
         return {**schema, "anyOf": [*schema["anyOf"], _NULL]}
     if field.needed or "type" not in schema:
         return schema

@@ -15,14 +15,12 @@ from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from ranklet.handlers.api.errors import RequestError
-from ranklet.handlers.api.fields import (
+from ranklet.handlers.api.field import (
     ABSENT,
     ANYTHING,
     DOCUMENTS,
     FACETS,
-    MOST_PARTS,
-    MOST_WORDS,
-    NAMES,
+    LISTED,
     NUMBER,
     RECORDS,
     STRING,
@@ -30,10 +28,10 @@ from ranklet.handlers.api.fields import (
     WHOLE,
     Field,
     Route,
-    fields_of,
 )
+from ranklet.handlers.api.fields import fields_of
 from ranklet.handlers.api.limits import Limits, characters
-from ranklet.runtime.arguments import own_documents
+from ranklet.runtime.asks import MAX_PARTS, MAX_WORDS, own_documents
 from ranklet.runtime.strict_json import unique
 
 if TYPE_CHECKING:
@@ -241,14 +239,14 @@ def read(field: Field, value: Any, limits: Limits) -> Any:
     most = field.largest(limits)
     if field.type is WHOLE and isinstance(value, float) and value.is_integer():
         value = int(value)  # JSON does not tell 5.0 from 5
-    empty = value == [] and field.type is not FACETS  # without any, matches are counted
+    empty = value == [] and field.type not in (FACETS, LISTED)  # which may be of nothing
     if type(value) not in field.type.python or empty:  # a boolean is no int here
         fraction = field.type is WHOLE and isinstance(value, float)
         found = "a fraction" if fraction else _json_type(value)
         raise RequestError(422, f"{name!r} must be {field.type.wanted}, not {found}")
     if field.type is STRING:
         _check_string(field, value, most)
-    elif field.type is TEXTS:
+    elif field.type in (TEXTS, LISTED):
         return _texts(name, [value] if isinstance(value, str) else value, most, limits.characters)
     elif field.type is RECORDS:
         return _records(name, value, most, limits.characters)
@@ -256,8 +254,6 @@ def read(field: Field, value: Any, limits: Limits) -> Any:
         return _documents(name, value, most, limits.characters)
     elif field.type is FACETS:
         _check_facets(name, value, most, limits.facet_values)
-    elif field.type is NAMES:
-        _check_count(f"{name!r} names", len(value), "fields", most)
     elif field.least is not None and most is not None and not field.least <= value <= most:
         # Python refuses to print an integer of several thousand digits.
         shown = f", not {value}" if abs(value) < 1 << 63 else ""
@@ -364,19 +360,19 @@ def typed(request: Request) -> "str | Query":
 
     query = typed_query(text, syntax=request["syntax"], typos=request["typos"])
     if isinstance(query, Query):
-        if query.parts > MOST_PARTS:
+        if query.parts > MAX_PARTS:
             raise RequestError(
                 413,
                 f"the query has {query.parts:,} phrases, excluded words and prefixes; at most "
-                f"{MOST_PARTS} are allowed",
+                f"{MAX_PARTS} are allowed",
             )
         corrected = (query.text, *query.excluded, *query.excluded_phrases)
         # An underscore divides words, and so do some signs that are made of several letters.
         words = len(re.findall(r"[^\W_]+", unicodedata.normalize("NFKC", " ".join(corrected))))
-        if query.typos and words > MOST_WORDS:
+        if query.typos and words > MAX_WORDS:
             raise RequestError(
                 413,
-                f"the query has {words:,} words; at most {MOST_WORDS} are corrected, so shorten it "
+                f"the query has {words:,} words; at most {MAX_WORDS} are corrected, so shorten it "
                 "or leave 'typos' out",
             )
     return query

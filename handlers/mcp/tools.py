@@ -12,7 +12,8 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from ranklet.handlers.api.errors import RequestError
-from ranklet.handlers.api.fields import ABSENT, Route, fields_of
+from ranklet.handlers.api.field import ABSENT, Route
+from ranklet.handlers.api.fields import fields_of
 from ranklet.handlers.api.limits import Limits, Room
 from ranklet.handlers.api.reading import Request, typed
 from ranklet.handlers.api.writing import Writer
@@ -76,6 +77,7 @@ def tools(bundle: Bundle, limits: Limits, about: str = "", *, writes: bool = Fal
             "description": f"How to rank. The default is {bundle.manifest.default_pipeline}.",
         },
         "where": {"description": _filters(bundle.metadata)},
+        "k": {"maximum": limits.explained},
         "fields": {"description": f"Weights of the fields {', '.join(weights)} for this search."},
     }
 
@@ -151,6 +153,7 @@ def _search(bundle: Bundle, arguments: Mapping[str, Any], limits: Limits) -> Res
     request = Request(Route.SEARCH, arguments, limits)
     if request["tokens"] is not None:
         return _context(bundle, arguments, limits)
+    request.at_most("k", limits.explained, f"at most {limits.explained:,} documents come back")
     wanted = request.rest("syntax", "typos", "characters", "tokens") | {"query": typed(request)}
     rated = not request["sort"] and bundle.rates(request["pipeline"])  # of candidates only
     ranking = bundle.rank(**wanted, relevance=rated, budget_ms=limits.ranking_ms)

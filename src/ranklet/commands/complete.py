@@ -3,9 +3,11 @@
 import argparse
 import json
 
+from ranklet.commands.arguments import read_object
 from ranklet.commands.output import say, show_json
-from ranklet.commands.rank import read_object
-from ranklet.handlers.api.fields import Route, fields_of
+from ranklet.handlers.api.field import Route
+from ranklet.handlers.api.fields import fields_of
+from ranklet.runtime.asks import Ask, keywords
 from ranklet.runtime.console import printable
 
 
@@ -25,7 +27,7 @@ def run(options: argparse.Namespace) -> None:
     """Complete and print, one completion per line."""
     from ranklet.runtime import load
 
-    where = None if options.where is None else read_object(options.where)
+    where = options.where and read_object(options.where, keywords(Ask)["where"], "where")
     found = load(options.bundle).complete(options.prefix, options.k, where=where)
     if options.json:
         show_json(json.dumps([each._asdict() for each in found], ensure_ascii=False))

@@ -5,11 +5,12 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ranklet.commands.arguments import read_object
 from ranklet.commands.output import say, show, show_json
 from ranklet.commands.pages import FORCE, check_page, write_page
-from ranklet.commands.rank import COLLECTION, read_object
+from ranklet.commands.rank import COLLECTION
 from ranklet.commands.rank.answers import ROWS, ignored_words
-from ranklet.handlers.api.fields import Route, fields_of
+from ranklet.runtime.asks import Ask, keywords
 from ranklet.runtime.errors import InputError
 
 if TYPE_CHECKING:
@@ -31,9 +32,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="ids of the documents to explain, ranked high or not (default: the best -k)",
     )
     parser.add_argument("-k", type=int, help="number of hits to explain, not with ids (default: 5)")
-    fields = fields_of(Route.COMMAND)
-    parser.add_argument("--where", metavar="JSON", help=f"{fields['where'].help}; not with ids")
-    parser.add_argument("--boost", metavar="JSON", help=fields["boost"].help)
+    known = keywords(Ask)
+    parser.add_argument("--where", metavar="JSON", help=f"{known['where'].about}; not with ids")
+    parser.add_argument("--boost", metavar="JSON", help=known["boost"].about)
     parser.add_argument("--pipeline", help="pipeline to use (default: the bundle's default)")
     shape = parser.add_mutually_exclusive_group()
     shape.add_argument("--json", action="store_true", help="print one JSON tree per line")
@@ -51,7 +52,9 @@ def run(options: argparse.Namespace) -> None:
         if value is not None and options.document:
             raise InputError(f"{name} is of a search; leave it out, because ids name the documents")
     where, boost = (
-        None if (text := getattr(options, name)) is None else read_object(text, name)
+        None
+        if (text := getattr(options, name)) is None
+        else read_object(text, keywords(Ask)[name], name)
         for name in ("where", "boost")
     )
     bundle = load(options.bundle, collection=options.collection)
