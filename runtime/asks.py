@@ -6,10 +6,10 @@ docs/options.md. ``make options`` writes what type checkers and readers see.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import KW_ONLY
+from dataclasses import fields
 from inspect import Parameter, cleandoc, signature
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self, TypeVar
 
 import numpy as np
 
@@ -71,7 +71,6 @@ class Ask:
     GROUP: ClassVar[str] = "rank"  # the function that it is of
     WITHOUT: ClassVar[tuple[str, ...]] = ()  # options of a base that nobody is offered here
 
-    _: KW_ONLY
     k: int = declare(
         10, "number of hits, or of groups", int, flag="-k", limit="k", example="5",
         more="No more come back than the pipeline retrieves, which is 1,000 unless it says "
@@ -193,17 +192,18 @@ class Ask:
         allowed=(NEIGHBOURS, SECTION), example='"section"', unfit=_JOINED,
     )  # fmt: skip
 
-    def __post_init__(self) -> None:
-        """Check all that was given, and what it says together."""
-        for name, option in keywords(type(self)).items():
-            value = vars(self)[name]
-            if value is getattr(type(self), name):
-                continue
-            if isinstance(value, np.generic):
-                value = vars(self)[name] = value.item()
-            if option.kind is list and value is not None:
-                value = vars(self)[name] = _texts(name, value, option)
-            option.check(name, value)
+    def __init__(self, **given: Any) -> None:
+        """Check all that is given, and what it says together.
+
+        It is written by hand, because one of 24 arguments takes a start half a millisecond.
+        """
+        own, (options, defaults, _) = vars(self), _known(type(self))
+        own.update(defaults)
+        for name, value in given.items():
+            if name not in own:
+                raise TypeError(f"{self.GROUP}() has no option {name!r}")
+            if name in options and value is not own[name]:
+                own[name] = _read(name, value, options[name])
         self._check_together()
 
     def _check_together(self) -> None:
@@ -295,7 +295,6 @@ class ContextAsk(Ask):
     # What is of hits. So many documents are ranked, as a list ends when enough are known.
     WITHOUT = ("k", "offset", "explain", "group_by", "group_size", "pin", "facets", "sort")
 
-    _: KW_ONLY
     k: int = 25
     unique: bool = True
     tokens: int = declare(
@@ -304,15 +303,34 @@ class ContextAsk(Ask):
     )  # fmt: skip
 
 
-_KEYWORDS = dict[type[Any], Mapping[str, Option]]()
+class _Known(NamedTuple):
+    """What is made of a class once."""
+
+    options: Mapping[str, Option]
+    defaults: Mapping[str, Any]
+    parameters: Sequence[Parameter]
+
+
+_KNOWN = dict[type[Any], _Known]()
+
+
+def _known(kind: type[Ask]) -> _Known:
+    if kind not in _KNOWN:
+        options, own = declared(kind), {each.name: each for each in fields(kind)}
+        offered = {name: options[name] for name in options if name not in kind.WITHOUT}
+        named = [
+            Parameter(name, Parameter.KEYWORD_ONLY, default=at.default, annotation=at.type)
+            for name, at in own.items()
+            if name in offered
+        ]
+        defaults = {name: each.default for name, each in own.items()}
+        _KNOWN[kind] = _Known(MappingProxyType(offered), defaults, named)
+    return _KNOWN[kind]
 
 
 def keywords(kind: type[Ask]) -> Mapping[str, Option]:
     """Return the options that a class offers, by name."""
-    if kind not in _KEYWORDS:
-        known = {name: each for name, each in declared(kind).items() if name not in kind.WITHOUT}
-        _KEYWORDS[kind] = MappingProxyType(known)
-    return _KEYWORDS[kind]
+    return _known(kind).options
 
 
 def asking(kind: type[Ask]) -> Callable[[F], F]:
@@ -322,18 +340,12 @@ def asking(kind: type[Ask]) -> Callable[[F], F]:
     """
 
     def shown(function: F) -> F:
-        own = [each for each in signature(function).parameters.values() if each.name != "named"]
-        names = {each.name for each in own}
-        options = {name: each for name, each in keywords(kind).items() if name not in names}
-        types = {name: each for base in kind.__mro__ for name, each in _annotations(base).items()}
-        named = [
-            Parameter(
-                name, Parameter.KEYWORD_ONLY, default=getattr(kind, name), annotation=types[name]
-            )
-            for name in options
-        ]
-        vars(function)["__signature__"] = signature(function).replace(parameters=[*own, *named])
-        lines = "".join(f"    {name}: {told(each)}\n" for name, each in options.items())
+        own = signature(function)
+        before = {name: each for name, each in own.parameters.items() if name != "named"}
+        named = [each for each in _known(kind).parameters if each.name not in before]
+        vars(function)["__signature__"] = own.replace(parameters=[*before.values(), *named])
+        options = keywords(kind)
+        lines = "".join(f"    {each.name}: {told(options[each.name])}\n" for each in named)
         text = cleandoc(function.__doc__ or "")
         end = min([text.find(each) for each in _AFTER if each in text], default=len(text))
         begun = text[:end].rstrip() + ("" if "\nArgs:\n" in text else "\n\nArgs:")
@@ -343,28 +355,28 @@ def asking(kind: type[Ask]) -> Callable[[F], F]:
     return shown
 
 
-def _annotations(kind: type) -> Mapping[str, Any]:
-    found: Mapping[str, Any] = vars(kind).get("__annotations__", {})
-    return found
-
-
 def told(option: Option) -> str:
     """Return what an option means, in sentences."""
     return f"{option.about}. {option.more}".rstrip()
 
 
-def _texts(name: str, values: object, option: Option) -> tuple[str, ...]:
-    """Return a list of texts; without any it is as if nothing was given.
+def _read(name: str, value: Any, option: Option) -> Any:
+    """Return a value of an option as plain Python has it, and texts of a list in a tuple.
 
     Raises:
-        InputError: it is no list, or has what is no text, or too many.
+        InputError: it is not allowed.
     """
-    found = as_list(values, name, f"give one such as {option.example}")  # type: ignore[arg-type]
+    if isinstance(value, np.generic):
+        value = value.item()
+    option.check(name, value)
+    if option.kind is not list or value is None:
+        return value
+    found = tuple(as_list(value, name, f"give one such as {option.example}"))
     if wrong := [each for each in found if not isinstance(each, str)]:
         raise InputError(f"{name} has {wrong[0]!r:.60}; give texts, such as {option.example}")
     if len(found) > (option.most or len(found)):
         raise InputError(f"{name} has {len(found):,} entries; at most {option.most:,} are allowed")
-    return tuple(found)
+    return found
 
 
 def check_query(query: object, name: str = "query") -> None:
