@@ -10,7 +10,6 @@ from typing import Any, TypeVar
 from ranklet.corpus.distributed.options import LOCAL, EngineOptions
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.options import Declared, Option, check_idle, one_of_two, options_of, short
-from ranklet.runtime.strict_json import DECODER
 
 T = TypeVar("T")
 
@@ -108,11 +107,13 @@ def read_object(text: str, option: Option, name: str) -> dict[str, Any]:
     """Return the object that the JSON text of an option is; the bundle checks what it says.
 
     Raises:
-        InputError: it is no JSON object, or has a key twice.
+        InputError, RequestError: it is no JSON object, or has a key twice.
     """
+    from ranklet.handlers.api.reading import loads  # a key that stands twice is an error
+
     flag = option.flag_of(name, None)
     try:
-        value = DECODER.decode(text)
+        value = loads(text)
     except (ValueError, RecursionError) as error:
         raise InputError(
             f"{flag} is not JSON ({error}); give an object such as '{option.example}'"

@@ -15,6 +15,8 @@ from ranklet.runtime.search.whole_document import WholeDocument
 from ranklet.runtime.signals import read_signals
 from ranklet.runtime.storage.address import BundleLike, located, raw_text
 
+_COMPUTED = ("passage", "start", "end", "heading", "relevance", "spans", "explanation")
+
 
 def check(bundle: BundleLike, options: Mapping[str, Any], *, retrieves: bool) -> None:
     """Refuse unusable options when a component is made, before its first query.
@@ -192,16 +194,7 @@ def computed(hit: Hit, ranking: Ranking) -> dict[str, Any]:
     ``relevance``, ``spans`` and ``explanation`` if they were requested, and ``left_out`` with the
     stages that the budget left no time for, if there are any.
     """
-    values: dict[str, Any] = {}
-    if hit.passage is not None:
-        values["passage"] = hit.passage
-    values |= hit.location_values()
-    if hit.relevance is not None:
-        values["relevance"] = hit.relevance
-    if hit.spans:
-        values["spans"] = [each.to_dict() for each in hit.spans]
-    if hit.explanation is not None:
-        values["explanation"] = hit.explanation.to_dict()
+    values = {name: each for name, each in hit.to_dict().items() if name in _COMPUTED}
     if ranking.left_out:
         values["left_out"] = list(ranking.left_out)
     return values
