@@ -15,7 +15,7 @@ import numpy as np
 
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.frozen import frozen
-from ranklet.runtime.options import Option, as_list, declare, declared
+from ranklet.runtime.options import Option, as_list, declare, declared, read_attributes
 
 if TYPE_CHECKING:
     from ranklet.runtime.pipeline import PipelineLike
@@ -64,6 +64,40 @@ F = TypeVar("F", bound=Callable[..., Any])
 class Ask:
     """What a query is asked with; docs/options.md has an example of each option.
 
+    What an option says of itself is what a command line shows; these are further sentences.
+
+    Attributes:
+        k: No more come back than the pipeline retrieves, which is 1,000 unless it says otherwise.
+        offset: ``k=10, offset=20`` are the last ten hits of ``k=30``.
+        where: Only documents that it allows are retrieved, so k of them come back if k match.
+        pipeline: Python also takes a `Pipeline`, or a list of its stages, each an object such as
+            `Retrieve` or its JSON.
+        budget_ms: The hits are ordered by the finished stages, and `Ranking.left_out` lists the
+            others. The first stage is always finished. A server has a limit of its own.
+        group_by: At most `group_size` hits of a group come back, and `k` and `offset` count groups.
+            Longer lists are retrieved if there are fewer groups, so k come back if there are k.
+            Hits remain in the order of their scores. A document without a value is a group of its
+            own.
+        syntax: See `Query.parse`.
+        boost: It takes the place of what the pipeline boosts by; ``{}`` is for nothing.
+        pin: They must pass the filter. `Ranking.unknown` has ids that no document has.
+        facets: They are in `Ranking.facets`, and the number of matches in `total`; an empty list
+            only counts the matches. The 10 most frequent values come back unless ``top`` is another
+            number, and with ``missing`` also how many have none. A range ends before its second
+            value, and None leaves an end open.
+        sort: A minus is for descending, and the best ``score`` is always first. Documents without a
+            value are last. Equal ones are ordered by score. A match that the pipeline did not score
+            has the lowest score of the others.
+        fields: Others keep theirs. ``text`` is the field of all other words.
+        unique: They share nine in ten of their different words with a better one, whose
+            `Hit.folded` names them.
+        diversity: From 0 to 1. It orders the best 100 hits or passages, by vectors where the bundle
+            stores one of each document, and otherwise by words. Scores stay as they are.
+        relevance: It is in `Hit.relevance`, and `Ranking.answerable` says how likely the best
+            document answers (docs/relevance.md).
+        passages: They are the best that were found, in `Hit.spans`. Those that overlap or touch are
+            one span.
+
     Raises:
         InputError: a value is not allowed, or has no effect beside another.
     """
@@ -71,133 +105,68 @@ class Ask:
     GROUP: ClassVar[str] = "rank"  # the function that it is of
     WITHOUT: ClassVar[tuple[str, ...]] = ()  # options of a base that nobody is offered here
 
-    k: int = declare(
-        10, "number of hits, or of groups", int, flag="-k", limit="k", example="5",
-        more="No more come back than the pipeline retrieves, which is 1,000 unless it says "
-        "otherwise.",
-    )  # fmt: skip
-    offset: int = declare(
-        0, "best hits to leave out, so that pages follow each other", int, limit="k", example="20",
-        more="``k=10, offset=20`` are the last ten hits of ``k=30``.",
-    )  # fmt: skip
-    where: Where | None = declare(
-        None, 'filter by metadata, such as {"year": {">=": 2020}} (docs/filtering.md)', dict,
-        example='{"year": {">=": 2020}}', unfit=_NO_METADATA,
-        more="Only documents that it allows are retrieved, so k of them come back if k match.",
-    )  # fmt: skip
-    pipeline: "PipelineLike" = declare(
-        None, "a pipeline's name; the default is the bundle's default", object, metavar="NAME",
-        example='"bm25"',
-        more="Python also takes a `Pipeline`, or a list of its stages, each an object such as "
-        "`Retrieve` or its JSON.",
-    )  # fmt: skip
-    explain: bool = declare(False, "explain every score", bool, example="True")
-    budget_ms: float | None = declare(
-        None, "skip stages that would begin after this many milliseconds", float, example="50",
-        most=MAX_BUDGET_MS, fronts=(SHELL,),
-        more="The hits are ordered by the finished stages, and `Ranking.left_out` lists the "
-        "others. The first stage is always finished. A server has a limit of its own.",
-    )  # fmt: skip
-    min_score: float | None = declare(
-        None, "leave out hits with a lower score", float, least=-_LARGEST, most=_LARGEST,
-        example="0.5", fronts=(HTTP, SHELL),
-    )  # fmt: skip
-    group_by: str | None = declare(
-        None, "a field of the metadata, whose equal values make groups", str, example='"year"',
-        fronts=(HTTP, SHELL), unfit=_NO_METADATA,
-        more="At most `group_size` hits of a group come back, and `k` and `offset` count groups. "
-        "Longer lists are retrieved if there are fewer groups, so k come back if there are k. Hits "
-        "remain in the order of their scores. A document without a value is a group of its own.",
-    )  # fmt: skip
-    group_size: int = declare(
-        1, "hits of each group", int, least=1, limit="k", example="2", fronts=(HTTP, SHELL)
-    )
-    syntax: bool = declare(
-        False, 'read "exact phrase", -excluded, prefi*, +required, OR and field:word in the query '
-        f"(a server: at most {MAX_PARTS})", bool, example="True", more="See `Query.parse`.",
-        unfit=_LOOKED_UP,
-    )  # fmt: skip
-    typos: bool = declare(
-        False, "replace unknown words by ones that differ in a letter or two (a server: in queries "
-        f"of at most {MAX_WORDS} words)", bool, example="True", unfit=_LOOKED_UP,
-    )  # fmt: skip
-    synonyms: bool = declare(
-        True, "count synonyms by the file beside the bundle (docs/searching.md)", bool,
-        example="False",
-    )  # fmt: skip
-    boost: BoostLike | None = declare(
-        None, 'what metadata add to the scores, such as {"date": {"half_life": "30d", "weight": '
-        "0.2}} (docs/searching.md)", dict, unfit=_NO_METADATA,
-        example='{"date": {"half_life": "30d", "weight": 0.2}}',
-        more="It takes the place of what the pipeline boosts by; ``{}`` is for nothing.",
-    )  # fmt: skip
-    pin: Sequence[str] | None = declare(
-        None, "ids of documents that come first, in this order, whether they match or not", list,
-        limit="documents", most=MAX_IDS, metavar="ID", example='["d7"]', unfit=_NAMED,
-        more="They must pass the filter. `Ranking.unknown` has ids that no document has.",
-    )  # fmt: skip
-    hide: Sequence[str] | None = declare(
-        None, "ids of documents that are left out", list, limit="documents", most=MAX_IDS,
-        metavar="ID", example='["d3"]', unfit=_NAMED,
-    )  # fmt: skip
-    facets: Facets | None = declare(
-        None, 'fields whose values are counted in all matches, such as ["year"] or {"year": '
-        '{"ranges": [[2000, 2010]]}}', dict, flag="--facet", many="again", limit="facets",
-        metavar="NAME", example='{"year": {"ranges": [[2000, 2010]]}}', unfit=_COUNTED,
-        more="They are in `Ranking.facets`, and the number of matches in `total`; an empty list "
-        "only counts the matches. The 10 most frequent values come back unless ``top`` is another "
-        "number, and with ``missing`` also how many have none. A range ends before its second "
-        "value, and None leaves an end open.",
-    )  # fmt: skip
-    sort: Sequence[str] | None = declare(
-        None, 'fields to order all matches by, such as ["-date", "score"]', list, most=MAX_KEYS,
-        metavar="NAME", example='["-year", "score"]', unfit=_COUNTED,
-        more="A minus is for descending, and the best ``score`` is always first. Documents without "
-        "a value are last. Equal ones are ordered by score. A match that the pipeline did not "
-        "score has the lowest score of the others.",
-    )  # fmt: skip
-    fields: Mapping[str, float] | None = declare(
-        None, 'weights of fields, such as {"title": 3}, in place of those of the bundle '
-        "(docs/searching.md)", dict, example='{"title": 3}', unfit=_LOOKED_UP,
-        more="Others keep theirs. ``text`` is the field of all other words.",
-    )  # fmt: skip
-    unique: bool = declare(
-        False, "leave out near duplicates of better hits or passages", bool, example="True",
-        more="They share nine in ten of their different words with a better one, whose "
-        "`Hit.folded` names them.",
-    )  # fmt: skip
-    diversity: float | None = declare(
-        None, "how much hits should differ from better ones", float, most=1, example="0.5",
-        more=f"From 0 to 1. It orders the best {POOL} hits or passages, by vectors where the "
-        "bundle stores one of each document, and otherwise by words. Scores stay as they are.",
-    )  # fmt: skip
-    relevance: bool = declare(
-        False, "say how likely each hit answers the query", bool, example="True",
-        fronts=(HTTP, SHELL),
-        more="It is in `Hit.relevance`, and `Ranking.answerable` says how likely the best document "
-        "answers (docs/relevance.md).",
-    )  # fmt: skip
-    min_relevance: float | None = declare(
-        None, "leave out hits that are less likely to answer the query (docs/relevance.md)", float,
-        most=1, example="0.5",
-    )  # fmt: skip
-    passages: int | None = declare(
-        None, "how many passages of its document a hit has, or all of a document together", int,
-        least=1, limit="explained", example="3", unfit=_JOINED,
-        more="They are the best that were found, in `Hit.spans`. Those that overlap or touch are "
-        "one span.",
-    )  # fmt: skip
-    context: str | None = declare(
-        None, "what is around each passage: neighbours, or the section that it stands in", str,
-        allowed=(NEIGHBOURS, SECTION), example='"section"', unfit=_JOINED,
-    )  # fmt: skip
+    k: int = declare(10, "number of hits, or of groups", int, flag="-k", limit="k", example="5")
+    offset: int = declare(0, "best hits to leave out, so that pages follow each other", int,
+        limit="k", example="20")  # fmt: skip
+    where: Where | None = declare(None, 'filter by metadata, such as {"year": {">=": 2020}} '
+        "(docs/filtering.md)", dict, example='{"year": {">=": 2020}}',
+        unfit=_NO_METADATA)  # fmt: skip
+    pipeline: "PipelineLike" = declare(None, "a pipeline's name; the default is the bundle's "
+        "default", object, metavar="NAME", example='"bm25"')  # fmt: skip
+    explain: bool = declare(False, "explain every score", bool)
+    budget_ms: float | None = declare(None, "skip stages that would begin after this many "
+        "milliseconds", float, most=MAX_BUDGET_MS, fronts=(SHELL,), example="50")  # fmt: skip
+    min_score: float | None = declare(None, "leave out hits with a lower score", float,
+        least=-_LARGEST, most=_LARGEST, fronts=(HTTP, SHELL), example="0.5")  # fmt: skip
+    group_by: str | None = declare(None, "a field of the metadata, whose equal values make groups",
+        str, fronts=(HTTP, SHELL), example='"year"', unfit=_NO_METADATA)  # fmt: skip
+    group_size: int = declare(1, "hits of each group", int, least=1, limit="k",
+        fronts=(HTTP, SHELL), example="2")  # fmt: skip
+    syntax: bool = declare(False, 'read "exact phrase", -excluded, prefi*, +required, OR and '
+        f"field:word in the query (a server: at most {MAX_PARTS})", bool,
+        unfit=_LOOKED_UP)  # fmt: skip
+    typos: bool = declare(False, "replace unknown words by ones that differ in a letter or two (a "
+        f"server: in queries of at most {MAX_WORDS} words)", bool, unfit=_LOOKED_UP)  # fmt: skip
+    synonyms: bool = declare(True, "count synonyms by the file beside the bundle "
+        "(docs/searching.md)", bool)  # fmt: skip
+    boost: BoostLike | None = declare(None, 'what metadata add to the scores, such as {"date": '
+        '{"half_life": "30d", "weight": 0.2}} (docs/searching.md)', dict, unfit=_NO_METADATA,
+        example='{"date": {"half_life": "30d", "weight": 0.2}}')  # fmt: skip
+    pin: Sequence[str] | None = declare(None, "ids of documents that come first, in this order, "
+        "whether they match or not", list, limit="documents", most=MAX_IDS, metavar="ID",
+        example='["d7"]', unfit=_NAMED)  # fmt: skip
+    hide: Sequence[str] | None = declare(None, "ids of documents that are left out", list,
+        limit="documents", most=MAX_IDS, metavar="ID", example='["d3"]', unfit=_NAMED)  # fmt: skip
+    facets: Facets | None = declare(None, 'fields whose values are counted in all matches, such as '
+        '["year"] or {"year": {"ranges": [[2000, 2010]]}}', dict, flag="--facet", many="again",
+        limit="facets", metavar="NAME", example='{"year": {"ranges": [[2000, 2010]]}}',
+        unfit=_COUNTED)  # fmt: skip
+    sort: Sequence[str] | None = declare(None, 'fields to order all matches by, such as ["-date", '
+        '"score"]', list, most=MAX_KEYS, metavar="NAME", example='["-year", "score"]',
+        unfit=_COUNTED)  # fmt: skip
+    fields: Mapping[str, float] | None = declare(None, 'weights of fields, such as {"title": 3}, '
+        "in place of those of the bundle (docs/searching.md)", dict, example='{"title": 3}',
+        unfit=_LOOKED_UP)  # fmt: skip
+    unique: bool = declare(False, "leave out near duplicates of better hits or passages", bool)
+    diversity: float | None = declare(None, "how much hits should differ from better ones", float,
+        most=1, example="0.5")  # fmt: skip
+    relevance: bool = declare(False, "say how likely each hit answers the query", bool,
+        fronts=(HTTP, SHELL))  # fmt: skip
+    min_relevance: float | None = declare(None, "leave out hits that are less likely to answer the "
+        "query (docs/relevance.md)", float, most=1, example="0.5")  # fmt: skip
+    passages: int | None = declare(None, "how many passages of its document a hit has, or all of a "
+        "document together", int, least=1, limit="explained", example="3",
+        unfit=_JOINED)  # fmt: skip
+    context: str | None = declare(None, "what is around each passage: neighbours, or the section "
+        "that it stands in", str, allowed=(NEIGHBOURS, SECTION), example='"section"',
+        unfit=_JOINED)  # fmt: skip
 
     def __init__(self, **given: Any) -> None:
         """Check all that is given, and what it says together.
 
         It is written by hand, because one of 24 arguments takes a start half a millisecond.
         """
-        own, (options, defaults, _) = vars(self), _known(type(self))
+        own, (options, defaults, *_) = vars(self), _known(type(self))
         own.update(defaults)
         for name, value in given.items():
             if name not in own:
@@ -297,10 +266,9 @@ class ContextAsk(Ask):
 
     k: int = 25
     unique: bool = True
-    tokens: int = declare(
-        1000, "the most tokens of the whole text by the bundle's tokenizer, or else the most words "
-        "(docs/context.md)", int, least=1, most=MAX_TOKENS, example="500",
-    )  # fmt: skip
+    tokens: int = declare(1000, "the most tokens of the whole text by the bundle's tokenizer, or "
+        "else the most words (docs/context.md)", int, least=1, most=MAX_TOKENS,
+        example="500")  # fmt: skip
 
 
 class _Known(NamedTuple):
@@ -309,6 +277,7 @@ class _Known(NamedTuple):
     options: Mapping[str, Option]
     defaults: Mapping[str, Any]
     parameters: Sequence[Parameter]
+    told: Mapping[str, str]  # further sentences
 
 
 _KNOWN = dict[type[Any], _Known]()
@@ -324,7 +293,8 @@ def _known(kind: type[Ask]) -> _Known:
             if name in offered
         ]
         defaults = {name: each.default for name, each in own.items()}
-        _KNOWN[kind] = _Known(MappingProxyType(offered), defaults, named)
+        told = read_attributes(Ask)
+        _KNOWN[kind] = _Known(MappingProxyType(offered), defaults, named, told)
     return _KNOWN[kind]
 
 
@@ -344,8 +314,7 @@ def asking(kind: type[Ask]) -> Callable[[F], F]:
         before = {name: each for name, each in own.parameters.items() if name != "named"}
         named = [each for each in _known(kind).parameters if each.name not in before]
         vars(function)["__signature__"] = own.replace(parameters=[*before.values(), *named])
-        options = keywords(kind)
-        lines = "".join(f"    {each.name}: {told(options[each.name])}\n" for each in named)
+        lines = "".join(f"    {each.name}: {told(kind, each.name)}\n" for each in named)
         text = cleandoc(function.__doc__ or "")
         end = min([text.find(each) for each in _AFTER if each in text], default=len(text))
         begun = text[:end].rstrip() + ("" if "\nArgs:\n" in text else "\n\nArgs:")
@@ -355,9 +324,9 @@ def asking(kind: type[Ask]) -> Callable[[F], F]:
     return shown
 
 
-def told(option: Option) -> str:
+def told(kind: type[Ask], name: str) -> str:
     """Return what an option means, in sentences."""
-    return f"{option.about}. {option.more}".rstrip()
+    return f"{keywords(kind)[name].about}. {_known(kind).told.get(name, '')}".rstrip()
 
 
 def _read(name: str, value: Any, option: Option) -> Any:

@@ -7,35 +7,6 @@ from ranklet.runtime.asks import BoostLike, Facets, Where
 from ranklet.runtime.pipeline import PipelineLike
 
 
-class RankOptions(TypedDict, total=False):
-    """The options of `Ask`."""
-
-    k: int
-    offset: int
-    where: Where | None
-    pipeline: PipelineLike
-    explain: bool
-    budget_ms: float | None
-    min_score: float | None
-    group_by: str | None
-    group_size: int
-    syntax: bool
-    typos: bool
-    synonyms: bool
-    boost: BoostLike | None
-    pin: Sequence[str] | None
-    hide: Sequence[str] | None
-    facets: Facets | None
-    sort: Sequence[str] | None
-    fields: Mapping[str, float] | None
-    unique: bool
-    diversity: float | None
-    relevance: bool
-    min_relevance: float | None
-    passages: int | None
-    context: str | None
-
-
 class ContextOptions(TypedDict, total=False):
     """The options of `ContextAsk`, of which `tokens` is an argument of its own."""
 
@@ -55,3 +26,16 @@ class ContextOptions(TypedDict, total=False):
     min_relevance: float | None
     passages: int | None
     context: str | None
+
+
+class RankOptions(ContextOptions, total=False):
+    """The options of `Ask`."""
+
+    k: int
+    offset: int
+    explain: bool
+    group_by: str | None
+    group_size: int
+    pin: Sequence[str] | None
+    facets: Facets | None
+    sort: Sequence[str] | None

@@ -9,6 +9,7 @@ import os
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, fields, is_dataclass
+from inspect import cleandoc
 from math import inf
 from numbers import Integral
 from pathlib import Path
@@ -20,6 +21,7 @@ from ranklet.runtime.errors import InputError
 DEVICES = ("auto", "cpu", "cuda")  # where models run
 LAST_PORT = 65_535  # of an address of the internet
 MOST_TEXT = 4096  # characters of a prompt or a list of tokens
+_ATTRIBUTE = re.compile(r"^    (\w+): (.*(?:\n {8,}.*)*)", re.MULTILINE)
 _KEY = "option"  # in a field's metadata
 # Of options by name: another option, and values of it beside which the option has no effect. A
 # class names them in its attribute IDLE, and nobody can give both.
@@ -46,7 +48,6 @@ class Option(NamedTuple):
         many: "again" if a command line may give it several times, or "+" if several values may
             follow it; `read` gets all texts in a list.
         metavar: what a command line calls a value; empty for the name of the kind.
-        more: what documentation says besides, in sentences.
         example: a value, as Python writes it.
         limit: the limit of a server that bounds it; see `handlers.api.limits`.
         fronts: where it can be asked for besides Python; None for everywhere.
@@ -66,7 +67,6 @@ class Option(NamedTuple):
     instead_of: str = ""
     many: str = ""
     metavar: str = ""
-    more: str = ""
     example: str = ""
     limit: str = ""
     fronts: tuple[str, ...] | None = None
@@ -194,7 +194,15 @@ def read_each(
 
 def declare(default: object, about: str, kind: type, **more: Any) -> Any:
     """Return a field for an option of any kind, with more attributes of `Option`."""
+    if kind is bool:
+        more["example"] = str(not default)
     return _field(default, Option(about, kind, optional=default is None, **more))
+
+
+def read_attributes(kind: type) -> dict[str, str]:
+    """Return what the docstring of a class says of its attributes, by name."""
+    text = cleandoc(kind.__doc__ or "").partition("\nAttributes:\n")[2]
+    return {name: " ".join(told.split()) for name, told in _ATTRIBUTE.findall(text)}
 
 
 def read_names(typed: str) -> tuple[str, ...]:

@@ -22,16 +22,16 @@ from ranklet.runtime.asks import BoostLike, Facets, Where
 from ranklet.runtime.pipeline import PipelineLike
 
 
-class RankOptions(TypedDict, total=False):
-    """The options of `Ask`."""
-
-{ask}
-
-
 class ContextOptions(TypedDict, total=False):
     """The options of `ContextAsk`, of which `tokens` is an argument of its own."""
 
 {context}
+
+
+class RankOptions(ContextOptions, total=False):
+    """The options of `Ask`."""
+
+{ask}
 '''
 _PAGE = """# Options of a search
 
@@ -70,9 +70,9 @@ def types_of(kind: type[Ask]) -> dict[str, str]:
 
 def keywords_module() -> str:
     """Return the module that type checkers read."""
-    types = types_of(Ask)
-    ask = [f"    {name}: {each}" for name, each in types.items()]
-    context = [f"    {name}: {types[name]}" for name in types if name in keywords(ContextAsk)]
+    types, both = types_of(Ask), keywords(ContextAsk)
+    context = [f"    {name}: {each}" for name, each in types.items() if name in both]
+    ask = [f"    {name}: {each}" for name, each in types.items() if name not in both]
     return _HEAD.format(ask="\n".join(ask), context="\n".join(context))
 
 
@@ -80,13 +80,13 @@ def page(kind: type[Ask] = Ask) -> str:
     """Return the page of all options."""
     options = keywords(kind)
     rows = "\n".join(row(name, each, getattr(kind, name)) for name, each in options.items())
-    meanings = "\n".join(f"- `{name}`: {linked(told(each))}" for name, each in options.items())
+    meanings = "\n".join(f"- `{name}`: {linked(told(kind, name))}" for name in options)
     return _PAGE.format(
         rows=rows,
         meanings=meanings,
         without=", ".join(f"`{each}`" for each in ContextAsk.WITHOUT),
         budget=ContextAsk.tokens,
-        tokens=linked(told(keywords(ContextAsk)["tokens"])),
+        tokens=linked(told(ContextAsk, "tokens")),
     )
 
 

@@ -1,8 +1,9 @@
 """JSON Schemas of answers, made of their classes: names, types and docstrings."""
 
 import re
-from inspect import cleandoc
 from typing import Any
+
+from ranklet.runtime.options import read_attributes
 
 Schema = dict[str, Any]
 
@@ -15,7 +16,6 @@ _TYPES: dict[str, Schema] = {
 _LIST = re.compile(r"(?:tuple|list|Sequence)\[(.+?)(?:, \.\.\.)?\]")
 _MAPPING = re.compile(r"(?:dict|Mapping)\[str, (.+)\]")
 _CLASSES = ("Hit", "ContextSpan", "Explanation", "Count")  # that are schemas of their own
-_ATTRIBUTE = re.compile(r"^    (\w+): (.*(?:\n {8}.*)*)", re.MULTILINE)
 
 
 def schema_of(kind: Any, *more: str) -> Schema:
@@ -28,7 +28,7 @@ def schema_of(kind: Any, *more: str) -> Schema:
         more: further attributes, which may be left out.
     """
     always = getattr(kind, "ALWAYS", None) or kind._fields
-    told = dict(_ATTRIBUTE.findall(cleandoc(kind.__doc__).partition("Attributes:")[2]))
+    told = read_attributes(kind)
     properties = {
         name: _of_attribute(kind, name, told.get(name, ""), "null" if name in always else "absent")
         for name in (*always, *getattr(kind, "PERHAPS", ()), *more)
