@@ -12,7 +12,7 @@ INSTALL = $(if $(UV),$(UV) pip install --quiet --python $(BIN)/python,$(BIN)/pyt
 help:           ## list the targets
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 22
 
-$(VENV)/.ready: pyproject.toml
+$(VENV)/.ready: pyproject.toml setup.py
 	$(PYTHON) -m venv $(VENV)
 	@# the PyTorch that the figures were measured with, where it can be had; else what the range allows
 	$(INSTALL) torch==2.13.0 || true
@@ -23,14 +23,14 @@ $(VENV)/.ready: pyproject.toml
 
 setup: $(VENV)/.ready  ## virtual environment with ranklet and all that the other targets need
 
-demo: setup     ## Python's own documentation: build, learn, answer (about 3 minutes)
+demo: setup     ## Python's own documentation: build and answer (about 2 minutes)
 	$(BIN)/ranklet demo
 
 demo-lexical: setup  ## the same by words alone (seconds)
 	$(BIN)/ranklet demo --lexical
 
 # One process per core and one thread per process, because tiny models on several threads wait for
-# one another. The demo's test, the longest by far, goes first.
+# one another.
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder
 
 # KIND=model1 runs what holds for one kind of ranker: the tests of its modules, and of every kind.
@@ -38,7 +38,7 @@ test: setup     ## every test, doctests included; KIND=NAME: those of one kind o
 ifdef KIND
 	$(PYTEST) --kind $(KIND) tests
 else
-	$(PYTEST) --doctest-modules tests/commands/demo/test_demo.py tests src/ranklet
+	$(PYTEST) tests
 endif
 
 quick: setup    ## the quick tests of every folder
@@ -68,11 +68,19 @@ fuzz: setup     ## attacks, properties and the API with thousands of new inputs 
 	  tests/attacks tests/handlers/api/test_openapi.py \
 	  $$(grep -rl --include='test_*.py' '^from hypothesis' tests) 2>&1 | tee -a build/fuzz.log
 
+# ranklet in one folder, as mypy, import-linter and an environment without ranklet need it.
+PACKAGE := build/package
+package = rm -rf $(PACKAGE) && $(1) setup.py --quiet build_py --build-lib $(PACKAGE)
+
+check: SHELL := /bin/bash
 check: setup    ## ruff, mypy --strict, import contracts
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy src tests benchmarks
-	$(BIN)/lint-imports
+	@$(call package,$(BIN)/python)
+	@# its messages name the files that the copies are of
+	set -o pipefail; $(BIN)/mypy $(PACKAGE) tests benchmarks | \
+	  sed -E 's#^$(PACKAGE)/ranklet/(runtime|corpus|training|export|handlers)/#\1/#; s#^$(PACKAGE)/#src/#'
+	PYTHONPATH=$(PACKAGE) $(BIN)/lint-imports
 
 docs: setup     ## the documentation as web pages, in build/docs/html/index.html; fails at broken links
 	$(BIN)/python docs/site/build.py
@@ -87,7 +95,8 @@ bench: setup    ## the figures of benchmarks/results/ (needs the test collection
 # GPU_PYTHON names a Python that has the packages already; CONTRIBUTING.md lists them. The status of
 # the checks is 0, 1 if some failed, or 77 without a GPU; make prints it and ends with 2 instead.
 bench-gpu: $(if $(GPU_PYTHON),,setup)  ## fp16 and CUDA on a machine with an NVIDIA GPU (under ten minutes)
-	@PYTHONPATH=src:. ORT_DISABLE_TELEMETRY=1 $(or $(GPU_PYTHON),$(BIN)/python) -m benchmarks.gpu
+	@$(call package,$(or $(GPU_PYTHON),$(BIN)/python))
+	@PYTHONPATH=$(CURDIR)/$(PACKAGE) ORT_DISABLE_TELEMETRY=1 $(or $(GPU_PYTHON),$(BIN)/python) -m benchmarks.gpu
 
 wheel: setup    ## build the wheel and the sdist into dist/
 	$(BIN)/python -m build

@@ -13,6 +13,7 @@ BENCHMARKS = {
     "fidelity": "quality",
     "words": "quality",
     "relevance": "quality",
+    "relevance_vectors": "quality",
     "fields": "quality",
     "context": "quality",
     "retrieval_speed": "speed",
@@ -22,6 +23,7 @@ BENCHMARKS = {
     "cold_start": "footprint",
     "memory": "footprint",
     "bundle_sizes": "footprint",
+    "worst_files": "footprint",
     "growth": "growth",
     "encoding_speed": "speed",
     "cross_speed": "speed",
@@ -33,6 +35,7 @@ BENCHMARKS = {
     "object_storage": "objects",
     "ray_build": "cluster",
     "http_load": "speed",
+    "waiting_writes": "speed",
     "gpu_checks": "gpu",
     "paper_trainings": "papers",
 }

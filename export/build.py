@@ -126,7 +126,9 @@ def build(
         bundle = options.engine.opened(made)
         _say_sides(bundle, options.sides)
         analysed = texts.analysed(bundle, writer.resume_folder)
-        provenance = {"collection": {"name": source.name, "titles": titles}}
+        provenance: dict[str, Any] = {"collection": {"name": source.name, "titles": titles}}
+        if options.recipe:
+            provenance["recipe"] = options.recipe
         write_indexed(
             bundle, analysed, writer, source.splitting, provenance, options.fusion, source.types,
             options.sides,

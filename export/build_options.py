@@ -93,6 +93,7 @@ class BuildOptions(Checked):
             other models.
         export: how models are exported. They are verified on ranklet's own texts, so that the same
             model is exported once on a machine, and kept in the user's folder for caches.
+        recipe: what names the recipe by which it is built, for its provenance; None for none.
     """
 
     GROUP = "the bundle"
@@ -135,6 +136,7 @@ class BuildOptions(Checked):
     engine: EngineOptions = LOCAL
     query: QueryOptions = QUERIES
     export: ExportOptions | None = None
+    recipe: str | None = None
 
     def __post_init__(self) -> None:
         """Check every value, and what has no effect without models."""

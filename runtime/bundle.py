@@ -846,7 +846,8 @@ class Bundle(os.PathLike[str]):
     ) -> tuple[list[str], NDArray[np.float32], NDArray[np.float64]]:
         """Return the ids and scores of the k best documents, and what says how likely they answer.
 
-        The numbers are those of `runtime.relevance.evidence` by ranker, (documents, 3 · rankers).
+        The numbers are `length` and, by ranker, `evidence` of runtime/relevance.py,
+        (documents, 1 + 3 · rankers).
         Documents to `hide` count as absent, so that a query may be asked without its answers.
         """
         check_query(query)

@@ -8,6 +8,7 @@
     ├── OutOfTimeError          a budget that was spent before there was any right answer
     ├── UnknownRankerError      an unknown ranker kind, ranker name or pipeline
     ├── BundleError             a bundle that is missing, damaged, hostile or of another version
+    ├── BusyError               a bundle that another program writes to for too long
     ├── RemoteError             another system, such as Milvus or S3, that does not answer
     ├── MissingPackageError     a package that is not installed, with the command that installs it
     ├── CollectionError         a corpus, queries, qrels or run file that cannot be read
@@ -50,6 +51,10 @@ class UnknownRankerError(RankletError, LookupError):
 
 class BundleError(RankletError):
     """A bundle that is missing, damaged, hostile or of another version."""
+
+
+class BusyError(RankletError):
+    """Another program writes to a bundle, and did not end as long as somebody would wait for it."""
 
 
 class MissingPackageError(RankletError, ModuleNotFoundError):

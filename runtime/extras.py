@@ -24,7 +24,7 @@ EXTRAS = {
     "japanese": ("fugashi", "unidic_lite"),
     "chinese": ("rjieba",),
     "icu": ("icu4py",),
-    "documents": ("pypdf",),
+    "documents": ("pypdf", "python_calamine"),
     "parquet": ("pyarrow",),
     "ray": ("ray",),
     "zst": ("zstandard",),

@@ -1,8 +1,8 @@
 """The table of ranker kinds, and what their settings share.
 
-A kind has a module of its name in three layers: runtime/rankers, training/rankers and
-export/rankers. No code outside a kind's own
-modules names it. The properties that other code needs are in the kind's row or in its settings.
+A kind has a module of its name in four layers: runtime/rankers, corpus/rankers, training/rankers
+and export/rankers. No code outside a kind's own modules names it. The properties that other code
+needs are in the kind's row or in its settings.
 """
 
 from collections.abc import Mapping
@@ -31,6 +31,8 @@ class Kind(NamedTuple):
         only_tuned: whether a training learns nothing but what is tuned on judged queries.
         imported: whether models of other libraries are imported as it; it then has the modules
             `forms` and `importing` beside its training.
+        of_papers: whether it is here to reproduce a paper. Where a user chooses, such kinds stand
+            apart, after those to use.
     """
 
     name: str
@@ -42,6 +44,7 @@ class Kind(NamedTuple):
     lexical: bool = False
     only_tuned: bool = False
     imported: bool = False
+    of_papers: bool = False
 
     @property
     def retrieves(self) -> bool:
@@ -66,15 +69,15 @@ KINDS = {
     for kind in (
         Kind("bm25", "impacts", every_term=True, lexical=True, only_tuned=True),
         Kind("model1", lexical=True),
-        Kind("neural_model1"),
         Kind("dense", "vectors", needs_collection=False, imported=True),
         Kind("epic", "impacts", own_tokenizer=True, needs_collection=False, imported=True),
         Kind("splade", "impacts", own_tokenizer=True, needs_collection=False, imported=True),
         Kind("colbert", "exhaustive", needs_collection=False, imported=True),
-        Kind("srm", "exhaustive", needs_collection=False),
         Kind("cross_encoder", own_tokenizer=True, needs_collection=False, imported=True),
-        Kind("conformer_kernel", "impacts", imported=True),
-        Kind("tk"),
+        Kind("neural_model1", of_papers=True),
+        Kind("srm", "exhaustive", needs_collection=False, of_papers=True),
+        Kind("conformer_kernel", "impacts", imported=True, of_papers=True),
+        Kind("tk", of_papers=True),
     )
 }
 

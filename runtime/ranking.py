@@ -64,8 +64,8 @@ def load(
         device: where models run, ``cpu``, ``cuda``, or ``auto`` for CUDA if it is available.
         strict: raise InputError instead of warning if CUDA is requested but not available.
         collection: the address of a collection in Milvus that is ranked in place of the bundle's
-            own, such as ``milvus://HOST:PORT/NAME`` (docs/milvus.md). The environment variable
-            RANKLET_MILVUS_TOKEN has what Milvus asks for.
+            own, such as ``milvus://HOST:PORT/NAME`` (docs/scaling.md#milvus). The environment
+            variable RANKLET_MILVUS_TOKEN has what Milvus asks for.
         cache: the folder that keeps the parts that were read of an address; None for that of the
             environment variable RANKLET_CACHE, else one in the user's folder for caches.
 

@@ -6,6 +6,7 @@ of other candidates does, and it is comparable between queries and collections.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import log1p
 from types import MappingProxyType
 from typing import Any
 
@@ -54,13 +55,23 @@ def evidence(
     return np.clip(numbers, -_MOST, _MOST)
 
 
+def length(words: int) -> float:
+    """Return the number that says how long a query of so many words is, without its stop words.
+
+    >>> length(0), round(length(3), 2)
+    (0.0, 1.39)
+    """
+    return log1p(words)
+
+
 @dataclass(frozen=True)
 class Calibration:
-    """What makes a probability of `evidence`.
+    """What makes a probability of a query's `length` and of `evidence`.
 
     Attributes:
         rankers: the names of a pipeline's rankers, in the order of their use.
-        weights: the constant, and one per ranker and number of `NUMBERS`.
+        weights: the constant, that of the query's length, and one per ranker and number of
+            `NUMBERS`.
         queries: judged queries that it was fitted on; 0 if it comes with ranklet.
     """
 
@@ -85,7 +96,7 @@ class Calibration:
         rankers, weights, queries = raw["rankers"], raw["weights"], raw["queries"]
         if not isinstance(rankers, list) or not all(isinstance(each, str) for each in rankers):
             raise BundleError(f"{where}: rankers must be a list of names, not {rankers!r:.80}")
-        count = 1 + len(NUMBERS) * len(rankers)
+        count = 2 + len(NUMBERS) * len(rankers)
         if not isinstance(weights, list) or len(weights) != count or not all(
             type(each) in (int, float) and abs(each) <= MAX_WEIGHT for each in weights
         ):  # fmt: skip
@@ -102,9 +113,9 @@ class Calibration:
 # (`python -m benchmarks relevance`), by what a pipeline's rankers compare.
 SHIPPED: Mapping[tuple[str, ...], tuple[float, ...]] = MappingProxyType(
     {
-        ("words",): (-5.466, 2.0, 0.639, 0.449),
-        ("vectors",): (-5.844, 0.0, 0.991, 0.323),
-        ("words", "vectors"): (-4.141, 2.0, 0.189, 0.389, 0.0, 0.293, 0.341),
+        ("words",): (-6.312, 0.513, 2.5, 0.544, 0.448),
+        ("vectors",): (-5.844, 0.0, 0.0, 0.991, 0.323),
+        ("words", "vectors"): (-4.141, 0.0, 2.0, 0.189, 0.389, 0.0, 0.293, 0.341),
     }
 )
 
@@ -133,7 +144,8 @@ def chances(numbers: NDArray[np.float64], weights: Sequence[float]) -> NDArray[n
     [0.5, 0.8808, 1.0]
 
     Args:
-        numbers: `evidence` of all rankers side by side, (candidates, rankers · `NUMBERS`).
+        numbers: the query's `length`, and `evidence` of all rankers side by side,
+            (candidates, 1 + rankers · `NUMBERS`).
         weights: as in `Calibration`.
     """
     logits = numbers @ np.array(weights[1:]) + weights[0]

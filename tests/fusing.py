@@ -7,14 +7,14 @@ from pathlib import Path
 from ranklet.corpus.building.default_pipelines import stages
 from ranklet.corpus.building.writer import BundleWriter
 from ranklet.corpus.collections.splits import JudgedQuery
-from ranklet.export.learning.choosing import Step, pools_of, weigh
+from ranklet.export.learning.weighing import Material, Step, read_pools, weigh
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.pipeline import Pipeline
 
 
 def weighed(bundle: Bundle, rankers: Sequence[str], queries: Sequence[JudgedQuery]) -> Step:
     """Return the pipeline that adds up rankers by weights that are learned on queries."""
-    return weigh(bundle, queries, pools_of(bundle, queries, rankers), tuple(rankers), "MRR@10")
+    return weigh(bundle, Material(queries, read_pools(bundle, queries, rankers)), rankers, "MRR@10")
 
 
 def fused(

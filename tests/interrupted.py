@@ -12,18 +12,16 @@ import sys
 from collections.abc import Callable
 from functools import cache
 from itertools import pairwise
-from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any, TypeVar
 
 import pytest
-
-import ranklet
+from tests.product_imports import PRODUCT
 
 T = TypeVar("T")
 
 # Whose functions are interrupted, and those of the standard library that act for them.
-_OURS = str(Path(ranklet.__file__).parent)
+_OURS = tuple(map(str, PRODUCT.values()))
 _THEIRS = ("contextlib.py", "functools.py", "weakref.py")
 
 # Files that only their last reference has closed.

@@ -1,5 +1,6 @@
 """Documents with metadata, filters of them, and what the filters mean, in plain Python."""
 
+import unicodedata
 from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
 from random import Random
@@ -14,6 +15,12 @@ MOMENT = datetime(2024, 2, 28, 22, 30, tzinfo=UTC)
 CATEGORY, YEAR, PRICE, OPEN, DUE, SEEN, KEYS = FIELDS = (
     "category", "year", "../price €", "open", "due", "seen", "tags",
 )  # fmt: skip
+
+
+def plainly(name: str) -> tuple[str, str]:
+    """Return a key of a string's place in a dictionary."""
+    apart = unicodedata.normalize("NFD", name.casefold())
+    return "".join(each for each in apart if not unicodedata.combining(each)), name
 
 
 def rows(random: Random, count: int) -> list[dict[str, Any]]:

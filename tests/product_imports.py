@@ -4,32 +4,36 @@ import ast
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+ROOT = Path(__file__).resolve().parent.parent
+LAYERS = ("runtime", "corpus", "training", "export", "handlers")
+PRODUCT = {"ranklet": ROOT / "src" / "ranklet"} | {
+    f"ranklet.{layer}": ROOT / layer for layer in LAYERS
+}
+
 Graph = Mapping[str, frozenset[str]]  # the modules that a module imports, by name
 
 
-def import_graph(source: Path, package: str) -> Graph:
-    """Return the imports between the modules of a package in a source folder.
+def modules(packages: Mapping[str, Path]) -> dict[str, Path]:
+    """Return the file of every module in some packages, each with its folder, by its name."""
+    found = {}
+    for package, folder in packages.items():
+        for path in sorted(folder.rglob("*.py")):
+            parts = path.relative_to(folder).with_suffix("").parts
+            found[".".join((package, *parts)).removesuffix(".__init__")] = path
+    return found
+
+
+def import_graph(packages: Mapping[str, Path]) -> Graph:
+    """Return the imports between the modules of some packages, each with its folder.
 
     Every import statement counts: at the top of a module, in a function, and for type checkers
     only. What `import_module` opens by a name that is made at run time does not.
     """
-    paths = {}
-    for folder in _folders(source / package):
-        for path in folder.glob("*.py"):
-            parts = path.relative_to(source).with_suffix("").parts
-            paths[".".join(parts).removesuffix(".__init__")] = path
+    paths = modules(packages)
     return {
         module: frozenset(_imports(path.read_text("utf-8"), set(paths))) - {module}
         for module, path in paths.items()
     }
-
-
-def _folders(folder: Path) -> Iterator[Path]:
-    """Yield a folder and all below; `rglob` does not follow links to folders."""
-    yield folder
-    for path in folder.iterdir():
-        if path.is_dir():
-            yield from _folders(path)
 
 
 def _imports(source: str, modules: set[str]) -> Iterator[str]:

@@ -1,6 +1,7 @@
 """The layout keeps its promises: same stems in every layer, one idea a file, a whole wheel."""
 
 import ast
+import os
 import re
 import shutil
 import subprocess
@@ -10,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from benchmarks import BENCHMARKS
-from tests.product_imports import Graph, cycles, import_graph
+from tests.product_imports import LAYERS, PRODUCT, ROOT, Graph, cycles, import_graph
 
 from ranklet.corpus.building.indexer import Indexer, indexer
 from ranklet.export.exporter import Exporter, exporter
@@ -19,9 +20,7 @@ from ranklet.runtime.errors import RankletError
 from ranklet.runtime.kinds import KINDS, ranker_module
 from ranklet.training.imported.importing import forms_of
 
-ROOT = Path(__file__).resolve().parent.parent
-LAYERS = ("runtime", "corpus", "training", "export", "handlers")
-REAL = ("commands", "integrations")  # folders of src/ranklet that are no links
+INNER = ("commands", "integrations")  # what src/ranklet has itself
 
 
 @pytest.mark.parametrize("layer", ["runtime", "corpus", "training", "export"])
@@ -65,13 +64,6 @@ def test_no_other_module_can_be_named_as_a_kind(kind: str) -> None:
         exporter(kind)
 
 
-def test_the_package_folders_are_links_to_the_top_level() -> None:
-    for layer in LAYERS:
-        link = ROOT / "src" / "ranklet" / layer
-        assert link.is_symlink()
-        assert link.resolve() == ROOT / layer
-
-
 # Tests that no single module answers for, and why they stand where they do.
 CROSSING = {
     "handlers/test_remote_collection.py": "a server and a function, on a collection in Milvus",
@@ -83,7 +75,7 @@ CROSSING = {
 def mirrored(test: Path) -> bool:
     """Return whether a test stands where its code does: a module, a package, or its __init__."""
     top, *folders = test.parts[:-1]
-    code = ROOT.joinpath(f"src/ranklet/{top}" if top in REAL else top, *folders)
+    code = ROOT.joinpath(f"src/ranklet/{top}" if top in INNER else top, *folders)
     stem = test.stem.removeprefix("test_")
     places = [code / f"{stem}.py", code / stem / "__init__.py"]
     if code.name == stem:
@@ -94,7 +86,7 @@ def mirrored(test: Path) -> bool:
 def test_tests_stand_where_their_code_does() -> None:
     tests = [
         path.relative_to(ROOT / "tests")
-        for layer in (*LAYERS, *REAL, "benchmarks")
+        for layer in (*LAYERS, *INNER, "benchmarks")
         for path in (ROOT / "tests" / layer).rglob("test_*.py")
     ]
     assert len(tests) > 80
@@ -132,7 +124,7 @@ def test_the_walks_for_newcomers_name_files_and_enter_no_folder_twice() -> None:
 
 @pytest.fixture(scope="module")
 def graph() -> Graph:
-    return import_graph(ROOT / "src", "ranklet")
+    return import_graph(PRODUCT)
 
 
 def test_no_modules_import_each_other(graph: Graph) -> None:
@@ -153,7 +145,7 @@ def test_a_planted_circle_is_found(tmp_path: Path) -> None:
     for name, text in files.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text, "utf-8")
-    assert cycles(import_graph(tmp_path, "p")) == [["p.a", "p.b", "p.q.c"]]
+    assert cycles(import_graph({"p": tmp_path / "p"})) == [["p.a", "p.b", "p.q.c"]]
 
 
 # Kinds that are built on another one, whose modules they may import.
@@ -191,7 +183,7 @@ def test_no_code_outside_of_a_kind_names_it() -> None:
     name = re.compile(rf"^dense$|(?<![\w.])({'|'.join(words)})(?![\w.=])")
     named = [
         f"{place}:{node.lineno} has {node.value!r}"
-        for top in (*LAYERS, *(f"src/ranklet/{folder}" for folder in REAL))
+        for top in (*LAYERS, *(f"src/ranklet/{folder}" for folder in INNER))
         for path in sorted((ROOT / top).rglob("*.py"))
         if not (place := path.relative_to(ROOT).as_posix()).startswith(NAMING)
         and not kind_of("ranklet." + place.removesuffix(".py").replace("/", "."))
@@ -218,24 +210,51 @@ def kind_of(module: str) -> str:
     return parts[3] if owned else ""
 
 
+# ------------------------------------------------------------------------------- what is installed
+
+
+@pytest.fixture(scope="module")
+def clone(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a clone as Windows makes it, without symbolic links."""
+    if (git := shutil.which("git")) is None:
+        pytest.skip("needs git")
+    folder = tmp_path_factory.mktemp("clone") / "ranklet"
+    command = [git, "clone", "--quiet", "-c", "core.symlinks=false", str(ROOT), str(folder)]
+    subprocess.run(command, check=True)
+    return folder
+
+
 @pytest.mark.slow
-def test_the_wheel_holds_all_the_code_and_nothing_else(tmp_path: Path) -> None:
-    # Without symbolic links a build ends well and the wheel is empty: only looking inside tells.
-    shutil.rmtree(ROOT / "build" / "lib", ignore_errors=True)  # setuptools packs what is left there
-    build = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "-o", str(tmp_path)]
-    subprocess.run([*build, str(ROOT)], check=True, capture_output=True)
+def test_the_wheel_holds_all_the_code_and_nothing_else(clone: Path, tmp_path: Path) -> None:
+    # A build that finds no code ends well, too: only looking inside tells. By way of the sdist.
+    build = [sys.executable, "-m", "build", "--no-isolation", "-o", str(tmp_path), str(clone)]
+    subprocess.run(build, check=True, capture_output=True)
     (wheel,) = tmp_path.glob("*.whl")
     names = {name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name}
-    ours = {
-        f"ranklet/{path.relative_to(ROOT).as_posix()}"
-        for layer in LAYERS
-        for path in (ROOT / layer).rglob("*")
-        if path.suffix in {".py", ".txt", ".html", ".css", ".js", ".svg"}
-    } | {
-        path.relative_to(ROOT / "src").as_posix()
-        for path in (ROOT / "src" / "ranklet").rglob("*")
-        if path.suffix in {".py", ".txt", ".css"}
-        if not path.is_relative_to(ROOT / "src" / "ranklet" / "runtime")
+    assert names == {
+        f"{package.replace('.', '/')}/{path.relative_to(folder).as_posix()}"
+        for package, place in PRODUCT.items()
+        for folder in [clone / place.relative_to(ROOT)]
+        for path in folder.rglob("*")
+        if path.suffix in {".py", ".txt", ".html", ".css", ".js", ".svg", ".typed"}
     }
-    assert names == ours | {"ranklet/py.typed"}
-    assert not {name.split("/")[0] for name in names} - {"ranklet"}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("tool", ["pip", "uv pip"])
+def test_an_editable_install_imports_the_folders_of_a_clone(
+    clone: Path, tmp_path: Path, tool: str
+) -> None:
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(tmp_path)], check=True)
+    python, (site,) = str(tmp_path / "bin" / "python"), tmp_path.glob("lib/*/site-packages")
+    (site / "others.pth").write_text(f"{Path(pytest.__file__).parents[1]}\n")  # setuptools, pip
+    options = ["--quiet", "--no-deps", "--no-build-isolation", "--editable", str(clone)]
+    install = [python, "-m", *tool.split(), "install", *options]
+    environment = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
+    environment["VIRTUAL_ENV"] = str(tmp_path)
+    subprocess.run(install, check=True, env=environment)
+    code = "import ranklet.runtime.errors, ranklet.commands; print(ranklet.runtime.__file__)"
+    done = subprocess.run(
+        [python, "-c", code], check=True, env=environment, cwd="/", capture_output=True, text=True
+    )
+    assert Path(done.stdout.strip()) == clone / "runtime" / "__init__.py"

@@ -10,7 +10,8 @@ from benchmarks.all_systems.pipelines import BEST, CROSS, System
 from benchmarks.all_systems.studies import BM25, Reads
 from benchmarks.harness.remembering import Memory, remember
 from ranklet import runtime
-from ranklet.export.learning.choosing import Step, cheapest, path, pools_of, rerank_last
+from ranklet.export.learning.choosing import cheapest, path
+from ranklet.export.learning.weighing import Material, Step, read_pools, rerank_last
 from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.pipeline import Pipeline
 from ranklet.runtime.sets import evenly
@@ -24,7 +25,7 @@ SCORING = (
 CODE = (
     *SCORING,
     "corpus/tuning",
-    "export/learning/choosing.py",
+    *(f"export/learning/{name}.py" for name in ("choosing", "weighing")),
     "benchmarks/all_systems/choosing.py",
 )
 
@@ -56,18 +57,16 @@ def _chosen(scope: Scope, study: str) -> list[list[Any]]:
         [name for name, each in rankers.items() if each.reads == reads]
         for reads in (Reads.NOTHING, Reads.QUERY)
     )
-    pools = pools_of(bundle, queries, [*words, *encoders])
-    ((first,), _) = path(bundle, queries, pools, [BM25], (), (), MEASURE)
+    material = Material(queries, read_pools(bundle, queries, [*words, *encoders]))
+    ((first,), _) = path(bundle, material, [BM25], (), (), MEASURE)
     found: dict[Reads, Step] = {}
     if words[1:]:
-        steps, _ = path(bundle, queries, pools, [BM25], words[1:], (), MEASURE)
-        found[Reads.NOTHING] = steps[cheapest(steps)]
+        steps, _ = path(bundle, material, [BM25], words[1:], (), MEASURE)
+        found[Reads.NOTHING] = _cheapest(steps)
     others = found.get(Reads.NOTHING, first).members[1:]
-    with_one = [
-        path(bundle, queries, pools, [BM25, name], others, (), MEASURE)[0] for name in encoders
-    ]
+    with_one = [path(bundle, material, [BM25, name], others, (), MEASURE)[0] for name in encoders]
     if with_one:
-        found[Reads.QUERY] = max((steps[cheapest(steps)] for steps in with_one), key=_value)
+        found[Reads.QUERY] = max((_cheapest(steps) for steps in with_one), key=_value)
     if CROSS in rankers:
         memory: Memory = {}
         remember(bundle, CROSS, memory)
@@ -88,6 +87,10 @@ def _chosen(scope: Scope, study: str) -> list[list[Any]]:
         ]
         for reads, step in found.items()
     ]
+
+
+def _cheapest(steps: list[Step]) -> Step:
+    return steps[cheapest([each.values for each in steps])]
 
 
 def _value(step: Step) -> float:

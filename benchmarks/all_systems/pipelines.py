@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from benchmarks.all_systems.studies import BM25, Ranker, Reads
 from ranklet.corpus.building.default_fusion import shares_of, spreads_of, weights_of
 from ranklet.corpus.building.default_pipelines import RERANKED, stages
-from ranklet.export.learning.choosing import DEPTH
+from ranklet.export.learning.weighing import DEPTH
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.kinds import KINDS
 from ranklet.runtime.pipeline import Fuse, Pipeline, Rescore, Retrieve

@@ -19,7 +19,7 @@ from time import perf_counter, sleep
 from typing import Any
 
 from benchmarks.footprint.update_speed import exported, pieces, written
-from benchmarks.harness.place import ROOT, Place
+from benchmarks.harness.place import Place
 from benchmarks.harness.report import table
 from ranklet.corpus.collections.splits import read_split
 from ranklet.corpus.distributed.shards import MOST_DOCUMENTS
@@ -196,4 +196,4 @@ def _command(*arguments: object, given: Path | None = None) -> str:
 
 
 def _environment() -> dict[str, str]:
-    return {**os.environ, "PYTHONPATH": str(ROOT / "src"), "RANKLET_THREADS": "1"}
+    return {**os.environ, "RANKLET_THREADS": "1"}

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from benchmarks.built.bundles import google_wiki
 from benchmarks.built.peers import asked, opened
 from benchmarks.footprint.live_engines import New, new_texts
-from benchmarks.footprint.update_speed import WHOLE, exported
+from benchmarks.footprint.update_speed import exported
 from benchmarks.harness.contest import contest, environment
 from benchmarks.harness.place import Place
 from benchmarks.harness.processes import fresh
@@ -103,7 +103,7 @@ def _writes(
     def build(path: Path) -> None:
         rankers = exported(folder / "rankers", documents[:PROBES], True)
         with patch.object(DenseEncoder, "encode_documents", _random_vectors):
-            index_bundle(rankers, Source(map(Document._asdict, documents), WHOLE), path)
+            index_bundle(rankers, Source(map(Document._asdict, documents)), path)
 
     network = place.keep("live-network.ranklet", build)
     contenders = {

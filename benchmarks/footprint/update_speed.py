@@ -5,7 +5,6 @@ third of the change is new, a third replaces other passages, and a third is dele
 """
 
 import json
-import os
 import shutil
 import subprocess
 import sys
@@ -15,12 +14,11 @@ from pathlib import Path
 from time import perf_counter
 from typing import NamedTuple
 
-from benchmarks.harness.place import ROOT, Place
+from benchmarks.harness.place import Place
 from benchmarks.harness.report import goal, table
 from ranklet.corpus.collections.collection import Document
 from ranklet.corpus.collections.probes import unjudged_probes
 from ranklet.corpus.index import index_bundle
-from ranklet.corpus.sources.options import SourceOptions
 from ranklet.corpus.sources.source import Source
 from ranklet.export.bundles import export_bundle
 from ranklet.export.imported import with_probes
@@ -35,7 +33,6 @@ COLLECTION, WORDS = "google-wiki", 55
 LEXICAL, DENSE = (10_000, 100_000, 400_000), (2_000, 10_000)  # passages
 SHARE = 0.01  # of the passages that change
 MOST = 1.0  # seconds per 100,000 unchanged passages, with BM25 alone
-WHOLE = SourceOptions(passage_words=0, overlap_words=0)
 
 UPDATE = """
 import json, sys, ranklet
@@ -44,10 +41,8 @@ ranklet.update(sys.argv[1], sys.argv[2], delete=json.loads(sys.argv[3]), target=
 INDEX = """
 import sys
 from ranklet.corpus.index import index_bundle
-from ranklet.corpus.sources.options import SourceOptions
 from ranklet.corpus.sources.source import Source
-whole = SourceOptions(passage_words=0, overlap_words=0)
-index_bundle(sys.argv[1], Source(sys.argv[2], whole), sys.argv[4])
+index_bundle(sys.argv[1], Source(sys.argv[2]), sys.argv[4])
 """
 
 
@@ -122,7 +117,7 @@ def measured(rankers: Path, passages: Sequence[Document], count: int, folder: Pa
     deleted = [each.id for each in old[step :: 2 * step][:change]]
     others = {each.id: each for each in replaced}
     after = [others.get(each.id, each) for each in old if each.id not in set(deleted)]
-    index_bundle(rankers, Source(map(Document._asdict, old), WHOLE), folder / "old")
+    index_bundle(rankers, Source(map(Document._asdict, old)), folder / "old")
     added = written([*replaced, *new], folder / "added.jsonl")
     whole = written([*after, *new], folder / "whole.jsonl")
     gone = json.dumps(deleted)
@@ -160,9 +155,6 @@ def written(documents: Iterable[Document], path: Path) -> Path:
 def _seconds(code: str, *arguments: str | Path) -> float:
     begin = perf_counter()
     subprocess.run(
-        [sys.executable, "-c", code, *map(str, arguments)],
-        env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
-        stderr=subprocess.DEVNULL,
-        check=True,
+        [sys.executable, "-c", code, *map(str, arguments)], stderr=subprocess.DEVNULL, check=True
     )
     return perf_counter() - begin

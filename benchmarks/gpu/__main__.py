@@ -6,7 +6,8 @@ it (nothing is written).
 
 On the first loan of a card, which has onnxruntime-gpu:
 
-    ORT_DISABLE_TELEMETRY=1 PYTHONPATH=src:. python3 -m benchmarks.gpu --keep $OUT/gpu
+    python3 setup.py --quiet build_py --build-lib build/package
+    ORT_DISABLE_TELEMETRY=1 PYTHONPATH=$PWD/build/package python3 -m benchmarks.gpu --keep $OUT/gpu
 
 On the next one carry that folder and give it as `--keep` again: what it holds is not measured
 anew. `--miniature` runs all parts on the processor in small, to see that none fails.

@@ -92,7 +92,7 @@ def run_part(part: Part, setting: Setting, seconds: float) -> Outcome:
     process = subprocess.Popen(
         [sys.executable, "-m", "benchmarks.gpu.parts", part.module],
         cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": f"{ROOT / 'src'}:{ROOT}", "ORT_DISABLE_TELEMETRY": "1"},
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "ORT_DISABLE_TELEMETRY": "1"},
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

@@ -54,7 +54,8 @@ def report(found: list[dict[str, Any]], real: dict[str, dict[str, float]]) -> st
 Passages of {MEAN:g} words on average, whose lengths are those of {COLLECTION}'s, scaled. \
 The n-th most frequent word has a probability proportional to (n + {SHIFT})^-{EXPONENT}, beyond \
 the {RARE:,}th with the exponent {RARE_EXPONENT}, and {REPEATED:.0%} of the words repeat one of \
-their passage. {sizes.QUESTIONS} questions of {sizes.TERMS} words that are \
+their passage. Bundles are built with defaults, which cut passages of more than 180 words; \
+peers index them whole. {sizes.QUESTIONS} questions of {sizes.TERMS} words that are \
 no stop words, from a text to the texts of 10 hits, one thread, the median of {sizes.ROUNDS} \
 rounds each.
 

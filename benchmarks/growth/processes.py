@@ -9,8 +9,6 @@ from tempfile import TemporaryFile
 from time import perf_counter, sleep
 from typing import NamedTuple
 
-from benchmarks.harness.place import ROOT
-
 _EVERY = 0.02  # seconds between two looks at a process
 _MB = 1e6
 
@@ -33,12 +31,10 @@ def watched(code: str, *arguments: str | Path) -> Watched:
     Raises:
         RuntimeError: it failed; the message has the end of what it printed.
     """
-    paths = [str(ROOT / "src"), *filter(None, [os.environ.get("PYTHONPATH")])]
     begin, resident, private = perf_counter(), 0.0, 0.0
     with TemporaryFile("w+") as errors:  # a pipe would fill up
         process = subprocess.Popen(
             [sys.executable, "-c", code, *map(str, arguments)],
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
             stdout=subprocess.DEVNULL,
             stderr=errors,
         )

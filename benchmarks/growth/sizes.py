@@ -22,8 +22,7 @@ KEPT = 300_000  # passages up to which indexes are kept for a look
 
 RANKLET = """
 import sys, ranklet
-from ranklet.corpus.sources.options import SourceOptions
-ranklet.build(sys.argv[1], sys.argv[2], source=SourceOptions(passage_words=0), overwrite=True)
+ranklet.build(sys.argv[1], sys.argv[2], overwrite=True)
 """
 TANTIVY = """
 import csv, os, sys, tantivy

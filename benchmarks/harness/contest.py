@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from benchmarks.harness.package import install
 from benchmarks.harness.place import ROOT, Place
 from benchmarks.harness.processes import ONE_THREAD
 
@@ -46,13 +47,14 @@ def contest(
     """
     path = place.work / f"{module}.json"
     path.write_text(json.dumps(request))
+    paths = map(str, (install(ROOT, place.work / "package"), ROOT))
     count = dict.fromkeys(ONE_THREAD, str(threads))
     done = subprocess.run(
         [str(python or peer_python(place)), "-m", f"benchmarks.{package}.{module}", str(path)],
         cwd=ROOT,
         env={
             "PATH": os.defpath,
-            "PYTHONPATH": f"{ROOT / 'src'}:{ROOT}",
+            "PYTHONPATH": os.pathsep.join(paths),
             "HF_HUB_OFFLINE": "1",
             "ORT_DISABLE_TELEMETRY": "1",
             "RANKLET_THREADS": str(threads),

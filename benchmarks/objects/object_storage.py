@@ -6,7 +6,6 @@ that of a fresh process.
 """
 
 import json
-import os
 import shutil
 import subprocess
 import sys
@@ -17,7 +16,7 @@ from statistics import median
 from typing import Any
 
 from benchmarks.growth.sizes import RANKLET
-from benchmarks.harness.place import ROOT, Place
+from benchmarks.harness.place import Place
 from benchmarks.harness.report import goal, table
 from benchmarks.objects import delayed_server, synthetic
 
@@ -98,9 +97,7 @@ def build(path: Path, count: int) -> None:
     """Write the bundle of so many passages."""
     file = path.with_suffix(".csv")
     synthetic.write(file, count)
-    subprocess.run(
-        [sys.executable, "-c", RANKLET, str(file), str(path)], env=_environment(), check=True
-    )
+    subprocess.run([sys.executable, "-c", RANKLET, str(file), str(path)], check=True)
     file.unlink()
 
 
@@ -138,17 +135,12 @@ def measured(
 def _asked(code: str, address: str, target: Path, queries: list[str]) -> dict[str, Any]:
     done = subprocess.run(
         [sys.executable, "-c", code, address, str(target), json.dumps(queries)],
-        env=_environment(),
         stdout=subprocess.PIPE,
         text=True,
         check=True,
     )
     answer: dict[str, Any] = json.loads(done.stdout)
     return answer
-
-
-def _environment() -> dict[str, str]:
-    return {**os.environ, "PYTHONPATH": str(ROOT / "src")}
 
 
 def report(found: dict[int, dict[str, Any]], passages: int, size: int) -> str:

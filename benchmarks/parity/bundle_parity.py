@@ -25,6 +25,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+from benchmarks.harness.package import install
 from benchmarks.parity.inputs import write_inputs
 from benchmarks.parity.systems import SYSTEMS, System
 
@@ -37,7 +38,7 @@ class Checkout:
     """The command line of one checkout, in a work folder."""
 
     def __init__(self, tree: Path, work: Path) -> None:
-        self._work, source = work, tree.resolve() / "src"
+        self._work, source = work, install(tree.resolve(), work / "package")
         self._environment = {**os.environ, **ENVIRONMENT, "PYTHONPATH": str(source)}
         where = self._python("-c", "import ranklet; print(ranklet.__file__)").stdout.strip()
         if not Path(where).is_relative_to(source):

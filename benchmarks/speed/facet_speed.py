@@ -61,7 +61,8 @@ def run(place: Place) -> str:
     head = ["query", "p50, ms", "p99, ms", "more than plain at p50, ms"]
     return f"""
 Ten hits of {len(bundle):,} documents by BM25 for {len(queries)} dev queries, one thread, one \
-after another; {matches:,.0f} documents match at p50, and all of them are counted or sorted. \
+after another. Documents are whole (`--passage-words 0`), because facets count documents; \
+{matches:,.0f} documents match at p50, and all of them are counted or sorted. \
 Facets and orders of {CHECKED} queries were equal to plain Python's.
 
 {table(head, rows)}

@@ -4,7 +4,7 @@ import hashlib
 import json
 import shutil
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, suppress
 from contextvars import copy_context
@@ -20,13 +20,14 @@ from numpy.typing import NDArray
 from ranklet.corpus.errors import REPLACE, BuildError
 from ranklet.corpus.indexing.compressing import compressed, dictionary_of
 from ranklet.corpus.indexing.packer import release
-from ranklet.runtime.bundles.files import DICTIONARY, BundleFiles
+from ranklet.runtime.bundles.files import DICTIONARY, BundleFiles, additions_of, stamp_of
 from ranklet.runtime.bundles.manifest import MANIFEST, FileEntry, Manifest, check_path
 from ranklet.runtime.errors import BundleError
 from ranklet.runtime.lexical.impact_index import DOCUMENTS, IMPACTS, LARGEST, OFFSETS, ImpactIndex
 from ranklet.runtime.storage.address import BundleLike, on_disk, writable
 from ranklet.runtime.storage.arrays import id_type
 from ranklet.runtime.storage.strings import CompressedStrings, Strings
+from ranklet.runtime.writing.full_disk import full_disk_told
 from ranklet.runtime.writing.leftovers import Claim, clean_up, remove
 from ranklet.runtime.writing.locks import locked
 from ranklet.runtime.writing.private_folder import check_private
@@ -37,8 +38,15 @@ from ranklet.version import __version__
 ALIGNMENT = 64  # bytes; files begin at multiples of it inside a zip, so mapped arrays are aligned
 INDEX_FILES = (OFFSETS, DOCUMENTS, IMPACTS, LARGEST)
 _KEPT = matching("*.npz", "*.zip", "*.partial")  # what an interrupted export leaves
+_CHANGED = (
+    "{!r} was changed by another program meanwhile; nothing was written, so run the same again"
+)
 _CHUNK = 1 << 20  # bytes that are copied at a time
 _WRITTEN = 16 << 20  # bytes of an array that are written at a time
+
+
+class ChangedError(BuildError):
+    """What a bundle would replace has changed while it was made."""
 
 
 class BundleWriter:
@@ -52,28 +60,37 @@ class BundleWriter:
         target: the folder, or a path that ends in .zip. A link stays, and what it leads to is
             written.
         overwrite: whether an existing bundle is replaced, in one step at the end.
+        late: take the lock only before this step, which fails if anybody has written until then.
+
+    Attributes:
+        before: called before this step, when nothing else can fail but the step itself.
 
     Raises:
         InputError: the target is an address.
         BuildError: the target exists, or is not a bundle and nothing else.
+        BundleError: the disk is full, then or when the context ends.
     """
 
-    def __init__(self, target: BundleLike, *, overwrite: bool = False) -> None:
+    def __init__(self, target: BundleLike, *, overwrite: bool = False, late: bool = False) -> None:
         path = self._path = writable(target)
-        self.target, self._overwrite = Path(target), overwrite
+        self.target, self._overwrite, self._late = Path(target), overwrite, late
+        self.before: Callable[[], object] = lambda: None
         self._files: dict[str, FileEntry] = {}  # those whose digest is known
         check_target(path, overwrite)
         with ExitStack() as held:
             try:
-                path.parent.mkdir(parents=True, exist_ok=True)
-                held.enter_context(locked(path))
-                clean_up(path)
-                check_target(path, overwrite)
-                self._before = _state(path)
-                self._claim = Claim(path)
-                held.callback(self._claim.release)
-                self._folder = self._claim.partial
-                self._folder.mkdir()
+                with full_disk_told(self.target):
+                    path.parent.mkdir(parents=True, exist_ok=True)
+                    if not late:
+                        held.enter_context(locked(path))
+                    self._alone = not late
+                    clean_up(path)
+                    check_target(path, overwrite)
+                    self._state = self._seen()
+                    self._claim = Claim(path)
+                    held.callback(self._claim.release)
+                    self._folder = self._claim.partial
+                    self._folder.mkdir()
             except OSError as error:
                 raise BuildError(f"{str(target)!r} cannot be written: {error}") from error
             self._early: tuple[Strings, Future[CompressedStrings]] | None = None
@@ -85,8 +102,14 @@ class BundleWriter:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
+        changed = self._late and isinstance(error, Exception) and self._seen() != self._state
         self._held.close()
+        if changed:  # so what was read may have been half of one and half of the other
+            raise ChangedError(_CHANGED.format(str(self.target))) from error
+        if isinstance(error, OSError):
+            with full_disk_told(self.target):
+                raise error
 
     def array(self, name: str, values: NDArray[Any]) -> None:
         """Write an array as ``NAME``, which ends in .npy, version 1.0, C order.
@@ -169,7 +192,7 @@ class BundleWriter:
 
     def resume(self, name: str) -> Path | None:
         """Return the folder of what indexing a ranker need not do again; None for none."""
-        return self.resume_folder / name
+        return None if self._late else self.resume_folder / name
 
     def written(self, manifest: Manifest) -> BundleFiles:
         """Write the manifest, and return what was written so far as a reader would open it.
@@ -208,13 +231,23 @@ class BundleWriter:
 
     def _replace(self, new: Path) -> None:
         """Put a file or folder in the place of the target, unless that has changed meanwhile."""
-        if _state(self._path) != self._before:  # by a program that knows nothing of our lock
-            raise BuildError(
-                f"{str(self.target)!r} was changed by another program meanwhile; nothing was "
-                "written, so run the same again"
-            )
+        self.keep_out()
+        if self._seen() != self._state:  # if not late, by a program that knows nothing of our lock
+            raise ChangedError(_CHANGED.format(str(self.target)))
         check_target(self._path, self._overwrite)
+        self.before()
         replace_target(new, self._path, self._claim.old)
+
+    def keep_out(self) -> None:
+        """Let no other writer come from now on, if that is not so already."""
+        if not self._alone:
+            self._held.enter_context(locked(self._path))
+            self._alone = True
+
+    def _seen(self) -> tuple[int, ...]:
+        """Return what changes when the target is replaced, or written to if nobody is kept out."""
+        beside = stamp_of(additions_of(self._path)) if self._late else ()
+        return (*_state(self._path), *beside)
 
     def _new(self, name: str) -> Path:
         path = self._folder / check_path(name)

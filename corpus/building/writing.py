@@ -13,6 +13,7 @@ from ranklet.corpus.building.writer import BundleWriter
 from ranklet.corpus.indexing.analysed import AnalysedCollection
 from ranklet.corpus.indexing.metadata import Field
 from ranklet.corpus.progress import progress
+from ranklet.runtime.bundles.additions import HISTORY
 from ranklet.runtime.bundles.files import (
     BEGINNINGS,
     COUNTS,
@@ -92,7 +93,8 @@ def write_indexed(
         for name, field in analysed.metadata.items()
         if field.type == STRING and (remark := field.remark or known.get(name))
     }
-    origin = {**bundle.manifest.provenance, **provenance, REMARKS: remarks}
+    inherited = {name: each for name, each in bundle.manifest.provenance.items() if name != HISTORY}
+    origin = {**inherited, **provenance, REMARKS: remarks}
     if not remarks:
         del origin[REMARKS]
     if TOKENIZER in bundle.manifest.files:

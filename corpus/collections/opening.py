@@ -13,11 +13,11 @@ from itertools import count
 from pathlib import Path
 from typing import IO, Any
 
+from ranklet.corpus.collections.bounds import LONGEST, Allowance
 from ranklet.runtime.errors import CollectionError, InputError
 from ranklet.runtime.extras import install
 
 COMPRESSED = (".gz", ".zst")
-LONGEST = 1 << 25  # characters of a line, a field or a text, of which no document has as many
 _PIECE = 1 << 11  # bytes of .zst that are decompressed at once, because 4 may stand for 128 KiB
 
 # First bytes of files that are no text, and what to do with them.
@@ -88,7 +88,8 @@ def open_text(path: Path, encoding: str, position: Position | None = None) -> It
         position: counts the bytes that are read.
 
     Raises:
-        CollectionError: the file cannot be opened, is no text, or its compressed data are damaged.
+        CollectionError: the file cannot be opened, is no text, or its compressed data are damaged
+            or stand for too much.
         InputError: the package for .zst is missing.
     """
     try:
@@ -127,21 +128,15 @@ def lines(path: Path, file: IO[str]) -> Iterator[str]:
         yield line
 
 
-def content(path: Path, file: IO[str], longest: int | None = None) -> str:
-    """Return all that is left in a file.
-
-    Args:
-        path: the file's path, for messages.
-        file: the open file.
-        longest: the most characters; `LONGEST` by default.
+def content(path: Path, file: IO[str]) -> str:
+    """Return all that is left in a file, whose path is for messages.
 
     Raises:
-        CollectionError: there are more characters.
+        CollectionError: it has more than `LONGEST` characters.
     """
-    longest = LONGEST if longest is None else longest
-    text = file.read(longest + 1)
-    if len(text) > longest:
-        raise CollectionError(f"{path} has more than {longest:,} characters; divide it into parts")
+    text = file.read(LONGEST + 1)
+    if len(text) > LONGEST:
+        raise CollectionError(f"{path} has more than {LONGEST:,} characters; divide it into parts")
     return text
 
 
@@ -171,10 +166,27 @@ def _unpack(path: Path, file: "io.BufferedReader[Any]") -> Any:
     """
     begin, suffix = file.peek(4), path.suffix.lower()
     if suffix == ".gz" or begin.startswith(b"\x1f\x8b"):
-        return gzip.GzipFile(fileobj=file)
+        return io.BufferedReader(_Unpacked(path, gzip.GzipFile(fileobj=file)))
     if suffix == ".zst" or begin.startswith(b"\x28\xb5\x2f\xfd"):
-        return io.BufferedReader(_Zstandard(path, file))
+        return io.BufferedReader(_Unpacked(path, _Zstandard(path, file)))
     return file
+
+
+class _Unpacked(io.RawIOBase):
+    """The bytes that a compressed file stands for, which are counted unless it is a pipe."""
+
+    def __init__(self, path: Path, file: Any) -> None:
+        self._file = file
+        self._allowance = Allowance(path, "bytes", "unpack it") if path.is_file() else None
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        count: int = self._file.readinto(buffer)
+        if self._allowance:
+            self._allowance.take(count)
+        return count
 
 
 class _Zstandard(io.RawIOBase):

@@ -29,7 +29,7 @@ _SPEC = re.compile(r"([A-Za-z0-9_-]+)(?:\[(?:(\d{1,3})%)?:(?:(\d{1,3})%)?\])?")
 
 
 class JudgedQuery(NamedTuple):
-    """A query with the documents that are known to be relevant."""
+    """A query with the documents that are known to be relevant; none if nothing judged is."""
 
     id: str
     text: str
@@ -116,7 +116,9 @@ def percentile(query_id: str) -> int:
     return zlib.crc32(query_id.encode()) % 100
 
 
-def read_split(collection: Collection, spec: str, *, limit: int | None = None) -> list[JudgedQuery]:
+def read_split(
+    collection: Collection, spec: str, *, limit: int | None = None, unanswered: bool = False
+) -> list[JudgedQuery]:
     """Read the queries of a split that have a relevant document.
 
     A large group of queries may make a part much larger or smaller than its percentages say, and a
@@ -126,6 +128,7 @@ def read_split(collection: Collection, spec: str, *, limit: int | None = None) -
         collection: the collection.
         spec: the name of a split, or a percentage of it as in ``train[90%:]``.
         limit: maximum number of queries, drawn at random and kept in order.
+        unanswered: whether queries of which nothing that was judged is relevant are read, too.
 
     Raises:
         InputError: the spec is malformed, the limit is below 1, or no judged query is left.
@@ -139,14 +142,15 @@ def read_split(collection: Collection, spec: str, *, limit: int | None = None) -
     split = [
         JudgedQuery(query.id, query.text, relevant)
         for query in collection.queries(part.name)
-        if (relevant := _relevant(qrels, query))
+        if (relevant := _relevant(qrels, query)) or (unanswered and query.id in qrels)
     ]
     has = part.among(qrels)
     queries = [query for query in split if has(query.id)]
     together = _together(part, len(queries), split, qrels)
     if not queries:
         raise InputError(
-            f"split {spec!r} of {collection.path} has no query with a relevant document"
+            f"split {spec!r} of {collection.path} has no "
+            + ("judged query" if unanswered else "query with a relevant document")
             + (f"; {together}; name other percentages or another split" if together else "")
         )
     if together:

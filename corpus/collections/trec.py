@@ -22,7 +22,7 @@ from functools import partial
 from itertools import chain
 from pathlib import Path
 
-from ranklet.corpus.collections.opening import LONGEST
+from ranklet.corpus.collections.bounds import LONGEST
 from ranklet.runtime.errors import CollectionError
 from ranklet.runtime.options import as_list
 from ranklet.runtime.storage.address import writable

@@ -26,7 +26,8 @@ class Packer:
         self._count = self._end = 0  # of the others
 
     def __del__(self) -> None:
-        with suppress(OSError):  # of a full disk, whose error has ended the packing
+        # Of a full disk, whose error has ended the packing; or it was interrupted before it began.
+        with suppress(OSError, AttributeError):
             self._file.close()
 
     def __len__(self) -> int:
@@ -76,7 +77,8 @@ class NumberPacker:
         self._file = TemporaryFile()  # noqa: SIM115 (the mapping outlives any context)
 
     def __del__(self) -> None:
-        with suppress(OSError):  # of a full disk, whose error has ended the packing
+        # Of a full disk, whose error has ended the packing; or it was interrupted before it began.
+        with suppress(OSError, AttributeError):
             self._file.close()
 
     def add(self, values: NDArray[Any]) -> None:

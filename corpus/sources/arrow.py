@@ -6,7 +6,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from ranklet.corpus.collections.opening import LONGEST, Position
+from ranklet.corpus.collections.bounds import LONGEST
+from ranklet.corpus.collections.opening import Position
 from ranklet.corpus.sources.arrow_parts import PART, in_parts, python_bytes
 from ranklet.corpus.sources.cells import Bad, Records
 from ranklet.corpus.sources.json_files import as_record

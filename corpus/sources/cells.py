@@ -128,15 +128,16 @@ _CONVERSIONS: tuple[tuple[Any, Callable[[Any], Any]], ...] = (  # the first that
 
 
 def as_id(value: object) -> str | None:
-    """Return a plain value as an id, or None if it cannot be one.
+    r"""Return a plain value as an id, or None if it cannot be one.
 
-    A flag is none, nor is a fraction, nor a float that is too large to be exact.
+    A flag is none, nor is a fraction, nor a float that is too large to be exact. Bytes, such as
+    those of a UUID, are written in hexadecimal digits.
 
-    >>> as_id("a/1"), as_id(7), as_id(7.0), as_id(None), as_id(""), as_id(True), as_id(1e17)
-    ('a/1', '7', '7', None, None, None, None)
+    >>> as_id("a/1"), as_id(7.0), as_id(b"\xff\1"), as_id(""), as_id(True), as_id(1e17)
+    ('a/1', '7', 'ff01', None, None, None)
     """
-    if isinstance(value, str):
-        return value or None
+    if isinstance(value, str | bytes):
+        return (value.hex() if isinstance(value, bytes) else value) or None
     if isinstance(value, bool):
         return None
     if isinstance(value, float):  # a column of whole numbers with gaps may be stored as such

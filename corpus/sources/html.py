@@ -8,6 +8,7 @@ import html
 import re
 from typing import NamedTuple
 
+from ranklet.corpus.collections.bounds import check_markup
 from ranklet.corpus.collections.headings import Heading, Headings
 from ranklet.corpus.sources.html_regions import Place, Region, Regions
 
@@ -55,47 +56,6 @@ _OWN = dict.fromkeys(map(ord, _HARD + _LEVELS))
 _MARK = re.compile(f"[{_LEVELS}]")
 _KEPT = str.maketrans({" ": _HARD, "\u00a0": _HARD, "\t": 4 * _HARD})
 
-_DECLARED = re.compile(
-    r"""<(?:meta\s[^>]{0,500}?charset|\?xml\s[^>]{0,100}?encoding)\s{0,9}=\s{0,9}["']?\s{0,9}([\w:.-]{1,40})""",
-    re.IGNORECASE,
-)
-_HEAD = 1 << 12  # characters in which a page says its encoding
-_ALIASES = {  # what browsers take for these names
-    **dict.fromkeys(("iso-8859-1", "latin1", "latin-1", "ascii", "us-ascii"), "cp1252"),
-    **dict.fromkeys(("gb2312", "gbk", "x-gbk"), "gb18030"),
-    **dict.fromkeys(("shift_jis", "shift-jis", "sjis", "x-sjis"), "cp932"),
-    **dict.fromkeys(("euc-kr", "ks_c_5601-1987"), "cp949"),
-    **dict.fromkeys(("iso-8859-11", "tis-620"), "cp874"),
-    "iso-8859-9": "cp1254",
-}
-_ENCODINGS = re.compile(
-    r"(ascii|us-ascii|latin|x-|s?jis|shift|ks|tis|cp|windows-?|iso|utf-?(8|16)|big5|gb|euc|koi8|mac|hz)[\w-]*",
-    re.ASCII,
-)
-
-
-def declared_encoding(text: str, encoding: str) -> str:
-    """Return a page as its own declaration says, if it is not in the encoding that was tried.
-
-    Args:
-        text: the page, in which bytes that could not be decoded are lone surrogates.
-        encoding: the one that was tried.
-    """
-    try:
-        text.encode()
-        if "\x1b" not in text:  # of ISO-2022-JP, whose bytes are ASCII
-            return text
-    except UnicodeEncodeError:
-        pass
-    found = _DECLARED.search(text, 0, _HEAD)
-    if found is None or not _ENCODINGS.fullmatch(found[1].lower()):
-        return text
-    name = _ALIASES.get(found[1].lower(), found[1].lower())
-    try:
-        return text.encode(encoding, "surrogateescape").decode(name, "surrogateescape")
-    except (LookupError, ValueError):
-        return text
-
 
 class Page(NamedTuple):
     """A page as readers see it: its title, which may be empty, its text, and headings of that."""
@@ -112,13 +72,35 @@ def read_page(text: str, *, main: bool = False) -> Page:
         text: the page.
         main: whether to leave out what all pages of a site repeat, such as menus; see `Regions`.
 
+    Raises:
+        CollectionError: it has too many tags and lines, or is too large.
+
     >>> read_page("<title>Cats</title><p>They <b>sl</b>eep.<br>A lot.<script>x</script>")
     Page(title='Cats', text='They sleep.\nA lot.', headings=())
     """
+    check_markup(text, "<\n")
     page = _Page(text.translate(_OWN))
     page.read()
     title = _tidy("".join(page.title)).replace("\n", " ")
-    return Page(title, *_without_marks(page.text(main=main)))
+    own = Page(title, *_without_marks(page.text(main=main)))
+    if not main or (title and any(each.level == 1 for each in own.headings)):
+        return own
+    heading = _only_heading(_without_marks(page.shown(Place.HEADER))[1])
+    here = heading in {each.text for each in own.headings}
+    if (title and here) or _words(heading) <= _words(title):
+        return own
+    return own._replace(title=" – ".join(filter(None, (heading, title))))
+
+
+def _only_heading(headings: Headings) -> str:
+    """Return the one heading of the first level, or the only one of others; "" if there is none."""
+    first = [each.text for each in headings if each.level == 1 and each.text]
+    found = first or [each.text for each in headings if each.text]
+    return found[0] if len(found) == 1 else ""
+
+
+def _words(text: str) -> set[str]:
+    return set(re.findall(r"\w+", text.casefold()))
 
 
 class _Page:
@@ -153,15 +135,16 @@ class _Page:
 
     def text(self, *, main: bool) -> str:
         """Return the text that readers see, or what of it is the page's own."""
-        if main and (own := self._shown(Place.MAIN)):
+        if main and (own := self.shown(Place.MAIN)):
             return own
-        if main and (other := self._shown(Place.OTHER)):
-            article = self._shown(Place.ARTICLE)
+        if main and (other := self.shown(Place.OTHER)):
+            article = self.shown(Place.ARTICLE)
             # Short articles beside a longer text are others that it refers to.
             return article if 2 * len(article) >= len(other) else other
-        return self._shown(Place.REPEATED)
+        return self.shown(Place.REPEATED)
 
-    def _shown(self, least: Place) -> str:
+    def shown(self, least: Place) -> str:
+        """Return the text of a place and of those that are more surely the page's own."""
         pieces = (text if region.place >= least else "\n" for text, region in self._body)
         return _tidy("".join(pieces))
 
@@ -267,6 +250,7 @@ class _Page:
             self._readings.append(text)
         else:
             self._body.append((text, self._regions.region))
+            self._regions.region.add(text, linked=self._regions.in_link)
 
 
 def _alternative(tag: str) -> str:

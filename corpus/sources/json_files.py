@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import IO, Any
 
-from ranklet.corpus.collections.opening import LONGEST, Position, content, lines, open_text
+from ranklet.corpus.collections.bounds import LONGEST, PIECES, count_pieces
+from ranklet.corpus.collections.opening import Position, content, lines, open_text
 from ranklet.corpus.sources.cells import Bad, Record, Records, is_decoded, not_decoded, plain
 from ranklet.corpus.sources.columns import TEXTS, is_known
 from ranklet.runtime.errors import CollectionError
@@ -14,7 +15,7 @@ from ranklet.runtime.strict_json import DECODER
 
 EARLY = 20  # lines of which one must be a document
 _PIECE = 1 << 16  # characters of a list that are read at once
-_LONGEST_OBJECT = 4 * LONGEST  # characters of a file that is no list, which is read whole
+_SIGNS = ",[{"  # before values
 _SPACES, _AFTER = re.compile(r"\s*"), frozenset(", ]\n\r\t")
 
 
@@ -47,7 +48,10 @@ def _of_line(place: str, line: str) -> Record | Bad:
     if not is_decoded(line):
         return not_decoded(place, line)
     try:
+        count_pieces(line, _SIGNS, "the line", 2 * PIECES)
         return as_record(place, DECODER.decode(line))
+    except CollectionError as error:
+        return Bad(place, "broken", str(error))
     except (ValueError, RecursionError) as error:
         return Bad(place, "broken", f"not JSON: {error}")
 
@@ -66,7 +70,7 @@ def read_json(path: Path, encoding: str, position: Position | None = None) -> Re
         if begin == "[":
             yield from _listed(path, _Items(path, file, encoding))
         else:
-            value = _object(path, begin + content(path, file, _LONGEST_OBJECT), encoding)
+            value = _object(path, begin + content(path, file), encoding)
             yield from _of_value(path, value)
 
 
@@ -81,6 +85,7 @@ def _object(path: Path, text: str, encoding: str) -> Any:
     if not text:
         raise CollectionError(f"{path} is empty; it must be a list of documents in JSON")
     _check_decoded(path, text, encoding)
+    count_pieces(text, _SIGNS, str(path), 2 * PIECES)
     try:
         return DECODER.decode(text)
     except (ValueError, RecursionError) as error:
@@ -196,6 +201,8 @@ class _Items:
         _check_decoded(self._path, piece, self._encoding)
         self._lines += self._text.count("\n", 0, self._at)
         self._text, self._at = self._text[self._at :] + piece, 0
+        if waiting >= _PIECE:  # one item fills it
+            count_pieces(self._text, _SIGNS, f"{self._path}:{self._line(0)}", 2 * PIECES)
         return True
 
     def _line(self, at: int) -> int:

@@ -9,12 +9,15 @@ import re
 import tomllib
 from collections.abc import Sequence
 from functools import cache
-from itertools import islice, pairwise
+from itertools import count, islice, pairwise
 from typing import Any
 
+from ranklet.corpus.collections.bounds import check_markup
 from ranklet.corpus.collections.headings import shifted
 from ranklet.corpus.sources.html import RAW, Page, read_page
+from ranklet.runtime.errors import CollectionError
 
+_TOKENS = 1 << 19  # of which each takes half a kilobyte of memory
 _TRIED = 100  # headings without words
 _HEADING = re.compile(r"<!--.*?-->|<h([1-6])(?:\s[^>]*)?>", re.IGNORECASE | re.DOTALL)
 _ATTRIBUTES = re.compile(r"[ \t]*\{:?[ \t]*[#.][^{}]*\}[ \t]*\Z")  # such as {#anchor}
@@ -42,6 +45,7 @@ def read_markdown(text: str) -> Page:
     ('Cats', 'tags: [pets]\n\nHeading')
     """
     text = text.replace("\r\n", "\n").replace("\r", "\n")
+    check_markup(text, "\n")
     title, front, body = _front_matter(text)
     page = _render(body)
     if not title:
@@ -113,6 +117,30 @@ def _render(text: str) -> str:
     return str(parser.renderer.render(tokens, parser.options, found))
 
 
+class _Tokens(list[Any]):
+    """Tokens, of which a text does not become more than memory holds."""
+
+    def __init__(self, number: "count[int]") -> None:
+        super().__init__()
+        self._number = number
+
+    def append(self, token: Any) -> None:
+        if next(self._number) > _TOKENS:
+            raise CollectionError(f"has more than {_TOKENS:,} marks and paragraphs; divide it")
+        super().append(token)
+
+
+def _count_blocks(state: Any) -> None:
+    state.env["tokens"] = count()
+    state.tokens = _Tokens(state.env["tokens"])
+
+
+def _count_marks(state: Any) -> None:
+    for token in state.tokens:
+        if token.type == "inline":
+            token.children = _Tokens(state.env["tokens"])
+
+
 @cache
 def _parser() -> Any:
     from markdown_it import MarkdownIt
@@ -120,7 +148,12 @@ def _parser() -> Any:
     parser = MarkdownIt("commonmark").enable(["table", "strikethrough"])
     parser.block.ruler.before("reference", "footnote", _footnote, {"alt": ["paragraph"]})
     parser.inline.ruler.before("link", "footnote", _footnote_mark)
+    parser.core.ruler.before("block", "count_blocks", _count_blocks)
+    parser.core.ruler.before("inline", "count_marks", _count_marks)
     parser.add_render_rule("html_inline", _inline_tag)
+    # Many links may name one address, which nobody reads.
+    parser.add_render_rule("link_open", lambda *_: "<a>")
+    parser.add_render_rule("image", _image)
     return parser
 
 
@@ -143,6 +176,12 @@ def _footnote_mark(state: Any, _: bool) -> bool:
         return False
     state.pos = found.end()
     return True
+
+
+def _image(renderer: Any, tokens: Sequence[Any], at: int, options: Any, env: Any) -> str:
+    """Return a picture without its address."""
+    tokens[at].attrs = {}
+    return str(renderer.image(tokens, at, options, env))
 
 
 def _inline_tag(_: Any, tokens: Sequence[Any], at: int, *__: Any) -> str:

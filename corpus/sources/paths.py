@@ -13,7 +13,7 @@ from ranklet.corpus.collections.opening import Position, format_suffix
 from ranklet.corpus.sources import arrow, databases, json_files, tables, text_files
 from ranklet.corpus.sources.cells import Bad, Cell, Record, Records
 from ranklet.corpus.sources.documents.reading import undamaged
-from ranklet.corpus.sources.documents.sheets import read_rows
+from ranklet.corpus.sources.documents.sheets import SHEETS, read_rows
 from ranklet.corpus.sources.options import SourceOptions
 from ranklet.runtime.bundles.manifest import MANIFEST
 from ranklet.runtime.errors import CollectionError
@@ -24,10 +24,9 @@ STANDARD_INPUT = Path("/dev/stdin")
 SUFFIXES = {
     ".csv": "csv", ".tsv": "tsv", ".tab": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl",
     ".json": "json", ".parquet": "parquet",
-    **dict.fromkeys(text_files.TEXTS, "text"), ".xlsx": "xlsx",
+    **dict.fromkeys(text_files.TEXTS, "text"), **dict.fromkeys(SHEETS, "xlsx"),
 }  # fmt: skip
 _ADVICE = {
-    **dict.fromkeys((".xls", ".ods"), "save the sheet as .xlsx or as CSV UTF-8"),
     **dict.fromkeys((".zip", ".tar", ".tgz", ".7z", ".rar"), "unpack it and give the folder"),
     **dict.fromkeys((".bz2", ".xz"), "unpack it, or compress it as .gz or .zst"),
     **dict.fromkeys((".doc", ".odt", ".rtf", ".ppt", ".odp"), "save it as .docx, .pptx or .pdf"),
@@ -79,7 +78,7 @@ class Files:
         """Yield the records.
 
         Raises:
-            CollectionError: a file cannot be read.
+            CollectionError: the only file cannot be read.
             InputError: a package is missing.
         """
         yield from self.unreadable
@@ -88,11 +87,16 @@ class Files:
             return
         for path in self.paths:
             columns = partition(path.relative_to(self.folder).parent.parts)
-            for each in self._of_file(path, position):
-                if columns and isinstance(each, Record):
-                    yield each._replace(fields={**columns, **each.fields})
-                else:
-                    yield each
+            try:
+                for each in self._of_file(path, position):
+                    if columns and isinstance(each, Record):
+                        yield each._replace(fields={**columns, **each.fields})
+                    else:
+                        yield each
+            except CollectionError as error:  # which leaves the other files as they are
+                if len(self.paths) == 1:
+                    raise
+                yield Bad(str(path), "broken", str(error).removeprefix(f"{path} "))
 
     def _of_file(self, path: Path, position: Position) -> Records:
         encoding = self.options.encoding

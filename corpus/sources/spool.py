@@ -38,7 +38,8 @@ class Spool:
         self._sign = token_hex()  # the only key of an object that stands for another value
 
     def __del__(self) -> None:
-        with suppress(OSError):  # of a full disk, whose error has ended the writing
+        # Of a full disk, whose error has ended the writing; or it was interrupted before it began.
+        with suppress(OSError, AttributeError):
             self._file.close()
 
     def copied(self, records: Records) -> Records:

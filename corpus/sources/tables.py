@@ -8,7 +8,8 @@ from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
-from ranklet.corpus.collections.opening import LONGEST, Position, format_suffix, lines, open_text
+from ranklet.corpus.collections.bounds import LONGEST, PIECES, count_pieces
+from ranklet.corpus.collections.opening import Position, format_suffix, lines, open_text
 from ranklet.corpus.sources.cells import Bad, Cell, Record, Records
 from ranklet.runtime.errors import CollectionError
 
@@ -53,7 +54,7 @@ def read_table(
     """
     csv.field_size_limit(LONGEST)
     with open_text(path, encoding, position) as file:
-        remaining = lines(path, file)
+        remaining = _count_fields(path, lines(path, file))
         sample = _sample(remaining)
         _check_first(sample, path)
         delimiter = _delimiter(sample, path)
@@ -82,6 +83,12 @@ def read_table(
                 yield Record(place, dict(zip(names, map(Cell, row.fields), strict=True)))
 
 
+def _count_fields(path: Path, lines: Iterator[str]) -> Iterator[str]:
+    for number, line in enumerate(lines, 1):
+        count_pieces(line, "".join(each[0] for each in DELIMITERS[:4]), f"{path}:{number}")
+        yield line
+
+
 def _sample(lines: Iterator[str]) -> list[str]:
     sample: list[str] = []
     while len(sample) < SAMPLE and sum(map(len, sample)) < SAMPLED:
@@ -93,20 +100,20 @@ def _sample(lines: Iterator[str]) -> list[str]:
 
 def _rows(path: Path, lines: Iterator[str], delimiter: str) -> Iterator[Row]:
     """Yield the rows of a table, in which quotes are written twice."""
-    size, begin = 0, 1
+    size, fields, begin = 0, 0, 1
 
     def bounded() -> Iterator[str]:
-        nonlocal size
+        nonlocal size, fields
         for each in lines:
-            size += len(each)
-            if size > 2 * LONGEST:  # of several quoted fields, none of which is too long
+            size, fields = size + len(each), fields + each.count(delimiter[0])
+            if size > 2 * LONGEST or fields > PIECES:  # of several quoted fields, or lines
                 raise CollectionError(f"{path}:{begin} begins a row of over {size:,} characters")
             yield each
 
     spaced = len(delimiter) > 1
     reader = csv.reader(bounded(), delimiter=delimiter[0], skipinitialspace=spaced, strict=True)
     while True:
-        size, begin = 0, reader.line_num + 1
+        size, fields, begin = 0, 0, reader.line_num + 1
         try:
             row = Row(begin, next(reader))
         except StopIteration:
@@ -128,8 +135,10 @@ def _of_tabs(lines: Iterable[str]) -> Iterator[Row]:
     width, number, all_quoted = 0, 1, False
     while (line := _next(later, source)) is not None:
         plain, fields, read = line.rstrip("\r\n").split("\t"), _read_quoted([line]), [line]
-        size = len(line)
-        while '"' in line and not fields and len(read) < MAX_LINES and size < LONGEST:
+        size, tabs = len(line), line.count("\t")
+        while (
+            '"' in line and not fields and len(read) < MAX_LINES and max(size / 32, tabs) < PIECES
+        ):
             following = _next(later, source)
             if following is None:
                 break
@@ -137,7 +146,7 @@ def _of_tabs(lines: Iterable[str]) -> Iterator[Row]:
                 later.appendleft(following)
                 break
             read.append(following)
-            size += len(following)
+            size, tabs = size + len(following), tabs + following.count("\t")
             fields = _read_quoted(read)
         if fields and len(fields) == (width or len(fields)):
             row = fields

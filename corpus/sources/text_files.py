@@ -4,9 +4,10 @@ from pathlib import Path
 
 from ranklet.corpus.collections.opening import Position, content, format_suffix, open_text
 from ranklet.corpus.sources.cells import Bad, Record, Records, is_decoded, not_decoded
+from ranklet.corpus.sources.charsets import declared_encoding
 from ranklet.corpus.sources.documents.part import Part
 from ranklet.corpus.sources.documents.reading import READERS, read_parts
-from ranklet.corpus.sources.html import Page, declared_encoding, read_page
+from ranklet.corpus.sources.html import Page, read_page
 from ranklet.corpus.sources.markdown import read_markdown
 from ranklet.corpus.sources.options import SourceOptions
 from ranklet.runtime.errors import CollectionError

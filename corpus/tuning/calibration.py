@@ -7,7 +7,8 @@ networks", §2 (the expected calibration error).
 import numpy as np
 from numpy.typing import NDArray
 
-BINS = 10  # of the calibration error, with equally many probabilities each
+BINS = 10  # of the calibration error, at most, with equally many probabilities each
+IN_BIN = 30  # probabilities, at least; fewer are far from the truth by chance
 _STEPS, _TINY = 50, 1e-8  # of Newton's method, which needs some eight; the last one
 
 Numbers = NDArray[np.float64]
@@ -68,7 +69,9 @@ def fit_logistic(
     return (float(found[0]), *(found[1:] / spread).tolist())
 
 
-def calibration_error(probabilities: Numbers, relevant: Numbers) -> float:
+def calibration_error(
+    probabilities: Numbers, relevant: Numbers, weights: Numbers | None = None
+) -> float:
     """Return the mean distance of probabilities from the truth, in bins (Guo et al., eq. 3).
 
     >>> calibration_error(np.array([0.0, 0.0, 1.0, 1.0]), np.array([0.0, 0.0, 1.0, 0.0]))
@@ -77,11 +80,13 @@ def calibration_error(probabilities: Numbers, relevant: Numbers) -> float:
     Args:
         probabilities: (examples,).
         relevant: 1 or 0 each, (examples,).
+        weights: what each example counts, (examples,); None for 1 each.
     """
-    order = np.argsort(probabilities, kind="stable")
-    bins = np.array_split(order, min(BINS, len(order)))
-    gaps = [abs(probabilities[each].mean() - relevant[each].mean()) * len(each) for each in bins]
-    return float(sum(gaps) / len(order))
+    counts = np.ones(len(relevant)) if weights is None else weights
+    count = min(BINS, max(1, len(relevant) // IN_BIN))
+    bins = np.array_split(np.argsort(probabilities, kind="stable"), count)
+    gaps = [abs(counts[each] @ (probabilities[each] - relevant[each])) for each in bins]
+    return float(sum(gaps) / counts.sum())
 
 
 def auc(scores: Numbers, relevant: Numbers) -> float:

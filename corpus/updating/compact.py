@@ -1,25 +1,31 @@
 """Join a base with its additions into the bundle that a build of all documents would write."""
 
 from collections.abc import Mapping
+from contextlib import ExitStack, suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from ranklet.corpus.building.writer import BundleWriter, check_source
+from ranklet.corpus.building.writer import BundleWriter, ChangedError, check_source
 from ranklet.corpus.building.writing import write_indexed
 from ranklet.corpus.indexing.analysed import AnalysedCollection
 from ranklet.corpus.updating.joining import analyse_all, join
-from ranklet.corpus.updating.versions import following, keep_base, prune
+from ranklet.corpus.updating.versions import VERSIONS, following, keep_base, prune
 from ranklet.runtime.bundle import Bundle, open_search, open_version
 from ranklet.runtime.bundles.additions import HISTORY, Additions, Change, of_base, read_additions
 from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.bundles.manifest import REMARKS
-from ranklet.runtime.errors import InputError
+from ranklet.runtime.errors import BundleError, BusyError, InputError
 from ranklet.runtime.extras import hinted
 from ranklet.runtime.ranking import load
 from ranklet.runtime.short_tracebacks import short_tracebacks
-from ranklet.runtime.storage.address import BundleLike
+from ranklet.runtime.storage.address import BundleLike, on_disk, writable
+from ranklet.runtime.writing.full_disk import full_disk_told
+from ranklet.runtime.writing.locks import locked, waiting_at_most
+
+TRIES = 2  # to join without the lock, before writers have to wait
 
 
 @short_tracebacks
@@ -37,23 +43,72 @@ def compact(bundle: BundleLike, *, keep: int | None = None) -> Bundle:
         The bundle, which is open.
 
     Raises:
-        BundleError: it cannot be read.
+        BundleError: it cannot be read, or the disk is full.
         InputError: an address is given, or `keep` is below 0.
     """
     check_source(bundle, bundle)
     if keep is not None and not 0 <= keep < 1 << 62:
         raise InputError(f"keep is {keep:,}; give 0 to keep no earlier version, or a number above")
-    with hinted(), BundleWriter(bundle, overwrite=True) as out:
+    _make_room(bundle, VERSIONS)
+    try:
+        _compact(bundle, keep)
+    except BundleError as error:
+        if not isinstance(error.__cause__, OSError):
+            raise
+        _make_room(bundle, keep)  # the disk is full, perhaps of what would go in the end
+        _compact(bundle, keep)
+    return load(Path(bundle))
+
+
+def _make_room(bundle: BundleLike, keep: int | None) -> None:
+    """Remove what killed writers have left, and all but some earlier versions."""
+    place = writable(on_disk(bundle))
+    with full_disk_told(place, every=True), locked(place):
+        listed = read_additions(BundleFiles(bundle))
+        prune(place, listed.keep if keep is None else keep)
+
+
+def _compact(bundle: BundleLike, keep: int | None) -> None:
+    """Join a bundle while others write to it, whose writes go first.
+
+    The lock is held only while the joined bundle takes its place. If somebody has written until
+    then, it is made again, and the last time others wait.
+    """
+    for _ in range(TRIES):
+        with suppress(ChangedError):
+            _join_once(bundle, keep, late=True)
+            return
+    _join_once(bundle, keep, late=False)
+
+
+def _join_once(bundle: BundleLike, keep: int | None, *, late: bool) -> None:
+    with hinted(), BundleWriter(bundle, overwrite=True, late=late) as out:
         source = BundleFiles(bundle)
         listed, search = read_additions(source), open_search(source)
         listed = replace(listed, keep=listed.keep if keep is None else keep)
         if listed != of_base(source):
             if listed.keep:
-                keep_base(source, listed)
+                out.before = partial(keep_base, source, listed)
             with source.damage_reported():
                 write_joined(analyse_all(join(search), source), source, out, listed)
+        out.keep_out()
         prune(out.target, listed.keep)
-    return load(Path(bundle))
+
+
+def join_beside(bundle: BundleLike) -> None:
+    """Join a bundle with what was added to it, unless another process is doing so.
+
+    Raises:
+        BundleError, BuildError: it cannot be read or written; it is as it was.
+    """
+    place = writable(on_disk(bundle))
+    with ExitStack() as held:
+        try:
+            with waiting_at_most(0):
+                held.enter_context(locked(place.with_name(f"{place.name}.join")))
+        except BusyError:
+            return
+        _compact(bundle, None)
 
 
 def restore(bundle: BundleLike, version: int) -> None:

@@ -8,6 +8,7 @@ import secrets
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -20,16 +21,9 @@ from ranklet.corpus.indexing.field_types import BITS, NOTHING, Unusable, typed
 from ranklet.corpus.updating.addition import Kept, pack_addition
 from ranklet.corpus.updating.changes import Changes, Counts, by_id, find_changes
 from ranklet.corpus.updating.joining import place_new
-from ranklet.corpus.updating.versions import following, made_folder, publish
+from ranklet.corpus.updating.versions import following, publish, remove_strays
 from ranklet.runtime.bundle import open_version
-from ranklet.runtime.bundles.additions import (
-    Addition,
-    Additions,
-    Change,
-    of_base,
-    open_addition,
-    read_additions,
-)
+from ranklet.runtime.bundles.additions import Addition, Additions, Change, of_base, read_additions
 from ranklet.runtime.bundles.manifest import MAX_FIELDS, PLURALS, STRING
 from ranklet.runtime.bundles.parts import AdditionFiles, Shifts
 from ranklet.runtime.call.mask import Mask
@@ -43,6 +37,18 @@ MOST = 3  # additions; a search asks each of them
 GROWTH = 8  # an addition is joined with what follows it unless it is so many times as large,
 FEW = 100  # and has more passages than this, because each addition makes queries slower
 SHARE, LEAST = 10, 1000  # additions are joined with the base if they are a tenth of it, and so many
+
+
+class OutsideError(CollectionError):
+    """Documents are no part of what may be written.
+
+    Args:
+        reasons: what to do about each of them, by their ids.
+    """
+
+    def __init__(self, reasons: Mapping[str, str]) -> None:
+        super().__init__("\n".join(reasons.values()))
+        self.reasons = reasons
 
 
 class Written(NamedTuple):
@@ -87,7 +93,7 @@ class Live:
         Raises:
             InputError, UnknownDocumentError: as `update`.
             CollectionError: a document has a value that a field cannot hold, or is or replaces
-                one that is no part of what may be written.
+                one that is no part of what may be written, and `skip_bad` is not set.
         """
         files = self.search.files
         words_of(files.manifest)  # raises if nothing says how words are read
@@ -101,8 +107,16 @@ class Live:
         )
         if changes.changing:
             check_packages(files.manifest)
-        if changes.changing or changes.gone:
-            self._commit(changes)
+        try:
+            if changes.changing or changes.gone:
+                self._commit(changes)
+        except OutsideError as error:  # only the packed columns say what the filter allows
+            if not skip_bad:
+                raise
+            inside = (own for id_, own in parts.items() if id_ not in error.reasons)
+            left = chain.from_iterable(inside)
+            again = self.write(left, deleted, missing_ok=missing_ok, skip_bad=True)
+            return Written(again.counts, (*refused.values(), *error.reasons.values()))
         return Written(changes.counts, tuple(refused.values()))
 
     def _find_refused(self, parts: Mapping[str, Sequence[Document]]) -> dict[str, str]:
@@ -110,12 +124,12 @@ class Live:
         types, refused = dict(self.search.metadata), dict[str, str]()
         others = self._others(parts)
         for at, (id_, (document, *_)) in enumerate(parts.items()):
-            place = getattr(document.metadata, "place", "") or f"documents[{at}]"
+            place = _place(document) or f"documents[{at}]: "
             if id_ in others:
-                refused[id_] = f"{place}: its id {id_!r:.80} is taken; give it another"
+                refused[id_] = f"{place}its id {id_!r:.80} is taken; give it another"
             for name, value in document.metadata.items():
                 if fault := _fault(name, value, types):
-                    refused[id_] = f"{place}: {fault}"
+                    refused[id_] = f"{place}{fault}"
         return refused
 
     def _others(self, ids: Iterable[str]) -> set[str]:
@@ -131,19 +145,22 @@ class Live:
         """Which documents may be written, (documents,) bool; None for all."""
         return None if self.part is None else self.part.allowed()
 
-    def _check_new(self, addition: Addition, changing: Mapping[str, Sequence[Document]]) -> None:
+    def _check_new(self, content: bytes, changing: Mapping[str, Sequence[Document]]) -> None:
         """Check that new documents, the last of an addition, are part of what may be written."""
         condition = self.part.only if self.part else None
         if condition is None:
             return
-        columns = Metadata(open_addition(self.search.files, addition), self.search.metadata)
+        files = self.search.files
+        packed = AdditionFiles(files.path, files, content=content)
+        columns = Metadata(packed, self.search.metadata)
         new = evaluate(condition, columns)[-sum(map(len, changing.values())) :]
-        ids = [id_ for id_, passages in changing.items() for _ in passages]
-        if outside := [id_ for id_, inside in zip(ids, new.tolist(), strict=True) if not inside]:
-            raise CollectionError(
-                f"the document {outside[0]!r:.80} has not the fields of the documents that may be "
-                "written; give it those"
-            )
+        own = [passages[0] for passages in changing.values() for _ in passages]
+        if outside := [each for each, inside in zip(own, new.tolist(), strict=True) if not inside]:
+            raise OutsideError({
+                each.id: f"{_place(each)}the document {each.id!r:.80} has not the fields of the "
+                "documents that may be written; give it those"
+                for each in outside
+            })  # fmt: skip
 
     @property
     def _shifts(self) -> Shifts:
@@ -157,12 +174,14 @@ class Live:
             return False
         change = Change(documents=opened.count(), restored=version)
         listed = opened.additions or of_base(files)
+        remove_strays(files.path, before)
         publish(files.path, before, following(before, listed, change))
         return True
 
     def _commit(self, changes: Changes) -> None:
         """Write an addition and the list that names it; nothing was written until then."""
         files, documents, before = self.search.files, self.search.documents, self.additions
+        remove_strays(files.path, before)
         deleted = [set(each) for each in before.deleted]
         rows = np.concatenate([np.empty(0, np.uint32), *map(documents.passages, changes.gone)])
         for part, _, own in self._shifts.shares(rows):
@@ -178,18 +197,17 @@ class Live:
             for part, numbers in zip(self.parts[1 + first :], deleted[1 + first :], strict=True)
             if isinstance(part.files, AdditionFiles)
         ]
-        folder = made_folder(files.path)
-        parts = list(before.parts[:first])
+        parts, contents = list(before.parts[:first]), dict[str, bytes]()
         if new:
             packed = pack_addition(files, kept, new, dict(self.search.metadata))
+            self._check_new(packed.content, changes.changing)
             name = f"{before.version + 1:06d}-{secrets.token_hex(4)}.zip"
-            (folder / name).write_bytes(packed.content)
             parts.append(Addition(name, len(packed.content), packed.sha256))
-            self._check_new(parts[-1], changes.changing)
+            contents[name] = packed.content
         numbers = [tuple(sorted(each)) for each in deleted[: 1 + first]] + [()] * bool(new)
         listed = Additions(before.base, next_place, 0, tuple(parts), tuple(numbers))
         listed = following(before, listed, changes.counts.change())
-        publish(files.path, before, listed, parts[first:])
+        publish(files.path, before, listed, contents)
 
     @property
     def is_large(self) -> bool:
@@ -219,6 +237,12 @@ def first_to_join(sizes: Sequence[int], new: int) -> int:
     return first
 
 
+def _place(document: Document) -> str:
+    """Return where a document stands in its source, as a message begins; "" if that is unknown."""
+    place = getattr(document.metadata, "place", "")
+    return f"{place}: " if place else ""
+
+
 def _fault(name: str, value: object, types: dict[str, str]) -> str:
     """Return why a field cannot hold a value, "" if it can; types of new fields are added."""
     try:
@@ -228,9 +252,9 @@ def _fault(name: str, value: object, types: dict[str, str]) -> str:
     if found is None or found[0] == NOTHING:
         return ""
     if name not in types:
-        types[name] = next(type_ for type_, bit in BITS.items() if found[0] & bit)
-        if len(types) > MAX_FIELDS:
+        if len(types) >= MAX_FIELDS:
             return f"{name!r:.80} would be one of more than {MAX_FIELDS} fields"
+        types[name] = next(type_ for type_, bit in BITS.items() if found[0] & bit)
     type_ = types[name]
     if type_ == STRING or found[0] & BITS[type_]:
         return ""

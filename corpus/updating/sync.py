@@ -1,34 +1,41 @@
 """Bring a bundle to the state of a folder of texts, by live additions.
 
-What a file held is known by its digest, from a list beside the bundle. So only files that changed
-are read, and what the bundle holds of files that are gone is deleted.
+A list beside the bundle has the files of each folder as they were when they were last read. So only
+files that changed are read, and only what the bundle holds of files that are gone is deleted. The
+list says for which version of the bundle it was written. For another one it only says which files
+there were, and all files are compared again.
 """
 
-import json
-from collections.abc import Mapping
-from contextlib import suppress
+import logging
+from collections.abc import Iterable, Sequence, Set
 from dataclasses import replace
-from hashlib import file_digest
 from pathlib import Path
-from typing import NamedTuple
 
+from ranklet.corpus.collections.opening import Position
+from ranklet.corpus.sources.cells import Bad
 from ranklet.corpus.sources.options import SourceOptions
 from ranklet.corpus.sources.paths import Files, files_of
-from ranklet.corpus.sources.source import Source
-from ranklet.corpus.updating.changes import Counts
+from ranklet.corpus.sources.source import Problems
+from ranklet.corpus.updating.changes import Counts, first_ids
+from ranklet.corpus.updating.synced_files import (
+    UNREAD,
+    Seen,
+    Synced,
+    find_hidden,
+    find_mounts,
+    list_path,
+    read_list,
+    see_files,
+    write_list,
+)
 from ranklet.corpus.updating.writable import WritableBundle
+from ranklet.runtime.bundles.additions import Additions, history, read_additions
+from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.errors import CollectionError, InputError
-from ranklet.runtime.writing.atomic_file import atomic_file
 
-STATE = ".sync.json"  # ends the name of the list, which begins with the bundle's
+_log = logging.getLogger(__name__)
 
-
-class Seen(NamedTuple):
-    """A file as it was when it was last read."""
-
-    size: int
-    changed: int  # ns
-    sha256: str
+_PAGE = "#page="  # between a file's path and a page's number, in the page's id
 
 
 def sync(
@@ -37,34 +44,72 @@ def sync(
     """Add what is new or changed in a folder, and delete what is gone.
 
     Args:
-        bundle: what was built of the folder, or of other texts; only ids of the folder's files, as
-            of the last call, are deleted.
+        bundle: what was built of the folder, or of other texts; only ids of files that earlier
+            calls saw in the folder are deleted.
         folder: a folder of texts and other documents, one per file, or with pages.
-        options: how they are read. Texts are split as those of the bundle were.
+        options: how they are read. Texts are split as those of the bundle were. With `skip_bad`,
+            what the bundle holds of a file that cannot be read stays; `bundle.skipped` names it.
 
     Returns:
         What has changed.
 
     Raises:
-        CollectionError: a file cannot be read; nothing is written then.
-        InputError: it is no folder of texts.
+        CollectionError: a file or a folder cannot be read; nothing is written then.
+        InputError: it is no folder of texts, or a file has the path of one in another folder that
+            the bundle was synced with.
     """
-    root = Path(folder)
-    files = folder_of_texts(root, options)
-    place = state_of(bundle)
-    before = _read(place)
-    now = _state(files, before)
-    digests = {name: seen.sha256 for name, seen in before.items()}
+    files = folder_of_texts(Path(folder), options)
+    bundle._reload()
+    before, path = read_additions(bundle.files), list_path(bundle)
+    place, synced = _place(files), read_list(path)
+    current = {name for name in synced if _is_current(bundle.files, synced[name].version)}
+    known = synced.pop(place, None)
+    old = known or Synced()
+    trusted = place in current and old.options == _options(files)
+
+    now, unreadable = see_files(files, old.files)
+    synced = _without_moved(synced, now.keys())
+    digests = {name: seen.sha256 for name, seen in old.files.items() if seen and trusted}
     changed = [name for name, seen in now.items() if seen.sha256 != digests.get(name)]
-    chosen = replace(files, paths=[root / name for name in changed])
-    ids = {each.id for each in Source(chosen, files.options).whole()} if changed else set()
-    touched = {*changed, *(before.keys() - now.keys())}
-    gone = [id_ for id_ in bundle.ids() if id_ not in ids and id_.partition("#page=")[0] in touched]
-    if changed or gone:
-        bundle.change(chosen if changed else None, gone, missing_ok=True, options=options)
+    missing = [
+        name for name, seen in old.files.items()
+        if name not in now and name not in unreadable and (seen or not trusted)
+    ]  # fmt: skip
+    hidden, why = find_hidden(files, missing, old.mounts)
+    ids, damaged = _read_ids(files, changed)
+    for name in now.keys() - {*changed}:
+        if (seen := old.files[name]) and seen.fault:  # it is named again, but not read again
+            damaged[name] = Bad(str(files.folder / name), "broken", seen.fault)
+    problems = _find_problems([*why.values(), *unreadable.values(), *damaged.values()], files)
+
+    touched = {*changed, *missing} - hidden - damaged.keys()
+    here = {id_ for each in ids.values() for id_ in each}
+    held = bundle.ids() if touched else ()
+    gone = [id_ for id_ in held if id_ not in here and _file_of(id_) in touched]
+    if known is None:
+        elsewhere = {name for each in synced.values() for name in each.files}
+        _say_unknown(bundle, {*now, *elsewhere}, files)
+    usable = [files.folder / name for name in changed if ids[name] or name not in damaged]
+    if usable or gone:
+        chosen = replace(files, paths=usable, unreadable=()) if usable else None
+        bundle.change(chosen, gone, missing_ok=True, options=options)
     else:
         bundle.counts = Counts(unchanged=len(bundle))
-    _write(place, now)
+
+    version = _version_after(before, read_additions(bundle.files))
+    kept = dict.fromkeys([*hidden, *unreadable], UNREAD)
+    kept |= {name: now[name]._replace(fault=bad.found) for name, bad in damaged.items()}
+    mounts = find_mounts(files) | (why.keys() & set(old.mounts))
+    own = Synced(
+        version, _options(files), {**dict.fromkeys(old.files), **now, **kept},
+        tuple(sorted(mounts)),
+    )  # fmt: skip
+    other = {
+        name: replace(each, version=version) if name in current else each
+        for name, each in synced.items()
+    }
+    write_list(path, {**other, place: own})
+    bundle.skipped = tuple(problems.splitlines())
     return bundle.counts
 
 
@@ -84,44 +129,116 @@ def folder_of_texts(folder: Path, options: SourceOptions | None = None) -> Files
     return files
 
 
-def state_of(bundle: WritableBundle) -> Path:
-    """Return the place of the list of files."""
-    path = Path(bundle)
-    return path.with_name(f"{path.name}{STATE}")
+def remember(bundle: WritableBundle, files: Files, seen: dict[str, Seen], *, whole: bool) -> None:
+    """Write the list of the files that a bundle was just built of.
+
+    Args:
+        bundle: the bundle.
+        files: the files.
+        seen: the files as they were before they were read.
+        whole: whether all could be read; else they are compared again by the next `sync`.
+    """
+    version = _version(read_additions(bundle.files)) if whole else ""
+    own = Synced(version, _options(files), seen, tuple(sorted(find_mounts(files))))
+    write_list(list_path(bundle), {_place(files): own})
 
 
-def remember(bundle: WritableBundle, files: Files) -> None:
-    """Write the list of the files that a bundle was just built of."""
-    _write(state_of(bundle), _state(files, {}))
+def _place(files: Files) -> str:
+    return str(files.folder.resolve())
 
 
-def _state(files: Files, before: Mapping[str, Seen]) -> dict[str, Seen]:
-    """Return all files as they are, by their paths below the folder."""
-    named = {path.relative_to(files.folder).as_posix(): path for path in files.paths}
-    return {name: _seen(path, before.get(name)) for name, path in named.items()}
+def _options(files: Files) -> str:
+    """Return how files are read; what cannot be read is read again with any options."""
+    return str(replace(files.options, skip_bad=False))
 
 
-def _seen(path: Path, known: Seen | None) -> Seen:
-    """Return a file as it is now; it is read only if its size or time has changed."""
-    try:
-        found = path.stat()
-        if known and (known.size, known.changed) == (found.st_size, found.st_mtime_ns):
-            return known
-        with path.open("rb") as file:
-            digest = file_digest(file, "sha256").hexdigest()
-    except OSError as error:
-        raise CollectionError(f"{path} cannot be read: {error}") from error
-    return Seen(found.st_size, found.st_mtime_ns, digest)
+def _version(listed: Additions) -> str:
+    """Return what names a version of a bundle, before and after additions are joined with it."""
+    return f"{listed.version} {listed.change.time} {listed.before or listed.base}"
 
 
-def _read(place: Path) -> dict[str, Seen]:
-    """Return the list of files; a damaged one lets all files be read again."""
-    with suppress(OSError, ValueError, TypeError, AttributeError):
-        raw = json.loads(place.read_text("utf-8"))
-        return {name: Seen(*values) for name, values in raw.items()}
-    return {}
+def _version_after(before: Additions, after: Additions) -> str:
+    """Return the version that a write of ours led to, "" if another program wrote meanwhile."""
+    return _version(after) if before.sha256 in (after.sha256, after.before) else ""
 
 
-def _write(place: Path, files: Mapping[str, Seen]) -> None:
-    with atomic_file(place) as file:
-        file.write(json.dumps(files, ensure_ascii=False).encode())
+def _is_current(files: BundleFiles, version: str) -> bool:
+    """Return whether a bundle has all documents of a version as they were then."""
+    for listed in history(files):
+        if _version(listed) == version:
+            return True
+        if listed.change.replaced or listed.change.deleted or listed.change.restored >= 0:
+            break
+    return False
+
+
+def _without_moved(synced: dict[str, Synced], names: Set[str]) -> dict[str, Synced]:
+    """Return what the list has of other folders, without files that moved to this one.
+
+    Raises:
+        InputError: a file has the path of one in another folder.
+    """
+    left = dict[str, Synced]()
+    for folder, own in synced.items():
+        both = sorted(name for name in names & own.files.keys() if own.files[name])
+        if both and Path(folder).is_dir():
+            raise InputError(
+                f"{first_ids(both)} would replace what the bundle has of {folder}; give the files "
+                "other names, or put both folders into one and sync that"
+            )
+        others = {name: seen for name, seen in own.files.items() if name not in names}
+        if both and (stay := sum(map(bool, others.values()))):
+            _log.warning("%s is not there any more; what it had else stays: %d files", folder, stay)
+        left[folder] = replace(own, files=others)
+    return left
+
+
+def _read_ids(files: Files, names: Iterable[str]) -> tuple[dict[str, set[str]], dict[str, Bad]]:
+    """Return the ids of the documents in some files, and what is wrong with a file, by path."""
+    ids, damaged = dict[str, set[str]](), dict[str, Bad]()
+    for name in names:
+        ids[name] = set()
+        one = replace(files, paths=[files.folder / name], unreadable=())
+        for each in one.records(Position(0)):
+            if isinstance(each, Bad):
+                damaged.setdefault(name, each)
+            elif any(str(each.fields[field]).strip() for field in ("title", "text")):
+                ids[name].add(each.fields["id"])
+    return ids, damaged
+
+
+def _find_problems(faults: Sequence[Bad], files: Files) -> str:
+    """Return in lines what cannot be read.
+
+    Raises:
+        CollectionError: something cannot, and `skip_bad` is not set.
+    """
+    problems = Problems()
+    for each in faults:
+        problems.add(each)
+    if faults and not files.options.skip_bad:
+        raise CollectionError(
+            f"nothing was changed, because a part of {files.folder} cannot be read:\n{problems}\n"
+            f"{problems.hint()}"
+        )
+    return str(problems)
+
+
+def _say_unknown(bundle: WritableBundle, names: Set[str], files: Files) -> None:
+    """Say which documents are of no known file, because some of them may be gone."""
+    if unknown := [id_ for id_ in bundle.ids() if _file_of(id_) not in names]:
+        _log.warning(
+            "no list says which files %s had before, so documents of no file stay: %s; delete "
+            "those that are gone by `ranklet update %s --delete`",
+            files.folder, f"{len(unknown):,} ({first_ids(unknown)})", bundle.path,
+        )  # fmt: skip
+
+
+def _file_of(id_: str) -> str:
+    """Return the path of the file that has a document.
+
+    >>> _file_of("a.pdf#page=2"), _file_of("b#page=2.txt")
+    ('a.pdf', 'b#page=2.txt')
+    """
+    name, _, page = id_.rpartition(_PAGE)
+    return name if page.isdecimal() else id_

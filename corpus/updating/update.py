@@ -22,7 +22,7 @@ from ranklet.corpus.sources.source import Source, Texts
 from ranklet.corpus.updating.changes import by_id, find_changes
 from ranklet.corpus.updating.compact import write_joined
 from ranklet.corpus.updating.joining import Joined, analyse_all, join
-from ranklet.corpus.updating.versions import following, keep_base, prune
+from ranklet.corpus.updating.versions import VERSIONS, following, keep_base, prune
 from ranklet.runtime.bundle import Bundle, open_search
 from ranklet.runtime.bundles.additions import read_additions
 from ranklet.runtime.bundles.files import BundleFiles
@@ -81,7 +81,7 @@ def update(
         were added, replaced, deleted, unchanged, and missing among those to delete.
 
     Raises:
-        BundleError: the bundle cannot be read, or has no collection.
+        BundleError: the bundle cannot be read, has no collection, or the disk is full.
         CollectionError: documents to add cannot be read.
         InputError: an address is given, nothing is added or deleted, an id is given twice, no
             document remains, or it is not known how texts must be split.
@@ -101,6 +101,8 @@ def update(
         engine.opened(bundle).damage_reported() as source,  # what the update before has written
     ):
         source.need_collection()
+        if in_place:
+            prune(out.target, VERSIONS)  # what killed writers have left
         if add is not None:
             check_packages(source.manifest)
             _warn_of_cut(source)

@@ -7,21 +7,22 @@ its place. Whoever is killed leaves only what no list names, which the next writ
 import os
 import secrets
 import shutil
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
+from types import MappingProxyType
 
 from ranklet.runtime.bundles.additions import (
-    Addition,
     Additions,
     Change,
     base_at,
     history,
     numbered,
     of_base,
+    read_local,
 )
 from ranklet.runtime.bundles.files import BASE, LIST, BundleFiles, additions_of
 from ranklet.runtime.storage.address import Address, writable
@@ -42,27 +43,43 @@ def following(before: Additions, listed: Additions, change: Change) -> Additions
 
 
 def publish(
-    path: Path | Address, before: Additions, listed: Additions, new: Sequence[Addition] = ()
+    path: Path | Address,
+    before: Additions,
+    listed: Additions,
+    new: Mapping[str, bytes] = MappingProxyType({}),
 ) -> None:
     """Put a list in the place of the one before, which stays as an earlier version.
+
+    Whatever ends this with an error, all is as it was before, and nothing more is on the disk.
 
     Args:
         path: of the bundle.
         before: its list.
         listed: the new one.
-        new: additions that were written for it.
+        new: the contents of additions that it names, by their files' names.
     """
-    folder = made_folder(path)
-    earlier = folder / numbered(before.version)
-    earlier.write_bytes(before.to_json().encode())
-    # The next writer removes what nobody has named, if this one does not come to its end.
-    partial = folder / f".{LIST}.{secrets.token_hex(4)}.partial"
-    partial.write_bytes(listed.to_json().encode())
-    # All at once, because a wait for the disk takes longest here.
-    sync_all([partial, earlier, folder, *(folder / each.file for each in new)])
-    partial.replace(folder / LIST)
-    sync_folder(folder)
-    _remove_strays(folder, listed)
+    folder = local_folder(path)
+    text, place, earlier = listed.to_json().encode(), folder / LIST, numbered(before.version)
+    partial, was_there = f".{LIST}.{secrets.token_hex(4)}.partial", place.exists()
+    written = {**new, earlier: before.to_json().encode(), partial: text}
+    try:
+        made_folder(path)
+        for name, content in written.items():
+            (folder / name).write_bytes(content)
+        # All at once, because a wait for the disk takes longest here.
+        sync_all([folder, *(folder / each for each in written)])
+        (folder / partial).replace(place)
+        sync_folder(folder)
+    except BaseException as error:
+        if read_local(place) == text:
+            if not isinstance(error, OSError):  # an interruption comes too late
+                raise
+            if was_there:
+                (folder / earlier).replace(place)
+            else:
+                place.unlink()
+        _remove(folder, written)
+        raise
     if listed.version % AT_ONCE == 0:
         prune(path, VERSIONS)
 
@@ -81,13 +98,18 @@ def keep_base(files: BundleFiles, listed: Additions) -> None:
     source = writable(files.path if isinstance(files.path, Path) else files.path.raw)
     target = folder / f"{BASE}{listed.base[:16]}{'' if source.is_dir() else '.zip'}"
     partial = folder / f".{target.name}.{secrets.token_hex(4)}.partial"
-    if source.is_dir():
-        shutil.copytree(source, partial, copy_function=_link)
-    else:
-        _link(source, partial)
-    sync_tree(partial)
-    partial.rename(target)
-    sync_folder(folder)
+    try:
+        if source.is_dir():
+            shutil.copytree(source, partial, copy_function=_link)
+        else:
+            _link(source, partial)
+        sync_tree(partial)
+        partial.rename(target)
+        sync_folder(folder)
+    except BaseException:
+        remove(partial)
+        remove(earlier)
+        raise
 
 
 def prune(path: Path | Address, keep: int) -> None:
@@ -137,16 +159,34 @@ def local_folder(path: Path | Address) -> Path:
     return Path(additions_of(writable(path if isinstance(path, Path) else path.raw)))
 
 
-def _remove_strays(folder: Path, listed: Additions) -> None:
-    """Remove what writers of this version left that were killed, and versions of other bundles."""
-    own, names = f"{listed.version:06d}", {each.file for each in listed.parts}
+def remove_strays(path: Path | Address, listed: Additions) -> None:
+    """Remove what killed writers left, and versions of other bundles, before anything is written.
+
+    Args:
+        path: of the bundle, whose lock is held.
+        listed: its list.
+    """
+    folder, own = local_folder(path), f"{listed.version:06d}"
+    names = {each.file for each in listed.parts}
     with suppress(OSError):
-        for path in folder.iterdir():
-            written = path.suffix in (".zip", ".json") and path.name[:1].isdigit()
-            if path.suffix == ".partial" or (
-                written and path.name >= own and path.name not in names
-            ):
-                remove(path)  # open on Windows; another writer removes it
+        strays = [
+            each.name
+            for each in folder.iterdir()
+            if each.suffix == ".partial"
+            or (each.suffix in (".zip", ".json") and each.name[:1].isdigit() and each.name >= own)
+        ]
+        _remove(folder, set(strays) - names)
+
+
+def _remove(folder: Path, names: Collection[str]) -> None:
+    """Remove files of a folder, and the folder if nothing else is in it."""
+    if names:
+        with suppress(OSError):  # so that no list is left without what it names
+            sync_folder(folder)
+    for name in names:
+        remove(folder / name)  # open on Windows; another writer removes it
+    with suppress(OSError):
+        folder.rmdir()
 
 
 def _link(source: str | os.PathLike[str], target: str | os.PathLike[str]) -> None:

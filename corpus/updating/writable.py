@@ -1,6 +1,7 @@
 """A bundle that can be written to while others read it."""
 
 import copyreg
+import logging
 from collections.abc import Iterable
 from dataclasses import replace
 from functools import partial
@@ -12,12 +13,12 @@ from ranklet.corpus.sources.options import SourceOptions
 from ranklet.corpus.sources.paths import Files
 from ranklet.corpus.sources.source import Source, Texts
 from ranklet.corpus.updating.changes import Counts
-from ranklet.corpus.updating.compact import compact, restore
+from ranklet.corpus.updating.compact import compact, join_beside, restore
 from ranklet.corpus.updating.live import Live
 from ranklet.corpus.updating.update import documents_to_add
 from ranklet.runtime.asks import Where
 from ranklet.runtime.bundle import Bundle
-from ranklet.runtime.errors import InputError
+from ranklet.runtime.errors import InputError, RankletError
 from ranklet.runtime.extras import hinted
 from ranklet.runtime.options import as_list
 from ranklet.runtime.ranking import load
@@ -25,8 +26,11 @@ from ranklet.runtime.search.local import LocalSearch
 from ranklet.runtime.short_tracebacks import short_tracebacks
 from ranklet.runtime.storage.address import BundleLike
 from ranklet.runtime.storage.address import writable as place_of
+from ranklet.runtime.writing.full_disk import full_disk_told
 from ranklet.runtime.writing.leftovers import clean_up
 from ranklet.runtime.writing.locks import locked
+
+_log = logging.getLogger(__name__)
 
 
 @short_tracebacks
@@ -58,6 +62,8 @@ class WritableBundle(Bundle):
         bundle: its path.
         device: where models run; see `load`.
         strict: whether a missing device is an error; see `load`.
+        joins: whether a write also joins additions with the bundle when they are large. A server's
+            does not, so that nobody waits for it, and calls `join_beside` afterwards.
 
     Attributes:
         counts: what the last write has changed.
@@ -69,7 +75,12 @@ class WritableBundle(Bundle):
     """
 
     def __init__(
-        self, bundle: BundleLike | None, *, device: str = "auto", strict: bool = False
+        self,
+        bundle: BundleLike | None,
+        *,
+        device: str = "auto",
+        strict: bool = False,
+        joins: bool = True,
     ) -> None:
         if bundle is not None and not isinstance(bundle, Bundle):
             place_of(bundle)  # raises for an address
@@ -82,6 +93,7 @@ class WritableBundle(Bundle):
             raise InputError("an earlier version cannot be written to; `restore` it in the newest")
         opened.files.need_collection()
         self._search, self._device, self._strict = opened._search, device, strict
+        self._joins = joins
         self.counts, self.skipped = Counts(), tuple[str, ...]()
 
     @short_tracebacks
@@ -108,7 +120,7 @@ class WritableBundle(Bundle):
             CollectionError: a document cannot be used; the message names its index and the field.
             InputError: documents have no ids, or are read in another way than the bundle's, or
                 do not meet the filter.
-            BundleError: the bundle is damaged.
+            BundleError: the bundle is damaged, or cannot be written, as on a full disk.
         """
         return self.change(documents, skip_bad=skip_bad, options=options, within=within)
 
@@ -150,7 +162,7 @@ class WritableBundle(Bundle):
         """Add and delete documents in one step; see `add` and `delete`."""
         wanted = as_list(delete, "delete", "put the one id in a list")
         place = place_of(self.path)
-        with hinted(), locked(place):
+        with hinted(), full_disk_told(place, every=True), locked(place):
             clean_up(place)
             self._reload()
             part = None if within is None else self._local.narrowed(within)
@@ -163,10 +175,28 @@ class WritableBundle(Bundle):
                     documents, wanted, missing_ok=missing_ok, skip_bad=skip_bad
                 )
             self._reload()
-            large = Live(self._local).is_large
         problems = str(source.problems).splitlines() if isinstance(source, Source) else ()
         self.counts, self.skipped = done.counts, (*problems, *done.refused)
-        return self.compact() if large else self
+        if self._joins and self.is_large:
+            try:
+                self.compact()
+            except (RankletError, OSError) as error:  # all was written, so this write succeeded
+                _log.warning("what was added could not be joined with the bundle: %s", error)
+        return self
+
+    @property
+    def is_large(self) -> bool:
+        """Whether what was added is so large that it is better joined with the bundle."""
+        return Live(self._local).is_large
+
+    def join_beside(self) -> None:
+        """Join the bundle with what was added to it, unless another process is doing so.
+
+        Raises:
+            BundleError, BuildError: that is impossible; the bundle is as it was.
+        """
+        join_beside(self.path)
+        self._reload()
 
     @short_tracebacks
     def compact(self, *, keep: int | None = None) -> Self:
@@ -190,7 +220,7 @@ class WritableBundle(Bundle):
             InputError: there is no such version.
         """
         place = place_of(self.path)
-        with hinted(), locked(place):
+        with hinted(), full_disk_told(place, every=True), locked(place):
             clean_up(place)
             self._reload()
             done = Live(self._local).restore(version)

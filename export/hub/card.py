@@ -1,8 +1,10 @@
 """The model card of an exported folder: what is in it, how it is used, and its proof."""
 
+import json
 from collections.abc import Sequence
 
 from ranklet.corpus.evaluation.proof_report import Report
+from ranklet.export.onnx.graph import Transformer
 from ranklet.export.proof.as_others import LOGITS, AsOthers
 from ranklet.runtime.onnx.encoder import VARIANTS
 from ranklet.training.checkpoint import Checkpoint
@@ -42,10 +44,10 @@ from fastembed import TextEmbedding
 from fastembed.common.model_description import ModelSource, PoolingType
 
 TextEmbedding.add_custom_model(
-    model="{name}", pooling=PoolingType.{pooling}, normalization={normalise}, dim={dimension},
-    sources=ModelSource(hf="{name}"), model_file="{file}",
+    model={name}, pooling=PoolingType.{pooling}, normalization={normalise}, dim={whole},
+    sources=ModelSource(hf={name}), model_file="{file}",
 )
-vectors = list(TextEmbedding("{name}", specific_model_path="FOLDER").embed(["{document}a text"]))
+vectors = list(TextEmbedding({name}, specific_model_path="FOLDER").embed([{text}])){first}
 ```
 """
 _SCRIPT = """
@@ -57,7 +59,7 @@ import {{ {classes} }} from "@huggingface/transformers";
 """
 _VECTORS = """const encode = await pipeline("feature-extraction", "FOLDER", {{ dtype: "{dtype}" }});
 const options = {{ pooling: "{pooling}", normalize: {normalise} }};
-const vectors = await encode(["{document}a text"], options);"""
+const vectors = (await encode([{text}], options)){cut};"""
 _PAIRS = """const tokenizer = await AutoTokenizer.from_pretrained("FOLDER");
 const options = {{ dtype: "{dtype}" }};
 const model = await AutoModelForSequenceClassification.from_pretrained("FOLDER", options);
@@ -90,6 +92,11 @@ def card(
         _use(name, checkpoint, output, model.task, reports),
     ]
     return "\n\n".join(part.strip() for part in parts if part) + "\n"
+
+
+def _quoted(text: str) -> str:
+    """Return a text in the quotes of JSON, which are those of Python and JavaScript, too."""
+    return json.dumps(text, ensure_ascii=False)
 
 
 def _proof(reports: Sequence[Report]) -> str:
@@ -162,17 +169,24 @@ def _use(
         layers = "The layers after the pooling are in folders of their own (modules.json)."
         return f"{sentence}\n{layers}"
     normalise = settings.similarity == "cosine"
-    values = {
-        "name": name, "dimension": settings.dimension, "document": settings.document_prompt,
-        **shared,
-    }  # fmt: skip
+    sizes, kept = Transformer.of(checkpoint.network), settings.dimension
+    whole = sizes.hidden if sizes else kept  # of which a Matryoshka model keeps the first numbers
+    text, name = _quoted(f"{settings.document_prompt}a text"), _quoted(name)
+    values = {"name": name, "text": text, "whole": whole, **shared}
     state = "states.mean(0)" if pooling == "mean" else "states[0]"
+    first, cut = "", ""
+    if kept < whole:
+        state += f"[:{kept}]"
+        first = f"\nvectors = [each[:{kept}] for each in vectors]"
+        cut = f".slice(null, [0, {kept}])" + ".normalize(2, -1)" * normalise
     pooled = _STATES.format(state=state) + _LENGTH * normalise
-    text, longest = f'"{settings.document_prompt}a text"', settings.max_document_tokens
-    use = _VECTORS.format(pooling=pooling, normalise=str(normalise).lower(), **values)
+    longest = settings.max_document_tokens
+    use = _VECTORS.format(
+        pooling=pooling, normalise=str(normalise and not cut).lower(), cut=cut, **values
+    )
     return (
         sentence
         + _ONNXRUNTIME.format(text=text, longest=longest, use=pooled, **shared)
-        + _FASTEMBED.format(pooling=pooling.upper(), normalise=normalise, **values)
+        + _FASTEMBED.format(pooling=pooling.upper(), normalise=normalise, first=first, **values)
         + _SCRIPT.format(classes="pipeline", use=use)
     )

@@ -1,5 +1,6 @@
 """Teach a bundle how likely its hits answer a query, by judged queries."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -9,40 +10,37 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.corpus.building.writer import BundleWriter, check_source, check_target
-from ranklet.corpus.collections.splits import JudgedQuery
+from ranklet.corpus.collections.splits import JudgedQuery, groups
 from ranklet.corpus.progress import progress
 from ranklet.corpus.tuning.calibration import calibration_error, fit_logistic
 from ranklet.export.learning.judgements import read_judgements
+from ranklet.export.learning.parts import merge_splits
 from ranklet.runtime import load
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.bundles.additions import refuse_additions
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.pipeline import PipelineLike
-from ranklet.runtime.relevance import SHIPPED, Calibration, chances
+from ranklet.runtime.relevance import Calibration, calibration_of, chances
 from ranklet.runtime.storage.address import BundleLike, on_disk, writable
 
 LEAST = 50  # judged queries
 READ = 3  # best hits of each query; of the others hardly any is relevant
+PULL = 2  # queries that say as much as what ranklet brings; chosen among 1 to 16
 FOLDS = 5  # of the cross-validation that tells how true the probabilities are
 
 
 class Examples(NamedTuple):
-    """Hits of judged queries."""
+    """Hits of judged queries, half of which have no answer among the documents."""
 
-    numbers: NDArray[np.float64]  # `evidence` of all rankers, (hits, features)
+    numbers: NDArray[np.float64]  # what `Bundle.evidence` says, (hits, features)
     relevant: NDArray[np.float64]  # 1 or 0, (hits,)
+    weights: NDArray[np.float64]  # what each counts, (hits,)
     query: NDArray[np.intp]  # which one, (hits,)
     best: NDArray[np.bool_]  # whether it is its query's first hit, (hits,)
 
-    @property
-    def weights(self) -> NDArray[np.float64]:
-        """What each hit counts, (hits,); the first of a query twice as much as others."""
-        return np.where(self.best, 1.0, 0.5)
-
     def of(self, chosen: NDArray[np.bool_]) -> "Examples":
         """Return some of the hits; `chosen` is (hits,)."""
-        numbers, relevant, query, best = self
-        return Examples(numbers[chosen], relevant[chosen], query[chosen], best[chosen])
+        return Examples._make(each[chosen] for each in self)
 
 
 class Refit(NamedTuple):
@@ -62,7 +60,8 @@ class Refit(NamedTuple):
         before = "" if self.before is None else f" (before: {self.before:.3f})"
         return (
             f"{self.calibration.queries:,} judged queries; calibration error "
-            f"{self.after:.3f}{before}"
+            f"{self.after:.3f}{before}, of queries that were not learned from and half of which "
+            "have no answer"
         )
 
 
@@ -93,7 +92,7 @@ def calibrate(
     with load(source, check="full") as opened:
         refuse_additions(opened.files)
         splits = read_judgements(Path(judged), opened.files.need_documents())
-        queries = list({each.id: each for split in splits.values() for each in split}.values())
+        queries = merge_splits(splits)
         if len(queries) < LEAST:
             raise InputError(
                 f"{len(queries)} judged queries say too little of how likely hits answer a query; "
@@ -109,43 +108,76 @@ def calibrate(
 
 
 def refit(bundle: Bundle, queries: Sequence[JudgedQuery], pipeline: PipelineLike = None) -> Refit:
-    """Return how likely a pipeline's hits answer a query, as judged queries teach it."""
+    """Return how likely a pipeline's hits answer a query, as judged queries teach it.
+
+    The errors are of queries that each fold has not learned from. Queries that share relevant
+    documents are in one fold.
+
+    Raises:
+        InputError: all queries share relevant documents.
+    """
     found = examples_of(bundle, queries, pipeline)
     names = bundle.manifest.pipeline(pipeline).rankers
-    prior = SHIPPED.get(bundle.manifest.compared(names))
-    after, folds = np.empty(len(found.query)), found.query % FOLDS
-    for fold in range(FOLDS):
+    brought = calibration_of(names, bundle.manifest.compared(names), ())
+    prior = None if brought is None else brought.weights
+    after, folds = np.empty(len(found.query)), folds_of(queries)[found.query]
+    for fold in np.unique(folds):
         held = folds == fold
         after[held] = chances(found.numbers[held], fit(found.of(~held), prior))
     return Refit(
         Calibration(names, fit(found, prior), len(queries)),
-        None if prior is None else _error(found, chances(found.numbers, prior)),
-        _error(found, after),
+        None if prior is None else error_of(found, chances(found.numbers, prior)),
+        error_of(found, after),
     )
 
 
 def examples_of(
     bundle: Bundle, queries: Sequence[JudgedQuery], pipeline: PipelineLike = None
 ) -> Examples:
-    """Return the best hits of judged queries with their evidence."""
-    rows: list[tuple[NDArray[np.float64], NDArray[np.float64], int, NDArray[np.bool_]]] = []
+    """Return the best hits of judged queries with their evidence.
+
+    People also ask what no document answers, so half of the queries count as if they had no answer.
+    A query that has one is asked with it and without it, and both count together as one query.
+    """
+    answered = sum(bool(query.relevant) for query in queries)
+    share = min(1.0, len(queries) / 2 / max(1, answered))  # of a query with its answers
+    rows = []
     for number, query in enumerate(progress(queries, "ranking judged queries")):
-        ids, _, numbers = bundle.evidence(query.text, READ, pipeline)
-        relevant = np.array([float(each in query.relevant) for each in ids])
-        rows.append((numbers, relevant, number, np.arange(len(ids)) == 0))
-    return Examples(
-        np.concatenate([each[0] for each in rows]),
-        np.concatenate([each[1] for each in rows]),
-        np.concatenate([np.full(len(each[1]), each[2]) for each in rows]),
-        np.concatenate([each[3] for each in rows]),
-    )
+        asked: dict[tuple[str, ...], float] = {(): share if query.relevant else 1.0}
+        asked |= {tuple(query.relevant): 1 - share} if query.relevant else {}
+        for hide in (each for each, weight in asked.items() if weight):
+            ids, _, numbers = bundle.evidence(query.text, READ, pipeline, hide=hide)
+            best = np.arange(len(ids)) == 0
+            relevant = np.array([float(each in query.relevant) for each in ids])
+            counts = asked[hide] * np.where(best, 1.0, 0.5)  # the others are seen less
+            rows.append((numbers, relevant, counts, np.full(len(ids), number), best))
+    if not any(len(best) for *_, best in rows):
+        raise InputError("no judged query finds anything, so there is nothing to learn from")
+    return Examples._make(map(np.concatenate, zip(*rows, strict=True)))
 
 
 def fit(found: Examples, prior: tuple[float, ...] | None) -> tuple[float, ...]:
     """Return the weights of a calibration; few queries hardly move them from a prior's."""
-    ridge = 1 / len(np.unique(found.query))
+    ridge = (1 if prior is None else PULL) / len(np.unique(found.query))
     return fit_logistic(found.numbers, found.relevant, found.weights, ridge=ridge, prior=prior)
 
 
-def _error(found: Examples, told: NDArray[np.float64]) -> float:
-    return calibration_error(told[found.best], found.relevant[found.best])
+def folds_of(queries: Sequence[JudgedQuery]) -> NDArray[np.intp]:
+    """Return the fold of each query, (queries,); those that share relevant documents have one."""
+    group = groups({query.id: query.relevant for query in queries})
+    sizes, filled, fold = Counter(group.values()), np.zeros(FOLDS, np.intp), dict[str, int]()
+    for name, size in sizes.most_common():
+        fold[name] = int(filled.argmin())
+        filled[fold[name]] += size
+    if len(sizes) == 1:
+        raise InputError(
+            "all judged queries share relevant documents, so none can be kept to see what the "
+            "others have taught; judge more queries"
+        )
+    return np.array([fold[group[query.id]] for query in queries], np.intp)
+
+
+def error_of(found: Examples, told: NDArray[np.float64]) -> float:
+    """Return the calibration error of the queries' first hits, of which `told` has all, (hits,)."""
+    best = found.best
+    return calibration_error(told[best], found.relevant[best], found.weights[best])

@@ -1,4 +1,4 @@
-"""The rankers that a search may learn, cheapest first, and when each is worth its time."""
+"""The rankers that a search may learn, in turn, and when each is worth its time."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
@@ -13,7 +13,7 @@ from ranklet.corpus.collections.collection import Collection
 from ranklet.corpus.index import words_of
 from ranklet.corpus.languages.options import TextOptions
 from ranklet.corpus.progress import duration
-from ranklet.export.learning.budget import Budget
+from ranklet.export.learning.limits import Budget
 from ranklet.export.learning.options import LearnOptions
 from ranklet.export.learning.parts import Parts
 from ranklet.export.learning.work import Work
@@ -123,8 +123,13 @@ class Candidate(NamedTuple):
     pairs: bool = False
     epochs: int = 0
 
-    def why_not(self, task: Task) -> str:
-        """Return why it is not tried, or an empty text."""
+    def why_not(self, task: Task, left: float | None = None) -> str:
+        """Return why it is not tried, or an empty text.
+
+        Args:
+            task: what it would learn from.
+            left: seconds that there are for it; None for all that are left.
+        """
         count, slowest = len(task.parts.learn), task.options.max_ms
         if count < self.least:
             return f"it needs {self.least:,} queries to learn from, and there are {count:,}"
@@ -141,7 +146,8 @@ class Candidate(NamedTuple):
             return f"it needs PyTorch: {install('train')}"
         if task.model is None and issubclass(options_of_kind(self.kind), EncoderOptions):
             return "no encoder to begin with is known; name one with --model FOLDER"
-        needed, left = self.seconds(task, self.least_steps(task)), task.budget.left()
+        left = task.budget.left() if left is None else left
+        needed = self.seconds(task, self.least_steps(task))
         if needed > left:
             wanted, there = (duration(max(0, each)) for each in (needed, left))
             return f"it takes at least about {wanted} minutes, and {there} are left for trainings"
@@ -157,12 +163,14 @@ class Candidate(NamedTuple):
             seconds += task.passages * PASSAGE_SECONDS * long
         return 2 * seconds / processors()
 
-    def steps(self, task: Task) -> int:
+    def steps(self, task: Task, left: float | None = None) -> int:
         """Return how many steps it learns: some passes over the queries, as many as fit in.
 
         They are halved until they fit, so that a little more or less time gives the same number.
+        The seconds that there are for it may be given; see `why_not`.
         """
-        left, least = task.budget.left(), self.least_steps(task)
+        left = task.budget.left() if left is None else left
+        least = self.least_steps(task)
         steps = max(least, self.most_steps(task))
         while steps > least and self.seconds(task, steps) > left:
             steps = max(least, steps // 2)
@@ -204,9 +212,9 @@ class Candidate(NamedTuple):
         )  # fmt: skip
 
 
-def tuned_bm25(task: Task) -> Checkpoint:
+def tune_bm25(task: Task) -> Checkpoint:
     """Return BM25 with the k1, b, title boost and weights of fields that rank best."""
-    own = own_bm25(task.files)
+    own = read_bm25(task.files) or BM25Settings()
     queries = [*task.parts.learn, *task.parts.tune][:TUNING]
 
     titled = task.titles and TITLE not in (own.fields or ()) and _titled(task.files)
@@ -218,13 +226,13 @@ def tuned_bm25(task: Task) -> Checkpoint:
     return replace(best, settings=replace(best.settings, impacts=own.impacts))
 
 
-def own_bm25(files: BundleFiles) -> BM25Settings:
-    """Return the settings of a bundle's first BM25, or the defaults if it has none."""
+def read_bm25(files: BundleFiles) -> BM25Settings | None:
+    """Return the settings of a bundle's first BM25, or None if it has none."""
     for name, entry in files.manifest.rankers.items():
-        if entry.kind == "bm25":
+        if entry.kind == BM25:
             settings: BM25Settings = entry.read_settings(name)
             return settings
-    return BM25Settings()
+    return None
 
 
 def _titled(files: BundleFiles) -> bool:
@@ -267,12 +275,12 @@ CANDIDATES = (
         "model1", "model1", "Model 1, by EM", 200, lambda *_: {}, query=0.01, more=5.0
     ),
     Candidate(
-        "neural_model1", "neural_model1", "neural Model 1", 1_000,
-        lambda _, steps: {"steps": steps, "evaluations": 2}, step=0.08, epochs=12,
-    ),
-    Candidate(
         "trained", "dense", "the encoder, trained on these queries", 200, _dense, network=True,
         step=4.0,
+    ),
+    Candidate(
+        "neural_model1", "neural_model1", "neural Model 1", 1_000,
+        lambda _, steps: {"steps": steps, "evaluations": 2}, step=0.08, epochs=12,
     ),
     Candidate(
         "sparse", "splade", "learned sparse texts, with a table of weights for queries", 1_000,
@@ -287,3 +295,19 @@ CANDIDATES = (
         step=8.0, pairs=True,
     ),
 )  # fmt: skip
+
+
+def plan(task: Task) -> tuple[list[Candidate], dict[str, str]]:
+    """Return the rankers that there is time to learn, one after the other, and why not the others.
+
+    Those before take as many steps as fit in, so an encoder has its own time before others do.
+    """
+    left, planned, skipped = task.budget.left(), list[Candidate](), dict[str, str]()
+    for each in CANDIDATES:
+        made = task.work.has(each.name)
+        if reason := "" if made else each.why_not(task, left):
+            skipped[each.about] = reason
+            continue
+        planned.append(each)
+        left -= 0 if made else each.seconds(task, each.steps(task, left))
+    return planned, skipped

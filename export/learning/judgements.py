@@ -24,6 +24,8 @@ Splits = dict[str, list[JudgedQuery]]
 def read_judgements(path: Path, documents: Documents) -> Splits:
     """Return judged queries of a folder in BEIR form, or of a table of clicks, by split.
 
+    They include those of which nothing that was judged is relevant.
+
     Args:
         path: a folder, to which `ranklet judge` may have written, or a .csv or .tsv file with a
             line per query and document that was clicked.
@@ -31,7 +33,7 @@ def read_judgements(path: Path, documents: Documents) -> Splits:
 
     Raises:
         CollectionError: it is neither, or a file is malformed.
-        InputError: no query has a relevant document that the bundle has.
+        InputError: no query is judged, or none has a relevant document that the bundle has.
     """
     if not path.exists():
         raise CollectionError(
@@ -52,12 +54,12 @@ def read_judgements(path: Path, documents: Documents) -> Splits:
 
 
 def _read_judged(collection: Collection, split: str) -> list[JudgedQuery]:
-    """Return the queries of a split; none, with a warning, if nothing of it is judged relevant."""
+    """Return the queries of a split; none, with a warning, if none of them is judged."""
     if not any((collection.path / each.format(split)).is_file() for each in QRELS):
         warn(f"split {split!r} of {collection.path} has queries without qrels, and is left out")
         return []
     try:
-        return read_split(collection, split)
+        return read_split(collection, split, unanswered=True)
     except InputError as error:
         warn(f"{error}, and is left out")
         return []
@@ -105,7 +107,8 @@ def read_clicks(path: Path) -> Iterator[JudgedQuery]:
         total = sum(of_query.values())
         if counts[query] >= LEAST_CLICKS:
             relevant = [name for name, each in of_query.items() if each >= CLICK_SHARE * total > 0]
-            yield JudgedQuery(f"c{number}", query, dict.fromkeys(relevant, 1))
+            if relevant:  # clicks all over a long list say nothing
+                yield JudgedQuery(f"c{number}", query, dict.fromkeys(relevant, 1))
 
 
 def _records(path: Path) -> Iterator[Any]:
@@ -143,11 +146,12 @@ def _drop_unknown(
             JudgedQuery(each.id, each.text, left)
             for each in queries
             if (left := {name: grade for name, grade in each.relevant.items() if name not in gone})
+            or not each.relevant
         ]
         lost += len(queries) - len(kept)
         if kept:
             found[split] = kept
-    if not found:
+    if not any(each.relevant for queries in found.values() for each in queries):
         example = f", such as {min(gone)!r}" if gone else ""
         raise InputError(
             f"{source!r} has no query with a relevant document that the bundle has; of its "

@@ -12,6 +12,8 @@ from ranklet.runtime.sets import evenly
 FEW = 200  # queries below which nothing is trained
 LEAST = 20  # queries below which nothing can be chosen
 LEAST_RANKED = 100  # queries to choose and to report on, however little time there is
+WEIGHING = 1_000  # queries, at most, that teach weights besides those to choose and to report on
+RANKED, WEIGHED = 3, 2  # how often a query is ranked that is chosen or reported on, and another one
 CHOOSING, REPORTING = 400, 1_000  # queries, at most, which are ranked by every candidate
 # Percentiles at which a part ends, in the order of `Parts`.
 ENDS = {"all": (46, 58, 75, 100), "few": (0, 0, 65, 100), "train": (66, 80, 100, 100)}
@@ -26,6 +28,7 @@ class Parts(NamedTuple):
         choose: which choose between pipelines.
         report: which are ranked once, at the end.
         answers: the relevant documents of all queries but those to report on.
+        unanswered: those of which nothing that was judged is relevant.
     """
 
     learn: list[JudgedQuery]
@@ -33,6 +36,7 @@ class Parts(NamedTuple):
     choose: list[JudgedQuery]
     report: list[JudgedQuery]
     answers: frozenset[str]
+    unanswered: Sequence[JudgedQuery] = ()
 
     @property
     def seen(self) -> int:
@@ -60,16 +64,18 @@ def cut_parts(splits: Mapping[str, Sequence[JudgedQuery]]) -> Parts:
     Raises:
         InputError: there are too few queries.
     """
-    rest = {name: list(queries) for name, queries in splits.items()}
+    every = merge_splits(splits)
+    answered = {name: [one for one in of if one.relevant] for name, of in splits.items()}
+    rest = {name: queries for name, queries in answered.items() if queries}
     report = next(
         (rest.pop(name) for name in ("test", "dev") if name in rest and len(rest) > 1), []
     )
     choose = rest.pop("dev") if "dev" in rest and len(rest) > 1 and report else []
-    pool = _distinct([query for queries in rest.values() for query in queries])
+    pool = merge_splits(rest)
     total = len(pool) + len(report) + len(choose)
     few = len(pool) + len(choose) < FEW
     if few:
-        pool, choose = _distinct([*pool, *choose]), []
+        pool, choose = merge_splits({"pool": pool, "dev": choose}), []
     ends = ENDS["train" if report else "few" if few else "all"]
     if few and report:
         ends = (0, 0, 100, 100)
@@ -78,7 +84,8 @@ def cut_parts(splits: Mapping[str, Sequence[JudgedQuery]]) -> Parts:
         learn, chosen = [*learn, *chosen], choose
     answers = frozenset(name for query in (*learn, *tune, *chosen) for name in query.relevant)
     parts = Parts(
-        learn, tune, some(chosen, CHOOSING), some(report or reported, REPORTING), answers
+        learn, tune, some(chosen, CHOOSING), some(report or reported, REPORTING), answers,
+        [query for query in every if not query.relevant],
     )  # fmt: skip
     sizes = dict(zip(("learn from", "tune on", "choose on", "report on"), parts.sizes, strict=True))
     needed = list(sizes)[2 if few else 1 :]
@@ -92,21 +99,29 @@ def cut_parts(splits: Mapping[str, Sequence[JudgedQuery]]) -> Parts:
     return parts
 
 
-def fitting(parts: Parts, passes: float) -> Parts:
-    """Return parts that there is time to choose and to report on.
+def fit_parts(parts: Parts, passes: float) -> tuple[Parts, int]:
+    """Return parts that there is time to choose and to report on, and how many more can teach.
 
-    Each of these queries is ranked twice, by the input and by what was learned. At least
-    `LEAST_RANKED` of each part are kept, because fewer cannot be sure of anything.
+    At least `LEAST_RANKED` queries of each part are kept, because fewer cannot be sure of anything.
 
     Args:
         parts: the queries.
         passes: how often a query can be ranked.
     """
-    share = passes / (2 * (len(parts.choose) + len(parts.report)))
-    if share >= 1:
-        return parts
-    choose, report = (some(each, max(LEAST_RANKED, int(share * len(each)))) for each in parts[2:4])
-    return parts._replace(choose=choose, report=report)
+    share = passes / (RANKED * (len(parts.choose) + len(parts.report)))
+    if share < 1:
+        choose, report = (
+            some(each, max(LEAST_RANKED, int(share * len(each)))) for each in parts[2:4]
+        )
+        parts = parts._replace(choose=choose, report=report)
+    left = passes - RANKED * (len(parts.choose) + len(parts.report))
+    return parts, max(0, min(WEIGHING, int(left / WEIGHED)))
+
+
+def count_passes(parts: Parts) -> int:
+    """Return how often queries are ranked where there is time to choose and to report on all."""
+    learn, tune, choose, report = parts.sizes
+    return WEIGHED * min(WEIGHING, learn + tune) + RANKED * (choose + report)
 
 
 def _cut(pool: list[JudgedQuery], ends: Sequence[int]) -> list[list[JudgedQuery]]:
@@ -118,10 +133,10 @@ def _cut(pool: list[JudgedQuery], ends: Sequence[int]) -> list[list[JudgedQuery]
     return found
 
 
-def _distinct(queries: list[JudgedQuery]) -> list[JudgedQuery]:
+def merge_splits(splits: Mapping[str, Sequence[JudgedQuery]]) -> list[JudgedQuery]:
     """Return queries with an id each; one that is in two splits has the judgements of both."""
     found: dict[str, JudgedQuery] = {}
-    for query in queries:
+    for query in (query for queries in splits.values() for query in queries):
         known = found.get(query.id)
         if known and known.text != query.text:
             query = query._replace(id=f"{query.id}-{len(found)}")

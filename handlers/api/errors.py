@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from ranklet.runtime.errors import (
+    BusyError,
     InputError,
     OutOfTimeError,
     RankletError,
@@ -31,6 +32,7 @@ ERROR_TYPES = {
 }
 
 _SERVERS = frozenset(each for status, each in ERROR_TYPES.items() if status >= 500)
+BUSY = "another program writes to this bundle; nothing was written, so send the same again later"
 _LONGEST = 2_000  # characters of a message
 
 
@@ -78,6 +80,8 @@ def failure(error: BaseException) -> tuple[int, dict[str, Any]]:
         return 404, error_body(404, str(error))
     if isinstance(error, RemoteError):  # its message names a host, so only the log has it
         return 503, error_body(503, "the store of the collection did not answer; try again later")
+    if isinstance(error, BusyError):  # its message names a path
+        return 503, error_body(503, BUSY)
     if isinstance(error, OutOfTimeError):
         return 504, error_body(504, str(error))
     if isinstance(error, InputError):

@@ -39,17 +39,16 @@ WHOLE = Type("integer", "a whole number", (int,))
 NUMBER = Type("number", "a number", (int, float))
 OBJECT = Type("object", "an object", (dict,))
 DOCUMENTS = Type("array", "a list of at least one document", (list,))
-TEXTS = Type("", "a text, or a list of at least one", (str, list))
+TEXTS = Type("", "a text, or a list of texts", (str, list))
 RECORDS = Type("array", "a list of at least one object with an id and a text", (list,))
 FACETS = Type("", "a list of fields, or an object of options by field", (list, dict))
-LISTED = Type("", "a text, or a list of texts", (str, list))
 ANYTHING = Type("", "anything", ())  # without effect
 ABSENT = Type("", "absent", ())  # not supported; the help is the reason, the default is accepted
 
 
 NAME = 1_000  # characters of a name
 _TYPES = {
-    int: WHOLE, float: NUMBER, bool: FLAG, str: STRING, object: STRING, dict: OBJECT, list: LISTED,
+    int: WHOLE, float: NUMBER, bool: FLAG, str: STRING, object: STRING, dict: OBJECT, list: TEXTS,
 }  # fmt: skip
 
 
@@ -89,6 +88,11 @@ class Field(NamedTuple):
         return cls(name, type_, routes, option.about, default, least, most, values=option.allowed)
 
     @property
+    def filled(self) -> bool:
+        """Whether a list must have an entry, as in Python."""
+        return self.needed or Route.RERANK in self.routes
+
+    @property
     def sentence(self) -> str:
         """The help as a sentence."""
         return f"{self.help[:1].upper()}{self.help[1:]}."
@@ -106,9 +110,9 @@ class Field(NamedTuple):
         """Return the JSON Schema of a value that is not null."""
         if self.type is ANYTHING:
             return {"description": self.sentence}
-        if self.type in (TEXTS, LISTED):
-            least = 1 if self.type is TEXTS else 0
-            many = {"type": "array", "minItems": least, "maxItems": self.largest(limits)}
+        if self.type is TEXTS:
+            many = {"type": "array", "minItems": int(self.filled)}
+            many["maxItems"] = self.largest(limits)
             one = {"type": "string"}
             return {"anyOf": [one, {**many, "items": one}], "description": self.sentence}
         if self.type is FACETS:
@@ -121,7 +125,7 @@ class Field(NamedTuple):
             bounds = {"maxLength": self.largest(limits), "enum": list(self.values) or None}
             bounds["pattern"] = r"\S" if self.needed else None
         elif self.type is DOCUMENTS:
-            bounds = {"minItems": 1, "maxItems": self.largest(limits)}
+            bounds = {"minItems": int(self.filled), "maxItems": self.largest(limits)}
             bounds["items"] = {"$ref": "#/components/schemas/Document"}
         elif self.type is RECORDS:
             bounds = {"minItems": 1, "maxItems": self.largest(limits)}

@@ -6,7 +6,7 @@ allows, and the server refuses what it does not allow.
 
 from typing import Any
 
-from ranklet.handlers.api.field import DOCUMENTS, FACETS, LISTED, OBJECT, Field, Route
+from ranklet.handlers.api.field import DOCUMENTS, FACETS, OBJECT, TEXTS, Field, Route
 from ranklet.handlers.api.fields import fields_of
 from ranklet.handlers.api.limits import Limits
 from ranklet.handlers.api.schemas import Schema, schema_of
@@ -190,7 +190,7 @@ def _request(route: Route, limits: Limits, **instead: Schema) -> Schema:
 
 def _or_null(field: Field, limits: Limits) -> Schema:
     schema = field.schema(limits)
-    if field.type in (FACETS, LISTED):
+    if field.type in (FACETS, TEXTS) and not field.needed:
         return {**schema, "anyOf": [*schema["anyOf"], _NULL]}
     if field.needed or "type" not in schema:
         return schema

@@ -20,7 +20,6 @@ from ranklet.handlers.api.field import (
     ANYTHING,
     DOCUMENTS,
     FACETS,
-    LISTED,
     NUMBER,
     RECORDS,
     STRING,
@@ -239,14 +238,14 @@ def read(field: Field, value: Any, limits: Limits) -> Any:
     most = field.largest(limits)
     if field.type is WHOLE and isinstance(value, float) and value.is_integer():
         value = int(value)  # JSON does not tell 5.0 from 5
-    empty = value == [] and field.type not in (FACETS, LISTED)  # which may be of nothing
+    empty = value == [] and field.filled
     if type(value) not in field.type.python or empty:  # a boolean is no int here
         fraction = field.type is WHOLE and isinstance(value, float)
         found = "a fraction" if fraction else _json_type(value)
         raise RequestError(422, f"{name!r} must be {field.type.wanted}, not {found}")
     if field.type is STRING:
         _check_string(field, value, most)
-    elif field.type in (TEXTS, LISTED):
+    elif field.type is TEXTS:
         return _texts(name, [value] if isinstance(value, str) else value, most, limits.characters)
     elif field.type is RECORDS:
         return _records(name, value, most, limits.characters)

@@ -3,6 +3,7 @@
 Only here handlers see more than the runtime, and only once somebody writes.
 """
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from hashlib import sha256
@@ -14,6 +15,7 @@ from ranklet.handlers.api.limits import Limits
 from ranklet.handlers.api.reading import Request
 from ranklet.runtime.asks import Where
 from ranklet.runtime.errors import CollectionError, InputError
+from ranklet.runtime.writing.locks import waiting_at_most
 
 Body = Mapping[str, Any]
 Order = Mapping[str, Any]  # what is written, as JSON: by whom, and the documents, ids or filter
@@ -27,12 +29,14 @@ class Writer(NamedTuple):
         device: where its models run; see `load`.
         within: the filter of the documents that the caller may see and write; None for all.
         elsewhere: writes what an order says and returns the counts; None to write in this process.
+        seconds: how long a write waits while another program writes to the bundle.
     """
 
     path: str
     device: str = "auto"
     within: Where | None = None
     elsewhere: Callable[[Order], dict[str, Any]] | None = None
+    seconds: float = Limits.seconds
 
     def add(self, body: Body, limits: Limits) -> dict[str, Any]:
         """Add the documents of a request; see Route.ADD.
@@ -79,7 +83,9 @@ class Writer(NamedTuple):
         request = Request(Route.REMEMBER, body, limits)
         document = {name: request[name] for name in ("id", "title", "text")}
         if not document["id"]:
-            digest = sha256(f"{document['title']}\n{document['text']}".encode()).hexdigest()
+            # With the filter, because another key's id would be taken, and tell that it is.
+            made_of = [self.within or {}, document["title"], document["text"]]
+            digest = sha256(json.dumps(made_of, sort_keys=True, default=str).encode()).hexdigest()
             document["id"] = f"memory-{digest[:16]}"
         # Else its writer might not be allowed to see it.
         plain = {key: v for key, v in (self.within or {}).items() if not isinstance(v, dict | list)}
@@ -98,15 +104,41 @@ class Writer(NamedTuple):
 
     def _written(self, what: Order) -> dict[str, Any]:
         order = {"path": self.path, "device": self.device, "within": self.within, **what}
-        return (self.elsewhere or written)(order)
+        order["seconds"] = self.seconds
+        if self.elsewhere:
+            return self.elsewhere(order)
+        with waiting_at_most(self.seconds):
+            return written(order)
 
 
-def written(order: Order) -> dict[str, Any]:
-    """Add or delete what an order says, and return the counts of the answer; see `Writer`."""
+def is_large(path: str) -> bool:
+    """Return whether what was added to a bundle is better joined with it."""
+    from ranklet.corpus.updating.writable import WritableBundle
+
+    return WritableBundle(path).is_large
+
+
+def join(path: str) -> None:
+    """Join a bundle with what was added to it, while others write to it."""
+    from ranklet.corpus.updating.writable import WritableBundle
+
+    WritableBundle(path).join_beside()
+
+
+def written(order: Order, *, joins: bool = True) -> dict[str, Any]:
+    """Add or delete what an order says, and return the counts of the answer; see `Writer`.
+
+    Args:
+        order: the order.
+        joins: see `WritableBundle`.
+
+    Raises:
+        BusyError: another program writes to the bundle; nothing was written.
+    """
     from ranklet.corpus.updating.writable import WritableBundle
 
     device, within = order["device"], order["within"]
-    bundle = WritableBundle(order["path"], device=device, strict=device == "cuda")
+    bundle = WritableBundle(order["path"], device=device, strict=device == "cuda", joins=joins)
     if "documents" in order:
         names = ("added", "replaced")
         try:

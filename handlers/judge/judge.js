@@ -75,7 +75,7 @@ async function search() {
   const before = saving;
   try {
     await before;
-    const answer = await call("/rank", { query: words, k: shown, of: query().id });
+    const answer = await call("rank", { query: words, k: shown, of: query().id });
     if (number !== latest) return;
     const { hits, marks, others, ignored } = answer;
     if (before === saving) query().marks = marks; // others may have marked, too
@@ -114,7 +114,7 @@ function save(grades, keep = false) {
   const marked = query();
   saving = saving.then(async () => {
     try {
-      marked.marks = (await call("/marks", { query: marked.id, grades, keep })).marks;
+      marked.marks = (await call("marks", { query: marked.id, grades, keep })).marks;
       if (marked === query()) say(saved(grades));
     } catch (error) {
       say(`Not saved: ${error.message}`, true);
@@ -208,7 +208,7 @@ $("previous").addEventListener("click", () => go(current - 1));
 for (const id of ["next", "onward"]) $(id).addEventListener("click", () => go(current + 1));
 
 try {
-  const state = await call("/state");
+  const state = await call("state");
   queries = state.queries;
   $("about").textContent = `${state.documents.toLocaleString("en")} documents of ${state.bundle}`;
   $("saved").textContent = `Marks are saved in ${state.folder} as the split ${state.split}. When you are done, press Ctrl-C in the terminal.`;

@@ -30,6 +30,7 @@ from ranklet.handlers.server.shared_counts import SharedCounts
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.bundles.documents import Documents
 from ranklet.runtime.errors import RankletError
+from ranklet.runtime.writing.locks import waiting_at_most
 
 FOLDER = Path(__file__).parent
 PLAYGROUND = FOLDER.parent / "playground"
@@ -155,7 +156,8 @@ class JudgeService:
             self._documents.number(name)  # so that no unknown document is judged
             if grade is not None and (type(grade) is not int or grade not in (0, 1)):
                 raise RequestError(422, "a grade must be 1, 0 or null")
-        self._store.mark(query, grades, keep=body.get("keep") is True)
+        with waiting_at_most(LIMITS.seconds):
+            self._store.mark(query, grades, keep=body.get("keep") is True)
         return {"marks": _signs(self._store.grades().get(query, {}))}
 
     def _named(self, name: str) -> dict[str, str]:

@@ -19,7 +19,7 @@ from ranklet.handlers.api.writing import Writer
 from ranklet.handlers.logs import stack_of
 from ranklet.handlers.mcp.tools import WRITES, call, tools, write
 from ranklet.runtime.bundle import Bundle
-from ranklet.runtime.errors import RankletError
+from ranklet.runtime.errors import BusyError, RankletError
 from ranklet.version import __version__
 
 Message = dict[str, Any]
@@ -32,7 +32,11 @@ ABILITIES = "io.modelcontextprotocol/clientCapabilities"
 SERVER = "io.modelcontextprotocol/serverInfo"
 
 NO_JSON, NO_REQUEST, NO_METHOD, WRONG_PARAMS = -32700, -32600, -32601, -32602
+TOO_MANY = -32000
 WRONG_REVISION = -32022
+_STATUSES = {NO_METHOD: 404} | dict.fromkeys(
+    (NO_JSON, NO_REQUEST, WRONG_PARAMS, WRONG_REVISION), 400
+)
 CALL, CANCELLED = "tools/call", "notifications/cancelled"  # the methods that `service` must know
 _ABILITIES: Mapping[str, Any] = {"tools": {}}
 _IDENTITY = {"name": "ranklet", "version": __version__}
@@ -127,6 +131,23 @@ def written(message: Message) -> bytes:
     return text.encode("utf-8", "backslashreplace") + b"\n"
 
 
+def http_status(answer: Message, message: Message, header: str | None) -> int:
+    """Return the HTTP status of an answer to a message.
+
+    Until 2025 an error is an answer like any other; since 2026 the code of an error decides.
+
+    Args:
+        answer: the answer.
+        message: the message.
+        header: MCP-Protocol-Version, None without one.
+    """
+    params = message.get("params") or {}
+    stated = isinstance(meta := params.get("_meta"), dict) and REVISION in meta
+    if "error" not in answer or not (stated or header in STATELESS):
+        return 200
+    return _STATUSES.get(answer["error"]["code"], 200)
+
+
 def refusal(fault: FaultError) -> Message | None:
     """Return the answer to a message that has a fault; None if nobody waits for one."""
     if fault.silent:
@@ -135,6 +156,20 @@ def refusal(fault: FaultError) -> Message | None:
     if fault.data:
         error["data"] = fault.data
     return {"jsonrpc": "2.0", "id": fault.identity, "error": error}
+
+
+def writes(line: bytes) -> bool:
+    """Return whether a line has a message that asks to write."""
+    try:
+        return is_write(read(line))
+    except FaultError:
+        return False
+
+
+def is_write(message: Message) -> bool:
+    """Return whether a message asks to write, and thus may wait for another program."""
+    name = (message.get("params") or {}).get("name")
+    return message.get("method") == CALL and isinstance(name, str) and name in WRITES
 
 
 class Protocol:
@@ -250,7 +285,8 @@ class Protocol:
                     result = call(self._bundle(), name, given, self._limits)
         except Exception as error:
             status, body = failure(error)
-            if status >= 500:  # the client learns no paths, but somebody must learn of the fault
+            # The client learns no paths, but somebody must learn of a fault of this side.
+            if status >= 500 and not isinstance(error, BusyError | RequestError):
                 sys.stderr.write(f"{stack_of(error)}\n")
             return {"content": [{"type": "text", "text": body["error"]}], "isError": True}
         content = [{"type": "text", "text": result.text}]

@@ -20,9 +20,11 @@ from ranklet.handlers.mcp.protocol import (
     CALL,
     CANCELLED,
     NO_REQUEST,
+    TOO_MANY,
     FaultError,
     Message,
     Protocol,
+    is_write,
     read,
     refusal,
     written,
@@ -32,6 +34,7 @@ from ranklet.runtime.call.deadline import caller_gone
 from ranklet.runtime.errors import InputError
 
 THREADS, WAITING = 4, 64  # calls that are answered at a time, and that may wait
+WRITES = 8  # that may wait, with a thread of their own, because they may wait for other programs
 
 
 def serve(
@@ -75,11 +78,12 @@ class Lines:
         # By the ids of requests that wait for their answers, what only that request has.
         self._calls: dict[object, object] = {}
         self._writing, self._room = Lock(), BoundedSemaphore(WAITING)
+        self._writes = BoundedSemaphore(1 + WRITES)
         self._gone = False
 
     def run(self, lines: BinaryIO) -> None:
         """Answer each line, until the input ends or nobody reads the answers."""
-        with ThreadPoolExecutor(THREADS) as pool:
+        with ThreadPoolExecutor(THREADS) as pool, ThreadPoolExecutor(1) as writer:
             for line in self._lines(lines):
                 if self._gone:
                     break
@@ -88,7 +92,7 @@ class Lines:
                 try:
                     message = read(line)
                     if message.get("method") == CALL and "id" in message:
-                        self._begin(pool, message, message["id"])
+                        self._begin(writer if is_write(message) else pool, message, message["id"])
                         continue
                 except FaultError as fault:
                     self._write(refusal(fault))
@@ -114,7 +118,11 @@ class Lines:
             fault = FaultError(NO_REQUEST, "a request with this id is not answered yet")
             fault.identity = identity
             raise fault
-        self._room.acquire()
+        room = self._writes if is_write(message) else self._room
+        if not room.acquire(blocking=room is self._room):
+            fault = FaultError(TOO_MANY, "too many writes are waiting; try again later")
+            fault.identity = identity
+            raise fault
         own = self._calls[identity] = object()
 
         def unwanted() -> bool:
@@ -129,7 +137,7 @@ class Lines:
                     self._calls.pop(identity, None)  # before the client may use the id again
                 self._write(found if waits else None)
             finally:
-                self._room.release()
+                room.release()
 
         pool.submit(answer)
 

@@ -6,7 +6,7 @@ from typing import Any, Self
 from urllib.parse import parse_qsl, urlencode
 
 from ranklet.handlers.api.errors import RequestError
-from ranklet.handlers.api.field import FLAG, LISTED, NUMBER, STRING, WHOLE, Field, Route
+from ranklet.handlers.api.field import FLAG, NUMBER, STRING, TEXTS, WHOLE, Field, Route
 from ranklet.handlers.api.fields import fields_of
 from ranklet.runtime.bundles import manifest
 
@@ -84,7 +84,7 @@ class Form:
     @property
     def address(self) -> str:
         """The address of the page that it asks for."""
-        return f"/?{urlencode(self.pairs)}"
+        return f"./?{urlencode(self.pairs)}"
 
     def request(self, types: Mapping[str, str]) -> dict[str, Any]:
         """Return the request for POST /rank, without offset.
@@ -99,7 +99,7 @@ class Form:
         for name, value in self.pairs:
             if name not in OWN and not _of_metadata(name):
                 field = known.get(name)
-                listed = field and field.type is LISTED
+                listed = field and field.type is TEXTS
                 body[name] = self.all(name) if listed else _read(field, value)
         body["query"] = self["q"]
         if texts := self["texts"]:

@@ -23,8 +23,8 @@ async function call(address, options = {}) {
   const key = $("key-field").value || sessionStorage.getItem(KEY);
   const headers = { ...options.headers, ...(key ? { Authorization: `Bearer ${key}` } : {}) };
   const response = await fetch(address, { ...options, headers });
-  const unknown = response.status === 401 || (response.status === 403 && address === "/documents");
-  if (unknown && !address.startsWith("/complete")) {
+  const unknown = response.status === 401 || (response.status === 403 && address === "documents");
+  if (unknown && !address.startsWith("complete")) {
     $("key").hidden = false;
     $("key-field").focus();
   } else if (response.ok && $("key-field").value) {
@@ -64,7 +64,7 @@ async function show(address, options, remembered = true) {
   if (focused) $(focused)?.focus();
   document.body.className = page.body.className;
   document.title = page.title;
-  if (remembered) history.pushState(null, "", options?.body ? "/" : address);
+  if (remembered) history.pushState(null, "", options?.body ? "./" : address);
 }
 
 /** Return what the form asks for, without blank fields. */
@@ -77,8 +77,8 @@ function search() {
   offer([]);
   if (!$("query").value.trim()) return;
   const fields = asked();
-  if (fields.has("texts")) show("/", { method: "POST", body: fields });
-  else show(`/?${fields}`);
+  if (fields.has("texts")) show("./", { method: "POST", body: fields });
+  else show(`./?${fields}`);
 }
 
 /** Show a hit alone in place of its card, with what the link opens. */
@@ -107,7 +107,7 @@ async function add() {
   const body = JSON.stringify({ documents: [{ id, title: $("add-title").value, text }] });
   const headers = { "Content-Type": "application/json" };
   try {
-    const response = await call("/documents", { method: "POST", headers, body });
+    const response = await call("documents", { method: "POST", headers, body });
     const answer = await response.json();
     if (!response.ok) {
       say(answer.error);
@@ -137,7 +137,7 @@ async function complete() {
     const typed = awaited;
     const fields = new URLSearchParams({ q: typed, k: 6 });
     if ($("where")) fields.set("where", $("where").value); // of the filters in use
-    const response = await call(`/complete?${fields}`);
+    const response = await call(`complete?${fields}`);
     completing = response.ok || response.status >= 429;
     const found = response.ok ? (await response.json()).completions : [];
     if (typed === awaited) offer(found.filter(({ text }) => text !== typed));
@@ -220,7 +220,7 @@ document.addEventListener("DOMContentLoaded", () => {
     else if (event.target.form === $("form") && event.target.matches("#options *, #filters *")) search();
   });
   document.addEventListener("click", (event) => {
-    const link = event.target.closest("a[href^='/?']");
+    const link = event.target.closest("a[href^='./?']");
     if (!link || event.ctrlKey || event.metaKey || event.shiftKey) return;
     event.preventDefault();
     if (link.dataset.card) {

@@ -19,8 +19,9 @@ ANY = "*"
 _LOCAL = "localhost"
 _AUTHORITY = re.compile(r"(\[[0-9a-f:.]+\]|[^\s\[\]:@/?#\\,]+)(?::([0-9]{0,5}))?")
 _PORTS = {"http": 80, "https": 443}
-_ORIGIN = re.compile(r"(https?)://([^/?#]+)")
+_ORIGIN = re.compile(r"([a-z][a-z0-9+.-]*)://([^/?#]+)")
 _NAME = re.compile(r"[a-z0-9_]([a-z0-9_.-]*[a-z0-9_])?|\[[0-9a-f:.]+\]")
+_WITHOUT_ORIGIN = ("file", "ftp", "ws", "wss")  # what no browser names as the site of a page
 
 
 class Authority(NamedTuple):
@@ -77,6 +78,8 @@ class Hosts:
         if (origin := parsed(page)) is None:
             return False
         scheme, site = origin
+        if scheme not in _PORTS:  # a page that no server sent, such as an extension's
+            return False
         if site.name in self._names:
             return True
         if scheme == "https" and not self._all:  # on this machine nobody adds TLS
@@ -114,8 +117,20 @@ def authority(text: str, port: int = 80) -> Authority | None:
 def parsed(origin: str) -> Origin | None:
     """Return an origin in the one form that equal ones have; None if it is none."""
     match = _ORIGIN.fullmatch(origin.lower())
-    place = authority(match[2], _PORTS[match[1]]) if match else None
+    place = authority(match[2], _PORTS.get(match[1], 0)) if match else None
     return (match[1], place) if match and place else None
+
+
+def is_of_pages(origin: str) -> bool:
+    """Return whether a browser can name an origin as the site of a page.
+
+    >>> is_of_pages("app://obsidian.md"), is_of_pages("https://*.example"), is_of_pages("file://a")
+    (True, False, False)
+    """
+    if (found := parsed(origin)) is None or found[0] in _WITHOUT_ORIGIN or found[1].port > 65_535:
+        return False
+    name = found[1].name
+    return bool(_NAME.fullmatch(f"[{name}]" if ":" in name else name))
 
 
 def is_local(name: str) -> bool:

@@ -22,6 +22,7 @@ _TRACE = re.compile(r"00-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}|([0-9a-f]{32})(
 _UNQUOTABLE = re.compile(r"[^ -~]|[\"\\]")  # what a header's quoted string cannot hold
 _EVERYWHERE = ((b"x-content-type-options", b"nosniff"), (b"cache-control", b"no-store"))
 NAMED = ("/documents/{id}", "/v1/models/{id}")  # routes that end in any text
+_PAGES = frozenset({"/docs"})  # whose links are relative
 # Requested every few seconds.
 _NOT_LOGGED = frozenset({"/healthz", "/readyz", "/health", "/metrics"})
 
@@ -66,6 +67,7 @@ class Middleware:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
+        scope["path"] = self._without_slash(scope["method"], scope["path"])
         begin = perf_counter()
         every = reversed(scope["headers"])  # of equal names the first counts
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in every}
@@ -96,6 +98,13 @@ class Middleware:
             raise
         finally:
             self._count_and_log(scope, route, headers, record, status, perf_counter() - begin)
+
+    def _without_slash(self, method: str, path: str) -> str:
+        """Return a path without slashes at its end, unless these are an id or matter to a page."""
+        bare = path.rstrip("/")
+        if bare not in self._routes or bare in _PAGES:
+            return path
+        return path if method != "POST" and path.startswith("/documents/") else bare
 
     def _route(self, path: str) -> str:
         """Return the route that a path has, so that no id makes a label."""

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 
 from starlette.responses import Response
 
-from ranklet.handlers.server.hosts import ANY, parsed
+from ranklet.handlers.server.hosts import ANY, is_of_pages, parsed
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.variables import Variable
 
@@ -70,11 +70,12 @@ def read_origins(text: str) -> tuple[str, ...]:
     Raises:
         InputError: one of them is no origin.
     """
-    origins = tuple(each.strip() for each in text.split(",")) if text else ()
+    origins = tuple(each.strip().removesuffix("/") for each in text.split(",")) if text else ()
     for origin in origins:
-        if origin != ANY and parsed(origin) is None:
+        if origin != ANY and not is_of_pages(origin):
             raise InputError(
                 f"{Variable.ORIGINS} has {origin[:80]!r}; give schemes and hosts, with commas "
-                "between, such as https://app.example,http://localhost:3000, or * for every site"
+                "between, such as https://app.example,http://localhost:3000,app://obsidian.md, or "
+                "* for every site; a subdomain is another one"
             )
     return origins

@@ -31,13 +31,18 @@ class Bodies:
         self._counts, self._most = counts, most
         counts.set(_HELD, 0)  # what a former process held is gone
 
-    def body(self) -> "Body":
-        """Return an empty body, whose bytes count until its context ends."""
-        return Body(self)
+    def body(self, most: int | None = None) -> "Body":
+        """Return an empty body, whose bytes count until its context ends.
 
-    def take(self, size: int) -> bool:
+        Args:
+            most: the bytes that all bodies may have once this one has arrived, if that is less.
+        """
+        return Body(self, most)
+
+    def take(self, size: int, most: int | None = None) -> bool:
         """Count further bytes, if there is room for them."""
-        if sum(self._counts.of_all(_HELD)) + size > self._most:
+        most = self._most if most is None else min(most, self._most)
+        if sum(self._counts.of_all(_HELD)) + size > most:
             return False
         self._counts.add(_HELD, size)
         return True
@@ -58,8 +63,8 @@ class Bodies:
 class Body:
     """The bytes of one body."""
 
-    def __init__(self, bodies: Bodies) -> None:
-        self._bodies, self._parts, self._size = bodies, list[bytes](), 0
+    def __init__(self, bodies: Bodies, most: int | None = None) -> None:
+        self._bodies, self._most, self._parts, self._size = bodies, most, list[bytes](), 0
 
     def __enter__(self) -> "Body":
         return self
@@ -105,7 +110,7 @@ class Body:
             arrived += len(part)
             if arrived > most:
                 refusal = _too_large(most)
-            elif refusal is None and not self._bodies.take(len(part)):
+            elif refusal is None and not self._bodies.take(len(part), self._most):
                 refusal = self._bodies.refusal()
             elif refusal is None:
                 self._size += len(part)

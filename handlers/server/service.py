@@ -39,7 +39,14 @@ from ranklet.handlers.api.limits import RANKING_SHARE, Room
 from ranklet.handlers.api.openapi import describe
 from ranklet.handlers.api.reading import IN_BODY, in_url, parse
 from ranklet.handlers.api.writing import Writer
-from ranklet.handlers.mcp.protocol import FaultError, Protocol, check_revision, refusal
+from ranklet.handlers.mcp.protocol import (
+    FaultError,
+    Protocol,
+    check_revision,
+    http_status,
+    refusal,
+    writes,
+)
 from ranklet.handlers.mcp.protocol import read as read_message
 from ranklet.handlers.playground.api_page import api_page
 from ranklet.handlers.playground.form import Form
@@ -57,7 +64,7 @@ from ranklet.handlers.server.settings import ServerSettings
 from ranklet.handlers.server.shared_counts import SERIES, SharedCounts
 from ranklet.handlers.server.worker_pool import ClientGone, WorkerPool
 from ranklet.handlers.server.writes import Writes
-from ranklet.handlers.server.writing_process import WritingProcess
+from ranklet.handlers.server.writing_process import ENDING, WritingProcess
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.errors import RemoteError
 from ranklet.runtime.memory import resident_bytes
@@ -65,6 +72,7 @@ from ranklet.runtime.storage.package_files import package_bytes
 from ranklet.runtime.tracing import tracer
 from ranklet.version import __version__
 
+WRITES = 8  # that may wait for the one that is being written
 WATCH_SECONDS = 1.0  # between two checks whether the bundle was replaced
 PLAYGROUND = Path(__file__).parent.parent / "playground"
 # The page may load its own files only, so that no text of a document can run as a script.
@@ -118,6 +126,10 @@ class Service:
         )
         self._metrics = Metrics(counts)
         self._pool = WorkerPool(settings.threads, settings.queue)
+        # A write may wait for another program, so it has a thread that ranks nothing, and bodies of
+        # writes leave half of the room to those of queries.
+        self._writers = WorkerPool(1, min(WRITES, settings.queue), finishes=True)
+        self._room = max(settings.limits.body_bytes, settings.bodies_bytes // 2)
         self._live = LiveBundle(
             settings.bundle,
             settings.full_check,
@@ -194,7 +206,13 @@ class Service:
         finally:
             watch.cancel()
             self._pool.close()
+            self._writers.close()
             self._writing.close()
+
+    def refuse_writes(self) -> None:
+        """Answer writes that wait; the one that is being written comes to its end."""
+        self._writers.refuse(RequestError(503, ENDING))
+        self._writing.hurry()
 
     async def _watch(self) -> None:
         """Check regularly whether the bundle was replaced, so that no request waits for it."""
@@ -239,22 +257,23 @@ class Service:
 
         def work(bundle: Bundle, data: bytes, budget_ms: float, opened: Opened) -> Any:
             nonlocal status
-            writer = self._writer(opened) if opened.writes else None
+            writer = self._writer(opened, budget_ms) if opened.writes else None
             limits = replace(self.settings.limits, seconds=budget_ms / 1e3 / RANKING_SHARE)
             answer: Any
             try:
-                check_revision(request.headers.get("mcp-protocol-version"))
+                check_revision(revision := request.headers.get("mcp-protocol-version"))
                 protocol = Protocol(lambda: bundle, limits, writer=writer, wrote=self._writes.count)
-                answer = protocol.answer(read_message(data))
+                answer = protocol.answer(message := read_message(data))
+                status = http_status(answer, message, revision) if answer else 202
             except FaultError as fault:
                 answer = refusal(fault)
-            status = 202 if answer is None else 400 if "error" in answer else 200
+                status = 400 if answer else 202
             return answer
 
         async def sent(body: Body) -> bytes:
             return await body.read(request, self.settings.limits)
 
-        response = await self._in_pool(request, sent, work)
+        response = await self._in_pool(request, sent, work, writes=writes)
         if status == 202:
             return Response(status_code=202)
         if response.status_code == 200:
@@ -334,7 +353,11 @@ class Service:
     async def _written(
         self, request: Request, write: Callable[[Writer, bytes], dict[str, Any]]
     ) -> Response:
-        """Answer a request that writes, once whoever asks this server finds what it wrote."""
+        """Answer a request that writes, once whoever asks this server finds what it wrote.
+
+        It waits for its turn no longer than a request may take. If it was begun until then, the
+        answer says what became of it, however long that takes; otherwise it is never written.
+        """
 
         async def sent(body: Body) -> bytes:
             if request.scope["query_string"]:
@@ -343,12 +366,12 @@ class Service:
                 return b""
             return await body.read(request, self.settings.limits)
 
-        def work(_: Bundle, data: bytes, __: float, opened: Opened) -> Any:
-            answer = write(self._writer(opened), data)
+        def work(_: Bundle, data: bytes, budget_ms: float, opened: Opened) -> Any:
+            answer = write(self._writer(opened, budget_ms), data)
             self._writes.count()
             return answer
 
-        return await self._in_pool(request, sent, work, self._keys.writing)
+        return await self._in_pool(request, sent, work, self._keys.writing, lambda _: True)
 
     async def _about(self, request: Request, said: Callable[[Bundle], Any]) -> Response:
         """Answer with what is said of the bundle; nothing was sent."""
@@ -360,9 +383,9 @@ class Service:
 
         return await self._in_pool(request, sent, lambda bundle, *_: said(bundle))
 
-    def _writer(self, opened: Opened) -> Writer:
-        settings = self.settings
-        return Writer(settings.bundle, settings.device, opened.where, self._writing.write)
+    def _writer(self, opened: Opened, budget_ms: float) -> Writer:
+        settings, write = self.settings, self._writing.write
+        return Writer(settings.bundle, settings.device, opened.where, write, budget_ms / 1e3)
 
     async def _in_pool(
         self,
@@ -370,8 +393,9 @@ class Service:
         sent: Callable[[Body], Awaitable[bytes]],
         work: Work,
         opened: Callable[[Mapping[str, str]], Opened] | None = None,
+        writes: Callable[[bytes], bool] | None = None,
     ) -> Response:
-        """Answer a request for the bundle, in a thread of the pool unless that takes no time.
+        """Answer a request for the bundle, in a thread of a pool unless that takes no time.
 
         Args:
             request: the request.
@@ -379,17 +403,23 @@ class Service:
             work: returns the answer, from the part of the bundle that the key opens, what was sent,
                 the milliseconds that ranking may take, and what the key opens.
             opened: returns what the request's key opens; None for what it may read.
+            writes: returns whether the request writes what it has sent, if its key may.
         """
         record: Record = request.scope["ranklet.record"]
         try:
             asked = (opened or self._keys.opened)(record.headers)
             await self._see_writes()
-            with self._bounds.counted(asked.key), self._bodies.body() as held:
+            may, pool = writes if asked.writes else None, self._pool
+            body_of = self._bodies.body(self._room if may else None)
+            with self._bounds.counted(asked.key), body_of as held:
                 bundle = self._live.bundle
                 begin = perf_counter()
                 data = await sent(held)
                 record.stages.append(("read body", (perf_counter() - begin) * 1e3))
+                if may is not None and await asyncio.to_thread(may, data):
+                    pool = self._writers
                 body = await self._worked(
+                    pool,
                     request,
                     data,
                     lambda budget_ms: work(part_of(bundle, asked.where), data, budget_ms, asked),
@@ -413,7 +443,9 @@ class Service:
         await asyncio.shield(self._seeing[1])
         self._seen = max(self._seen, total)
 
-    async def _worked(self, request: Request, data: bytes, work: Callable[[float], Any]) -> bytes:
+    async def _worked(
+        self, pool: WorkerPool, request: Request, data: bytes, work: Callable[[float], Any]
+    ) -> bytes:
         """Return the answer to a request that has sent `data`, from `work` within milliseconds."""
         record: Record = request.scope["ranklet.record"]
         limits, took, found = self.settings.limits, (inf, inf), False
@@ -440,7 +472,7 @@ class Service:
                 return answer()
             # A span of the work belongs to the request's, which is the context here.
             traced = partial(copy_context().run, answer) if tracer() else answer
-            return await self._pool.run(traced, limits.seconds, partial(_gone, request))
+            return await pool.run(traced, limits.seconds, partial(_gone, request))
         finally:
             if quick:
                 quick.took(*took, found=found)

@@ -115,6 +115,11 @@ class _Server(uvicorn.Server):
         gc.collect()
         gc.freeze()
 
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Answer all requests that have begun; what waits to be written is refused."""
+        self._service.refuse_writes()
+        await super().shutdown(sockets)
+
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:  # noqa: ARG002
         """Start to drain; stop at once on a second signal."""
         if self._service.draining:

@@ -16,7 +16,7 @@ from queue import Empty, SimpleQueue
 from threading import Lock, Thread
 from typing import Any, Generic, TypeVar
 
-from ranklet.handlers.api.errors import RequestError
+from ranklet.handlers.api.errors import BUSY, RequestError
 from ranklet.runtime.call.deadline import caller_gone
 
 T = TypeVar("T")
@@ -68,10 +68,18 @@ class _Call(Generic[T]):
 
 
 class WorkerPool:
-    """Threads behind a queue in which at most `queue` calls wait."""
+    """Threads behind a queue in which at most `queue` calls wait.
 
-    def __init__(self, threads: int, queue: int) -> None:
-        self._most, self._lock = threads + queue, Lock()
+    Args:
+        threads: how many there are.
+        queue: how many calls may wait.
+        finishes: whether a call that has begun is waited for until it ends, however long it takes,
+            because its caller must know what became of it. Then 503 says that one has not begun.
+    """
+
+    def __init__(self, threads: int, queue: int, *, finishes: bool = False) -> None:
+        self._most, self._finishes, self._lock = threads + queue, finishes, Lock()
+        self._refusal: RequestError | None = None
         self._held = set[_Call[Any]]()  # those that run or wait
         self._calls: SimpleQueue[_Call[Any] | None] = SimpleQueue()
         self._threads = [
@@ -94,13 +102,13 @@ class WorkerPool:
         The coroutine that `gone` returns ends when the caller hangs up.
 
         Raises:
-            RequestError: 503: the queue is full; 504: the time is up.
+            RequestError: 503: the queue is full, or calls are refused; 504: the time is up.
             ClientGone: the caller hung up.
         """
         call = _Call(work)
 
         def watch() -> None:
-            watching = asyncio.ensure_future(_watch(call.result, seconds, gone))
+            watching = asyncio.ensure_future(self._watch(call, seconds, gone))
             call.result.add_done_callback(lambda _: watching.cancel())
 
         timer = asyncio.get_running_loop().call_later(min(UNWATCHED_SECONDS, seconds), watch)
@@ -111,6 +119,14 @@ class WorkerPool:
             timer.cancel()
             if self._take(call):  # given up: it never starts; a running one begins no more work
                 self._held.discard(call)
+
+    def refuse(self, error: RequestError) -> None:
+        """Raise an error for all calls that wait, and for all to come; running ones go on."""
+        self._refusal = error
+        for call in [*self._held]:
+            if self._take(call):
+                self._held.discard(call)
+                call.result.set_exception(error)
 
     def close(self) -> None:
         """Let running calls end, and start no others."""
@@ -128,6 +144,8 @@ class WorkerPool:
 
     def _submit(self, call: _Call[Any]) -> None:
         with self._lock:
+            if self._refusal:
+                raise self._refusal
             if len(self._held) >= self._most:
                 raise RequestError(503, "too many requests are waiting; try again in a second")
             self._held.add(call)
@@ -154,16 +172,21 @@ class WorkerPool:
             work, call.work = call.work, None
         return work
 
-
-async def _watch(
-    result: "asyncio.Future[Any]", seconds: float, gone: Callable[[], Coroutine[Any, Any, None]]
-) -> None:
-    """End the wait for a result when its time is up or the caller hangs up."""
-    error: Exception = ClientGone()
-    try:
-        async with asyncio.timeout(seconds - UNWATCHED_SECONDS):
-            await gone()
-    except TimeoutError:
-        error = RequestError(504, f"no answer within {seconds:g} seconds; ask for less")
-    if not result.done():
-        result.set_exception(error)
+    async def _watch(
+        self, call: _Call[Any], seconds: float, gone: Callable[[], Coroutine[Any, Any, None]]
+    ) -> None:
+        """End the wait for a result when its time is up or the caller hangs up."""
+        error: Exception = ClientGone()
+        try:
+            async with asyncio.timeout(seconds - UNWATCHED_SECONDS):
+                await gone()
+        except TimeoutError:
+            if not self._finishes:
+                error = RequestError(504, f"no answer within {seconds:g} seconds; ask for less")
+            elif self._take(call):
+                self._held.discard(call)
+                error = RequestError(503, BUSY)
+            else:
+                await gone()
+        if not call.result.done():
+            call.result.set_exception(error)

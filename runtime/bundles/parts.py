@@ -7,7 +7,7 @@ from bisect import bisect
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,9 +16,13 @@ from ranklet.runtime.bundles.documents import Documents
 from ranklet.runtime.bundles.files import TOKENIZER, BundleFiles, Check
 from ranklet.runtime.bundles.location import Location
 from ranklet.runtime.storage.address import Address
+from ranklet.runtime.storage.archive import Archive, ZipInMemory
 from ranklet.runtime.storage.strings import Strings
 from ranklet.runtime.text.analysis import Analyzer, Vocabulary
 from ranklet.runtime.text.tokenizing import Tokenizer
+
+if TYPE_CHECKING:
+    from ranklet.runtime.object_storage.remote_zip import RemoteZip
 
 
 class Share(NamedTuple):
@@ -64,11 +68,18 @@ class AdditionFiles(BundleFiles):
         path: the addition's zip.
         base: the bundle that it belongs to.
         check: as for a bundle.
+        content: the zip, if it is not written yet.
     """
 
-    def __init__(self, path: Path | Address, base: BundleFiles, check: Check = "fast") -> None:
+    def __init__(
+        self, path: Path | Address, base: BundleFiles, check: Check = "fast", content: bytes = b""
+    ) -> None:
+        self._content = content
         super().__init__(path, check, device=base.device, strict=base.strict, cache=base.cache)
         self.base = base
+
+    def _opened_archive(self) -> "Archive | RemoteZip":
+        return ZipInMemory(self._content) if self._content else super()._opened_archive()
 
     @property
     def analyzer(self) -> Analyzer:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ranklet.runtime.call.mask import Mask
-from ranklet.runtime.completion.values import Ranges, Values, best_of, folded
+from ranklet.runtime.completion.values import Ranges, Values, best_of
 from ranklet.runtime.completion.words import Ids, PartWords, by_frequency
 from ranklet.runtime.hits import Completion
 from ranklet.runtime.sets import distinct
@@ -48,14 +48,16 @@ def complete(typed: str, k: int, parts: Sequence[Part]) -> list[Completion]:
     """Return what a person may go on to type, the best of each kind in turn.
 
     Titles, values of fields and words begin with what was typed. If none does, they begin with
-    what differs from it in one letter, where it has `SHORTEST` letters or more.
+    what differs from it in one letter, where it has `SHORTEST` letters or more. Of those that a
+    search spells alike, the best is the only one.
 
     Args:
         typed: what was typed so far.
         k: the most that come back.
         parts: the parts of the collection.
     """
-    if not folded(typed):
+    fold = next(iter(parts[0].values.values()))[0].fold
+    if not fold(typed):
         return []
     for near in (False, True):
         titles, *others = (
@@ -66,7 +68,7 @@ def complete(typed: str, k: int, parts: Sequence[Part]) -> list[Completion]:
         words = map(Completion, islice(_words(typed, parts, near=near), k))
         found: dict[str, Completion] = {}
         for each in filter(None, chain.from_iterable(zip_longest(titles, values, words))):
-            found.setdefault(folded(each.text), each)
+            found.setdefault(fold(each.text), each)
         if found:
             return list(found.values())[:k]
     return []
@@ -74,12 +76,14 @@ def complete(typed: str, k: int, parts: Sequence[Part]) -> list[Completion]:
 
 def _values(typed: str, k: int, name: str, parts: Sequence[Part], *, near: bool) -> list[str]:
     """Return the best titles, or values of a field."""
-    prefix = folded(typed)
+    prefix = parts[0].values[name][0].fold(typed)
     if near and len(prefix) < SHORTEST:
         return []
 
     def find(spellings: SortedStrings) -> Ranges:
-        return ranges_near(prefix, spellings) if near else [spellings.range_of(prefix)]
+        if near:
+            return ranges_near(prefix, spellings)
+        return [spellings.range_of(each) for each in sorted(beginnings(prefix))]
 
     return best_of([part.values[name] for part in parts], find, k)
 

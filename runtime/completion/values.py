@@ -1,8 +1,7 @@
 """The titles of documents, or the values of a field, by how they begin."""
 
-import re
 from collections.abc import Callable, Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache, partial
 from typing import NamedTuple
 
 import numpy as np
@@ -10,11 +9,12 @@ from numpy.typing import NDArray
 
 from ranklet.runtime.bundles.documents import Documents
 from ranklet.runtime.call.mask import Mask
-from ranklet.runtime.metadata.columns import Column, Lists, Metadata, Texts
+from ranklet.runtime.metadata.columns import Lists, Metadata, Texts
 from ranklet.runtime.storage.block_array import fetch_whole
 from ranklet.runtime.storage.strings import SortedStrings, Strings
-from ranklet.runtime.text.spellings import unaccented
+from ranklet.runtime.text.splitter import Splitter
 
+_BEFORE = ".@#/"  # signs that belong to a word that they stand before
 LONGEST = 100  # characters of a value that is offered
 _MOST = (1 << 21) - 1  # documents that hold a value, as far as a sort key counts them
 
@@ -29,13 +29,26 @@ class Held(NamedTuple):
     documents: NDArray[np.integer]  # (pairs,)
 
 
-def folded(text: str) -> str:
-    """Return a text in lower case, without accents, with single spaces; one at its end stays.
+def fold_value(text: str, splitter: Splitter) -> list[str]:
+    """Return the spellings by which a text is found: of all its words, and without first emoji.
 
-    >>> folded("  Crème   Brûlée "), folded("py ")
-    ('creme brulee ', 'py ')
+    >>> from ranklet.runtime.text.scripts import splitter
+    >>> texts = ["¿Crème   Brûlée?", "🎉 Party", "C++ ", "!!!"]
+    >>> [fold_value(each, splitter()) for each in texts]
+    [['creme brulee'], ['🎉 party', 'party'], ['c++ '], ['!!!']]
     """
-    return re.sub(r"\s+", " ", unaccented(text.lower())).lstrip()
+    chunks = text.split()
+    words = [word for each in chunks for word in _words(each, splitter)]
+    space = " " if words and text[-1:].isspace() else ""
+    whole = (" ".join(words) or splitter.fold(" ".join(chunks))) + space
+    first = next((at for at, each in enumerate(words) if any(map(str.isalnum, each))), 0)
+    return [whole, " ".join(words[first:]) + space] if first else [whole]
+
+
+@lru_cache(1 << 16)  # titles share words
+def _words(chunk: str, splitter: Splitter) -> tuple[str, ...]:
+    """Return the words and emoji of a text without spaces."""
+    return tuple(splitter.fold(each.lstrip(_BEFORE)) for each in splitter.runs(chunk))
 
 
 class Values:
@@ -43,14 +56,19 @@ class Values:
 
     Args:
         held: returns which document holds which value; called when it is first needed.
+        splitter: finds the words of a value.
     """
 
-    def __init__(self, held: Callable[[], Held | None]) -> None:
-        self._held = held
+    def __init__(self, held: Callable[[], Held | None], splitter: Splitter) -> None:
+        self._held, self._splitter = held, splitter
+
+    def fold(self, text: str) -> str:
+        """Return how a text is spelled among the values: as a search does, and without signs."""
+        return fold_value(text, self._splitter)[0]
 
     @cached_property
     def _made(self) -> "_Sorted":
-        return _Sorted.of(self._held())
+        return _Sorted.of(self._held(), self._splitter)
 
     @property
     def folded(self) -> SortedStrings:
@@ -93,7 +111,7 @@ class Values:
 
     def count(self, value: str, mask: Mask | None) -> int:
         """Return how many documents hold a value."""
-        begin, end = self.folded.range_of(folded(value))
+        begin, end = self.folded.range_of(self.fold(value))
         same = [(at, at + 1) for at in range(begin, end) if self.spelled(at) == value]
         return int(self.counts(same, mask)[1].sum())
 
@@ -103,16 +121,16 @@ class Values:
 
 
 class _Sorted(NamedTuple):
-    """Values in order: the documents of value v are ``documents[offsets[v]:offsets[v + 1]]``."""
+    """Spellings in order: the documents of place p are ``documents[offsets[p]:offsets[p + 1]]``."""
 
     folded: SortedStrings
     values: Strings
-    codes: NDArray[np.int64]  # places in `values`, (sorted,)
+    codes: NDArray[np.int64]  # places in `values`, (sorted,); a value may have two spellings
     offsets: NDArray[np.int64]  # (sorted + 1,)
     documents: NDArray[np.uint32]
 
     @classmethod
-    def of(cls, held: Held | None) -> "_Sorted":
+    def of(cls, held: Held | None, splitter: Splitter) -> "_Sorted":
         if held is None:
             none = np.empty(0, np.int64)
             return cls(
@@ -122,21 +140,24 @@ class _Sorted(NamedTuple):
         texts = [each.decode("utf-8", "replace") for each in held.values.every_raw()]
         first: dict[str, int] = {}
         same = np.array([first.setdefault(each, at) for at, each in enumerate(texts)], np.int64)
-        spellings = {at: folded(text) for text, at in first.items() if len(text) <= LONGEST}
         order = sorted(
-            (at for at, text in spellings.items() if text),
-            key=lambda at: (spellings[at], texts[at]),
+            (spelling, text, at, also)
+            for text, at in first.items()
+            if len(text) <= LONGEST
+            for also, spelling in enumerate(fold_value(text, splitter))
+            if spelling
         )
-        rank = np.full(len(texts), -1, np.int64)
-        rank[order] = np.arange(len(order))
-        ranks = rank[same[held.codes]]
+        rank = np.full((2, len(texts)), -1, np.int64)
+        for place, (_, _, at, also) in enumerate(order):
+            rank[also, at] = place
+        ranks = rank[:, same[held.codes]]
         size = 1 + int(held.documents.max(initial=0))
         pairs = np.unique((ranks * size + held.documents)[ranks >= 0])
         filled, counts = np.unique(pairs // size, return_counts=True)  # a value may be nobody's
         return cls(
-            SortedStrings.pack(spellings[order[at]] for at in filled.tolist()),
+            SortedStrings.pack(order[place][0] for place in filled.tolist()),
             held.values,
-            np.array(order, np.int64)[filled],
+            np.array([order[place][2] for place in filled.tolist()], np.int64),
             np.cumsum([0, *counts.tolist()]),
             (pairs % size).astype(np.uint32),
         )
@@ -144,11 +165,9 @@ class _Sorted(NamedTuple):
 
 def values_of(documents: Documents, columns: Metadata) -> tuple[Values, dict[str, Values]]:
     """Return the titles, and the values of each field, none of which is read yet."""
-    fields = {
-        name: Values(lambda name=name: _values_held(columns.column(name)))  # type: ignore[misc]
-        for name in columns.types
-    }
-    return Values(lambda: _titles_held(documents)), fields
+    split = documents.vocabulary.splitter
+    fields = {name: Values(partial(_values_held, columns, name), split) for name in columns.types}
+    return Values(partial(_titles_held, documents), split), fields
 
 
 def _titles_held(documents: Documents) -> Held:
@@ -158,8 +177,9 @@ def _titles_held(documents: Documents) -> Held:
     return Held(documents.titles, numbers, numbers)
 
 
-def _values_held(column: Column) -> Held | None:
+def _values_held(columns: Metadata, name: str) -> Held | None:
     """Return the strings that each document has in a field; None for a field of other values."""
+    column = columns.column(name)
     if isinstance(column, Texts):
         fetch_whole(*column.distinct.packed)
         there = np.ones(len(column.keys), np.bool_) if column.missing is None else ~column.missing
@@ -213,7 +233,7 @@ def best_of(
     found |= best
 
     def order(text: str) -> tuple[int, int, str, str]:
-        spelling = folded(text)
+        spelling = base.fold(text)
         return -found[text], len(spelling.encode()), spelling, text
 
     return sorted(found, key=order)[:k]

@@ -8,7 +8,7 @@ numbers, days or microseconds since 1970.
 import re
 from abc import ABC, abstractmethod
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
 from functools import cached_property
 from itertools import pairwise
@@ -26,6 +26,7 @@ from ranklet.runtime.errors import BundleError, damaged
 from ranklet.runtime.sets import distinct
 from ranklet.runtime.storage.block_array import fetch_rows, fetch_whole, is_absent
 from ranklet.runtime.storage.strings import Strings
+from ranklet.runtime.text.spellings import unaccented
 
 # Files of a field, in `folder_of`.
 VALUES, CODES, OFFSETS, DISTINCT, MISSING = (
@@ -221,13 +222,37 @@ class Dates(Ordered):
 
 
 class Texts(Ordered):
-    """Strings, as places among the sorted distinct ones."""
+    """Strings, as places among the sorted distinct ones.
+
+    Args:
+        name: of the field.
+        keys: the places.
+        missing: the documents without a value.
+        distinct: the strings.
+        collate: returns the place of each in the order of a dictionary; None to find it out.
+    """
 
     def __init__(
-        self, name: str, keys: NDArray[Any], missing: NDArray[np.uint8] | None, distinct: Strings
+        self,
+        name: str,
+        keys: NDArray[Any],
+        missing: NDArray[np.uint8] | None,
+        distinct: Strings,
+        collate: Callable[[], NDArray[np.int64]] | None = None,
     ) -> None:
         super().__init__(name, keys, missing, STRING)
-        self.distinct = distinct
+        self.distinct, self._collate = distinct, collate
+
+    @cached_property
+    def collated(self) -> NDArray[np.int64]:
+        """The place of each distinct string in the order of a dictionary, see `collation`."""
+        if self._collate is not None:
+            return self._collate()
+        fetch_whole(*self.distinct.packed)
+        texts = list(self.distinct)
+        places = np.empty(len(texts), np.int64)
+        places[sorted(range(len(texts)), key=lambda at: collation(texts[at]))] = range(len(texts))
+        return places
 
     def span(self, operand: str) -> Span:
         """Return the place of a string among the distinct ones."""
@@ -249,6 +274,15 @@ class Texts(Ordered):
     def _verify(self) -> None:
         self._check_blank()
         _check_codes(self, self.keys, self.distinct)
+
+
+def collation(text: str) -> tuple[str, str]:
+    """Return a key of the order of a dictionary, in which capitals and accents come last.
+
+    >>> sorted(["Zebra", "apple", "état", "Eta", "Apple"], key=collation)
+    ['Apple', 'apple', 'Eta', 'état', 'Zebra']
+    """
+    return unaccented(text.casefold()), text
 
 
 class Lists(Column):

@@ -1,5 +1,6 @@
 """Join the columns of the parts of a collection, such as a base and its additions, to one."""
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from itertools import chain
 from typing import Any
@@ -15,6 +16,7 @@ from ranklet.runtime.metadata.columns import (
     Ordered,
     Ordinals,
     Texts,
+    collation,
     find,
 )
 from ranklet.runtime.storage.block_array import fetch_whole
@@ -36,7 +38,9 @@ def joined(parts: Sequence[Column]) -> Column:
     if isinstance(first, Texts):
         strings = _Joined([each.distinct for each in parts if isinstance(each, Texts)])
         own = [each.keys for each in parts if isinstance(each, Texts)]
-        return Texts(first.name, strings.codes(own), missing, strings)
+        return Texts(
+            first.name, strings.codes(own), missing, strings, lambda: strings.collated(first)
+        )
     if isinstance(first, Lists):
         return _lists([each for each in parts if isinstance(each, Lists)], missing)
     return _ordered([each for each in parts if isinstance(each, Numbers | Dates)], missing)
@@ -106,6 +110,21 @@ class _Joined(Strings):
         if place < len(self._at) and self._at[place] == index:
             return self._new[place].encode()
         return self._base.raw(index - place)
+
+    def collated(self, base: Texts) -> NDArray[np.int64]:
+        """Return the place of each string in the order of a dictionary, from those of the base."""
+        order = np.argsort(base.collated)
+        new = sorted(range(len(self._new)), key=lambda at: collation(self._new[at]))
+
+        def place(text: str) -> int:
+            key = collation(text)
+            return bisect_left(order, key, key=lambda at: collation(self._base[int(at)]))
+
+        before = np.array([place(self._new[at]) for at in new], np.int64)
+        found = np.empty(len(self), np.int64)
+        found[self._codes[0]] = base.collated + np.searchsorted(before, base.collated, side="right")
+        found[self._at[new]] = before + np.arange(len(new))
+        return found
 
     def codes(self, parts: Sequence[NDArray[Any]]) -> NDArray[np.int64]:
         """Return the codes of each part as places among these strings, end to end."""

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.runtime.errors import InputError
-from ranklet.runtime.metadata.columns import Metadata
+from ranklet.runtime.metadata.columns import Metadata, Texts
 from ranklet.runtime.metadata.where import check_single
 
 SCORE = "score"
@@ -91,7 +91,10 @@ def _ascending(
     if key.field is None:
         return -scores.astype(np.float64)
     column = metadata.column(key.field)
-    places: NDArray[np.float64] = column.ordinals.codes[numbers].astype(np.float64)
+    codes = column.ordinals.codes[numbers]
+    if isinstance(column, Texts) and len(column.collated):  # else all are missing
+        codes = column.collated[codes]
+    places: NDArray[np.float64] = codes.astype(np.float64)
     places *= -1 if key.descends else 1
     if column.missing is not None:
         places[column.missing[numbers]] = np.inf

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from ranklet.runtime.bundles.location import Location, joined
-from ranklet.runtime.search.near_duplicates import NEAR
+from ranklet.runtime.search.near_duplicates import Folding
 
 _WORD = re.compile(r"\w+")
 
@@ -69,19 +69,6 @@ def unseen(piece: Piece, others: Sequence[Piece]) -> str:
     return piece.text[max(0, begin - piece.start) : max(0, end - piece.start)]
 
 
-def alike(one: frozenset[str], other: frozenset[str]) -> bool:
-    """Return whether two texts share nine in ten of their different words.
-
-    >>> alike(frozenset("abcdefghij"), frozenset("abcdefghi")), alike(frozenset("ab"), frozenset())
-    (True, False)
-    """
-    fewer, more = sorted((len(one), len(other)))
-    if fewer < NEAR * more or not fewer:
-        return False
-    common = len(one & other)
-    return common >= NEAR * (fewer + more - common)
-
-
 @dataclass
 class Filling:
     """Parts of documents that are chosen one after another, until the budget is spent.
@@ -95,16 +82,12 @@ class Filling:
     count: Callable[[str], int]
     left: int
     documents: dict[int, list[Piece]] = field(default_factory=dict)
-    _seen: list[frozenset[str]] = field(default_factory=list)
+    _seen: Folding[str] = field(default_factory=Folding)
     _last: list[tuple[int, Piece]] = field(default_factory=list)
 
     def repeats(self, text: str) -> bool:
         """Return whether a text is a near duplicate of an earlier one."""
-        words = frozenset(_WORD.findall(text.lower()))
-        if any(alike(words, each) for each in self._seen):
-            return True
-        self._seen.append(words)
-        return False
+        return self._seen.add(frozenset(_WORD.findall(text.lower()))) is not None
 
     def add(self, document: int, piece: Piece, label: str) -> bool:
         """Add a piece if it fits.

@@ -152,7 +152,8 @@ class LocalSearch(Search):
         """Return what a person may go on to type; see `Bundle.complete`."""
         from ranklet.runtime.completion.completion import complete  # few programs need it
 
-        return complete(typed, k, self.part_completions(self.allowed(where)))
+        with self.files.damage_reported():
+            return complete(typed, k, self.part_completions(self.allowed(where)))
 
     def suggestion(self, query: "str | Query", call: Call) -> str | None:
         """Return what may have been meant by a query; see `Search`."""
@@ -163,7 +164,8 @@ class LocalSearch(Search):
         from ranklet.runtime.completion.suggestion import suggestion  # few queries need it
 
         parts = self.part_words(mask)
-        return suggestion(query, parts, deadline) if parts else None
+        with self.files.damage_reported():
+            return suggestion(query, parts, deadline) if parts else None
 
     def part_completions(self, mask: Mask | None) -> "list[Part]":
         """Return what each part completes by, for whom a mask shows its documents."""
@@ -187,7 +189,8 @@ class LocalSearch(Search):
     def frequency(self, word: str) -> int | None:
         """Return how many documents that may be seen have a word; None if that is not known."""
         parts = self.part_words(self.allowed())
-        return sum(each.frequency(word) for each in parts) if parts else None
+        with self.files.damage_reported():
+            return sum(each.frequency(word) for each in parts) if parts else None
 
     def features(
         self, query: str, pipeline: Pipeline

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from itertools import pairwise
 from math import ceil
+from typing import Generic, TypeVar
 
 import numpy as np
 
@@ -12,17 +13,18 @@ NEAR = 0.9  # of the different words of two texts that both have, from which on 
 
 _SPREAD = np.uint32(2_654_435_761)  # odd, so different numbers stay different (Knuth, §6.4)
 
-Words = frozenset[int]  # the different words of a text, by number
+Word = TypeVar("Word", int, str)  # its number, or as it is written
+Words = frozenset[Word]  # the different words of a text
 
 
-def sets_of(words: Gathered) -> list[Words]:
+def sets_of(words: Gathered) -> list[Words[int]]:
     """Return the different words of each text, by other numbers, whose order is no alphabet's."""
     spread = words.tokens.astype(np.uint32) * _SPREAD
     tokens, ends = spread.tolist(), np.cumsum(words.lengths).tolist()
     return [frozenset(tokens[begin:end]) for begin, end in pairwise([0, *ends])]
 
 
-def likeness(one: Words, other: Words) -> float:
+def likeness(one: Words[Word], other: Words[Word]) -> float:
     """Return the share of the words of two texts that both have (Jaccard), 0 if there are none.
 
     >>> likeness(frozenset({1, 2, 3}), frozenset({2, 3, 4}))
@@ -32,7 +34,7 @@ def likeness(one: Words, other: Words) -> float:
     return common / (len(one) + len(other) - common) if common else 0.0
 
 
-class Folding:
+class Folding(Generic[Word]):
     """Documents that come one after another, each of which is kept or folded into one before.
 
     It is folded into the first that is alike. Two texts that are alike share a word even among the
@@ -47,14 +49,14 @@ class Folding:
         kept: the words of each document that is kept, in their order.
     """
 
-    def __init__(self, kept: Iterable[Words] = ()) -> None:
-        self.kept: list[Words] = []
+    def __init__(self, kept: Iterable[Words[Word]] = ()) -> None:
+        self.kept: list[Words[Word]] = []
         # By word, the places of those that have it among their first.
-        self._having: dict[int, list[int]] = {}
+        self._having: dict[Word, list[int]] = {}
         for each in kept:
             self._keep(each, _first(each))
 
-    def add(self, words: Words) -> int | None:
+    def add(self, words: Words[Word]) -> int | None:
         """Return the place of the document that the next one is folded into; None if it is kept."""
         first, least = _first(words), NEAR * len(words)
         found = {place for word in first for place in self._having.get(word, ())}
@@ -65,12 +67,12 @@ class Folding:
         self._keep(words, first)
         return None
 
-    def _keep(self, words: Words, first: list[int]) -> None:
+    def _keep(self, words: Words[Word], first: list[Word]) -> None:
         for word in first:
             self._having.setdefault(word, []).append(len(self.kept))
         self.kept.append(words)
 
 
-def _first(words: Words) -> list[int]:
+def _first(words: Words[Word]) -> list[Word]:
     """Return those words of which a text that is alike has at least one among its own."""
     return sorted(words)[: len(words) - ceil(NEAR * len(words)) + 1] if words else []

@@ -223,20 +223,26 @@ class Run(ABC):
         return diverse(scores, alike, float(ask.diversity or 0), count)
 
     def evidence(self, positions: NDArray[np.intp]) -> NDArray[np.float64]:
-        """Return what all rankers' scores say of some candidates, side by side; see `evidence`."""
-        from ranklet.runtime.relevance import NUMBERS, evidence
+        """Return what says how likely some candidates answer the query; see `chances`."""
+        from ranklet.runtime.relevance import NUMBERS, evidence, length
 
         names = self.execution.rankers()
         if not len(positions):
-            return np.empty((0, len(NUMBERS) * len(names)))
+            return np.empty((0, 1 + len(NUMBERS) * len(names)))
         columns, rankers = self.execution.scaled(), self.files.manifest.rankers
+        text = self._query.text
+        indexed = self.files.manifest.documents  # without them there is no vocabulary
+        words = self._query.analysis.asked(text, "lemmas") if indexed else text.split()
         return np.hstack(
             [
-                evidence(
-                    columns[name].astype(np.float64), positions,
-                    padded=KINDS[rankers[name].kind].every_term,
-                )
-                for name in names
+                np.full((len(positions), 1), length(len(words))),
+                *(
+                    evidence(
+                        columns[name].astype(np.float64), positions,
+                        padded=KINDS[rankers[name].kind].every_term,
+                    )
+                    for name in names
+                ),
             ]
         )  # fmt: skip
 

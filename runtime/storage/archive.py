@@ -8,6 +8,7 @@ import mmap
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from io import BytesIO
 from pathlib import Path
 from struct import error as StructError  # noqa: N812
 from struct import unpack_from
@@ -190,23 +191,37 @@ class ZipArchive(ABC):
         return self.content(name, begin, member.file_size)
 
 
-class _Zip(ZipArchive):
+class ZipInMemory(ZipArchive):
+    """A zip that is on no disk yet.
+
+    Args:
+        content: the bytes of the zip.
+    """
+
+    def __init__(self, content: bytes) -> None:
+        super().__init__(zip_members("the zip", BytesIO(content)))
+        self._data = memoryview(content)
+
+    @property
+    def length(self) -> int:
+        """The bytes of the zip."""
+        return len(self._data)
+
+    def part(self, begin: int, end: int) -> memoryview:
+        """Return some bytes of the zip."""
+        return self._data[begin:end]
+
+
+class _Zip(ZipInMemory):
     def __init__(self, path: Path) -> None:
         try:
             with path.open("rb") as file:
-                super().__init__(zip_members(str(path), file))
+                ZipArchive.__init__(self, zip_members(str(path), file))
                 self._data = _map(file.fileno())
         except OSError as error:
             raise BundleError(
                 f"{shown(path)!r} is neither a bundle's folder nor a zip of one: {error}"
             ) from error
-
-    @property
-    def length(self) -> int:
-        return len(self._data)
-
-    def part(self, begin: int, end: int) -> memoryview:
-        return self._data[begin:end]
 
 
 Archive = _Folder | ZipArchive

@@ -1,19 +1,17 @@
 """Find the documents that have the required clauses of a query and none of the forbidden ones."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import reduce
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ranklet.runtime.bundles.documents import Documents
 from ranklet.runtime.call.deadline import Deadline
 from ranklet.runtime.call.mask import Mask
 from ranklet.runtime.errors import InputError
-from ranklet.runtime.lexical.field_index import TEXT, TITLE
-from ranklet.runtime.metadata.columns import Metadata
 from ranklet.runtime.syntax.exact_phrases import has_phrase
 from ranklet.runtime.syntax.query_syntax import Clause
+from ranklet.runtime.syntax.searched_texts import SearchedTexts
 from ranklet.runtime.syntax.word_postings import Postings
 from ranklet.runtime.text.analysis import STOPPED
 from ranklet.runtime.text.compounds import parts
@@ -25,9 +23,8 @@ class Clauses:
     """The clauses of one query, which are looked up in an index.
 
     Args:
-        documents: the collection.
+        texts: the collection, whose texts are read for phrases.
         postings: an index of every word; None if the bundle has none.
-        columns: the metadata, whose strings are read for phrases.
         beginning_with: returns the words that begin with a prefix.
         deadline: the call's deadline.
 
@@ -37,13 +34,12 @@ class Clauses:
 
     def __init__(
         self,
-        documents: Documents,
+        texts: SearchedTexts,
         postings: Postings | None,
-        columns: Metadata | None,
         beginning_with: Callable[[str], Words],
         deadline: Deadline,
     ) -> None:
-        self._documents, self._columns = documents, columns
+        self._documents, self._texts = texts.documents, texts
         self._postings, self._beginning_with, self._deadline = postings, beginning_with, deadline
         self.left_out: list[str] = []
 
@@ -120,17 +116,5 @@ class Clauses:
         for at, number in enumerate(numbers):
             if at and self._deadline.limited and self._deadline.passed:
                 return
-            texts = self._texts(clause.field, number)
+            texts = self._texts.read(number, clause.field)
             yield any(has_phrase(text, clause.text, splitter) for text in texts)
-
-    def _texts(self, field: str, number: int) -> Iterable[str]:
-        """Return the texts of a document's field, or all that is ranked of it."""
-        documents = self._documents
-        if field == TITLE:
-            return [documents.titles[number]]
-        if field == TEXT and self._postings is not None and TITLE in self._postings.fields:
-            return [documents.texts[number]]
-        if field in ("", TEXT):
-            return documents.ranked_texts([number])
-        value = self._columns.column(field).value(number) if self._columns else None
-        return value if isinstance(value, list) else [] if value is None else [str(value)]

@@ -8,10 +8,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ranklet.runtime.bundles.documents import Documents
 from ranklet.runtime.call.deadline import Deadline
 from ranklet.runtime.call.mask import Mask
-from ranklet.runtime.storage.block_array import fetch_rows
+from ranklet.runtime.syntax.searched_texts import SearchedTexts
 from ranklet.runtime.text.compounds import Placed, parts
 from ranklet.runtime.text.searchable import make_searchable, row_pattern
 from ranklet.runtime.text.spellings import unaccented
@@ -46,7 +45,7 @@ class ExactPhrases:
     The index says which documents may have a phrase, and the text decides.
 
     Args:
-        documents: the collection.
+        texts: the collection, and what is searched of it.
         required: phrases that a hit has.
         excluded: phrases that no passage of a hit has.
         deadline: the call's deadline.
@@ -55,14 +54,15 @@ class ExactPhrases:
 
     def __init__(
         self,
-        documents: Documents,
+        texts: SearchedTexts,
         required: Sequence[str],
         excluded: Sequence[Excluded],
         deadline: Deadline,
         forms: Forms | None = None,
     ) -> None:
-        self._documents, self._deadline, self._forms = documents, deadline, forms
-        split = documents.vocabulary.phrase_splitter
+        self._texts, self._deadline, self._forms = texts, deadline, forms
+        self._documents = texts.documents
+        split = self._documents.vocabulary.phrase_splitter
         self._required = [_Said(phrase, split) for phrase in required]
         self._excluded = [(_Said(each.phrase, split), each.possible) for each in excluded]
         self._fits: dict[int, bool] = {}
@@ -76,7 +76,7 @@ class ExactPhrases:
             document is read in any case.
         """
         found = []
-        fetch_rows(numbers[:_FETCHED], ragged=self._documents.stored()[1:])
+        self._texts.fetch(numbers[:_FETCHED])
         for number in numbers.tolist():
             if number not in self._fits:
                 if self._fits and self._spent:
@@ -92,18 +92,20 @@ class ExactPhrases:
 
     def _read(self, number: int) -> bool:
         said = self._said(number)
-        if not all(said.has(phrase) for phrase in self._required):
+        if not all(_has(said, phrase) for phrase in self._required):
             return False
         if self._forms and not self._has_forms(self._forms.required, number, every=True):
             return False
         parts = self._passages(number) if self._excluded or self._forms else ()
         return not any(self._is_excluded(part, said if part == number else None) for part in parts)
 
-    def _is_excluded(self, part: int, said: "_Said | None") -> bool:
-        """Return whether a passage has something excluded; its text may have been read."""
+    def _is_excluded(self, part: int, said: "Sequence[_Said] | None") -> bool:
+        """Return whether a passage has something excluded; its texts may have been read."""
         possible = [phrase for phrase, documents in self._excluded if documents[part]]
-        if possible and any(map((said or self._said(part)).has, possible)):
-            return True
+        if possible:
+            said = said or self._said(part)
+            if any(_has(said, phrase) for phrase in possible):
+                return True
         forms = self._forms
         return bool(
             forms and forms.possible[part] and self._has_forms(forms.excluded, part, every=False)
@@ -113,8 +115,12 @@ class ExactPhrases:
         """Return whether a document has every one of some words, or any of them."""
         if not len(words):
             return every
-        read = self._documents.that_may_have(words, np.array([number]))
-        there = np.isin(words, self._documents.words(read).tokens)
+        documents = self._documents
+        read = documents.that_may_have(words, np.array([number]))
+        there = np.isin(words, documents.words(read).tokens)
+        if strings := self._texts.strings(number):
+            known, split = documents.vocabulary, documents.vocabulary.splitter
+            there |= np.isin(words, [known.find(w) for text in strings for w in split.words(text)])
         return bool(there.all() if every else there.any())
 
     def _passages(self, number: int) -> Iterable[int]:
@@ -123,15 +129,19 @@ class ExactPhrases:
         passages: list[int] = self._documents.passages(whole).tolist()
         return passages
 
-    def _said(self, number: int) -> "_Said":
-        (text,) = self._documents.ranked_texts([number])
-        self._characters += len(text)
-        return _Said(text, self._documents.vocabulary.phrase_splitter)
+    def _said(self, number: int) -> "list[_Said]":
+        texts = self._texts.read(number)
+        self._characters += sum(map(len, texts))
+        return [_Said(text, self._documents.vocabulary.phrase_splitter) for text in texts]
 
 
 def has_phrase(text: str, phrase: str, splitter: Splitter) -> bool:
     """Return whether a text has a phrase; see `ExactPhrases`."""
     return _Said(text, splitter).has(_Said(phrase, splitter))
+
+
+def _has(said: "Sequence[_Said]", phrase: "_Said") -> bool:
+    return any(each.has(phrase) for each in said)
 
 
 class _Said:

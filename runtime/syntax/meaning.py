@@ -17,6 +17,7 @@ from ranklet.runtime.syntax import corrections
 from ranklet.runtime.syntax.clauses import Clauses
 from ranklet.runtime.syntax.exact_phrases import ExactPhrases, Excluded, Forms
 from ranklet.runtime.syntax.query_syntax import Clause, Query
+from ranklet.runtime.syntax.searched_texts import SearchedTexts
 from ranklet.runtime.syntax.word_postings import Postings
 from ranklet.runtime.text.analysis import STOPPED
 from ranklet.runtime.text.compounds import only_word, parts
@@ -62,13 +63,14 @@ def meaning(
         postings: an index of every word; None if the bundle has none.
         deadline: the call's deadline; None for none.
         known: says of further words that they need no correction.
-        columns: the metadata, whose strings are read for phrases in a field; None for none.
+        columns: the metadata, whose strings are read for phrases; None for none.
 
     Raises:
         InputError: an excluded word or a whole phrase consists of stop words, which no index has,
             or a prefix is several words or stands for more than `MOST_WORDS`.
     """
-    collection = _Collection(documents, postings, deadline or Deadline())
+    texts = SearchedTexts(documents, postings.fields if postings else (), columns)
+    collection = _Collection(texts, postings, deadline or Deadline())
     query, corrected = collection.corrected(query, known) if query.typos else (query, {})
     asked = _Asked.of(query, collection)
     found = collection.found(asked, visible)
@@ -82,7 +84,7 @@ def meaning(
     allowed, exact = (found.allowed, found.exact) if restricts else (None, None)
     if allowed is not None and (query.required or query.forbidden):
         looking = deadline or Deadline()
-        clauses = Clauses(documents, postings, columns, collection.beginning_with, looking)
+        clauses = Clauses(texts, postings, collection.beginning_with, looking)
         allowed = allowed & clauses.allowed(query.required, query.forbidden)
         left_out = tuple(clauses.left_out)
     return Meaning(query.text, words, allowed, corrected, exact, left_out)
@@ -163,8 +165,9 @@ class _Found(NamedTuple):
 class _Collection:
     """The words of a collection."""
 
-    def __init__(self, documents: Documents, postings: Postings | None, deadline: Deadline) -> None:
-        self._documents, self._vocabulary = documents, documents.vocabulary
+    def __init__(self, texts: SearchedTexts, postings: Postings | None, deadline: Deadline) -> None:
+        self._texts, self._documents = texts, texts.documents
+        self._vocabulary = texts.documents.vocabulary
         self._postings, self._deadline = postings, deadline
 
     def is_divided(self, word: str) -> bool:
@@ -234,7 +237,7 @@ class _Collection:
         texts, exact = [each.text for each in query.phrases if not each.single], None
         if texts or phrases or len(required) or len(excluded):
             forms = Forms(required, excluded, self._having(excluded))
-            exact = ExactPhrases(self._documents, texts, phrases, self._deadline, forms)
+            exact = ExactPhrases(self._texts, texts, phrases, self._deadline, forms)
         return _Found(hits & ~self._documents.whole_of(out), exact, self._seen(query, visible))
 
     def _seen(self, query: _Asked, visible: Mask | None) -> NDArray[np.bool_]:

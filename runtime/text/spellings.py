@@ -39,6 +39,22 @@ _NASALS = ((0x19, 0x15, 0x18), (0x1E, 0x1A, 0x1D), (0x23, 0x1F, 0x22), (0x28, 0x
            (0x2E, 0x2A, 0x2D))  # fmt: skip
 _POLYTONIC = "[\u1f00-\u1fff]"
 _MONOTONIC = {0x300: 0x301, 0x342: 0x301, 0x313: None, 0x314: None, 0x345: None}
+# A vowel and a sign that look like one letter, by the last two digits of their codes in a block:
+# the tables "do not use" of the Unicode Standard, chapters 12 and 13.
+_LOOK_LIKE_ONE = {
+    0x0900: "05+3e=06 05+46=04 09+41=0a 0f+45=0d 0f+46=0e 0f+47=10 05+49=11 06+45=11 05+4a=12 "
+            "06+46=12 05+4b=13 06+47=13 05+4c=14 06+48=14 05+45=72",
+    0x0980: "05+3e=06 0b+43=60",
+    0x0A00: "05+3e=06 72+3f=07 72+40=08 73+41=09 73+42=0a 72+47=0f 05+48=10 73+4b=13 05+4c=14",
+    0x0A80: "05+3e=06 05+45=0d 05+47=0f 05+48=10 05+49=11 06+45=11 05+4b=13 06+47=13 05+4c=14 "
+            "06+48=14 45+3e=49",
+    0x0B00: "05+3e=06 0f+57=10 13+57=14",
+    0x0C00: "12+55=13 12+4c=14 3f+55=40 46+55=47 4a+55=4b",
+    0x0C80: "09+3e=0a 12+4c=14 0b+3e=60",
+    0x0D00: "07+57=08 09+57=0a 0e+46=10 12+3e=13 12+57=14 46+46=48",
+    0x0D80: "05+4f=06 05+50=07 05+51=08 0b+5f=0c 0d+58=0e 0f+5f=10 11+4a=12 11+59=13 14+4a=15 "
+            "14+5f=16 59+59=5b",
+}  # fmt: skip
 _CONCERNED = "[\u0565\u0900-\u0eff\u1780-\u17ff\u309d\u309e\u30fd\u30fe]"
 # What a language puts before a word: Arabic the article, alone or after a particle. Words that
 # begin like it lose that, too, because many writers leave the hamza of ألمانيا away.
@@ -152,6 +168,16 @@ def _anusvara(block: int, classes: int) -> tuple[str, str]:
     return "|".join(each), at(0x02)
 
 
+def _looking_like_one() -> tuple[str, Callable[[re.Match[str]], str]]:
+    """Return the rule that a vowel and a sign are the letter that they look like."""
+    letters = {}
+    for block, rows in _LOOK_LIKE_ONE.items():
+        for row in rows.split():
+            *pair, one = (chr(block + int(each, 16)) for each in re.split("[+=]", row))
+            letters["".join(pair)] = one
+    return "|".join(letters), lambda found: letters[found[0]]
+
+
 @cache
 def _rules() -> list[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]]]:
     """Return the replacements for sequences of lower-case letters."""
@@ -159,6 +185,11 @@ def _rules() -> list[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]
         # Devanagari, Gujarati, Telugu, Kannada; of Bengali and Odia the first class only.
         *(_anusvara(block, 5) for block in (0x900, 0xA80, 0xC00, 0xC80)),
         *(_anusvara(block, 1) for block in (0x980, 0xB00)),
+        _looking_like_one(),
+        ("\u0d4d+", "\u0d4d"),  # a chillu and the sign that kills its vowel, as in nta (ൻ്റ)
+        # The Tamil vowel au, typed as e and la; another vowel or none of that la makes it a la.
+        ("\u0b92\u0bb3(?![\u0bbe-\u0bcd])", "\u0b94"),
+        ("\u0bc6\u0bb3(?![\u0bbe-\u0bcd])", "\u0bcc"),
         ("եվ", "եւ"),  # և in capitals, and in two orthographies
         # The vowels am and ae of Thai and Lao, typed as two; a tone may stand between.
         ("\u0e4d([\u0e48-\u0e4b]?)\u0e32", "\\1\u0e33"),

@@ -296,6 +296,11 @@ class Splitter:
         """Lower the case, resolve compatibility forms and remove accents; see the module."""
         return unaccented(self._spelled(self._runs(text)[0]))
 
+    def runs(self, text: str) -> list[str]:
+        """Return the runs of a plain text, with their signs: words, emoji and what signs join."""
+        plain, runs = self._runs(text)
+        return runs.findall(plain)
+
     def _runs(self, text: str) -> tuple[str, re.Pattern[str]]:
         """Return a plain text and the pattern of its runs."""
         if text.isascii():  # nine texts in ten

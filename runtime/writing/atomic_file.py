@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from ranklet.runtime.storage.address import writable
+from ranklet.runtime.writing.full_disk import full_disk_told
 from ranklet.runtime.writing.syncing import sync_file, sync_folder
 
 
@@ -20,15 +21,17 @@ def atomic_file(path: Path) -> Iterator[BinaryIO]:
 
     Raises:
         InputError: the path is an address.
+        BundleError: the disk is full.
         OSError: the folder does not exist, or the file cannot be written.
     """
     path = writable(path)
     partial = path.with_name(f".{path.name}.{secrets.token_hex(4)}.partial")
     try:
-        with partial.open("xb") as file:
-            yield file
-            sync_file(file)
-        partial.replace(path)
-        sync_folder(path.parent)
+        with full_disk_told(path):
+            with partial.open("xb") as file:
+                yield file
+                sync_file(file)
+            partial.replace(path)
+            sync_folder(path.parent)
     finally:
         partial.unlink(missing_ok=True)

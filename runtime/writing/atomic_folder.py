@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from ranklet.runtime.storage.address import writable
+from ranklet.runtime.writing.full_disk import full_disk_told
 from ranklet.runtime.writing.leftovers import Claim, clean_up
 from ranklet.runtime.writing.locks import locked
 from ranklet.runtime.writing.replacing import replace_target
@@ -24,19 +25,21 @@ def atomic_folder(target: Path, check: Callable[[Path], None]) -> Iterator[Path]
 
     Raises:
         InputError: the target is an address.
+        BundleError: the disk is full.
         OSError: the folder cannot be written.
     """
     place = writable(target)
     check(place)
-    place.parent.mkdir(parents=True, exist_ok=True)
-    with locked(place):
-        clean_up(place)
-        check(place)
-        claim = Claim(place)
-        try:
-            claim.partial.mkdir()
-            yield claim.partial
+    with full_disk_told(place):
+        place.parent.mkdir(parents=True, exist_ok=True)
+        with locked(place):
+            clean_up(place)
             check(place)
-            replace_target(claim.partial, place, claim.old)
-        finally:
-            claim.release()
+            claim = Claim(place)
+            try:
+                claim.partial.mkdir()
+                yield claim.partial
+                check(place)
+                replace_target(claim.partial, place, claim.old)
+            finally:
+                claim.release()

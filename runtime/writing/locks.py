@@ -9,17 +9,21 @@ import gc
 import logging
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from pathlib import Path
 from threading import Lock, get_ident
 from typing import IO
 from weakref import WeakValueDictionary
 
-from ranklet.runtime.errors import InputError
+from ranklet.runtime.errors import BusyError, InputError
 
 PAUSE = 0.05  # seconds between two looks at a lock that somebody else holds
 _HELD_BY_ANOTHER = (errno.EAGAIN, errno.EWOULDBLOCK, errno.EACCES, errno.EDEADLK)
+
+# Returns whether nobody waits for a lock any longer; `bool` returns False.
+give_up: ContextVar[Callable[[], bool]] = ContextVar("give_up", default=bool)
 
 _log = logging.getLogger(__name__)
 _guard = Lock()
@@ -38,7 +42,7 @@ _holds: WeakValueDictionary[Path, _Hold] = WeakValueDictionary()
 
 @contextmanager
 def locked(target: Path) -> Iterator[None]:
-    """Hold the lock of a place; wait as long as another process or thread holds it.
+    """Hold the lock of a place; wait as long as another process or thread holds it, or `give_up`.
 
     A file system without locks only lets the threads of one process wait for each other.
 
@@ -47,6 +51,7 @@ def locked(target: Path) -> Iterator[None]:
 
     Raises:
         InputError: this thread holds the lock already, so it would wait for itself.
+        BusyError: it was given up.
         OSError: the folder cannot be written.
     """
     path = target.with_name(f".{target.name}.lock")
@@ -61,6 +66,17 @@ def locked(target: Path) -> Iterator[None]:
             _unlink(path)
         with _guard:
             del _holds[path]
+
+
+@contextmanager
+def waiting_at_most(seconds: float) -> Iterator[None]:
+    """Let no wait for a lock inside of the block go on after so many seconds from now."""
+    until = time.monotonic() + seconds
+    token = give_up.set(lambda: time.monotonic() >= until)
+    try:
+        yield
+    finally:
+        give_up.reset(token)
 
 
 def try_lock(file: IO[bytes]) -> bool | None:
@@ -96,6 +112,11 @@ def _acquire(path: Path, target: Path) -> _Hold:
                 hold = _holds[path] = _Hold(file)
                 return hold
             del other
+        if give_up.get()():
+            raise BusyError(
+                f"another program writes to {str(target)!r}, and has not ended yet; nothing was "
+                "written, so do the same again later"
+            )
         if not waiting:
             _log.warning("waiting for another writer of %r", str(target))
         waiting = True

@@ -3,6 +3,7 @@
 import ctypes
 import os
 import sys
+from contextlib import ExitStack
 from pathlib import Path
 
 from ranklet.runtime.writing.leftovers import remove
@@ -14,21 +15,27 @@ _WORKING_FOLDER, _EXCHANGE = -100, 2  # AT_FDCWD and RENAME_EXCHANGE of Linux
 def replace_target(new: Path, target: Path, aside: Path) -> None:
     """Replace a file or folder by another, and leave the old one at `new` or remove it.
 
-    A zip replaces a zip in one step, and Linux exchanges folders in one step. Elsewhere the old
-    one is put aside for a moment, in which readers find nothing. The new one is on the disk before
-    it takes its place, and the change is on the disk when the old one is removed.
+    Linux exchanges two in one step, and a zip replaces a zip in one everywhere. Else the old one is
+    put aside for a moment, in which readers find nothing. The new one is on the disk before it
+    takes its place, and the change is on the disk when the old one is removed. After an error the
+    old one is back, except for zips where a system cannot exchange them.
     """
     sync_tree(new)
-    if not target.exists() or (new.is_file() and target.is_file()):
-        new.replace(target)
-    elif not _exchange(new, target):
-        target.rename(aside)
-        try:
+    with ExitStack() as undo:
+        if not target.exists():
+            new.replace(target)
+            undo.callback(target.replace, new)
+        elif _exchange(new, target):
+            undo.callback(_exchange, new, target)
+        elif new.is_file() and target.is_file():
+            new.replace(target)
+        else:
+            target.rename(aside)
+            undo.callback(aside.rename, target)
             new.rename(target)
-        except OSError:
-            aside.rename(target)
-            raise
-    sync_folder(target.parent)
+            undo.callback(target.rename, new)
+        sync_folder(target.parent)
+        undo.pop_all()
     remove(aside)
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from tests.once import once
 
-from ranklet.commands import demo, main
+from ranklet.commands import main
 from ranklet.commands.train import FELL_SHORT
 
 Capture = pytest.CaptureFixture[str]
@@ -75,10 +75,8 @@ def demo_folder(shared: Path) -> Path:
     """Return the folder that `ranklet demo --lexical` fills once per test run."""
 
     def run(folder: Path) -> None:
-        with pytest.MonkeyPatch.context() as patched:
-            patched.setattr(demo, "MINUTES", 60.0)  # however busy the machine is
-            with contextlib.redirect_stdout(io.StringIO()) as printed:
-                assert main(["demo", "--lexical", "-o", str(folder)]) == 0
+        with contextlib.redirect_stdout(io.StringIO()) as printed:
+            assert main(["demo", "--lexical", "-o", str(folder)]) == 0
         (folder / PRINTED).write_text(printed.getvalue(), "utf-8")
 
     return once(shared / "demo", run)

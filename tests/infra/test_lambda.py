@@ -8,6 +8,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from tests.product_imports import PRODUCT, modules
 
 from ranklet.runtime.variables import VARIABLES
 
@@ -68,7 +69,7 @@ def test_the_image_starts_the_handler_that_there_is() -> None:
     (handler,) = re.findall(r'^CMD \["(.*)"\]$', DOCKERFILE, re.MULTILINE)
     module = handler.rpartition(".")[0]
     assert handler.endswith(".handler")
-    assert (ROOT / "src" / f"{module.replace('.', '/')}.py").exists()
+    assert module in modules(PRODUCT)
 
 
 def test_the_image_holds_all_that_serving_imports_in_versions_that_are_allowed() -> None:

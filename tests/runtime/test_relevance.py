@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.kinds import reranked_by
+from tests.kinds import TinyRankers, reranked_by
 
 from ranklet.export.build import build
 from ranklet.runtime import load
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.bundles.manifest import Manifest
 from ranklet.runtime.errors import BundleError, InputError
-from ranklet.runtime.relevance import NUMBERS, SHIPPED, Calibration, chances, evidence
+from ranklet.runtime.relevance import NUMBERS, SHIPPED, Calibration, chances, evidence, length
 
 
 @pytest.fixture(scope="module")
@@ -139,10 +139,11 @@ def test_scores_of_a_cross_encoder_that_reads_last_are_evidence(cross_bundle: Bu
     rerank = reranked_by("cross")
     ids, scores, numbers = cross_bundle.evidence("the red apple", 3, rerank)
     assert ids == [hit.id for hit in cross_bundle.rank("the red apple", k=3, pipeline=rerank)]
-    assert numbers.shape == (len(ids), 2 * len(NUMBERS))  # of BM25 and of the cross-encoder
-    own = numbers[:, 3]
+    assert numbers.shape == (len(ids), 1 + 2 * len(NUMBERS))  # of BM25 and of the cross-encoder
+    assert set(numbers[:, 0].tolist()) == {length(2)}  # of a query without its stop word
+    own = numbers[:, 4]
     np.testing.assert_allclose(own / own[0], scores / scores[0], rtol=1e-5)
-    assert numbers[0, 5] >= 0 >= numbers[1, 5]  # how far ahead it is of the second
+    assert numbers[0, 6] >= 0 >= numbers[1, 6]  # how far ahead it is of the second
     with pytest.raises(InputError, match="ranklet calibrate"):  # what it is worth is not known
         cross_bundle.rank("the red apple", pipeline=rerank, relevance=True)
 
@@ -154,7 +155,7 @@ def test_a_wrong_bound_is_refused(words: Bundle, bad: Any) -> None:
 
 
 def test_a_bundles_own_calibration_comes_first(words: Bundle, tmp_path: Path) -> None:
-    own = Calibration(("bm25",), (0.0, 0.0, 0.0, 0.0), 60)
+    own = Calibration(("bm25",), (0.0,) * 5, 60)
     manifest = replace(words.manifest, relevance=(own,))
     assert Manifest.from_json(manifest.to_json()).relevance == (own,)
     assert manifest.calibration(("bm25",)) == own
@@ -165,10 +166,10 @@ def test_a_bundles_own_calibration_comes_first(words: Bundle, tmp_path: Path) ->
     "raw",
     [
         {}, 3, {"rankers": ["a"], "weights": [1, 2], "queries": 1},
-        {"rankers": "a", "weights": [0] * 4, "queries": 1},
-        {"rankers": ["a"], "weights": [0, 0, 0, 1e9], "queries": 1},
-        {"rankers": ["a"], "weights": [0, 0, 0, True], "queries": 1},
-        {"rankers": ["a"], "weights": [0] * 4, "queries": -1},
+        {"rankers": "a", "weights": [0] * 5, "queries": 1},
+        {"rankers": ["a"], "weights": [0, 0, 0, 0, 1e9], "queries": 1},
+        {"rankers": ["a"], "weights": [0, 0, 0, 0, True], "queries": 1},
+        {"rankers": ["a"], "weights": [0] * 5, "queries": -1},
     ],
 )  # fmt: skip
 def test_a_damaged_calibration_is_refused(raw: object) -> None:
@@ -178,7 +179,14 @@ def test_a_damaged_calibration_is_refused(raw: object) -> None:
 
 def test_what_ranklet_brings_has_a_weight_per_number() -> None:
     for compared, weights in SHIPPED.items():
-        assert len(weights) == 1 + len(NUMBERS) * len(compared)
-        numbers = np.array([[3.0] * (len(weights) - 1), [0.0] * (len(weights) - 1)])
+        assert len(weights) == 2 + len(NUMBERS) * len(compared)
+        numbers = np.array([[1.4] + [each] * (len(weights) - 2) for each in (3.0, 0.0)])
         better, worse = chances(numbers, weights).tolist()
         assert better > worse, compared
+
+
+def test_texts_of_ones_own_need_no_collection(tiny: TinyRankers) -> None:
+    own = load(tiny.exported("dense"), device="cpu")
+    texts = ["a red apple", "the blue car"]
+    ranking = own.rank("red apple", texts, pipeline="dense", relevance=True)
+    assert ranking.answerable == ranking[0].relevance

@@ -1,15 +1,16 @@
 """Read zip files of XML, which Office files and books are, within bounds and without entities."""
 
+import sys
 import zipfile
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from posixpath import dirname, join, normpath
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeVar
 from xml.parsers import expat
 
+from ranklet.corpus.collections.bounds import HELD, LONGEST, Allowance, DenseFileError
 from ranklet.runtime.errors import CollectionError
 
-DENSEST, _ALLOWED = 100, 1 << 23  # bytes that a byte may stand for, and what any file may
 _PIECE = 1 << 16
 _PACKED = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # others unpack a whole block at once
 _DEEPEST = 1_000  # elements inside of each other
@@ -19,6 +20,7 @@ _ENCRYPTED = b"\xd0\xcf\x11\xe0"  # begins encrypted Office files, and those of 
 # without its namespace, or the text; and the attributes, those of relationships with "r:" before.
 Event = tuple[str, str, Mapping[str, str]]
 NO_ATTRIBUTES: Mapping[str, str] = {}
+_T = TypeVar("_T")
 
 
 class Related(NamedTuple):
@@ -49,7 +51,7 @@ class Archive:
                 if old
                 else f"{path} is damaged ({error}); fetch the file again"
             ) from None
-        self._left = self._most = max(_ALLOWED, DENSEST * path.stat().st_size)
+        self._allowance, self._memory = Allowance(path, "bytes"), HELD
 
     def __enter__(self) -> "Archive":
         return self
@@ -74,13 +76,23 @@ class Archive:
             raise CollectionError(f"{self._path} is encrypted, or packed in an unusual way")
         with self._zip.open(info) as file:
             while piece := file.read(_PIECE):
-                self._left -= len(piece)
-                if self._left < 0:
-                    raise CollectionError(
-                        f"{self._path} stands for more than {self._most:,} bytes, {DENSEST} times "
-                        "as many as it has; divide it into smaller files"
-                    )
+                self._allowance.take(len(piece))
                 yield piece
+
+    def content(self, name: str) -> bytes:
+        """Return all bytes of a part.
+
+        Raises:
+            CollectionError: see `pieces`; or it has more than `LONGEST`.
+        """
+        data = bytearray()
+        for piece in self.pieces(name):
+            data += piece
+            if len(data) > LONGEST:
+                raise CollectionError(
+                    f"{self._path} has more than {LONGEST:,} bytes in one part; divide it"
+                )
+        return bytes(data)
 
     def events(self, name: str) -> Iterator[Event]:
         """Yield what an XML part has, in its order.
@@ -106,9 +118,23 @@ class Archive:
                 each.get("Type", "").rpartition("/")[2],
                 normpath(join("/", dirname(name), each.get("Target", ""))).lstrip("/"),
             )
-            for each in found
+            for each in self.kept(found)
             if each.get("TargetMode") != "External"
         }
+
+    def kept(self, values: Iterable[_T]) -> Iterator[_T]:
+        """Yield values that the caller keeps while the rest of the file is read.
+
+        Raises:
+            DenseFileError: all of them together take more than `HELD` bytes of memory.
+        """
+        for each in values:
+            self._memory -= _size(each)
+            if self._memory < 0:
+                raise DenseFileError(
+                    f"{self._path} has more parts than {HELD:,} bytes of memory hold; divide it"
+                )
+            yield each
 
     def main(self) -> str:
         """Return the part that is the document.
@@ -152,15 +178,27 @@ def xml_events(pieces: Iterable[bytes], what: str) -> Iterator[Event]:
     parser.StartElementHandler, parser.EndElementHandler = begin, end
     parser.CharacterDataHandler = lambda text: events.append(("text", text, NO_ATTRIBUTES))
     parser.EntityDeclHandler = refuse
+    quiet = 0  # bytes since the last event, of an attribute that has no end
     try:
         for piece in pieces:
             parser.Parse(piece)
+            quiet = 0 if events else quiet + len(piece)
+            if quiet > LONGEST:
+                raise CollectionError(f"{what} has a tag of more than {LONGEST:,} bytes")
             yield from events
             events.clear()
         parser.Parse(b"", True)
     except expat.ExpatError as error:
         raise CollectionError(f"{what} is no XML ({error})") from None
     yield from events
+
+
+def _size(value: Any) -> int:
+    """Return the bytes of memory that a value takes with the values inside of it."""
+    size = sys.getsizeof(value)
+    if isinstance(value, dict | tuple):
+        size += sum(map(_size, value.values() if isinstance(value, dict) else value))
+    return size
 
 
 def _attribute(name: str) -> str:

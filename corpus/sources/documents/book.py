@@ -4,30 +4,55 @@ from pathlib import Path
 from posixpath import dirname, join, normpath
 from urllib.parse import unquote
 
+from ranklet.corpus.sources.charsets import decode_page
 from ranklet.corpus.sources.documents.archive import Archive
 from ranklet.corpus.sources.documents.part import Part, Parts
-from ranklet.corpus.sources.html import declared_encoding, read_page
+from ranklet.corpus.sources.html import read_page
 from ranklet.runtime.errors import CollectionError
 
 _PAGES = ("application/xhtml+xml", "text/html")
 
 
 def read_book(path: Path) -> Parts:
-    """Yield the chapters of a book in their order, without its table of contents."""
+    """Yield the chapters of a book that have text, in their order, without its contents.
+
+    A chapter that is encrypted for the book's buyer is a fault, and others are read. Many books
+    only list fonts as encrypted, so that they cannot be used elsewhere.
+
+    Raises:
+        CollectionError: it is damaged, or no chapter has text.
+    """
     with Archive(path) as archive:
-        if "META-INF/rights.xml" in archive:
-            raise CollectionError(f"{path} is encrypted for its buyer, so it cannot be read")
         package = next(
             attributes["full-path"]
             for _, name, attributes in archive.events("META-INF/container.xml")
             if name == "rootfile"
         )
         title, chapters = _contents(archive, package)
+        encrypted = _encrypted(archive)
+        empty = True
         for page, name in enumerate(chapters, 1):
-            text = b"".join(archive.pieces(name)).decode("utf-8", "surrogateescape")
-            chapter = read_page(declared_encoding(text, "utf-8"))
-            parts = dict.fromkeys(filter(None, (title, chapter.title)))
-            yield Part(": ".join(parts), chapter.text, page, headings=chapter.headings)
+            if name in encrypted:
+                empty = False
+                yield Part("", "", page, fault=f"{name} is encrypted for the book's buyer")
+                continue
+            chapter = read_page(decode_page(archive.content(name)))
+            if chapter.text:  # a cover is a picture
+                empty = False
+                parts = dict.fromkeys(filter(None, (title, chapter.title)))
+                yield Part(": ".join(parts), chapter.text, page, headings=chapter.headings)
+    if empty:
+        raise CollectionError(f"{path} holds no text; are its chapters pictures?")
+
+
+def _encrypted(archive: Archive) -> set[str]:
+    """Return the names of what is encrypted in a book (EPUB Open Container Format, 4.2.6.3.2)."""
+    listed = "META-INF/encryption.xml"
+    return {
+        normpath(unquote(attributes.get("URI", "")).lstrip("/"))
+        for kind, name, attributes in (archive.events(listed) if listed in archive else ())
+        if (kind, name) == ("begin", "CipherReference")
+    }
 
 
 def _contents(archive: Archive, package: str) -> tuple[str, list[str]]:

@@ -2,13 +2,13 @@
 
 import logging
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from ranklet.corpus.collections.opening import LONGEST
-from ranklet.corpus.sources.documents.part import Part, Parts
+from ranklet.corpus.collections.bounds import LONGEST, Allowance, DenseFileError
+from ranklet.corpus.sources.documents.part import Part, Parts, describe_fault
 from ranklet.runtime.errors import CollectionError, InputError
 from ranklet.runtime.extras import install
 
@@ -21,8 +21,16 @@ _LIMITS: Any = {
     "zlib_maximum_output_length": LONGEST,
     "stream_parsing_work_maximum_count": 1_000_000,
 }
-_DIVIDED = re.compile(r"(?<=[^\W\d_])(?:-|\u2010|\u00ad)[ \t]*\n(?=[^\W\d_])")
-_NO_TITLE = re.compile(r"\.\w{1,5}$|^(untitled|microsoft word|powerpoint|slide 1)\b", re.IGNORECASE)
+# A word that goes on in the next line. None is divided after its first letter, as in "e-mail".
+_DIVIDED = re.compile(r"(?<=[^\W\d_])(?:(?<=[^\W\d_]{2})[-\u2010]|\u00ad)[ \t]*\n(?=[^\W\d_])")
+_NO_TITLE = re.compile(
+    r"\.(doc|dot|docx|docm|odt|rtf|txt|wpd|wps|pages|ppt|pps|pptx|ppsx|odp|key|xls|xlsx|xlsm|ods|csv"
+    r"|pdf|ps|eps|tex|dvi|ltx|indd|inx|idml|qxd|qxp|pmd|p65|fm|book|pub|vsd|vsdx|dwg|dxf|ai|cdr|psd"
+    r"|html?|xhtml|xml|md|epub|msg|eml|tiff?|jpe?g|png|gif|bmp)$"
+    r"|^(untitled|microsoft word|powerpoint|slide 1)\b|^([a-z]:|file:)[\\/]",
+    re.IGNORECASE,
+)
+_FONT_TABLE = 1 << 22  # bytes that say which characters a font has
 
 
 def read_pdf(path: Path) -> Parts:
@@ -55,22 +63,24 @@ def read_pdf(path: Path) -> Parts:
                 f"{path} has {pages:,} pages, and at most {MOST_PAGES:,} are read; divide it"
             )
         left, empty = max(MOST_OPERATIONS, path.stat().st_size), 0
+        drawn = _Drawn(path)
 
-        def count(*_: object) -> None:
+        def count(_: bytes, operands: Sequence[Any], *__: object) -> None:
             nonlocal left
             left -= 1
+            drawn.show(_count_codes(operands))
             if left < 0:
-                raise CollectionError(f"{path} draws more than its size allows; divide it")
+                raise DenseFileError(f"{path} draws more than its size allows; divide it")
 
         for number in range(1, pages + 1):
             text, fault = "", ""
             with _quiet(), pypdf.apply_configuration(**_LIMITS):
                 try:
-                    text = reader.pages[number - 1].extract_text(visitor_operand_before=count)
-                except (CollectionError, MemoryError):
-                    raise
+                    page = reader.pages[number - 1]
+                    drawn.begin(page)
+                    text = page.extract_text(visitor_operand_before=count)
                 except Exception as error:
-                    fault = f"is damaged or too large ({type(error).__name__}: {error})"
+                    fault = describe_fault(path, error)
             text = _DIVIDED.sub("", text).strip()
             empty += not text and not fault
             if text or fault:
@@ -81,6 +91,102 @@ def read_pdf(path: Path) -> Parts:
         )
     if empty:
         _log.warning("%s: %s of %s pages hold no text", path, f"{empty:,}", f"{pages:,}")
+
+
+def _count_codes(operands: Sequence[Any]) -> int:
+    """Return how many codes of characters an operation shows at most."""
+    return sum(
+        len(each) if isinstance(each, str | bytes) else _count_codes(each)
+        for each in operands
+        if isinstance(each, str | bytes | list)
+    )
+
+
+class _Drawn:
+    """What the pages of a file draw, of which a few bytes may stand for much."""
+
+    def __init__(self, path: Path) -> None:
+        self._path, self._allowance = path, Allowance(path, "bytes")
+        # The most characters that a code stands for, by the identities of what the reader keeps.
+        self._known = dict[int, int]()
+        self._longest = self._room = 0
+        self._unpacked = list[Any]()
+
+    def begin(self, page: Any) -> None:
+        """Begin a page.
+
+        Raises:
+            CollectionError: its content, or a font, is larger than in honest files.
+        """
+        self._forget()
+        contents = _inside(page, "/Contents")
+        several = isinstance(contents, list)
+        for each in [each.get_object() for each in contents] if several else [contents]:
+            self._unpack(each)
+        self._longest, self._room = self._find_longest(page), LONGEST
+
+    def _forget(self) -> None:
+        """Forget what was unpacked for a page, which the reader would keep."""
+        for each in self._unpacked:
+            each.decoded_self = None
+        self._unpacked.clear()
+
+    def show(self, codes: int) -> None:
+        """Count codes that a page shows.
+
+        Raises:
+            CollectionError: they may stand for more characters than a text has.
+        """
+        self._allowance.take(codes)
+        self._room -= self._longest * codes
+        if self._room < 0:
+            raise CollectionError(
+                f"{self._path} has more than {LONGEST:,} characters on a page; divide it"
+            )
+
+    def _find_longest(self, page: Any) -> int:
+        """Return the most characters that a code stands for in any font of a page."""
+        longest, waiting, seen = 1, [page], set[int]()
+        while waiting:
+            resources = _inside(waiting.pop(), "/Resources")
+            if id(resources) in seen:
+                continue
+            seen.add(id(resources))
+            for font in _inside(resources, "/Font").values():
+                longest = max(longest, self._of_font(font.get_object()))
+            for each in _inside(resources, "/XObject").values():
+                if _inside(drawn := each.get_object(), "/Subtype") == "/Form":
+                    waiting.append(drawn)
+                    if id(drawn) not in self._known:
+                        self._known[id(drawn)] = len(self._unpack(drawn))
+        return longest
+
+    def _of_font(self, font: Any) -> int:
+        if id(font) not in self._known:
+            data = self._unpack(_inside(font, "/ToUnicode"))
+            if len(data) > _FONT_TABLE:
+                raise CollectionError(
+                    f"{self._path} has a font of more than {_FONT_TABLE:,} bytes; save it anew"
+                )
+            units = [len(each[0]) // 4 for each in re.finditer(rb"<[^<>]*>", data)]
+            names = _inside(_inside(font, "/Encoding"), "/Differences")
+            units += [len(each) for each in names if isinstance(each, str)]
+            self._known[id(font)] = max([1, *units])
+        return self._known[id(font)]
+
+    def _unpack(self, stream: Any) -> bytes:
+        if not hasattr(stream, "get_data"):
+            return b""
+        data: bytes = stream.get_data()
+        self._unpacked.append(stream)
+        self._allowance.take(len(data))
+        return data
+
+
+def _inside(value: Any, key: str) -> Any:
+    """Return what a dictionary of a PDF has there; an empty one if it has nothing."""
+    found = value.get(key) if isinstance(value, dict) else None
+    return {} if found is None else found.get_object()
 
 
 def _title(reader: Any) -> str:

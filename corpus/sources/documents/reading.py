@@ -4,18 +4,18 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TypeVar
 
-from ranklet.corpus.collections.opening import LONGEST
+from ranklet.corpus.collections.bounds import LONGEST, Allowance
 from ranklet.corpus.sources.documents.book import read_book
 from ranklet.corpus.sources.documents.mail import read_mailbox, read_message
 from ranklet.corpus.sources.documents.office import read_slides, read_word
-from ranklet.corpus.sources.documents.part import Parts
+from ranklet.corpus.sources.documents.part import Part, Parts, describe_fault
 from ranklet.corpus.sources.documents.pdf import read_pdf
-from ranklet.corpus.sources.documents.sheets import read_sheets
+from ranklet.corpus.sources.documents.sheets import SHEETS, read_sheets
 from ranklet.runtime.errors import CollectionError, RankletError
 
 READERS: Mapping[str, Callable[[Path], Parts]] = {
-    ".pdf": read_pdf, ".docx": read_word, ".pptx": read_slides, ".xlsx": read_sheets,
-    ".epub": read_book, ".eml": read_message, ".mbox": read_mailbox,
+    ".pdf": read_pdf, ".docx": read_word, ".pptx": read_slides, ".epub": read_book,
+    ".eml": read_message, ".mbox": read_mailbox, **dict.fromkeys(SHEETS, read_sheets),
 }  # fmt: skip
 _T = TypeVar("_T")
 
@@ -24,17 +24,24 @@ def read_parts(path: Path) -> Parts:
     """Yield the parts of a document.
 
     Raises:
-        CollectionError: it cannot be read, or a part has more than `LONGEST` characters.
+        CollectionError: it cannot be read, a part has more than `LONGEST` characters, or all parts
+            have more than such a file stands for.
         InputError: a package is missing.
     """
     if path.suffix.lower() not in READERS:
         raise CollectionError(f"{path} is compressed; unpack it")
+    allowance = Allowance(path)
     for part in undamaged(path, READERS[path.suffix.lower()](path)):
-        if len(part.text) > LONGEST:
+        if (size := _size(part)) > LONGEST:
             raise CollectionError(
                 f"{path} has more than {LONGEST:,} characters in one part; divide it"
             )
+        allowance.take(size)
         yield part
+
+
+def _size(part: Part) -> int:
+    return sum(len(str(each)) for each in (part.title, part.text, *part.fields.values()))
 
 
 def undamaged(path: Path, parts: Iterator[_T]) -> Iterator[_T]:
@@ -47,10 +54,5 @@ def undamaged(path: Path, parts: Iterator[_T]) -> Iterator[_T]:
         yield from parts
     except (RankletError, MemoryError):
         raise
-    except OSError as error:
-        raise CollectionError(f"{path} cannot be read ({error.strerror or error})") from None
-    except RecursionError:
-        raise CollectionError(f"{path} is nested too deeply; divide it") from None
     except Exception as error:
-        said = " ".join(f"{type(error).__name__}: {error}".split())
-        raise CollectionError(f"{path} is damaged ({said:.200}); fetch the file again") from None
+        raise CollectionError(f"{path} {describe_fault(path, error)}") from None

@@ -52,7 +52,7 @@ GROUPS = {
         "export": "pack checkpoints into a bundle of rankers",
         "table": "let a table learn to encode queries as a model's network does",
         "index": "add a collection to a bundle's rankers and write a bundle that can rank it",
-        "demo": "build a search of Python's own documentation, and learn",
+        "demo": "build a search of Python's own documentation, and ask it",
     },
 }
 COMMANDS = {name: about for group in GROUPS.values() for name, about in group.items()}

@@ -63,7 +63,7 @@ def add_judged(parser: argparse.ArgumentParser) -> None:
 
 def add_engine(parser: argparse.ArgumentParser) -> None:
     """Declare where a command computes; see `EngineOptions`."""
-    add_group(parser, LOCAL, "docs/ray.md says how.")
+    add_group(parser, LOCAL, "docs/scaling.md#ray says how.")
 
 
 def engine_from(given: argparse.Namespace) -> EngineOptions:

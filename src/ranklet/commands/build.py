@@ -14,7 +14,7 @@ from pathlib import Path
 
 from ranklet.commands.arguments import add_group, add_groups, options_from
 from ranklet.commands.output import say
-from ranklet.commands.recipe import RECIPE, arguments_of
+from ranklet.commands.recipe import RECIPE, check_refused, check_replaced, name_build, read_recipe
 from ranklet.runtime.console import suggest_command
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.options import Checked, read_each, read_from, read_names, switch, text
@@ -77,15 +77,27 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def read_arguments(parser: argparse.ArgumentParser, typed: Sequence[str]) -> argparse.Namespace:
     """Return the options that were typed, and those of a recipe."""
     options = parser.parse_args(typed)
-    if options.source is None or options.recipe:
-        recipe = options.recipe or RECIPE
-        if options.recipe is None and not recipe.is_file():
-            parser.error("SOURCE is missing, and there is no ranklet.toml here that names one")
-        try:
-            words = arguments_of(recipe, parser, typed, named=options.source is not None)
-        except InputError as error:
-            parser.error(str(error))
-        options = parser.parse_args(words)
+    if options.source is not None and not options.recipe:
+        return _complete(parser, options)
+    recipe, named, forced = options.recipe or RECIPE, bool(options.recipe), options.force
+    if not named and not recipe.is_file():
+        parser.error("SOURCE is missing, and there is no ranklet.toml here that names one")
+    try:
+        given = read_recipe(recipe, parser, typed, source=options.source is not None)
+        say(f"{recipe} says: {parser.prog} {given}")
+        if not named:
+            check_refused(given, recipe)
+        options = _complete(parser, parser.parse_args([*given.words, *typed]))
+        if options.force and not (named or forced):
+            check_replaced(recipe, options.output)
+        options.recipe = recipe
+    except InputError as error:
+        parser.error(str(error))
+    return options
+
+
+def _complete(parser: argparse.ArgumentParser, options: argparse.Namespace) -> argparse.Namespace:
+    """Return options that have what a build needs."""
     if options.source is None:
         parser.error("SOURCE is missing; give a file or folder with the documents")
     if options.output is None:
@@ -116,7 +128,8 @@ def run(options: argparse.Namespace) -> None:
         variants = tuple(own.variants or ("int8",))
         chosen = replace(chosen, export=ExportOptions(variants=variants, settings=stored))
     source = Source(options.source, chosen.source, announce)
-    chosen = replace(chosen, source=SOURCE)  # the source has its options
+    built_by = options.recipe and name_build(options.recipe, options.output)
+    chosen = replace(chosen, source=SOURCE, recipe=built_by)  # the source has its options
     bundle = build(source, options.output, chosen, overwrite=options.force)
     say(f"{bundle.size} → {options.output}")
     shares = bundle.manifest.provenance.get("languages", {chosen.words.language: 1.0})

@@ -1,7 +1,9 @@
 """Teach a bundle by judged queries how likely its hits answer a query.
 
 `rank --relevance` then says it of each hit, and `--min-relevance` leaves out hits that are less
-likely. Fifty judged queries are needed, and a hundred are enough.
+likely. Fifty judged queries are needed, and a hundred are enough. Those without a relevant document
+count, too. Half of the queries are taken to have no answer, because people ask much that no text
+has.
 """
 
 import argparse

@@ -45,4 +45,4 @@ def run(options: argparse.Namespace) -> None:
     count = write_feed(
         options.bundle, options.output, rankers=options.ranker, overwrite=options.force
     )
-    say(f"{count:,} lines → {options.output}; docs/feeds.md has a recipe per engine")
+    say(f"{count:,} lines → {options.output}; docs/scaling.md has a recipe per engine")

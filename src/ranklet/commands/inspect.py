@@ -20,6 +20,7 @@ def run(options: argparse.Namespace) -> None:
     """Print the contents of the manifest."""
     from ranklet.runtime import load
     from ranklet.runtime.bundles.manifest import in_words
+    from ranklet.runtime.kinds import KINDS
     from ranklet.runtime.onnx.encoder import VARIANTS
     from ranklet.runtime.storage.address import shown
 
@@ -41,7 +42,10 @@ def run(options: argparse.Namespace) -> None:
         say(f"metadata: {in_words(bundle.metadata)}")
     if manifest.documents:
         say(f"languages: {', '.join(manifest.languages)} (words by {manifest.normaliser})")
-    for name, entry in manifest.rankers.items():
+    # Kinds to use come first, as wherever a user chooses.
+    for name, entry in sorted(
+        manifest.rankers.items(), key=lambda each: KINDS[each[1].kind].of_papers
+    ):
         own = {
             path: e.bytes
             for path, e in manifest.files.items() if path.startswith(f"rankers/{name}/")
@@ -50,7 +54,8 @@ def run(options: argparse.Namespace) -> None:
         models = "".join(f", {variant}" for variant, file in VARIANTS.items() if file in files)
         values = {**entry.settings, **entry.measured}
         settings = ", ".join(f"{key}={value}" for key, value in values.items())
-        say(f"ranker   {name}: {entry.kind} ({settings}), {sum(own.values()) / 1e6:.1f} MB{models}")
+        kind = f"{entry.kind}, a kind of the papers" if KINDS[entry.kind].of_papers else entry.kind
+        say(f"ranker   {name}: {kind} ({settings}), {sum(own.values()) / 1e6:.1f} MB{models}")
     for name, pipeline in manifest.pipelines.items():
         mark = " (default)" if name == manifest.default_pipeline else ""
         say(f"pipeline {name}{mark}: {pipeline}")

@@ -1,8 +1,9 @@
 """Learn the best search of a bundle's documents from judged queries.
 
 Rankers are learned as far as the time allows, chosen on queries that they did not learn from, and
-reported on others, once. If the 95 % interval of that gain is not above 0, nothing is written, and
-the exit status is 3.
+reported on others, once. Weights of rankers that learned nothing are proven on all queries, by
+cross-validation. If the 95 % interval of the gain is not above 0, nothing is written, and the exit
+status is 3.
 """
 
 import argparse
@@ -29,7 +30,7 @@ def needs(options: argparse.Namespace) -> str:
 def run(options: argparse.Namespace) -> int:
     """Learn, write the bundle and print what was gained; return the exit status."""
     from ranklet.export.learning.learn import learn
-    from ranklet.export.learning.table import table
+    from ranklet.export.learning.result import table
     from ranklet.runtime.console import suggest_command
 
     chosen = options_from(LEARN, vars(options))

@@ -4,7 +4,7 @@ import argparse
 import os
 import signal
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from functools import partial
 
 from ranklet.commands.rank import COLLECTION
@@ -31,17 +31,20 @@ def run(options: argparse.Namespace) -> None:
     from ranklet.handlers.api.limits import Limits
     from ranklet.handlers.api.writing import Writer
     from ranklet.handlers.mcp.service import serve
+    from ranklet.handlers.server.writing_process import WritingProcess
     from ranklet.runtime import InputError, load
     from ranklet.runtime.storage.address import writable
 
+    limits = Limits.from_variables(os.environ)
     bundle = partial(load, options.bundle, collection=options.collection)
-    writer = None
+    writer, process = None, WritingProcess()
     if options.writable:
         if options.collection:
             raise InputError("a collection in Milvus is written to there; leave --writable out")
-        writer = Writer(str(writable(options.bundle)))
-    with _ended_at_once():
-        serve(bundle, Limits.from_variables(os.environ), options.about or "", writer)
+        path = str(writable(options.bundle))
+        writer = Writer(path, elsewhere=process.write, seconds=limits.seconds)
+    with _ended_at_once(), closing(process):
+        serve(bundle, limits, options.about or "", writer)
 
 
 @contextmanager

@@ -15,32 +15,59 @@
     weight = 0.2
 
 Relative paths are relative to the file. A flag that is typed counts in place of its key.
+
+A recipe that nobody has named is obeyed because it lies in the current folder, which somebody else
+may have made. So it can name only paths inside of its folder, and replace only what it has built.
 """
 
 import argparse
 import json
+import os
+import shlex
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
+from urllib.parse import quote, unquote
 
-from ranklet.runtime.errors import InputError
+from ranklet.corpus.sources.databases import SCHEME
+from ranklet.runtime.bundles.files import BundleFiles
+from ranklet.runtime.errors import InputError, RankletError
+from ranklet.runtime.storage.address import writable
 
 RECIPE = Path("ranklet.toml")
-SOURCE = "source"
-PATHS = (SOURCE, "output", "synonyms", "texts", "model")
+SOURCE, OUTPUT, MODEL = "source", "output", "model"
+PATHS = (SOURCE, OUTPUT, "synonyms", "texts", MODEL, "forms")
+# Keys by which something is fetched, or texts go to other machines.
+ELSEWHERE = ("download", "engine", "address", "num-actors", "gpus-per-actor")
 
 
-def arguments_of(
-    recipe: Path, parser: argparse.ArgumentParser, typed: Sequence[str], *, named: bool
-) -> list[str]:
-    """Return the arguments that a recipe stands for, and after them those that were typed.
+class Given(NamedTuple):
+    """What a recipe says.
+
+    Attributes:
+        words: the arguments that it stands for.
+        refused: the keys of these that it may not say unless somebody has named it, as TOML.
+    """
+
+    words: list[str]
+    refused: list[str]
+
+    def __str__(self) -> str:
+        """Return the arguments as they would be typed."""
+        return shlex.join(self.words)
+
+
+def read_recipe(
+    recipe: Path, parser: argparse.ArgumentParser, typed: Sequence[str], *, source: bool
+) -> Given:
+    """Return what a recipe says besides what was typed.
 
     Args:
         recipe: the file.
         parser: the command's, which has a flag for each key.
         typed: what was typed, without the name of the command.
-        named: whether a source was typed.
+        source: whether a source was typed.
 
     Raises:
         InputError: the file cannot be read, or a key or a value is wrong.
@@ -58,22 +85,85 @@ def arguments_of(
         if flag not in ("--help", "--recipe")
     }
     given = {flags.get(_key(word)) for word in typed} | {_short(word, parser) for word in typed}
-    words = list[str]()
+    words, refused = list[str](), list[str]()
     for key, value in content.items():
         if key != SOURCE and key not in flags:
             raise InputError(f"{str(recipe)!r}: {_unknown(key, [SOURCE, *flags])}")
         action = flags.get(key)
-        if (named and key == SOURCE) or (action is not None and action in given):
+        if (source and key == SOURCE) or (action is not None and action in given):
             continue
         if key in PATHS:
-            value = _resolve(value, recipe.parent, must=key != "model")
+            value = _resolve(value, recipe.parent, must=key != MODEL)
+        if (key in ELSEWHERE and value is not False) or (
+            key in PATHS and not _is_inside(key, value, recipe.parent)
+        ):
+            refused.append(f"{key} = {json.dumps(value, ensure_ascii=False, default=str)}")
         try:
             words += [str(value)] if action is None else _words(f"--{key}", action, value)
         except ValueError:
             raise InputError(
                 f"{str(recipe)!r}: {key} is {value!r:.60}, which the flag --{key} does not take"
             ) from None
-    return [*words, *typed]
+    return Given(words, refused)
+
+
+def check_refused(given: Given, recipe: Path) -> None:
+    """Raise InputError if a recipe that nobody has named says what it may not say."""
+    if given.refused:
+        raise InputError(
+            f"{recipe} says {', '.join(given.refused)}, but was only found here; type these as "
+            "flags, or name the file by --recipe, if you trust who wrote it"
+        )
+
+
+def check_replaced(recipe: Path, output: str) -> None:
+    """Raise InputError if a recipe that nobody has named would replace what it has not built."""
+    place = writable(output)
+    if not place.exists():
+        return
+    try:
+        made = BundleFiles(place).manifest.provenance.get("recipe")
+    except RankletError:
+        made = None
+    if made != name_build(recipe, output):
+        raise InputError(
+            f"{output!r} was not built by {recipe}, which was only found here; to replace it, "
+            f"type --force, or name the file by --recipe {recipe}"
+        )
+
+
+def name_build(recipe: Path, output: str) -> str:
+    """Return what names a recipe and its bundle in the bundle's provenance.
+
+    It is the same on all machines, and in all places, to which both are brought together.
+    """
+    place = writable(output)
+    try:
+        file = Path(os.path.relpath(recipe.resolve(), place.parent)).as_posix()
+    except ValueError:  # on another drive of Windows
+        file = recipe.name
+    return f"{place.name} by {file}"
+
+
+def _is_inside(key: str, value: Any, folder: Path) -> bool:
+    """Return whether a key names what is in a folder, wherever links lead."""
+    if isinstance(value, list):
+        return all(_is_inside(key, each, folder) for each in value)
+    if not isinstance(value, str) or (key == MODEL and not Path(value).exists()):
+        return True  # it is no path, but the name of a model, or is refused as none
+    if value.startswith(SCHEME):
+        value = unquote(value.removeprefix(SCHEME).partition("?")[0])
+    try:
+        inside, place = folder.resolve(), Path(value).resolve()
+        places = [place]
+        if place.parent.name == "snapshots":  # of the hub's cache, whose files lie beside them
+            places.append(place.parent.parent)
+        if key == OUTPUT:  # and what stands beside a bundle under its name
+            around = place.parent.glob("*")
+            places += [each for each in around if each.name.lstrip(".").startswith(place.name)]
+        return value != "-" and all(each.resolve().is_relative_to(inside) for each in places)
+    except (OSError, RuntimeError, ValueError):  # links in a loop, a NUL
+        return False
 
 
 def _key(word: str) -> str:
@@ -116,13 +206,17 @@ def _words(flag: str, action: argparse.Action, value: Any) -> Iterator[str]:
         raise ValueError
     if action.nargs == "+":
         return iter([flag, *map(str, values)])
-    return (word for each in values for word in (flag, str(each)))
+    return (f"{flag}={each}" for each in values)  # one word, because a value may look like a flag
 
 
 def _resolve(value: Any, folder: Path, *, must: bool) -> Any:
     """Return paths relative to a folder; addresses, and names of models, stay as they are."""
     if isinstance(value, list):
         return [_resolve(each, folder, must=must) for each in value]
+    if isinstance(value, str) and value.startswith(SCHEME):
+        path, mark, asked = value.removeprefix(SCHEME).partition("?")
+        return f"{SCHEME}{quote(str(folder / unquote(path)))}{mark}{asked}"
     if not isinstance(value, str) or "://" in value or value == "-":
         return value
-    return str(folder / value) if must or (folder / value).exists() else value
+    path = str(folder / value) if must or (folder / value).exists() else value
+    return f"./{path}" if path.startswith("-") else path  # which would be a flag

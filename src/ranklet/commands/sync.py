@@ -6,10 +6,15 @@ build it by `ranklet build FOLDER --model …` to have another one.
 
 import argparse
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ranklet.commands.arguments import add_group, options_from
 from ranklet.commands.output import say
 from ranklet.corpus.sources.options import SourceOptions
+
+if TYPE_CHECKING:
+    from ranklet.corpus.updating.changes import Counts
+    from ranklet.corpus.updating.writable import WritableBundle
 
 PAUSE = 1.0  # seconds between two looks at the folder
 
@@ -30,6 +35,7 @@ def run(options: argparse.Namespace) -> None:
 
     from ranklet.corpus.sources.source import Source
     from ranklet.corpus.updating.sync import folder_of_texts, remember, sync
+    from ranklet.corpus.updating.synced_files import see_files
     from ranklet.corpus.updating.writable import WritableBundle
     from ranklet.export.build import build
     from ranklet.runtime.errors import RankletError
@@ -41,16 +47,30 @@ def run(options: argparse.Namespace) -> None:
     target = writable(options.bundle)
     if not target.exists():
         files = folder_of_texts(Path(options.folder), read)
-        build(Source(files, read), target)
-        remember(WritableBundle(target), files)
+        seen, _ = see_files(files, {})  # before they are read, because they may change
+        source = Source(files, read)
+        build(source, target)
+        remember(WritableBundle(target), files, seen, whole=not source.problems.counts)
     bundle = WritableBundle(target)
-    say(f"{sync(bundle, options.folder, read)}: {bundle.size} in {options.bundle}")
+    counts = sync(bundle, options.folder, read)
+    _tell(counts, bundle)
+    told = bundle.skipped
     while options.watch:
         sleep(PAUSE)
         try:
             counts = sync(bundle, options.folder, read)
         except RankletError as error:  # a file may be half written, or gone for a moment
-            say(f"nothing was changed: {error}")
-            continue
-        if counts.added or counts.replaced or counts.deleted:
-            say(f"{counts}: {bundle.size} in {options.bundle}")
+            now = tuple(str(error).splitlines())
+            if now != told:
+                say(*now)
+        else:
+            now = bundle.skipped
+            if now != told or counts.added or counts.replaced or counts.deleted:
+                _tell(counts, bundle)
+        told = now
+
+
+def _tell(counts: "Counts", bundle: "WritableBundle") -> None:
+    say(f"{counts}: {bundle.size} in {bundle.path}")
+    if bundle.skipped:
+        say("what the bundle holds of these stays:", *bundle.skipped)

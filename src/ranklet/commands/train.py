@@ -31,9 +31,11 @@ DECIDED = ("MALLOC_", "GLIBC_TUNABLES", "LD_PRELOAD")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare a subcommand for each kind, with the options of its dataclass."""
+    of_papers = [name for name, kind in KINDS.items() if kind.of_papers]
     kinds = parser.add_subparsers(
         dest="kind", metavar="KIND", title="kinds", required=True, parser_class=OptionParser,
-        description="`ranklet train KIND --help` shows the options of one.",
+        description="`ranklet train KIND --help` shows the options of one. Kinds to use come "
+        f"first; {', '.join(of_papers[:-1])} and {of_papers[-1]} reproduce papers.",
     )  # fmt: skip
     for kind in KINDS:
         module = import_module(f"ranklet.training.rankers.{kind}.options")

@@ -8,14 +8,11 @@ import pytest
 from tests.commands.running import PRINTED, demo_folder
 
 from ranklet import runtime
-from ranklet.commands import demo as demo_command
 from ranklet.commands import main
 from ranklet.commands.demo import python_docs
 from ranklet.commands.demo.questions import QUESTIONS
 from ranklet.commands.demo.results import FIRST, find_answers, hits
 from ranklet.corpus.collections.collection import Collection
-from ranklet.corpus.collections.splits import read_split
-from ranklet.corpus.evaluation.systems import evaluate
 from ranklet.training.pretrained import backbone
 
 LINES = 60  # that two screens have
@@ -27,17 +24,10 @@ def demo(shared_folder: Path) -> Path:
 
 
 @pytest.mark.slow
-def test_words_rank_well_where_nothing_was_learned(demo: Path) -> None:
-    queries = read_split(Collection(demo / "judged"), "test")
-    (plain,) = evaluate(runtime.load(demo / "judged.ranklet"), queries, {"bm25": "bm25"})
-    assert len(queries) > 300
-    assert plain.mean("nDCG@10") > 0.4  # .528 on Python 3.11
-
-
-@pytest.mark.slow
 def test_the_demo_answers_and_explains(demo: Path) -> None:
     bundle = runtime.load(demo / "python-docs.ranklet")
     assert len(bundle) > 4000
+    assert len(Collection(demo / "judged").queries("test")) > 300
     hits = bundle.rank("remove any common leading whitespace from every line", explain=True)
     assert hits[0].id == "textwrap.dedent"
     explained = hits[0].explanation
@@ -75,26 +65,25 @@ def test_the_neural_demo_goes_the_whole_way(
     two_layers: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:  # fmt: skip
-    # Some layers and some modules: what is learned is the benchmarks' business.
+    # Some layers and some modules, because a whole encoder takes minutes.
     collected = python_docs.collect()
     some = [
         doc for doc in collected if doc.module == "textwrap" or crc32(doc.module.encode()) % 6 == 0
     ]
     monkeypatch.setattr(python_docs, "collect", lambda: some)
     monkeypatch.setattr(backbone, "wheel_folder", lambda: two_layers)
-    monkeypatch.setattr(demo_command, "MINUTES", 3.0)  # too few to train an encoder
     monkeypatch.delenv("RANKLET_THREADS", raising=False)  # no tiny model: every processor helps
     assert main(["demo", "-o", str(tmp_path)]) == 0
-    assert "gain over the input" in capsys.readouterr().out
+    assert "questions of a newcomer" in capsys.readouterr().out
     bundle = runtime.load(tmp_path / "python-docs.ranklet", device="cpu")
-    assert "bm25" in bundle.manifest.rankers
+    assert len(bundle.manifest.rankers) == 2
     hit = bundle.rank("remove any common leading whitespace from every line", explain=True)[0]
     assert hit.id == "textwrap.dedent"
     assert hit.explanation is not None
     assert hit.explanation.value == pytest.approx(hit.score, abs=1e-5)
 
 
-def test_a_missing_minilm_is_reported_before_anything_is_trained(
+def test_a_missing_minilm_is_reported_before_anything_is_built(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(backbone, "WHEEL_PACKAGE", "no_such_package")

@@ -1,10 +1,16 @@
+import gc
+import sys
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from ranklet.corpus.indexing import packer as module
-from ranklet.corpus.indexing.packer import Packer, packed, spans
+from ranklet.corpus.indexing.packer import NumberPacker, Packer, packed, spans
+from ranklet.corpus.sources import spool
 
 TEXTS = ["b", "", "ä", "half\ud800", "b"]
 
@@ -58,3 +64,20 @@ def test_spans_cover_all_rows_and_are_as_large_as_allowed() -> None:
             assert rows is None or end - begin <= rows
             more = end < len(offsets) - 1 and offsets[end + 1] - offsets[begin] <= most
             assert not more or end - begin == rows
+
+
+@pytest.mark.parametrize("kind", [Packer, partial(NumberPacker, np.int64), spool.Spool])
+def test_one_that_was_interrupted_before_it_began_says_nothing(
+    kind: Callable[[], object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: Any, **__: Any) -> None:
+        raise KeyboardInterrupt
+
+    said = list[object]()
+    monkeypatch.setattr(sys, "unraisablehook", said.append)
+    for each in (module, spool):
+        monkeypatch.setattr(each, "TemporaryFile", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        kind()
+    gc.collect()
+    assert said == []

@@ -20,11 +20,13 @@ def words(page: str) -> str:
      "<div class='a navbar'>no<div>no</div>no</div>yes<div id=footer>no</div>",
      "<main><nav>no</nav>yes<aside role=search>no</aside></main>",
      "<div class='x-cookie-banner y'>no</div><section role=dialog>no</section><div>yes</div>",
-     "<main><div id=CookieConsent>no</div>yes</main>",
+     "<div id=CookieConsent>no</div><div class='cookie-law-info-bar'>no</div>yes",
+     "yes<div id=onetrust-consent-sdk>no</div><dialog open class=cookie_notice>no</dialog>",
+     "<dialog>no</dialog><dialog open>yes</dialog>",
      "<form><main>yes</main></form>no", "<aside><main>yes</main></aside>no",
-     "<article>yes</article>no",
+     "<article>yes</article>no", "<div class=menu role=article>yes</div>no",
      "<nav><ul><li>no<li>no</ul></nav>yes<NAV>no</NAV>",
-     "<div class=sidebar>no<p>no</div>yes", "<ul class='menu'><li>no</ul>yes",
+     "<div class=sidebar>no<p>no</div>yes", "<ul class='menu'><li><a>no</a>;</ul>yes",
      "<nav>no</div></nav>yes"],
 )  # fmt: skip
 def test_the_text_of_the_page_itself_is_read(page: str) -> None:
@@ -42,10 +44,47 @@ def test_the_text_of_the_page_itself_is_read(page: str) -> None:
         ("<p class=header>a</p><div class='section-header menus'>b</div>", "a b"),
         ("<body class=cookie>a<img class=cookie>b</body>", "a b"),
         ("<h2>one</h2><nav>no</nav>two", "one two"), ("", ""),
+        # Names of boxes in an article, and names that have such a word in them.
+        ("<main><div id=cookie-banner>a</div><ul class=menu><a>b</a></ul></main>", "a b"),
+        ("<article><div class=page-header>a</div><div id=sidebar>b</div></article>", "a b"),
+        ("<div class='chocolate-chip-cookies'>a</div><section id=cookies>b</section>", "a b"),
+        ("<div class=informed-consent>a</div><table class=cookie-attributes><td>b</table>", "a b"),
+        ("<div id=cookie-bars>a</div><div class=has-cookie-banner>b</div>", "a b"),
+        ("<div class='content sidebar'>a</div><div class='entry header'>b</div>", "a b"),
+        # A restaurant's menu is no menu of links.
+        ("<div id=menu>Soups<p><a>a</a> leek 5 €<nav>no</nav></div>b", "Soups a leek 5 € b"),
+        ("<section class=main-menu><p>a<button>b</button></section>", "a b"),
+        ("<main><dialog open>a</dialog><dialog>no</dialog><div hidden>b</div></main>", "a b"),
+        # Documentation: Sphinx, MkDocs, Docusaurus.
+        ("<div class=body role=main><section id=cookies><h1>a</h1></section></div>", "a"),
+        ("<main class=md-main><div class=md-sidebar><nav>no</nav></div><article>a</article></main>",
+         "a"),
+        ("<main><nav>no</nav><article><header><h1>a</h1></header>b</article></main>", "a b"),
     ],
 )  # fmt: skip
 def test_what_may_be_of_the_page_itself_is_kept(page: str, seen: str) -> None:
     assert words(page) == seen
+
+
+@pytest.mark.parametrize(
+    ("page", "title"),
+    [
+        ("<title>Wool</title><header><h1>Socks</h1></header><p>a", "Socks – Wool"),
+        ("<title>Wool</title><div class=page-header><h3>Socks</h3></div><p>a", "Socks – Wool"),
+        ("<title>Wool</title><h1>Socks</h1><article>a longer text</article>", "Socks – Wool"),
+        ("<title>Socks | Wool</title><header><h1>Socks</h1></header><p>a", "Socks | Wool"),
+        ("<title>Wool</title><main><h1>Socks</h1></main>", "Wool"),
+        ("<title>Wool</title><header><h1>Knit</h1></header><h1>Socks</h1>", "Wool"),
+        ("<title>Wool</title><header><h2>One</h2><h2>Two</h2></header><p>a", "Wool"),
+        ("<title>Wool</title><p>a<h2>Socks</h2>", "Wool"),
+        ("<title>Wool</title><div id=cookie-banner><h2>Cookies</h2></div><p>a", "Wool"),
+        ("<title>Wool</title><header><nav><h2>Menu</h2></nav></header><p>a", "Wool"),
+        ("<header><h1>Socks</h1></header><p>a<h2>Heel</h2>", "Socks"),
+        ("<main><h1>Socks</h1>a</main>", "Socks"), ("<h2>One</h2><h2>Two</h2>", ""),
+    ],
+)  # fmt: skip
+def test_the_only_heading_of_a_page_is_in_its_title(page: str, title: str) -> None:
+    assert read_page(page, main=True).title == title
 
 
 @pytest.mark.parametrize("unit", ["<nav>", "<main><nav>", "<div role=main></p>", "<div class='a"])

@@ -20,7 +20,6 @@ def test_the_format_follows_the_name_unless_it_is_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("a.xls", "files named .xls are not read; save the sheet as .xlsx or as CSV UTF-8"),
         ("a.zip", "unpack it and give the folder"),
         ("a.csv.bz2", "compress it as .gz or .zst"),
         ("a.odt", "save it as .docx, .pptx or .pdf"),

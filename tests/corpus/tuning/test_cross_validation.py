@@ -1,11 +1,12 @@
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
 from ranklet.corpus.evaluation.measures import Judged
 from ranklet.corpus.tuning import cross_validation
-from ranklet.corpus.tuning.coordinate_ascent import FusionWeights
-from ranklet.corpus.tuning.cross_validation import FOLDS, held_out
+from ranklet.corpus.tuning.cross_validation import RATIOS, weigh_features
 
 
 def judged(queries: int = 40, seed: int = 0) -> Judged:
@@ -30,18 +31,36 @@ def slow_mrr(given: Judged, alpha: float) -> NDArray[np.float64]:
     return np.array(found)
 
 
-def test_weights_of_a_query_are_not_learned_on_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    seen = []
+@pytest.mark.parametrize("size", [1, 2])
+def test_weights_of_a_query_are_not_learned_on_it(
+    monkeypatch: pytest.MonkeyPatch, size: int
+) -> None:
+    seen: list[list[int]] = []
 
-    def learned(given: Judged, measure: str, *, restarts: int) -> FusionWeights:
-        seen.append(len(given.mask))
-        return FusionWeights((0.5, 0.5), 0.0)
+    def learner(given: Judged, _: str) -> Callable[[NDArray[np.integer]], tuple[float, ...]]:
+        def learn(rows: NDArray[np.integer]) -> tuple[float, ...]:
+            seen.append(rows.tolist())
+            return (0.5, 0.5)
 
-    monkeypatch.setattr(cross_validation, "coordinate_ascent", learned)
-    values = held_out(judged(10), "MRR@10")
-    assert seen == [8] * FOLDS
-    np.testing.assert_allclose(values, slow_mrr(judged(10), 0.5))
-    seen.clear()
-    values = held_out(judged(30), "MRR@10", measured=10)  # the others are in every fold
-    assert seen == [28] * FOLDS
-    np.testing.assert_allclose(values, slow_mrr(judged(30), 0.5)[:10])
+        return learn
+
+    monkeypatch.setattr(cross_validation, "_learner", learner)
+    grouped = np.arange(20) // size
+    weights, values = weigh_features(judged(20), "MRR@10", grouped=grouped, measured=12)
+    *taught, whole = seen
+    assert weights == (0.5, 0.5)
+    assert whole == [*range(20)]
+    held = [sorted(set(range(20)) - set(rows)) for rows in taught]
+    assert sorted(at for rows in held for at in rows if at < 12) == [*range(12)]
+    for rows, own in zip(taught, held, strict=True):
+        assert not set(grouped[rows]) & set(grouped[own])  # a group is on one side
+    np.testing.assert_allclose(values, slow_mrr(judged(20), 0.5)[:12])
+
+
+def test_two_weights_are_the_best_of_all_their_ratios() -> None:
+    given = judged(60)
+    (first, second), values = weigh_features(given, "MRR@10")
+    best = slow_mrr(given, first / (first + second)).mean()
+    assert best == max(slow_mrr(given, 1 / (1 + each)).mean() for each in (0, *RATIOS))
+    alone = slow_mrr(given, 1.0).mean(), slow_mrr(given, 0.0).mean()
+    assert max(alone) < values.mean() <= best + 0.02

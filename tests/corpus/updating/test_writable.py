@@ -1,5 +1,6 @@
 """A bundle that is written to while it is read finds what a plain model of it finds."""
 
+import errno
 import gc
 import os
 import pickle
@@ -19,6 +20,7 @@ from tests.updates import SPLIT, WHOLE, WORDS, Record, changes, first_records, h
 
 import ranklet
 from ranklet.corpus.languages.options import TextOptions
+from ranklet.corpus.updating import compact as compacting
 from ranklet.corpus.updating import live as writing
 from ranklet.corpus.updating import versions
 from ranklet.corpus.updating.writable import WritableBundle
@@ -357,6 +359,15 @@ def test_refused_documents_are_named_and_the_others_not_written(three: WritableB
         three.add(["a text"])
 
 
+def test_documents_with_a_field_too_many_are_left_out(
+    three: WritableBundle, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(writing, "MAX_FIELDS", len(three.metadata) + 1)
+    given = [document("d", one=1), document("e", two=1), document("f", two=2)]
+    three.add(given, skip_bad=True)
+    assert (found(three), len(three.skipped)) == (["a", "b", "c", "d"], 2)
+
+
 def test_what_cannot_be_written_to_is_refused(three: WritableBundle) -> None:
     with pytest.raises(InputError, match="is an address"):
         ranklet.open("https://example.org/x.zip", writable=True)
@@ -391,6 +402,44 @@ def test_there_are_never_more_than_four_parts(
     three.add([document("last")])
     assert load(three.path).additions is None  # so many were joined with the base
     assert len(found(three)) == 44
+
+
+@pytest.mark.parametrize("others", range(3))
+def test_a_bundle_is_joined_beside_writers_who_go_first(
+    others: int, three: WritableBundle, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    three.add([document("d")]).compact(keep=1).add([document("e")])
+    real, left = compacting.write_joined, others
+
+    def disturbed(*given: Any) -> None:
+        nonlocal left
+        if left:
+            WritableBundle(three.path).add([document(f"n{left}")])
+            left -= 1
+        real(*given)
+
+    monkeypatch.setattr(compacting, "write_joined", disturbed)
+    compacting.join_beside(three.path)
+    joined = load(three.path)
+    assert joined.additions is None
+    assert found(joined) == sorted(
+        ["a", "b", "c", "d", "e", *(f"n{at + 1}" for at in range(others))]
+    )
+    assert len(joined.log()) == 2
+    assert list(verify(three.path))
+
+
+def test_a_write_succeeds_though_what_was_added_cannot_be_joined(
+    three: WritableBundle, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: Any) -> None:
+        raise OSError(errno.ENOSPC, "full")
+
+    monkeypatch.setattr(writing, "LEAST", 0)
+    monkeypatch.setattr(compacting, "write_joined", full)
+    three.add([document("d")])
+    assert found(three) == found(load(three.path)) == ["a", "b", "c", "d"]
+    assert three.additions is not None
 
 
 def test_a_list_of_another_bundle_or_a_damaged_one(three: WritableBundle, built: "Built") -> None:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from tests.conftest import Built
     from tests.kinds import TinyRankers
 
-PAGE = Path(__file__).parents[3] / "docs" / "feeds.md"
+PAGE = Path(__file__).parents[3] / "docs" / "scaling.md"
 KINDS = {"bm25": "bm25", "epic": "epic", "splade": "network", "conformer_kernel": "ndrm3"}
 DENSE = "dense"
 TEXT = "a quiet stream and an old motor"

@@ -1,6 +1,7 @@
 """The folder that others read has the original's vectors and scores, whatever the architecture."""
 
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -127,6 +128,29 @@ def test_the_folder_has_what_others_open_and_its_proof(tmp_path: Path) -> None:
         assert words in card
     special = json.loads((hub / "special_tokens_map.json").read_text())
     assert special["cls_token"] == tokenizer("words").cls_token
+
+
+@pytest.mark.slow
+def test_each_way_of_a_card_gives_the_vector_that_the_model_gives(tmp_path: Path) -> None:
+    prompt = 'They "say" \\ {x}: \n'
+    folder = sentence_folder(
+        tmp_path / "model", prompts={"query": "", "document": prompt}, truncate_dim=6
+    )
+    theirs = sentence_transformers().SentenceTransformer(str(folder), device="cpu")
+    expected = theirs.encode_document(["a text"])[0]
+    hub = written(folder, tmp_path)
+    direct, fastembed, script = re.findall(
+        r"```\w+\n(?!# pip)(.*?)```", (hub / "README.md").read_text(), re.DOTALL
+    )
+    names: dict[str, Any] = {}
+    exec(direct.replace("FOLDER", str(hub)), names)  # noqa: S102, our own card
+    unit = expected / np.linalg.norm(expected)
+    np.testing.assert_allclose(names["vector"], unit, atol=1e-4)
+    text = '"They \\"say\\" \\\\ {x}: \\na text"'
+    assert " dim=32,\n" in fastembed
+    assert f".embed([{text}]))\nvectors = [each[:6] for each in vectors]\n" in fastembed
+    assert f"encode([{text}], options)).slice(null, [0, 6]).normalize(2, -1);" in script
+    assert "normalize: false" in script
 
 
 @pytest.mark.slow

@@ -8,10 +8,12 @@ import pytest
 
 from ranklet.commands import main
 from ranklet.corpus.collections.collection import Collection, Query, write_collection
+from ranklet.corpus.collections.splits import JudgedQuery
 from ranklet.export.build import build
-from ranklet.export.learning.calibrate import calibrate
+from ranklet.export.learning.calibrate import calibrate, error_of, examples_of, folds_of, refit
 from ranklet.runtime import load
 from ranklet.runtime.errors import InputError
+from ranklet.runtime.relevance import SHIPPED, chances
 
 QUERIES = 80
 
@@ -61,6 +63,64 @@ def test_what_is_learned_is_kept_and_used(bundle: Path, judged: Path, tmp_path: 
     )
     calibrate(after, judged, tmp_path / "c.ranklet")
     assert load(tmp_path / "c.ranklet").manifest.relevance == (own,)
+
+
+def test_half_of_the_queries_have_no_answer(bundle: Path) -> None:
+    opened, each = load(bundle), texts()
+    answered = [JudgedQuery(f"q{n}", each[n]["text"], {f"d{n}": 1}) for n in range(30)]
+    none = [JudgedQuery(f"n{n}", each[n]["text"], {}) for n in range(30, 90)]
+    for queries, share in ((answered, 0.5), (answered + none[:10], 0.5), (answered + none, 1 / 3)):
+        found = examples_of(opened, queries)
+        counted = np.bincount(found.query[found.best], found.weights[found.best])
+        assert counted.tolist() == [1] * len(queries)
+        right = (found.best & (found.relevant == 1)) @ found.weights
+        assert right / len(queries) == pytest.approx(share)  # a whole text always finds itself
+
+
+def test_queries_that_share_documents_are_in_one_fold() -> None:
+    queries = [JudgedQuery(f"q{n}", "x", {f"d{n // 4}": 1} if n < 60 else {}) for n in range(90)]
+    folds = folds_of(queries)
+    assert np.bincount(folds).max() - np.bincount(folds).min() <= 4
+    assert all(len(set(folds[n : n + 4].tolist())) == 1 for n in range(0, 60, 4))
+    with pytest.raises(InputError, match="share relevant documents"):
+        folds_of([JudgedQuery(f"q{n}", "x", {"d": 1}) for n in range(60)])
+
+
+def test_the_error_is_true_of_other_queries_of_which_half_have_no_answer(bundle: Path) -> None:
+    rng, each, opened = np.random.default_rng(5), texts(), load(bundle)
+    queries = [
+        JudgedQuery(f"q{n}", " ".join(rng.choice(one["text"].split(), 3)), {one["id"]: 1})
+        for n, one in enumerate(each)
+    ]
+    found, kept = refit(opened, queries[::3]), examples_of(opened, queries[1::3] + queries[2::3])
+    before, after = (
+        error_of(kept, chances(kept.numbers, weights))
+        for weights in (SHIPPED[("words",)], found.calibration.weights)
+    )
+    assert after < before
+    assert found.after == pytest.approx(after, abs=0.03)
+    assert found.before == pytest.approx(before, abs=0.03)
+
+
+def test_queries_without_a_relevant_document_count(
+    bundle: Path, judged: Path, tmp_path: Path
+) -> None:
+    collection, each = Collection(judged, documents=False), texts()
+    none = [Query(f"n{n}", each[n]["text"]) for n in range(100)]
+    zeros = {"none": (none, {query.id: {"d1": 0} for query in none})}
+    given = (collection.queries("dev"), collection.qrels("dev"))
+    write_collection(tmp_path / "more", [], {"dev": given} | zeros)
+    fewer = calibrate(bundle, judged, tmp_path / "b.ranklet").calibration
+    more = calibrate(bundle, tmp_path / "more", tmp_path / "c.ranklet").calibration
+    assert more.queries == fewer.queries + 100
+    likely = [
+        load(tmp_path / name).rank(each[7]["text"], relevance=True).answerable or 0
+        for name in ("b.ranklet", "c.ranklet")
+    ]
+    assert likely[1] < likely[0] / 2
+    write_collection(tmp_path / "none", [], zeros)
+    with pytest.raises(InputError, match="no query with a relevant document"):
+        calibrate(bundle, tmp_path / "none", tmp_path / "d.ranklet")
 
 
 def test_few_queries_are_refused(bundle: Path, judged: Path, tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from ranklet.corpus.languages.options import TextOptions
-from ranklet.export.learning.candidates import BM25, CANDIDATES
+from ranklet.export.learning.candidates import BM25, CANDIDATES, plan
 from ranklet.export.learning.options import LearnOptions
 from ranklet.runtime.rankers.bm25 import BM25Settings
 from ranklet.training.checkpoint import Checkpoint
@@ -21,7 +21,7 @@ def left(seconds: float) -> Any:
 def task(**changes: Any) -> Any:
     work = SimpleNamespace(
         number=lambda _, make: make(), made=lambda _: TUNED, place=lambda name: Path(name),
-        checkpoint=lambda *_: None,
+        checkpoint=lambda *_: None, has=lambda _: False,
     )  # fmt: skip
     facts: dict[str, Any] = {
         "work": work, "options": LearnOptions(measure="nDCG@10"), "titles": False,
@@ -61,3 +61,22 @@ def test_neural_model_1_is_tried_where_a_fifth_of_its_steps_fit() -> None:
     assert "left for trainings" in neural.why_not(task(budget=left(least - 1)))
     assert neural.why_not(task(budget=left(least + 1))) == ""
     assert neural.steps(task(budget=left(least + 1))) == usual // 5
+
+
+def test_an_encoder_has_its_own_time_before_others_have_theirs() -> None:
+    by_name = {each.name: each for each in CANDIDATES}
+    model1, dense = by_name["model1"], by_name["trained"]
+    enough = model1.seconds(task(), 0) + dense.seconds(task(), dense.least_steps(task()))
+    planned, skipped = plan(task(budget=left(enough + 30)))
+    assert planned == [model1, dense]
+    assert "left for trainings" in skipped["neural Model 1"]  # which is cheaper
+    nothing, why = plan(task(budget=left(0)))
+    assert nothing == []
+    assert list(why) == [each.about for each in CANDIDATES]
+    made = SimpleNamespace(has=lambda name: name == "sparse")
+    assert plan(task(budget=left(0), work=made))[0] == [by_name["sparse"]]
+
+
+def test_neural_model_1_has_the_time_where_no_encoder_is_trained() -> None:
+    names = [each.name for each in plan(task(options=LearnOptions(network=False)))[0]]
+    assert names[:2] == ["model1", "neural_model1"]

@@ -16,12 +16,11 @@ from ranklet.corpus.evaluation.significance import Interval
 from ranklet.corpus.index import index_bundle
 from ranklet.corpus.sources.source import Source
 from ranklet.export.build import build
-from ranklet.export.learning import candidates, choosing, rankers, selection
-from ranklet.export.learning.joining import write_reduced
+from ranklet.export.learning import candidates, choosing, training, weighing
+from ranklet.export.learning.bundles import write_reduced
 from ranklet.export.learning.learn import learn
 from ranklet.export.learning.options import LearnOptions
-from ranklet.export.learning.result import Learned
-from ranklet.export.learning.table import table
+from ranklet.export.learning.result import Row, table
 from ranklet.export.query_side import Learned as Taught
 from ranklet.export.query_tables import writing
 from ranklet.runtime import load
@@ -70,10 +69,10 @@ def judged(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def better(bundle: Path, judged: Path) -> Path:
     found = learn(bundle, judged, bundle.with_name("better"), NO_NETWORK)
     assert found.target is not None
-    gain = found.gain(found.rows[-1])
-    assert gain.low > 0.2
-    assert found.rows[-1].kept
-    assert "model1" in found.rows[-1].name
+    kept = found.kept
+    assert kept is not None
+    assert kept.gain.low > 0.2
+    assert "model1" in kept.name
     assert "← kept" in table(found)
     assert found.relevance is not None
     assert f"relevance: {found.relevance}" in table(found)
@@ -113,13 +112,13 @@ def test_what_was_made_is_found_again_after_an_interruption(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr(selection, "pools_of", stop)
+        patched.setattr(choosing, "read_pools", stop)
         with pytest.raises(KeyboardInterrupt):
             learn(bundle, judged, tmp_path / "b", NO_NETWORK)
-        patched.setattr(rankers, "tuned_bm25", stop)
+        patched.setattr(training, "tune_bm25", stop)
         with pytest.raises(KeyboardInterrupt):  # not in the tuning, which is done
             learn(bundle, judged, tmp_path / "b", NO_NETWORK)
-    assert (tmp_path / "b.learn" / "all.bm25.model1.ranklet").is_dir()
+    assert (tmp_path / "b.learn" / "all.untuned_bm25.bm25.model1.ranklet").is_dir()
     found = learn(bundle, judged, tmp_path / "b", NO_NETWORK)
     assert found.target == tmp_path / "b"
     assert sorted(each.name for each in tmp_path.iterdir()) == ["b"]
@@ -136,17 +135,17 @@ def test_every_kind_is_learned_and_takes_part(
     tried = tuple(
         each._replace(least=1) for each in candidates.CANDIDATES if each.name != "neural_model1"
     )
-    monkeypatch.setattr(rankers, "CANDIDATES", tried)
+    monkeypatch.setattr(candidates, "CANDIDATES", tried)
     seen: list[str] = []
 
     def kept(after: Bundle, queries: Any, names: list[str]) -> Any:
         seen.extend(names)
-        return choosing.pools_of(after, queries, names)
+        return weighing.read_pools(after, queries, names)
 
-    monkeypatch.setattr(selection, "pools_of", kept)
+    monkeypatch.setattr(choosing, "read_pools", kept)
     found = learn(bundle, judged, tmp_path / "b", LearnOptions(model=tiny_bert))
-    assert set(seen) == {"bm25", *(each.name for each in tried if not each.pairs)}
-    assert "--max-ms" in found.skipped["a cross-encoder that reads the best documents"]
+    assert set(seen) == {"bm25", "untuned_bm25", *(each.name for each in tried if not each.pairs)}
+    assert "--max-ms" in found.untrained["a cross-encoder that reads the best documents"]
     assert found.target is not None
 
 
@@ -159,22 +158,37 @@ def test_a_cross_encoder_reads_last_where_there_is_time(
     (cross,) = (each for each in candidates.CANDIDATES if each.pairs)
     short = {"settings": CrossEncoderSettings(max_tokens=48)}  # as many as the tiny BERT reads
     tried = cross._replace(least=1, options=lambda *given: {**cross.options(*given), **short})
-    monkeypatch.setattr(rankers, "CANDIDATES", (tried,))
+    monkeypatch.setattr(candidates, "CANDIDATES", (tried,))
     read: list[float] = []
 
     def far_better(*arguments: Any, **options: Any) -> Any:
-        step, base = choosing.rerank_last(*arguments, **options)
+        step, base = weighing.rerank_last(*arguments, **options)
         read.append(float(np.mean(step.values)))
         gained = 0.5 + 0.01 * (np.arange(len(base)) % 2)  # whatever two steps have taught it
         return step._replace(values=base + gained), base
 
-    monkeypatch.setattr(selection, "rerank_last", far_better)
-    monkeypatch.setattr(Learned, "gain", lambda *_: Interval(0.5, 0.4, 0.6))
+    monkeypatch.setattr(choosing, "rerank_last", far_better)
+    monkeypatch.setattr(Row, "gain", Interval(0.5, 0.4, 0.6))
     found = learn(bundle, judged, tmp_path / "b", LearnOptions(model=tiny_bert, max_ms=1e6))
     assert read
     assert found.target is not None
     assert Rescore("cross") in load(found.target).manifest.pipelines["learned"].stages
     assert len(load(found.target).rank("topic1 name2", k=5)) == 5
+
+
+@pytest.mark.slow
+def test_the_own_bm25_stays_beside_the_tuned_one(
+    bundle: Path, judged: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(candidates, "K1S", (30.0,))  # worse than its own
+    monkeypatch.setattr(candidates, "CANDIDATES", ())
+    monkeypatch.setattr(Row, "gain", Interval(0.5, 0.4, 0.6))
+    found = learn(bundle, judged, tmp_path / "b", NO_NETWORK)
+    assert found.kept is not None
+    assert found.kept.name == "1 · untuned_bm25"
+    own, kept = load(bundle), load(tmp_path / "b")
+    assert kept.manifest.rankers == own.manifest.rankers  # it keeps its name
+    assert kept.rank_ids("topic1 word2") == own.rank_ids("topic1 word2")
 
 
 @pytest.mark.slow
@@ -191,10 +205,10 @@ def test_judgements_that_bm25_meets_already_end_with_status_3(
 
     assert status(300) == 3
     printed = capsys.readouterr().out
-    assert "nothing was sure to gain" in printed
+    assert "queries is not sure" in printed
     assert not out.exists()
     assert status(100) == 1  # there is nothing to weigh
-    assert "100 judged queries are too few" in capsys.readouterr().err
+    assert "trained with --no-training or by 100 judged queries" in capsys.readouterr().err
 
 
 @pytest.mark.slow
@@ -203,7 +217,7 @@ def test_without_time_for_trainings_only_weights_are_learned(
 ) -> None:
     found = learn(bundle, judged, tmp_path / "b", LearnOptions(minutes=0.01))
     assert found.target is None  # BM25 alone has no weights
-    assert "the time for it was over" in found.skipped["a tuned BM25 and new rankers"]
+    assert "the time for it was over" in found.untrained["a tuned BM25 and new rankers"]
     assert "give more --minutes" in capsys.readouterr().out
 
 
@@ -217,7 +231,7 @@ def test_weights_alone_are_learned_of_the_rankers_that_there_are(
     command = ["learn", str(plain), str(judged), "-o", str(tmp_path / "b"), "--no-training"]
     assert main(command) == 0
     assert sorted(load(tmp_path / "b").manifest.rankers) == ["bm25", "model1"]
-    with pytest.raises(InputError, match=r"--no-training learns weights only.*only one ranker"):
+    with pytest.raises(InputError, match=r"has only one ranker.* with --no-training"):
         learn(bundle, judged, tmp_path / "c", LearnOptions(training=False))
 
 
@@ -250,7 +264,9 @@ def test_a_table_in_place_of_a_network_is_kept_where_it_gains(
     options = LearnOptions(network=False, training=False)
     found = learn(tmp_path / "network", tmp_path / "judged", tmp_path / "b", options)
     assert found.target is not None
-    assert found.gain(found.rows[-1]).low > 0
+    assert found.kept is not None
+    assert found.kept.gain.low > 0
+    assert len(found.kept.values) == len(queries)  # all prove weights, not a part alone
     learned = load(tmp_path / "b")
     assert learned.manifest.rankers["dense"].settings["encoder"] == "query_table"
     assert len(learned.rank(queries[0].text, k=5)) == 5

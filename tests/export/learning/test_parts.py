@@ -3,7 +3,16 @@
 import pytest
 
 from ranklet.corpus.collections.splits import JudgedQuery
-from ranklet.export.learning.parts import FEW, LEAST_RANKED, cut_parts, fitting
+from ranklet.export.learning.parts import (
+    FEW,
+    LEAST_RANKED,
+    RANKED,
+    WEIGHED,
+    WEIGHING,
+    count_passes,
+    cut_parts,
+    fit_parts,
+)
 from ranklet.runtime.errors import InputError
 
 
@@ -35,6 +44,14 @@ def test_splits_that_are_named_are_used() -> None:
     assert parts.choose == queries(60, "v")
     assert parts.report == queries(50, "t")
     assert len(parts.learn) + len(parts.tune) == 400
+
+
+def test_queries_without_an_answer_are_in_no_part_and_are_kept() -> None:
+    none = [each._replace(relevant={}) for each in queries(30, "n")]
+    splits = {"train": queries(400), "dev": none}
+    parts, without = cut_parts(splits), cut_parts({"train": queries(400)})
+    assert parts[:5] == without[:5]
+    assert parts.unanswered == none
 
 
 def test_queries_that_share_answers_with_those_that_were_learned_from_are_counted() -> None:
@@ -74,8 +91,10 @@ def test_a_query_of_two_splits_has_the_judgements_of_both() -> None:
 def test_fewer_queries_are_ranked_where_there_is_little_time() -> None:
     parts = cut_parts({"train": queries(4000)})
     choose, report = parts.sizes[2:]
-    assert fitting(parts, 2 * (choose + report)) is parts
-    half = fitting(parts, choose + report)
-    assert half.sizes == (*parts.sizes[:2], choose // 2, report // 2)
-    assert fitting(parts, -1).sizes[2:] == (LEAST_RANKED, LEAST_RANKED)
-    assert fitting(cut_parts({"marks": queries(FEW - 20)}), 0).choose
+    assert fit_parts(parts, count_passes(parts)) == (parts, WEIGHING)
+    passes = RANKED * (choose + report)
+    assert fit_parts(parts, passes + 7 * WEIGHED) == (parts, 7)
+    half, more = fit_parts(parts, passes / 2)
+    assert (*half.sizes, more) == (*parts.sizes[:2], choose // 2, report // 2, 0)
+    assert fit_parts(parts, -1)[0].sizes[2:] == (LEAST_RANKED, LEAST_RANKED)
+    assert fit_parts(cut_parts({"marks": queries(FEW - 20)}), 0)[0].choose

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from ranklet.handlers.api import fields
-from ranklet.handlers.api.field import ABSENT, ANYTHING, FACETS, LISTED, TEXTS, Field, Route
+from ranklet.handlers.api.field import ABSENT, ANYTHING, FACETS, TEXTS, Field, Route
 from ranklet.handlers.api.fields import FIELDS
 from ranklet.handlers.api.limits import Limits
 from ranklet.handlers.api.openapi import describe
@@ -70,7 +70,7 @@ WORDS = {
 def value_of(field: Field) -> str:
     """Return in words what a field takes."""
     schema = field.schema(LIMITS)
-    if field.type in (TEXTS, LISTED):
+    if field.type is TEXTS:
         return f"text, or a list of at most {schema['anyOf'][1]['maxItems']:,}"
     if field.type is FACETS:
         return f"list of text, or object, at most {LIMITS.facets:,}"

@@ -75,6 +75,31 @@ def test_bad_documents_are_left_out_on_request(path: Path) -> None:
     assert "documents[1]" in " ".join(answer["skipped"]) or "no text" in str(answer["skipped"])
 
 
+def test_documents_outside_of_a_filter_are_bad_ones(path: Path) -> None:
+    ours = Writer(str(path), within={"tenant": "us"})
+    given = [
+        {"id": each, "text": "A plan.", "tenant": tenant}
+        for each, tenant in {"in": "us", "out": "them", "more": "us"}.items()
+    ]
+    answer = ours.add({"documents": given, "skip_bad": True}, LIMITS)
+    assert (answer["added"], len(answer["skipped"])) == (2, 1)
+    assert "documents[1]: the document 'out'" in answer["skipped"][0]
+    assert {"in", "more"} < texts(path).keys()
+    answer = ours.add({"documents": given[1:2], "skip_bad": True}, LIMITS)
+    assert (answer["added"], "out" in texts(path)) == (0, False)
+
+
+def test_keys_remember_the_same_text_by_themselves(path: Path) -> None:
+    answers = [
+        Writer(str(path), within=within).remember({"text": "The merger."}, LIMITS)
+        for within in ({"tenant": "us"}, {"tenant": "them"}, None)
+    ]
+    assert [each["added"] for each in answers] == [1, 1, 1]
+    assert len({each["id"] for each in answers}) == 3
+    for tenant in ("us", "them"):
+        assert len(load(path).only({"tenant": tenant}).rank("merger")) == 1
+
+
 def test_a_filter_holds_for_what_is_written(path: Path) -> None:
     ours = Writer(str(path), within={"tenant": "us"})
     before = texts(path)

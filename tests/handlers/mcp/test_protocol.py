@@ -8,12 +8,18 @@ import pytest
 from ranklet.handlers.api.limits import Limits
 from ranklet.handlers.mcp.protocol import (
     ABILITIES,
+    NO_JSON,
+    NO_METHOD,
+    NO_REQUEST,
     REVISION,
     SETTLED,
     STATELESS,
+    WRONG_PARAMS,
+    WRONG_REVISION,
     FaultError,
     Protocol,
     check_revision,
+    http_status,
     read,
     refusal,
     written,
@@ -134,6 +140,21 @@ def test_a_request_that_cannot_be_answered_says_why(
     error = asked(bundle, method, **params)["error"]
     assert error["code"] == code
     assert reason in error["message"]
+
+
+@pytest.mark.parametrize(
+    "code", [NO_JSON, NO_REQUEST, NO_METHOD, WRONG_PARAMS, WRONG_REVISION, -32603]
+)
+def test_an_error_has_the_status_that_the_official_server_gives_it(code: int) -> None:
+    from mcp.shared.inbound import ERROR_CODE_HTTP_STATUS
+
+    answer, stated = {"error": {"code": code}}, {"params": {"_meta": STATED}}
+    modern = ERROR_CODE_HTTP_STATUS.get(code, 200)
+    assert http_status(answer, stated, None) == modern
+    assert http_status(answer, {}, STATELESS[0]) == modern
+    for header in (None, *SETTLED):
+        assert http_status(answer, {"params": None}, header) == 200
+    assert http_status({"result": {}}, stated, STATELESS[0]) == 200
 
 
 @pytest.mark.parametrize("header", ["1999-01-01", "newest", "", "2025/06/18", "2025-06-18, 1"])

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from ranklet.handlers.api.limits import Limits
+from ranklet.handlers.api.writing import Writer
 from ranklet.handlers.mcp.protocol import Message, Protocol, written
-from ranklet.handlers.mcp.service import Lines, serve
+from ranklet.handlers.mcp.service import WRITES, Lines, serve
 from ranklet.runtime import Bundle, InputError
 
 if TYPE_CHECKING:
@@ -168,6 +169,35 @@ def test_a_call_waits_for_nobody_and_one_that_is_cancelled_has_no_answer(bundle:
     assert [each["id"] for each in answers] == [3, 4, 3]
     assert "not answered yet" in answers[0]["error"]["message"]
     assert answers[2]["result"]["structuredContent"]["hits"]
+
+
+def test_searches_go_on_beside_writes_that_wait(bundle: Bundle) -> None:
+    end, ends = Event(), os.pipe()
+
+    def elsewhere(_: Any) -> dict[str, Any]:
+        assert end.wait(60)
+        return {"added": 1, "missing": 0}
+
+    class Given(BytesIO):
+        def readline(self, size: int | None = -1) -> bytes:
+            line = super().readline(size)
+            if not line:  # the client waits for the answers to its search and to writes beyond
+                found.extend(json.loads(answers.readline()) for _ in range(3))
+                end.set()
+            return line
+
+    params = {"name": "remember", "arguments": {"text": "a note"}}
+    writes = [{**CALL, "id": 10 + at, "params": params} for at in range(3 + WRITES)]
+    writer, found = Writer("b.ranklet", elsewhere=elsewhere), list[Any]()
+    protocol = Protocol(lambda: bundle, Limits(), writer=writer)
+    with os.fdopen(ends[0], "rb") as answers:
+        Lines(protocol, ends[1], 9_000).run(Given(b"".join(map(written, [*writes, CALL]))))
+        os.close(ends[1])
+        late = [json.loads(line)["id"] for line in answers]
+    assert {each["id"] for each in found} == {2, 11 + WRITES, 12 + WRITES}
+    refused = [each["error"]["message"] for each in found if "error" in each]
+    assert refused == ["too many writes are waiting; try again later"] * 2
+    assert sorted(late) == [10 + at for at in range(1 + WRITES)]
 
 
 def test_a_killed_client_leaves_no_server_behind(built: "Built") -> None:

@@ -1,6 +1,8 @@
 """The bounds of a connection, without socket or clock: a test says what arrives, and when."""
 
 import asyncio
+import hashlib
+import inspect
 from collections.abc import Callable, Coroutine, Iterable
 from functools import wraps
 from types import SimpleNamespace
@@ -8,6 +10,8 @@ from typing import Any
 
 import pytest
 import uvicorn
+from uvicorn.protocols.http.flow_control import FlowControl
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 from uvicorn.server import ServerState
 
 from ranklet.handlers.server.connection import HALF_OPEN_SECONDS, HEAD_BYTES, BoundedProtocol
@@ -336,3 +340,18 @@ async def test_the_head_and_the_body_of_an_answer_are_sent_in_one_call() -> None
     connection.data_received(b"HEAD / HTTP/1.1\r\nHost: x\r\n\r\n")
     await turns()
     assert transport.statuses() == [200, 200]
+
+
+# Digests of the private classes that `BoundedProtocol` builds on, of the least and of the newest
+# version of uvicorn that pyproject.toml allows.
+READ = {"0.34": "83fa3aee718ce8de", "0.54": "25975aec77ab7942"}
+
+
+def test_the_private_classes_of_uvicorn_are_those_that_were_read() -> None:
+    inherited = (FlowControl, HttpToolsProtocol, RequestResponseCycle)
+    code = "".join(inspect.getsource(each) for each in inherited)
+    version = uvicorn.__version__.rpartition(".")[0]
+    assert hashlib.sha256(code.encode()).hexdigest()[:16] == READ.get(version), (
+        f"uvicorn {uvicorn.__version__} has other classes than connection.py was written "
+        "for. Read what changed in flow_control.py and httptools_impl.py, then put the digest here."
+    )

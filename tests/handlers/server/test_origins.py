@@ -25,13 +25,21 @@ def test_equal_origins_are_allowed_and_no_others() -> None:
         assert not origins.allow(other), other
         headers = dict(origins.headers(Headers({"origin": other})))
         assert headers == {b"vary": b"origin"}
+    kinds = "app://obsidian.md,chrome-extension://abcd,tauri://localhost/,https://b.example/"
+    apps = Origins(read_origins(kinds))
+    for same in kinds.replace("/,", ",").removesuffix("/").split(","):
+        assert apps.allow(same), same
+    assert not apps.allow("http://localhost")
     assert not Origins().allow(APP)
     assert Origins().headers(Headers({"origin": APP})) == []
 
 
 @pytest.mark.parametrize(
-    "text", ["app.example", "ftp://a", "https://a/b", "https://", "a,,b", "null", "https://*.a b"]
-)
+    "text",
+    ["app.example", "ftp://a", "file://", "file:///a", "https://a/b", "https://", "a,,b", "null",
+     "https://*.a b", "https://*.example", "*.example", "https://*", "https://a:99999", "https://ü.example",
+     "https://me@a", "https://a?b", "https://a//", "wss://a", "https://a.example https://b.example"],
+)  # fmt: skip
 def test_what_is_no_origin_is_refused(text: str) -> None:
     with pytest.raises(InputError, match=r"give schemes and hosts, .* https://app\.example"):
         read_origins(text)

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import random
+import re
 import shutil
 import threading
 from collections.abc import Callable
@@ -82,10 +83,50 @@ def test_the_questions_about_the_server(server: "Server") -> None:
     assert info["default_pipeline"] in info["pipelines"]
 
 
+def test_a_slash_at_the_end_of_a_path_says_nothing(server: "Server") -> None:
+    assert server.ask("GET", "/healthz/").json() == {"alive": True}
+    asked = {"query": "dough", "k": 2}
+    assert server.post("/rank/", asked).json()["hits"] == server.post("/rank", asked).json()["hits"]
+
+
+@pytest.mark.parametrize(
+    ("method", "header", "status"),
+    [("resources/list", "2025-06-18", 200), ("prompts/list", None, 200),
+     ("resources/list", "2026-07-28", 404), ("ping", "1999-01-01", 400), ("ping", None, 200)],
+)  # fmt: skip
+def test_what_assistants_ask_for_has_the_status_of_their_revision(
+    server: "Server", method: str, header: str | None, status: int
+) -> None:
+    message = {"jsonrpc": "2.0", "id": 1, "method": method}
+    reply = server.post("/mcp", message, {"MCP-Protocol-Version": header} if header else {})
+    assert reply.status == status
+    assert reply.json().get("error", {}).get("code", -32601) in (-32601, -32022)
+
+
+def test_empty_lists_are_what_they_are_in_python(server: "Server") -> None:
+    plain = server.post("/rank", {"query": "dough"}).json()["hits"]
+    for each in ({"pin": []}, {"hide": []}, {"pin": [], "hide": [], "facets": []}):
+        assert server.post("/rank", {"query": "dough", **each}).json()["hits"] == plain
+        arguments = {"query": "dough", **each}
+        call = {"name": "search", "arguments": arguments}
+        message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call}
+        assert not server.post("/mcp", message).json()["result"].get("isError")
+    assert server.post("/rank", {"query": "dough", "documents": []}).json()["hits"] == []
+    assert server.post("/rank", {"query": "dough", "sort": []}).status == 422
+
+
+@pytest.mark.parametrize("path", ["/", "/?q=dough", "/docs"])
+def test_a_page_names_nothing_from_the_root_of_its_site(server: "Server", path: str) -> None:
+    page = server.ask("GET", path).body.decode()
+    assert re.findall(r'(?:href|src|action)="(/[^"]*)"', page) == []
+    assert 'href="playground/style.css"' in page
+
+
 @pytest.mark.parametrize(
     ("method", "path", "body", "headers", "status", "message"),
     [
         ("GET", "/nothing", None, {}, 404, "no such path"),
+        ("GET", "/docs/", None, {}, 404, "no such path"),
         ("GET", "/explain", None, {}, 405, "GET is not allowed here; POST is"),
         ("POST", "/healthz", b"", {}, 405, "GET or HEAD is"),
         ("POST", "/rank", b"query=a", {"Content-Type": "text/plain"}, 415, "must be JSON"),

@@ -98,6 +98,39 @@ def test_a_call_that_takes_too_long_is_given_up(gate: Event) -> None:
     run(test())
 
 
+def test_what_has_begun_is_waited_for_if_its_caller_must_know_and_the_others_never_begin(
+    gate: Event,
+) -> None:
+    begun = []
+
+    async def test() -> None:
+        pool, started = WorkerPool(threads=1, queue=5, finishes=True), Event()
+
+        def work() -> bool:
+            started.set()
+            return gate.wait()
+
+        held = asyncio.ensure_future(pool.run(work, 0.01, stays))
+        await asyncio.sleep(0)
+        assert started.wait(60)  # no time passes for the loop until it has begun
+        with pytest.raises(RequestError, match="nothing was written") as caught:
+            await pool.run(lambda: begun.append("never"), 0.01, stays)
+        assert caught.value.status == 503
+        waiting = asyncio.ensure_future(pool.run(lambda: begun.append("never"), FOREVER, stays))
+        await until(lambda: pool.held == 2)
+        pool.refuse(RequestError(503, "the end"))
+        for each in (waiting, pool.run(lambda: begun.append("never"), FOREVER, stays)):
+            with pytest.raises(RequestError, match="the end"):
+                await each
+        assert not held.done()
+        gate.set()
+        assert await held
+        pool.close()
+
+    run(test())
+    assert begun == []
+
+
 def test_what_waits_when_the_pool_is_closed_never_starts(gate: Event) -> None:
     begun = []
 

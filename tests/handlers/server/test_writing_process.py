@@ -1,19 +1,35 @@
 """What a server writes, and how it fails, is the same in a process of its own."""
 
+import subprocess
+import sys
 from collections.abc import Iterator
-from contextlib import closing
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, contextmanager
 from pathlib import Path
+from time import monotonic, sleep
 
 import pytest
+from tests.handlers.conftest import PATIENCE
 
+from ranklet.corpus.updating.live import LEAST
 from ranklet.export.build import build
 from ranklet.handlers.api.errors import RequestError, failure
 from ranklet.handlers.api.limits import Limits
 from ranklet.handlers.api.writing import Writer
 from ranklet.handlers.server.writing_process import WritingProcess
 from ranklet.runtime import BundleError, load
+from ranklet.runtime.bundles.files import additions_of
+from ranklet.runtime.errors import BusyError
 
 LIMITS = Limits()
+HOLDS = """
+import sys
+from pathlib import Path
+from ranklet.runtime.writing.locks import locked
+with locked(Path(sys.argv[1])):
+    print("held", flush=True)
+    sys.stdin.read()
+"""
 
 
 @pytest.fixture
@@ -52,7 +68,59 @@ def test_a_process_that_ends_is_reported_and_another_one_follows(
     assert process._process is not None
     process._process.kill()
     process._process.wait()
-    with pytest.raises(BundleError, match="has ended with -9"):
+    with pytest.raises(RequestError, match="the process that writes has ended") as raised:
         nowhere.delete({"ids": ["a"]}, LIMITS)
+    assert raised.value.status == 503
     with pytest.raises(BundleError, match="none"):
         nowhere.delete({"ids": ["a"]}, LIMITS)
+
+
+@contextmanager
+def held(path: Path) -> Iterator[None]:
+    """Hold the lock of a bundle in another process."""
+    with subprocess.Popen(
+        [sys.executable, "-c", HOLDS, str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as other:
+        assert other.stdin is not None
+        assert other.stdout is not None
+        assert other.stdout.readline() == b"held\n"
+        yield
+        other.stdin.close()
+
+
+def test_what_waits_for_another_program_is_given_up_and_never_written(
+    tmp_path: Path, process: WritingProcess
+) -> None:
+    path = Path(build([{"id": "a", "text": "a plan"}], tmp_path / "b.ranklet"))
+    body = {"documents": [{"id": "b", "text": "another plan"}]}
+    with held(path):
+        for elsewhere in (process.write, None):
+            for seconds in (0.0, 0.2):
+                with pytest.raises(BusyError) as raised:
+                    Writer(str(path), elsewhere=elsewhere, seconds=seconds).add(body, LIMITS)
+                assert failure(raised.value)[0] == 503
+                assert str(path) not in failure(raised.value)[1]["error"]
+        with ThreadPoolExecutor(1) as pool:
+            waiting = pool.submit(Writer(str(path), elsewhere=process.write).add, body, LIMITS)
+            process.hurry()
+            with pytest.raises((BusyError, RequestError)):
+                waiting.result()
+    process.close()
+    assert len(load(path)) == 1
+    assert not Path(additions_of(path)).exists()
+
+
+def test_what_was_added_is_joined_after_the_answer_and_later_writes_go_first(
+    tmp_path: Path, process: WritingProcess
+) -> None:
+    path = Path(build([{"id": "a", "text": "a plan"}], tmp_path / "b.ranklet"))
+    writer = Writer(str(path), elsewhere=process.write)
+    many = [{"id": f"n{at}", "text": "a plan"} for at in range(LEAST)]
+    assert writer.add({"documents": many}, LIMITS)["added"] == LEAST
+    assert writer.add({"documents": [{"id": "z", "text": "zebra"}]}, LIMITS)["added"] == 1
+    until = monotonic() + PATIENCE
+    while load(path).additions is not None:
+        assert monotonic() < until
+        sleep(0.05)
+    assert [hit.id for hit in load(path).rank("zebra")] == ["z"]
+    assert len(load(path)) == LEAST + 2

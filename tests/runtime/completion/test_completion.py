@@ -9,13 +9,14 @@ from string import ascii_lowercase
 from typing import Any, NamedTuple
 
 import pytest
+from tests.damage import change_array, put
 from tests.metadata_rows import allows
 from tests.range_server import RangeServer
 
 import ranklet
 from ranklet.corpus.sources.options import SourceOptions
 from ranklet.export.build import build
-from ranklet.runtime import Completion, InputError, Query, load
+from ranklet.runtime import BundleError, Completion, InputError, Query, load
 from ranklet.runtime.bundle import Bundle
 
 Row = dict[str, Any]
@@ -221,6 +222,53 @@ def test_completions(bundle: Bundle, typed: str, wanted: list[str]) -> None:
     assert [each.text for each in bundle.complete(typed)] == wanted
 
 
+SPELLED = {
+    "O'Reilly books": ["o’r", "O'R", "oʼreilly b"],
+    "L’été": ["l'e", "l’é", "L`e"],
+    "Co\u00adoperation": ["cooper", "co\u00adop"],
+    "\u200bZero waste": ["zero w"],
+    "Straße 7": ["strasse", "straß", "STRASS"],
+    "Ｆｕｌｌ ｗｉｄｔｈ": ["full w", "ｆｕｌｌ"],
+    "ﾊﾟｿｺﾝ教室": ["パソコ", "ﾊﾟｿ"],
+    "ﻛﺘﺎﺏ": ["كتا", "کت"],
+    "हिन्दी कविता": ["हिंदी", "हिन्दी क", "हिन्"],
+    "¿Cómo hacer pan?": ["como ha", "¿como", "¿Cómo h"],
+    "«Guerre et paix»": ["guerre et", "«gu"],
+    '"The Hobbit" and more': ["the hobbit a", '"the h'],
+    "(500) Days": ["500 d", "(500"],
+    "🎉 Party": ["party", "🎉", "🎉 pa"],
+    "Rock & Roll": ["rock & r", "rock r"],
+    "C++ Primer": ["c++", "C+", "c++ pr"],
+    ".NET runtime": [".net", "net r"],
+    "łódź": ["lodz", "Łó"],
+    "!!!": ["!!"],
+}
+
+
+RYE = ("Rye’s bread", "RYE'S BREAD", "(Rye's) bread")
+
+
+@pytest.fixture(scope="module")
+def spelled(tmp_path_factory: pytest.TempPathFactory) -> Bundle:
+    made = [{"title": each, "text": "x", "genre": each} for each in SPELLED]
+    made += [{"title": each, "text": "x", "genre": "C Programming"} for each in RYE]
+    return load(build(made, tmp_path_factory.mktemp("spelled") / "b.ranklet"))
+
+
+@pytest.mark.parametrize(
+    ("typed", "title"), [(each, title) for title, every in SPELLED.items() for each in every]
+)
+def test_titles_and_values_are_found_as_a_search_spells_them(
+    spelled: Bundle, typed: str, title: str
+) -> None:
+    assert title in [each.text for each in spelled.complete(typed, 20)]
+
+
+def test_signs_tell_names_apart_and_spellings_of_one_are_offered_once(spelled: Bundle) -> None:
+    assert [each.text for each in spelled.complete("c++")] == ["C++ Primer"]
+    assert len({each.text for each in spelled.complete("rye's")} & set(RYE)) == 1
+
+
 @pytest.mark.parametrize(
     ("query", "options", "wanted"),
     [
@@ -296,3 +344,13 @@ def test_completions_on_object_storage_are_those_on_disk(tmp_path: Path) -> None
 def test_what_cannot_be_completed(bundle: Bundle, options: Any, message: str) -> None:
     with pytest.raises(InputError, match=message):
         bundle.complete(**options)
+
+
+@pytest.mark.parametrize("number", [3, (1 << 16) - 1])
+def test_damage_that_a_completion_finds_is_one_error(tmp_path: Path, number: int) -> None:
+    build([{"text": "dough", "tenant": each} for each in "aab"], tmp_path / "b")
+    damaged = change_array(tmp_path / "b", "rankers/bm25/documents.npy", put(number, slice(None)))
+    part = load(damaged).only({"tenant": "a"})
+    for ask in (part.complete, lambda _: part.rank("doush").suggestion):
+        with pytest.raises(BundleError, match="ranklet verify"):
+            ask("dou")

@@ -20,6 +20,7 @@ from tests.metadata_rows import (
     YEAR,
     a_filter,
     allows,
+    plainly,
     rows,
 )
 from tests.updates import SPLIT, WHOLE, indexed
@@ -99,7 +100,8 @@ def in_order(found: list[tuple[Row, float]], sort: list[str] | None) -> list[str
         there = [each for each in found if each[0].get(name) is not None]
         absent = [each for each in found if each[0].get(name) is None]
         sign = -1 if down else 1
-        values = sorted({each[0][name] for each in there})
+        strings = name == CATEGORY
+        values = sorted({each[0][name] for each in there}, key=plainly if strings else None)
         found = sorted(there, key=lambda each: sign * values.index(each[0][name])) + absent
     return [each["id"] for each, _ in found]
 

@@ -5,9 +5,9 @@ from random import Random
 from ranklet.runtime.search.near_duplicates import NEAR, Folding, Words
 
 
-def all_pairs(texts: list[Words]) -> list[int | None]:
+def all_pairs(texts: list[Words[int]]) -> list[int | None]:
     """Return what each is folded into, by comparing it with all that are kept."""
-    kept, found = list[Words](), list[int | None]()
+    kept, found = list[Words[int]](), list[int | None]()
     for words in texts:
         alike = (
             place

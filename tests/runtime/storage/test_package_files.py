@@ -1,14 +1,14 @@
 """The package runs from a zip, as zipapp, PEX and Spark use it."""
 
 import os
+import shutil
 import subprocess
 import sys
-import zipfile
 from pathlib import Path
 
 import pytest
+from tests.product_imports import ROOT
 
-import ranklet
 from ranklet.export.build import build
 from ranklet.runtime.storage import package_files
 from ranklet.runtime.storage.package_files import package_bytes, package_text
@@ -42,12 +42,9 @@ def test_a_file_beside_a_module_is_read() -> None:
 @pytest.mark.slow
 def test_the_package_runs_from_a_zip(tmp_path: Path) -> None:
     pytest.importorskip("uvicorn")
-    package = Path(ranklet.__path__[0])
-    with zipfile.ZipFile(tmp_path / "app.zip", "w") as archive:
-        for folder, _, names in os.walk(package, followlinks=True):
-            for name in names if "__pycache__" not in folder else ():
-                path = Path(folder, name)
-                archive.write(path, Path("ranklet", path.relative_to(package)))
+    package = [sys.executable, "setup.py", "--quiet", "build_py", "--build-lib", tmp_path / "app"]
+    subprocess.run(package, cwd=ROOT, check=True)
+    shutil.make_archive(str(tmp_path / "app"), "zip", tmp_path / "app")
     build([{"id": "1", "text": "Knead the dough."}], tmp_path / "x.ranklet")
 
     def run(*arguments: str) -> str:

@@ -28,6 +28,16 @@ from ranklet.runtime.text.words import placed_words, words
         "বাঙ্গালী বাংগালী",
         "অকস্মাৎ অকস্মাত্\u200d",
         "ശാന്തൻ ശാന്തന്\u200d",
+        "എന\u0d4dറെ എ\u0d7b\u0d4dറെ എന\u0d4d\u200dറെ എ\u0d7bറെ",
+        "ഈണം ഇ\u0d57ണം",
+        "\u0906ज \u0905\u093eज",
+        "\u0914रत \u0905\u094cरत \u0906\u0948रत",
+        "\u0a07ਹ \u0a72\u0a3fਹ",
+        "\u0d86ව \u0d85\u0dcfව",
+        "\u0d87ත \u0d85\u0dd0ත",
+        "ක\u0ddbල ක\u0dd9\u0dd9ල",
+        "\u0b94வை \u0b92\u0bb3வை",
+        "க\u0bccரவம் க\u0bc6\u0bb3ரவம்",
         "ஶ்ரீ ஸ்ரீ",
         "น้ำ น\u0e4d\u0e49\u0e32 น้\u0e4d\u0e32",
         "แม่ เเม่",
@@ -54,6 +64,11 @@ def test_spellings_that_readers_take_for_equal_are_one_word(spellings: str) -> N
     found = {tuple(split(each)) for each in spellings.split()}
     assert len(found) == 1
     assert found != {()}
+
+
+@pytest.mark.parametrize("word", ["ஒளி", "ஒள்", "தெளிவு", "വെള്ളം"])
+def test_a_tamil_la_with_a_vowel_of_its_own_is_no_part_of_another(word: str) -> None:
+    assert respelled(word) == word
 
 
 @pytest.mark.parametrize(

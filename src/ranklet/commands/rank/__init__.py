@@ -9,7 +9,7 @@ from ranklet.commands.arguments import add_options, options_from
 from ranklet.commands.output import show, show_json
 from ranklet.runtime.asks import Ask
 
-COLLECTION = "collection in Milvus to rank, such as milvus://HOST:PORT/NAME (docs/milvus.md)"
+COLLECTION = "collection in Milvus to rank, such as milvus://HOST:PORT/NAME (docs/scaling.md)"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -7,7 +7,7 @@ import pytest
 from tests.corpus.sources.documents.writing import word, write_word, write_zip
 from tests.corpus.sources.reading import read, refused
 
-from ranklet.corpus.sources.documents import archive
+from ranklet.corpus.collections import bounds
 
 ENTITIES = '<!DOCTYPE a [<!ENTITY b "c"><!ENTITY d "&b;&b;">]><a>&d;</a>'
 OUTSIDE = '<!DOCTYPE a [<!ENTITY b SYSTEM "file:///etc/hostname">]><a>&b;</a>'
@@ -30,11 +30,11 @@ def test_xml_that_no_office_writes_is_refused(tmp_path: Path, body: str, said: s
 
 
 def test_a_bomb_is_not_unpacked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(archive, "_ALLOWED", 1 << 16)
+    monkeypatch.setattr(bounds, "ALLOWED", 1 << 16)
     begin, end = word("<w:p><w:r><w:t>|</w:t></w:r></w:p>").split("|")
     write_word(tmp_path / "a.docx", [begin.encode(), *[b"word " * 9_000] * 30, end.encode()])
     assert "a.docx (stands for more than " in refused(tmp_path)
-    monkeypatch.setattr(archive, "_ALLOWED", 1 << 21)
+    monkeypatch.setattr(bounds, "ALLOWED", 1 << 21)
     assert len(read(tmp_path, passage_words=0, overlap_words=0)[0].text.split()) == 270_000
 
 

@@ -16,14 +16,24 @@ def lines(*texts: str) -> bytes:
     return PAGE % b" 0 -20 Td ".join(f"({text}) Tj".encode() for text in texts)
 
 
-def write_pdf(path: Path, pages: Sequence[bytes], *, title: str = "", times: int = 1) -> Path:
-    """Write a PDF with these contents of pages, each of them so many times."""
+def write_pdf(
+    path: Path,
+    pages: Sequence[bytes],
+    *,
+    title: str = "",
+    times: int = 1,
+    font: tuple[bytes, bytes] = (FONT, b""),
+) -> Path:
+    """Write a PDF with these contents of pages, each of them so many times.
+
+    The font may name a table of its characters as 99 0 R.
+    """
     info = f"<</Title({title})>>".encode()
     kids = b" ".join(b"%d 0 R" % (5 + 2 * number) for number in range(len(pages)))
     objects = [
         b"<</Type/Catalog/Pages 2 0 R>>",
         b"<</Type/Pages/Count %d/Kids[%s]>>" % (times * len(pages), b" ".join([kids] * times)),
-        FONT,
+        font[0].replace(b"99 0 R", b"%d 0 R" % (5 + 2 * len(pages))),
         info,
     ]
     for number, page in enumerate(pages):
@@ -33,6 +43,7 @@ def write_pdf(path: Path, pages: Sequence[bytes], *, title: str = "", times: int
             b"/Contents %d 0 R>>" % (6 + 2 * number),
             b"<</Length %d/Filter/FlateDecode>>stream\n%s\nendstream" % (len(packed), packed),
         ]
+    objects.append(b"<</Length %d>>stream\n%s\nendstream" % (len(font[1]), font[1]))
     data, places = b"%PDF-1.4\n", list[int]()
     for number, each in enumerate(objects, start=1):
         places.append(len(data))

@@ -1,15 +1,37 @@
-"""The time and the memory that learning may take, which are looked at before each piece of work."""
+"""What learning may take, looked at before each piece of work, and what a pipeline costs."""
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from time import monotonic
+from typing import NamedTuple
 
+from ranklet.corpus.collections.splits import JudgedQuery
+from ranklet.corpus.processes import in_fresh_process
 from ranklet.corpus.progress import watched
+from ranklet.export.learning.bundles import needed_files
+from ranklet.export.learning.options import LearnOptions
+from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.errors import RankletError
 from ranklet.runtime.memory import granted_bytes, resident_bytes
+from ranklet.runtime.pipeline import PipelineLike
 
 MEMORY_SHARE = 0.5  # of the machine's memory, which learning may take
 LEAST_MEMORY = 2e9  # bytes, where the machine has less or does not say
+TIMED, WARM = 100, 5  # queries, and those before them that are not counted
+MEASURE = """
+import json, sys
+from time import perf_counter
+import numpy as np
+from ranklet import runtime
+path, pipeline, texts, warm = json.load(sys.stdin)
+bundle, took = runtime.load(path), []
+for text in texts[:warm] + texts:
+    begin = perf_counter()
+    bundle.rank(text, k=10, pipeline=pipeline)
+    took.append(1e3 * (perf_counter() - begin))
+print(np.percentile(took[warm:], 95))
+"""
 
 
 class OutOfBudgetError(RankletError):
@@ -70,3 +92,40 @@ class Budget:
             raise OutOfBudgetError("the time for it was over")
         if resident_bytes() - self._held > self.memory:
             raise OutOfBudgetError(f"it needs more than {self.memory / 1e9:.1f} GB of memory")
+
+
+class Cost(NamedTuple):
+    """What a pipeline costs.
+
+    Attributes:
+        p95: milliseconds of a query with ten hits, at the 95th percentile.
+        mb: size of the files that it needs, in 10⁶ bytes.
+    """
+
+    p95: float
+    mb: float
+
+    def within(self, options: LearnOptions) -> bool:
+        """Return whether a search may cost so much."""
+        return (options.max_ms is None or self.p95 <= options.max_ms) and (
+            options.max_mb is None or self.mb <= options.max_mb
+        )
+
+    def __str__(self) -> str:
+        return f"{self.p95:.1f} ms at the 95th percentile and {self.mb:.0f} MB"
+
+
+def measure_cost(
+    bundle: BundleFiles, queries: Sequence[JudgedQuery], pipeline: PipelineLike
+) -> Cost:
+    """Return what a pipeline of a bundle on disk costs for some queries, one at a time.
+
+    Raises:
+        RankletError: the fresh process ended with an error.
+    """
+    recipe = bundle.manifest.pipeline(pipeline)
+    texts = [query.text for query in queries[:TIMED]]
+    given = json.dumps([str(bundle.path), recipe.to_json(), texts, WARM])
+    needed = [bundle.manifest.files[name] for name in needed_files(bundle, recipe.rankers)]
+    size = sum(each.bytes for each in needed) / 1e6
+    return Cost(in_fresh_process(MEASURE, given=given), size)

@@ -1,7 +1,9 @@
 """Learn rankers, and index all that take part in one bundle."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from functools import partial
+from itertools import chain
 from pathlib import Path
 
 from ranklet.corpus.building.default_fusion import FusionOptions
@@ -11,12 +13,24 @@ from ranklet.corpus.memory import release
 from ranklet.corpus.progress import say
 from ranklet.corpus.sources.bundle_documents import metadata_of
 from ranklet.export.bundles import export_bundle
-from ranklet.export.learning.candidates import BM25, CANDIDATES, Candidate, Task, tuned_bm25
-from ranklet.export.learning.joining import write_joined
+from ranklet.export.exporter import exporter
+from ranklet.export.learning import candidates
+from ranklet.export.learning.bundles import write_joined
+from ranklet.export.learning.candidates import BM25, Candidate, Task, plan, read_bm25, tune_bm25
+from ranklet.export.learning.limits import Budget
+from ranklet.export.learning.options import LearnOptions
+from ranklet.export.learning.parts import Parts
+from ranklet.export.learning.work import Work
 from ranklet.export.options import ExportOptions
+from ranklet.export.query_tables.options import QUERIES
+from ranklet.export.query_tables.texts import short_texts
+from ranklet.export.query_tables.writing import with_query_tables
 from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.errors import InputError, RankletError
 from ranklet.training.checkpoint import Checkpoint
+
+SHARE = 0.25  # of the minutes of learning, which tables take at most
+UNTUNED = "untuned_bm25"  # the input's own BM25, beside the tuned one
 
 
 class Stored:
@@ -43,10 +57,13 @@ def learn_rankers(task: Task) -> tuple[Path, dict[str, str]]:
         OutOfBudgetError: there is no time to tune BM25, or to index what counts words.
     """
     work = task.work
+    planned, skipped = plan(task)
+    for about, reason in skipped.items():
+        say(f"without {about}: {reason}")
     with task.budget.kept():
-        tuned = work.checkpoint(BM25, lambda: tuned_bm25(task))
-    learned, skipped = {BM25: tuned}, dict[str, str]()
-    for each in CANDIDATES:
+        tuned = work.checkpoint(BM25, lambda: tune_bm25(task))
+    learned = {BM25: tuned}
+    for each in planned:
         if not (reason := "" if work.has(each.name) else each.why_not(task)):
             reason = _learn(each, task, learned)
         if reason:
@@ -54,6 +71,9 @@ def learn_rankers(task: Task) -> tuple[Path, dict[str, str]]:
             skipped[each.about] = reason
     # What reads tokens of the collection is indexed together, and encoders one by one.
     together = {name: each for name, each in learned.items() if each.settings.field}
+    own = read_bm25(task.files)
+    if own is not None and own != tuned.settings:  # it comes first, because it is known to be good
+        together = {UNTUNED: replace(tuned, settings=own, training={}), **together}
     task.budget.indexing = 0.0
     with task.budget.kept():
         whole = work.bundle(".".join(together), partial(_index, together, task, tuned))
@@ -111,7 +131,7 @@ def _index(
     checkpoints: Mapping[str, Checkpoint], task: Task, tuned: Checkpoint, target: Path
 ) -> None:
     rankers = target.with_name(f"{target.name}.rankers")
-    networks = {each.name for each in CANDIDATES if each.network}
+    networks = {each.name for each in candidates.CANDIDATES if each.network}
     options = ExportOptions(variants=_variants() if networks & set(checkpoints) else ("int8",))
     export_bundle(checkpoints, rankers, options, overwrite=True)
     words, alone = tuned.words or task.words, FusionOptions(weights={next(iter(checkpoints)): 1.0})
@@ -127,3 +147,32 @@ def _variants() -> tuple[str, ...]:
         return ExportOptions(variants=("fp32", "int8", "openvino")).variants
     except InputError:  # its packages are not installed
         return "fp32", "int8"
+
+
+def with_tables(
+    files: BundleFiles, parts: Parts, options: LearnOptions, work: Work, budget: Budget
+) -> BundleFiles:
+    """Return the bundle with a table in place of each network that may not read queries.
+
+    Tables learn from its documents and from the queries to learn from and to tune on.
+    """
+    entries = files.manifest.rankers.items()
+    found = [(name, exporter(entry.kind).tables) for name, entry in entries]
+    able = [name for name, tables in found if tables and not tables.encodes(files.settings(name))]
+    if options.network or not able:
+        return files
+    say(f"learning a table that encodes queries in place of {', '.join(able)}")
+    documents = files.need_documents()
+    titled = (documents.record(number)[1:] for number in range(len(documents)))
+    asked = [(query.text, "") for part in (parts.learn, parts.tune) for query in part]
+    minutes = min(QUERIES.table_minutes, SHARE * budget.left() / 60)
+
+    def make(target: Path) -> None:
+        texts = short_texts(chain(asked, titled))
+        with_query_tables(str(files.path), target, texts, max(0.0, minutes))
+
+    try:
+        return BundleFiles(work.bundle("tables", make))
+    except RankletError as error:
+        say(f"without a table of queries: {error}")
+        return files

@@ -8,11 +8,11 @@ from tests.query_tables import MINUTES, rankers_with_network
 
 from ranklet.corpus.collections.splits import read_split
 from ranklet.corpus.index import index_bundle
-from ranklet.export.learning.budget import Budget
+from ranklet.export.learning.choosing import DEFAULT, find_base
+from ranklet.export.learning.limits import Budget
 from ranklet.export.learning.options import LearnOptions
 from ranklet.export.learning.parts import Parts
-from ranklet.export.learning.selection import DEFAULT, base_of
-from ranklet.export.learning.tables import with_tables
+from ranklet.export.learning.training import with_tables
 from ranklet.export.learning.work import kept_work
 from ranklet.export.query_tables import learning
 from ranklet.runtime import load
@@ -38,8 +38,8 @@ def test_a_network_that_may_not_read_queries_gets_a_table(
         assert ranker_of(made, "dense").provider == ""
         assert made.manifest.documents == files.manifest.documents
         assert with_tables(made, parts, NO_NETWORK, work, Budget(1)) is made
-        assert base_of(load(made.path), NO_NETWORK) == (DEFAULT, None)
-    assert base_of(bundle, LearnOptions()) == (DEFAULT, None)
-    name, pipeline = base_of(bundle, NO_NETWORK)
+        assert find_base(load(made.path), NO_NETWORK) == (DEFAULT, None)
+    assert find_base(bundle, LearnOptions()) == (DEFAULT, None)
+    name, pipeline = find_base(bundle, NO_NETWORK)
     assert pipeline == bundle.manifest.pipelines["bm25"]
     assert name == "bm25 of the input, without its network"

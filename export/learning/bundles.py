@@ -9,7 +9,7 @@ from ranklet.corpus.building.writer import BundleWriter
 from ranklet.export.errors import ExportError
 from ranklet.runtime.bundles.files import TOKENIZER, BundleFiles
 from ranklet.runtime.onnx.encoder import VARIANTS, variant_files
-from ranklet.runtime.pipeline import Pipeline
+from ranklet.runtime.pipeline import Fuse, Pipeline, Rescore, Retrieve
 from ranklet.runtime.relevance import Calibration
 
 PIECES = "wordpieces"  # the field whose tokens are those of the tokenizer
@@ -71,15 +71,25 @@ def write_reduced(
     provenance: Mapping[str, object],
     relevance: Sequence[Calibration] = (),
     *,
+    called: Mapping[str, str] | None = None,
     overwrite: bool,
 ) -> Path:
-    """Write a bundle with no more rankers than some pipelines have, and networks in 8 bits."""
+    """Write a bundle with no more rankers than some pipelines have, and networks in 8 bits.
+
+    Rankers may be called by other names than in the source.
+    """
+    names = called or {}
     used = {ranker for each in pipelines.values() for ranker in each.rankers}
-    rankers = {name: each for name, each in source.manifest.rankers.items() if name in used}
+    kept = [name for name in source.manifest.rankers if name in used]
+    rankers = {names.get(name, name): source.manifest.rankers[name] for name in kept}
+    reports = source.manifest.provenance.get("checkpoints", {})
+    learned = {names.get(name, name): reports.get(name, {}) for name in kept}
     own, _ = standard_pipelines(rankers)
     with BundleWriter(target, overwrite=overwrite) as writer:
-        for name in needed_files(source, tuple(rankers)):
-            writer.data(name, source.file(name))
+        for name in needed_files(source, kept):
+            folder, _, file = name.removeprefix("rankers/").partition("/")
+            moved = folder in names and name.startswith("rankers/")
+            writer.data(f"rankers/{names[folder]}/{file}" if moved else name, source.file(name))
         return writer.finish(
             replace(
                 source.manifest,
@@ -87,12 +97,18 @@ def write_reduced(
                 fields=tuple(
                     each
                     for each in source.manifest.fields
-                    if each != PIECES or _reads_pieces(source, tuple(rankers))
+                    if each != PIECES or _reads_pieces(source, kept)
                 ),
-                pipelines={**own, **pipelines},
+                pipelines={
+                    **own,
+                    **{name: _rename(each, names) for name, each in pipelines.items()},
+                },
                 default_pipeline=default,
-                provenance={**source.manifest.provenance, **provenance},
-                relevance=tuple(relevance),
+                provenance={**source.manifest.provenance, "checkpoints": learned, **provenance},
+                relevance=tuple(
+                    replace(each, rankers=tuple(names.get(name, name) for name in each.rankers))
+                    for each in relevance
+                ),
             )
         )
 
@@ -121,3 +137,15 @@ def needed_files(source: BundleFiles, rankers: Sequence[str]) -> list[str]:
 
 def _reads_pieces(source: BundleFiles, rankers: Sequence[str]) -> bool:
     return any(source.settings(name).field == PIECES for name in rankers)
+
+
+def _rename(pipeline: Pipeline, names: Mapping[str, str]) -> Pipeline:
+    """Return a pipeline whose rankers are called by other names."""
+    stages = []
+    for each in pipeline.stages:
+        if isinstance(each, Fuse):
+            each = replace(each, inputs=tuple(names.get(name, name) for name in each.inputs))
+        elif isinstance(each, Retrieve | Rescore):
+            each = replace(each, ranker=names.get(each.ranker, each.ranker))
+        stages.append(each)
+    return Pipeline(tuple(stages))

@@ -3,7 +3,7 @@
 import pytest
 
 from ranklet.corpus.progress import progress
-from ranklet.export.learning.budget import Budget, OutOfBudgetError
+from ranklet.export.learning.limits import Budget, OutOfBudgetError
 
 
 def test_work_ends_between_two_of_its_pieces_when_the_time_is_over(
@@ -27,7 +27,7 @@ def test_a_piece_that_would_take_as_long_as_the_one_before_is_not_begun_past_the
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     now, done = [0.0], list[int]()
-    monkeypatch.setattr("ranklet.export.learning.budget.monotonic", lambda: now[0])
+    monkeypatch.setattr("ranklet.export.learning.limits.monotonic", lambda: now[0])
     budget = Budget(1.0)
 
     def work() -> None:
