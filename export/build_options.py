@@ -18,16 +18,8 @@ from ranklet.export.query_tables.options import QUERIES, QueryOptions
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.lexical.field_index import TITLE
 from ranklet.runtime.lexical.impact_index import IMPACT_TYPES
-from ranklet.runtime.options import (
-    Checked,
-    as_list,
-    check_type,
-    number,
-    one_of,
-    read_each,
-    switch,
-    text,
-)
+from ranklet.runtime.lists import as_list
+from ranklet.runtime.options import Checked, check_type, number, one_of, read_each, switch, text
 from ranklet.runtime.rankers.bm25 import BM25Settings
 
 P = ParamSpec("P")

@@ -15,7 +15,8 @@ import numpy as np
 
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.frozen import frozen
-from ranklet.runtime.options import Option, as_list, declare, declared, read_attributes
+from ranklet.runtime.lists import as_list
+from ranklet.runtime.options import Option, declare, declared, read_attributes
 
 if TYPE_CHECKING:
     from ranklet.runtime.pipeline import PipelineLike

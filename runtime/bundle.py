@@ -24,7 +24,8 @@ from ranklet.runtime.asks import (
 from ranklet.runtime.bundles.files import BundleFiles, Check, additions_of, stamp_of
 from ranklet.runtime.call.deadline import Deadline
 from ranklet.runtime.errors import BundleError, InputError
-from ranklet.runtime.options import as_list, check_whole
+from ranklet.runtime.lists import as_list
+from ranklet.runtime.options import check_whole
 from ranklet.runtime.short_tracebacks import short_tracebacks
 from ranklet.runtime.storage.address import Address, BundleLike, shown
 from ranklet.runtime.tracing import record

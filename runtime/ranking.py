@@ -14,7 +14,8 @@ from ranklet.runtime.asks import Ask, ContextAsk, asking
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.bundles.files import Check, stamp_beside, stamp_of_bundle
 from ranklet.runtime.errors import InputError, RemoteError
-from ranklet.runtime.options import DEVICES, as_list, check_one_of
+from ranklet.runtime.lists import as_list
+from ranklet.runtime.options import DEVICES, check_one_of
 from ranklet.runtime.short_tracebacks import short_tracebacks
 from ranklet.runtime.storage.address import Address, BundleLike, check_path, located, raw_text
 from ranklet.runtime.variables import Variable

@@ -14,7 +14,7 @@ from ranklet.runtime.asks import check_query
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.hits import MissingWord, Ranking
-from ranklet.runtime.options import as_list
+from ranklet.runtime.lists import as_list
 from ranklet.runtime.pipeline import PipelineLike
 
 # On twelve collections, half of whose queries have no answer, 64 % of these are below it and 11 to

@@ -18,7 +18,8 @@ from ranklet.corpus.evaluation.ranked import RankedMeasure, parse_ranked
 from ranklet.corpus.evaluation.significance import Comparison, compare
 from ranklet.corpus.progress import progress
 from ranklet.runtime.bundle import Bundle
-from ranklet.runtime.options import as_list, check_integer
+from ranklet.runtime.lists import as_list
+from ranklet.runtime.options import check_integer
 from ranklet.runtime.pipeline import PipelineLike
 
 MEASURES = ("MRR@10", "nDCG@10", "R@100")

@@ -28,7 +28,8 @@ from ranklet.runtime.bundles.files import TOKENIZER, BundleFiles
 from ranklet.runtime.bundles.manifest import REMARKS
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.extras import hinted
-from ranklet.runtime.options import as_list, check_one_of
+from ranklet.runtime.lists import as_list
+from ranklet.runtime.options import check_one_of
 from ranklet.runtime.ranking import load
 from ranklet.runtime.short_tracebacks import short_tracebacks
 from ranklet.runtime.storage.address import BundleLike, on_disk

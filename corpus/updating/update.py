@@ -29,7 +29,7 @@ from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.bundles.manifest import PLURALS, Splitting, field_type
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.extras import hinted
-from ranklet.runtime.options import as_list
+from ranklet.runtime.lists import as_list
 from ranklet.runtime.ranking import load
 from ranklet.runtime.short_tracebacks import short_tracebacks
 from ranklet.runtime.storage.address import BundleLike

@@ -20,7 +20,7 @@ from ranklet.runtime.asks import Where
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.errors import InputError, RankletError
 from ranklet.runtime.extras import hinted
-from ranklet.runtime.options import as_list
+from ranklet.runtime.lists import as_list
 from ranklet.runtime.ranking import load
 from ranklet.runtime.search.local import LocalSearch
 from ranklet.runtime.short_tracebacks import short_tracebacks

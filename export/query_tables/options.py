@@ -11,7 +11,8 @@ from ranklet.corpus.sources.query_texts import queries_to_learn
 from ranklet.corpus.sources.source import Source
 from ranklet.export.query_tables.texts import short_texts
 from ranklet.runtime.errors import InputError
-from ranklet.runtime.options import Checked, Idle, as_list, number, one_of, read_each
+from ranklet.runtime.lists import as_list
+from ranklet.runtime.options import Checked, Idle, number, one_of, read_each
 
 SIDES = ("network", "table")
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, Self
 
 from ranklet.runtime.errors import InputError
-from ranklet.runtime.options import as_list
+from ranklet.runtime.lists import as_list
 from ranklet.runtime.syntax.signs import FIELD, OR, QUOTES
 from ranklet.runtime.text.spellings import joined_acronyms
 

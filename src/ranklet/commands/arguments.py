@@ -19,15 +19,18 @@ METAVARS = {
 }  # fmt: skip
 
 
-def add_options(group: Callable[[str], "argparse._ActionsContainer"], options: Any) -> None:
+def add_options(
+    group: Callable[[str], "argparse._ActionsContainer"], options: Any, *names: str
+) -> None:
     """Declare an argument for each option of a dataclass that has one.
 
     Args:
         group: returns the part of a help text under some title.
         options: an instance, whose values are the defaults.
+        names: those that are meant; none for all.
     """
     for declared in options_of(options):
-        if declared.option.flag is not None:
+        if declared.option.flag is not None and (not names or declared.path[-1] in names):
             title = getattr(declared.group, "GROUP", options.GROUP)
             _add(group(title), declared)
 
