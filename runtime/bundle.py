@@ -470,7 +470,7 @@ class Bundle(os.PathLike[str]):
 
     def _check_fields(self, ask: Ask) -> None:
         """Raise InputError if an option names a field of the metadata that does not fit."""
-        if ask.group_by is not None or ask.counts:
+        if (ask.group_by, ask.facets, ask.sort) != (None, None, None):
             from ranklet.runtime.search.reading import check_metadata  # few calls need it
 
             check_metadata(ask, self.metadata, self.manifest.remarks)

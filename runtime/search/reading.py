@@ -128,7 +128,7 @@ def check_metadata(ask: Ask, types: Mapping[str, str], remarks: Mapping[str, str
         from ranklet.runtime.metadata.facets import read_facets
 
         read_facets(ask.facets, types, remarks)
-    if ask.sort:
+    if ask.sort is not None:
         from ranklet.runtime.metadata.sorting import read_sort
 
         read_sort(ask.sort, types)

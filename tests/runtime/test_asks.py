@@ -72,7 +72,7 @@ def test_an_unknown_option_is_no_argument(dated: Bundle) -> None:
 
 
 def test_what_is_empty_is_as_if_nothing_was_given(dated: Bundle) -> None:
-    empty: dict[str, Any] = {"pin": [], "hide": (), "sort": []}
+    empty: dict[str, Any] = {"pin": [], "hide": ()}
     plain = dated.rank("knead dough")
     assert dated.rank("knead dough", **empty).hits == plain.hits
     assert dated.rank("knead dough", ["dough"], **empty)[0].id == "0"

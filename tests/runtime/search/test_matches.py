@@ -278,6 +278,7 @@ def test_matches_that_there_was_no_time_to_read_are_said(
         ({"facets": {YEAR: {"ranges": [["a", 2]]}}}, "facets: 'year' holds numbers, so it cannot"),
         ({"facets": {CATEGORY: {"ranges": [["a", "b"]]}}}, "ranges are of numbers and dates"),
         ({"sort": "year"}, "sort must be a list, not str; give one such as"),
+        ({"sort": []}, "sort must be a list such as"),
         ({"sort": ["yaer"]}, r"sort: unknown field 'yaer' \(did you mean 'year'\?\)"),
         ({"sort": ["-yaer"]}, r"sort: unknown field 'yaer' \(did you mean 'year'\?\)"),
         ({"sort": [None]}, "sort has None; give texts, such as"),
